@@ -1,0 +1,51 @@
+# What a user or CI calls. Every target makes `.venv` first and says in one line what the machine lacks.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench clean
+
+help:
+	@echo "make demo    play a motion on a simulated six-axis arm"
+	@echo "make test    run the tests"
+	@echo "make lint    ruff, mypy and the import contract"
+	@echo "make bench   print each figure beside its yardstick"
+
+demo: $(VENV)/.ready
+	$(BIN)/motiond demo
+
+test: $(VENV)/.ready
+	@command -v mosquitto >/dev/null || [ -x /usr/sbin/mosquitto ] || \
+		echo "mosquitto is missing: tests with a real broker are skipped; mend with: apt-get install mosquitto"
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.ready
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.ready
+	$(BIN)/python -m tests.bench
+
+$(VENV)/.ready: pyproject.toml
+	@command -v $(PYTHON) >/dev/null || \
+		{ echo "python3 is missing: motiond needs Python 3.11 or newer; mend with: apt-get install python3 python3-venv"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "$$($(PYTHON) --version) is too old: motiond needs Python 3.11 or newer; mend with: make PYTHON=python3.11"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo "python3-venv is missing: the virtual environment cannot be made; mend with: apt-get install python3-venv"; exit 1; }
+	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[hebi,dynamixel,test]' || \
+		{ echo "hebi-py has no wheel for this machine: its tests are skipped"; \
+		  $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dynamixel,test]'; }
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,1 @@
+"""The running program: plans motions, streams them, and is watched and commanded over MQTT."""

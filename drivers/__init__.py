@@ -1,0 +1,1 @@
+"""Actuators behind one contract: simulated ones, HEBI modules, and whatever others register."""

@@ -1,0 +1,1 @@
+"""Robot descriptions and motion files, read into neutral types."""

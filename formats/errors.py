@@ -1,0 +1,100 @@
+"""What a reader says when a file is wrong: `file:line: what; why; how to mend`.
+
+In come problems as a reader meets them, out goes one `FormatError` that holds them all.
+
+    ValueError
+    └── FormatError      any unreadable or invalid file
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+MOST_PROBLEMS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a file.
+
+    Attributes
+    ----------
+    file : str
+        The file as the user named it.
+    line : int
+        Counted from 1; 0 where a line means nothing (a binary file, an empty one).
+    what, why, mend : str
+        The three parts of the message; `why` and `mend` may be empty.
+    """
+
+    file: str
+    line: int
+    what: str
+    why: str = ""
+    mend: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{where}: " + "; ".join(part for part in (self.what, self.why, self.mend) if part)
+
+
+class FormatError(ValueError):
+    """An unreadable or invalid file, with every problem found in it.
+
+    Attributes
+    ----------
+    problems : tuple of Problem
+        At least one, in the order of discovery. `str()` shows the first twenty.
+    """
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        lines = [str(problem) for problem in self.problems[:MOST_PROBLEMS]]
+        if len(self.problems) > MOST_PROBLEMS:
+            lines.append(f"{self.problems[0].file}: {len(self.problems) - MOST_PROBLEMS} more problems")
+        super().__init__("\n".join(lines))
+
+
+@dataclass(slots=True)
+class Problems:
+    """Collects what is wrong with one file, to be raised at once.
+
+    Attributes
+    ----------
+    file : str
+        The file as the user named it.
+    """
+
+    file: str
+    found: list[Problem] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def add(self, line: int, what: str, why: str = "", mend: str = "") -> None:
+        """Note a problem; the reader goes on."""
+        self.found.append(Problem(self.file, line, what, why, mend))
+
+    def warn(self, line: int, what: str, why: str = "", mend: str = "") -> None:
+        """Note something odd that does not stop the file from being read."""
+        self.warnings.append(str(Problem(self.file, line, what, why, mend)))
+
+    def fail(self, line: int, what: str, why: str = "", mend: str = "") -> FormatError:
+        """Note a problem after which the reader cannot go on; the caller raises what is returned."""
+        self.add(line, what, why, mend)
+        return FormatError(self.found)
+
+    def raise_if_any(self) -> None:
+        """Raise `FormatError` with all that was found, if anything was."""
+        if self.found:
+            raise FormatError(self.found)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Offer the nearest known word as `did you mean 'X5-1'?`, or nothing where none is near."""
+    by_folded = {name.casefold(): name for name in known}
+    found = get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.5)
+    return f"did you mean '{by_folded[found[0]]}'?" if found else ""

@@ -1,0 +1,70 @@
+"""Where a file's bytes come from, and how the files it refers to are fetched.
+
+In comes a path, out go bytes; no reader opens a path by itself, so that the daemon can confine
+what a robot description may include to the folders it was configured with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from formats.errors import FormatError, Problem
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file, and the folders that files it refers to must lie in.
+
+    Attributes
+    ----------
+    path : Path
+        The file; messages name it as given.
+    within : tuple of Path
+        Folders that may be read from; empty means anywhere.
+    """
+
+    path: Path
+    within: tuple[Path, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The file as messages name it."""
+        return str(self.path)
+
+    def read(self) -> bytes:
+        """Read the file whole.
+
+        Raises
+        ------
+        FormatError
+            If it cannot be read, with the system's reason.
+        """
+        try:
+            if not self.path.is_file():
+                why = "it is a folder" if self.path.is_dir() else "no such file"
+                raise FormatError([Problem(self.name, 0, "cannot be read", why, "check the path")])
+            return self.path.read_bytes()
+        except (OSError, ValueError) as error:
+            if isinstance(error, FormatError):
+                raise
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise FormatError([Problem(self.name, 0, "cannot be read", reason, "check the path")]) from error
+
+    def beside(self, relative: str) -> Source:
+        """Give the source of a file named relative to this one."""
+        return Source(self.path.parent / relative, self.within)
+
+    def allowed(self) -> bool:
+        """Whether the file lies in one of the folders that may be read from (symbolic links followed)."""
+        if not self.within:
+            return True
+        real = self.path.resolve()
+        return any(real.is_relative_to(folder.resolve()) for folder in self.within)
+
+    def identity(self) -> Path:
+        """Give the real path, by which include cycles are found."""
+        return self.path.resolve()
