@@ -1,0 +1,506 @@
+"""The configuration: one YAML file in, checked settings out; every mistake at once, each with its line.
+
+The settings are frozen pydantic models, so the JSON Schema for editors comes from the same source as the
+checks. Relative paths are relative to the file's folder. Unknown keys, duplicate keys and options that
+would have no effect are refused.
+
+    ValueError
+    └── ConfigError      a configuration that cannot be used; `.problems` holds every mistake
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args, get_origin
+from urllib.parse import urlsplit
+
+import yaml
+from drivers.registry import check_options
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
+
+from drivers.base import DriverError
+from formats.errors import FormatError, Problem, nearest
+from formats.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pydantic_core import ErrorDetails
+
+    Loc = tuple[str, ...]
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used.
+
+    Attributes
+    ----------
+    problems : tuple of Problem
+        Every mistake, in the order of the file.
+    """
+
+    def __init__(self, problems: list[Problem]) -> None:
+        self.problems = tuple(sorted(problems, key=lambda problem: problem.line))
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class _Wrong(ValueError):
+    """A check of ours failed; `at` says where, relative to the section that was checked."""
+
+    def __init__(self, at: str, message: str) -> None:
+        super().__init__(message)
+        self.at = at
+
+
+def _topic_safe(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        raise _Wrong("", f"'{name}' cannot be a part of a topic; letters, digits, _ and - can; rename it")
+    return name
+
+
+def _resolved(path: Path, info: ValidationInfo) -> Path:
+    """Make a path relative to the configuration's folder absolute; without a folder, leave it."""
+    folder = (info.context or {}).get("folder")
+    return path if folder is None else Path(folder) / path
+
+
+def _text(value: Any) -> Any:
+    return str(value) if isinstance(value, int) else value
+
+
+def _file_of_model(value: Any) -> Any:
+    return {"file": value} if isinstance(value, str | Path) else value
+
+
+Name = Annotated[str, AfterValidator(_topic_safe)]
+Text = Annotated[str, Field(min_length=1)]
+FilePath = Annotated[Path, AfterValidator(_resolved)]
+Number = Annotated[float, Field(strict=True)]
+Positive = Annotated[float, Field(strict=True, gt=0)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+        protected_namespaces=(),
+    )
+
+
+class MqttSettings(_Section):
+    """Which broker carries requests and reports, and how to reach it."""
+
+    broker: Text = "embedded"
+    """`embedded` (inside the daemon), or `mqtt://[user:password@]host[:port]`, or `mqtts://…` for TLS."""
+    listen: Annotated[str, Field(pattern=r"^[^\s:]+:[0-9]{1,5}$")] = "127.0.0.1:1883"
+    """Address and port of the embedded broker."""
+    base: Text = "motiond"
+    """First part of every topic."""
+    username: Text | None = None
+    """Name to log in with, where the URL holds none."""
+    password_file: FilePath | None = None
+    """File whose first line is the password."""
+    ca_file: FilePath | None = None
+    """Certificates that the broker's is checked against; the system's by default."""
+    cert_file: FilePath | None = None
+    """Certificate to show to the broker."""
+    key_file: FilePath | None = None
+    """Private key of that certificate."""
+    protocol: Annotated[
+        Literal["5", "3.1.1"], BeforeValidator(_text, json_schema_input_type=Literal["5", "3.1.1", 5])
+    ] = "5"
+    """Version of MQTT; the embedded broker speaks 3.1.1 only."""
+    telemetry_hz: Annotated[float, Field(strict=True, gt=0, le=200)] = 20.0
+    """How often telemetry is published."""
+    keepalive_s: Annotated[int, Field(strict=True, ge=1, le=65535)] = 10
+    """The broker says that the daemon is gone after one and a half times this."""
+    reconnect_min_s: Positive = 0.5
+    """First wait before a new try to connect; it doubles from try to try."""
+    reconnect_max_s: Positive = 30.0
+    """Longest wait before a new try to connect."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if re.search(r"[#+\x00]|^[/$]|/$", self.base):
+            raise _Wrong(
+                "base", f"'{self.base}' cannot begin a topic; # + $ and / at its ends cannot; rename it"
+            )
+        if self.reconnect_min_s > self.reconnect_max_s:
+            bounds = f"{self.reconnect_min_s:g} is more than reconnect_max_s, {self.reconnect_max_s:g}"
+            raise _Wrong("reconnect_min_s", f"reconnect_min_s of {bounds}; make it the smaller one")
+        if self.broker == "embedded":
+            self._check_embedded()
+        else:
+            self._check_remote()
+        return self
+
+    def _check_embedded(self) -> None:
+        self._refuse({"username", "password_file"}, "the embedded broker asks for no login")
+        self._refuse({"ca_file", "cert_file", "key_file"}, "the embedded broker does not encrypt")
+        if self.protocol != "3.1.1":
+            self._refuse({"protocol"}, "the embedded broker speaks 3.1.1 only")
+
+    def _check_remote(self) -> None:
+        self._refuse({"listen"}, "only the embedded broker listens")
+        if not _is_broker_url(self.broker):
+            forms = "embedded, mqtt://[user:password@]host[:port] or mqtts://…"
+            raise _Wrong("broker", f"'{self.broker}' is no broker; it must be {forms}; correct it")
+        if self.broker.startswith("mqtt://"):
+            self._refuse({"ca_file", "cert_file", "key_file"}, "mqtt:// does not encrypt; mqtts:// does")
+        if (self.cert_file is None) != (self.key_file is None):
+            given, other = ("cert_file", "key_file") if self.cert_file else ("key_file", "cert_file")
+            raise _Wrong(given, f"'{given}' stands alone; a certificate needs its key; add {other}")
+
+    def _refuse(self, keys: set[str], why: str) -> None:
+        for key in sorted(keys & self.model_fields_set):
+            raise _Wrong(key, f"'{key}' has no effect; {why}; remove it")
+
+
+def _is_broker_url(text: str) -> bool:
+    try:
+        url = urlsplit(text)
+        port_is_fine = url.port is None or url.port > 0
+    except ValueError:
+        return False
+    return url.scheme in {"mqtt", "mqtts"} and bool(url.hostname) and port_is_fine and url.path in {"", "/"}
+
+
+class RealtimeSettings(_Section):
+    """What the stream processes ask of the system; what it refuses costs one warning."""
+
+    priority: Annotated[int, Field(strict=True, ge=1, le=99)] | None = 50
+    """Priority under SCHED_FIFO; `null` leaves ordinary scheduling."""
+    core: Annotated[int, Field(strict=True, ge=0)] | None = None
+    """Processor core to stay on; `null` lets the system choose."""
+    lock_memory: Annotated[bool, Field(strict=True)] = True
+    """Keep the stream processes' memory from being swapped out."""
+
+
+class ModelSettings(_Section):
+    """The robot description."""
+
+    file: FilePath
+    """The file: HRDF."""
+    name: Text | None = None
+    """Which robot of the file, where it holds several."""
+
+
+ModelOrFile = Annotated[
+    ModelSettings, BeforeValidator(_file_of_model, json_schema_input_type=Path | ModelSettings)
+]
+
+
+class LimitSettings(_Section):
+    """Limits of one joint, in rad or m; they narrow those of the model, or set what it leaves open."""
+
+    lower: Number | None = None
+    """Lowest position."""
+    upper: Number | None = None
+    """Highest position."""
+    velocity: Positive | None = None
+    """Highest speed, per second."""
+    acceleration: Positive | None = None
+    """Highest acceleration, per second squared."""
+    effort: Positive | None = None
+    """Highest torque or force, in N·m or N."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.lower is not None and self.upper is not None and self.lower >= self.upper:
+            bounds = f"{self.lower:g} is not below the upper limit, {self.upper:g}"
+            raise _Wrong("lower", f"the lower limit of {bounds}; make it the smaller one")
+        return self
+
+
+class MimicSettings(_Section):
+    """The joint follows another one: `position = multiplier * joint + offset`."""
+
+    joint: Text
+    """The joint to follow."""
+    multiplier: Number = 1.0
+    """Factor on that joint's position."""
+    offset: Number = 0.0
+    """In rad or m."""
+
+
+class JointSettings(_Section):
+    """One joint and the actuator that moves it: `joint = actuator / reduction + offset`."""
+
+    actuator: Text | None = None
+    """The driver's name of the actuator, the joint's own by default; `none` for a mimic joint without one."""
+    unit: Literal["rad", "m"] | None = None
+    """Unit of the joint's position where no model tells it; rad by default."""
+    reduction: Number = 1.0
+    """Turns of the actuator for one of the joint; negative where they turn against each other."""
+    offset: Number = 0.0
+    """The joint's position, in rad or m, where the actuator's is 0."""
+    mimic: MimicSettings | None = None
+    """Follow another joint instead of the motion."""
+    limits: LimitSettings = LimitSettings()
+    """Limits of the joint."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.reduction == 0:
+            raise _Wrong("reduction", "reduction is 0; positions are divided by it; write 1 for none")
+        if self.actuator == "none" and self.mimic is None:
+            raise _Wrong("actuator", "actuator is none; only a mimic joint can do without one; name it")
+        return self
+
+
+class DriverSettings(BaseModel):
+    """The driver of a robot: its type, and beside it the options of that type."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
+
+    type: Text
+    """Name of the driver, such as sim or hebi; the other keys here are that driver's own."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Everything that stands beside `type`."""
+        return dict(self.model_extra or {})
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        try:
+            check_options(self.type, self.options)
+        except DriverError as error:
+            raise _Wrong("", str(error)) from error
+        return self
+
+
+class ApproachSettings(_Section):
+    """How fast the robot goes to a motion's first row, besides the joints' own limits."""
+
+    velocity: Positive = 0.5
+    """In rad/s or m/s."""
+    acceleration: Positive = 1.0
+    """In rad/s² or m/s²."""
+    jerk: Positive = 5.0
+    """In rad/s³ or m/s³."""
+
+
+class RobotSettings(_Section):
+    """One robot: its description, its actuators and its motions."""
+
+    model: (
+        Annotated[ModelSettings, BeforeValidator(_file_of_model, json_schema_input_type=Path | ModelSettings)]
+        | None
+    ) = None
+    """The robot description; without one, `joints` lists the robot's joints with their limits."""
+    joints: dict[Text, JointSettings] = {}
+    """What the model does not know of its joints; without a model, all joints in the robot's order."""
+    driver: DriverSettings
+    """What moves the actuators."""
+    motions: list[FilePath] = []
+    """Motion files, and folders of them."""
+    motion_joints: Annotated[list[Text], Field(min_length=1)] | None = None
+    """The joints of motions that carry no names, in their order."""
+    interpolation: Literal["hold", "linear", "cubic"] = "cubic"
+    """What lies between the rows of a motion; cubic is smooth and goes past no row."""
+    on_violation: Literal["reject", "slow", "clip"] = "reject"
+    """What happens to a motion beyond a limit: refused, played slower, or cut at the position limits."""
+    approach: ApproachSettings = ApproachSettings()
+    """Bounds of the way to the first row."""
+    start_tolerance: Annotated[float, Field(strict=True, ge=0)] = 0.002
+    """No approach where every joint is within this (rad or m) of the first row."""
+    stop_duration_s: Positive = 0.5
+    """Shortest time of a soft stop from full speed; longer where acceleration limits ask for it."""
+    max_lateness_s: Positive = 0.1
+    """A tick that is later than this stops the motion softly."""
+    idle_rate_hz: Annotated[float, Field(strict=True, gt=0, le=2000)] = 100.0
+    """Ticks per second while no motion plays."""
+    stream_timeout_s: Positive = 1.0
+    """A stream process that does not tick for so long is killed and started anew."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for name in self.motion_joints or ():
+            if (self.motion_joints or []).count(name) > 1:
+                raise _Wrong("motion_joints", f"'{name}' stands twice; a joint has one column; remove one")
+        if self.model is None:
+            self._check_listed_joints()
+        return self
+
+    def _check_listed_joints(self) -> None:
+        if not self.joints:
+            raise _Wrong("", "the robot has no joints; there is no model either; add model or joints")
+        for name, joint in self.joints.items():
+            given = joint.limits.model_dump(exclude_none=True)
+            missing = ", ".join(key for key in ("lower", "upper", "velocity") if key not in given)
+            if missing and joint.mimic is None:
+                why = "there is no model to take them from"
+                raise _Wrong(f"joints.{name}", f"joint '{name}' lacks limits ({missing}); {why}; set them")
+
+
+def _not_reserved(name: str) -> str:
+    if name == "bridge":
+        raise _Wrong("", "'bridge' cannot be a robot; the daemon's own topics begin with it; rename it")
+    return _topic_safe(name)
+
+
+class Settings(_Section):
+    """The whole configuration of one daemon."""
+
+    id: Name = "motiond"
+    """The daemon's own name among daemons on one broker."""
+    mqtt: MqttSettings = MqttSettings()
+    """The broker."""
+    realtime: RealtimeSettings = RealtimeSettings()
+    """What the stream processes ask of the system."""
+    robots: Annotated[dict[Annotated[str, AfterValidator(_not_reserved)], RobotSettings], Field(min_length=1)]
+    """The robots by name."""
+    model_folders: list[FilePath] = []
+    """Folders that robot descriptions may include files from; by default the description's own."""
+
+    def folders_for(self, model: ModelSettings) -> tuple[Path, ...]:
+        """Give the folders that a robot description may include files from."""
+        return tuple(self.model_folders) or (model.file.parent,)
+
+
+class _Loader(yaml.CSafeLoader):
+    """PyYAML takes `1e-3` for a text; YAML 1.2 and everybody else take it for a number."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
+)
+
+
+def load_settings(path: Path) -> Settings:
+    """Read and check a configuration.
+
+    Parameters
+    ----------
+    path : Path
+        The YAML file; messages name it as given.
+
+    Raises
+    ------
+    ConfigError
+        With every mistake, each as `file:line: what; why; how to mend`.
+    """
+    try:
+        data = Source(path).read()
+    except FormatError as error:
+        raise ConfigError(list(error.problems)) from error
+    values, lines, problems = _parse(data, str(path))
+    try:
+        settings = Settings.model_validate(values, context={"folder": path.absolute().parent})
+    except ValidationError as error:
+        problems += [_problem(details, lines, str(path)) for details in error.errors()]
+    if problems:
+        raise ConfigError(problems)
+    return settings
+
+
+def json_schema() -> dict[str, Any]:
+    """Give the JSON Schema of a configuration, for editors."""
+    dialect = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": dialect, **Settings.model_json_schema(), "title": "motiond configuration"}
+
+
+def _parse(data: bytes, file: str) -> tuple[Any, Mapping[Loc, int], list[Problem]]:
+    """Give the values of a YAML document, the line of each key, and the keys that stand twice."""
+    lines: dict[Loc, int] = {}
+    problems: list[Problem] = []
+    try:
+        loader = _Loader(data)
+        node = loader.get_single_node()
+        values = {} if node is None else loader.construct_document(node)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 0
+        raise ConfigError([Problem(file, line, "not valid YAML", str(error.problem), "")]) from error
+    except yaml.YAMLError as error:
+        raise ConfigError([Problem(file, 0, "not valid YAML", str(error).replace("\n", ", "), "")]) from error
+    for path, line in _keys(node, ()):
+        if path in lines:
+            first = f"it stands on line {lines[path]} too"
+            problems.append(Problem(file, line, f"key '{path[-1]}' stands twice", first, "remove one"))
+        lines.setdefault(path, line)
+    return values, lines, problems
+
+
+def _keys(node: yaml.Node | None, path: Loc, depth: int = 0) -> Iterator[tuple[Loc, int]]:
+    """Walk every key and list item with its line; deeper than any setting lies, nothing is of interest."""
+    if depth > 8:
+        return
+    if isinstance(node, yaml.MappingNode):
+        children = [(key.value, key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)]
+    elif isinstance(node, yaml.SequenceNode):
+        children = [(str(index), item, item) for index, item in enumerate(node.value)]
+    else:
+        return
+    for name, place, child in children:
+        yield (*path, name), place.start_mark.line + 1
+        yield from _keys(child, (*path, name), depth + 1)
+
+
+_KINDS = {
+    "model_type": ("it must be a mapping", "write `key: value` under it"),
+    "dict_type": ("it must be a mapping", "write `key: value` under it"),
+    "list_type": ("it must be a list", "write it in [ ]"),
+}
+
+
+def _problem(details: ErrorDetails, lines: Mapping[Loc, int], file: str) -> Problem:
+    """Say in the house's form what pydantic found, at the line of the nearest key that exists."""
+    loc = tuple(str(part) for part in details["loc"] if part != "[key]")
+    error = details.get("ctx", {}).get("error")
+    parts = (str(error), "", "") if isinstance(error, _Wrong) else _parts(details, loc)
+    if isinstance(error, _Wrong) and error.at:
+        loc = (*loc, *error.at.split("."))
+    place = next((loc[:end] for end in range(len(loc), 0, -1) if loc[:end] in lines), ())
+    return Problem(file, lines.get(place, 1), *parts)
+
+
+def _parts(details: ErrorDetails, loc: Loc) -> tuple[str, str, str]:
+    name = ".".join(loc) or "the file"
+    where = ".".join(loc[:-1]) or "the file"
+    value = details["input"]
+    what = f"{name} is {value!r}" if isinstance(value, str | int | float) else f"{name} is of the wrong kind"
+    match details["type"]:
+        case "extra_forbidden":
+            known = sorted(_section_at(loc[:-1]).model_fields)
+            return f"unknown key '{loc[-1]}'", f"{where} knows {', '.join(known)}", nearest(loc[-1], known)
+        case "missing":
+            return f"'{loc[-1]}' is missing", f"{where} needs it", "add it"
+        case "literal_error":
+            choices = re.findall(r"'(.*?)'", details["ctx"]["expected"])
+            return what, f"it must be {', '.join(choices)}", nearest(str(value), choices)
+        case "too_short":
+            return f"{name} is empty", "it needs at least one entry", "add one"
+        case kind:
+            must = re.sub(r"^(Input|String) should", "it must", details["msg"])
+            return what, *_KINDS.get(kind, (must, "correct it"))
+
+
+def _section_at(loc: Loc) -> type[BaseModel]:
+    """Give the section of settings that stands at a place, for what it knows."""
+    section: type[BaseModel] = Settings
+    keys = iter(loc)
+    for key in keys:
+        kinds = _inside(section.model_fields[key].annotation)
+        if dict in kinds:
+            next(keys, None)
+        section = next(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel))
+    return section
+
+
+def _inside(annotation: Any) -> list[Any]:
+    """Give every type that a field's annotation is made of."""
+    kinds = [get_origin(annotation) or annotation]
+    return kinds + [kind for inner in get_args(annotation) for kind in _inside(inner)]
