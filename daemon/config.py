@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args, get_o
 from urllib.parse import urlsplit
 
 import yaml
-from drivers.registry import check_options
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -29,6 +28,8 @@ from pydantic import (
 )
 
 from drivers.base import DriverError
+from drivers.options import OptionsError
+from drivers.registry import check_options
 from formats.errors import FormatError, Problem, nearest
 from formats.source import Source
 
@@ -59,7 +60,7 @@ class _Wrong(ValueError):
 
     def __init__(self, at: str, message: str) -> None:
         super().__init__(message)
-        self.at = at
+        self.at = tuple(at.split(".")) if at else ()
 
 
 def _topic_safe(name: str) -> str:
@@ -255,8 +256,6 @@ class JointSettings(_Section):
     def _check(self) -> Self:
         if self.reduction == 0:
             raise _Wrong("reduction", "reduction is 0; positions are divided by it; write 1 for none")
-        if self.actuator == "none" and self.mimic is None:
-            raise _Wrong("actuator", "actuator is none; only a mimic joint can do without one; name it")
         return self
 
 
@@ -274,12 +273,19 @@ class DriverSettings(BaseModel):
         return dict(self.model_extra or {})
 
     @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check(self, info: ValidationInfo) -> Self:
         try:
-            check_options(self.type, self.options)
+            checked = check_options(self.type, self.options)
         except DriverError as error:
             raise _Wrong("", str(error)) from error
+        self._resolve_paths(dict(checked), info)
         return self
+
+    def _resolve_paths(self, checked: dict[str, Any], info: ValidationInfo) -> None:
+        extra = self.model_extra or {}
+        for option in extra:
+            if isinstance(checked.get(option), Path):
+                extra[option] = _resolved(checked[option], info)
 
 
 class ApproachSettings(_Section):
@@ -401,7 +407,7 @@ def load_settings(path: Path) -> Settings:
     try:
         settings = Settings.model_validate(values, context={"folder": path.absolute().parent})
     except ValidationError as error:
-        problems += [_problem(details, lines, str(path)) for details in error.errors()]
+        problems += [problem for details in error.errors() for problem in _told(details, lines, str(path))]
     if problems:
         raise ConfigError(problems)
     return settings
@@ -456,15 +462,20 @@ _KINDS = {
 }
 
 
-def _problem(details: ErrorDetails, lines: Mapping[Loc, int], file: str) -> Problem:
+def _told(details: ErrorDetails, lines: Mapping[Loc, int], file: str) -> list[Problem]:
     """Say in the house's form what pydantic found, at the line of the nearest key that exists."""
     loc = tuple(str(part) for part in details["loc"] if part != "[key]")
     error = details.get("ctx", {}).get("error")
-    parts = (str(error), "", "") if isinstance(error, _Wrong) else _parts(details, loc)
-    if isinstance(error, _Wrong) and error.at:
-        loc = (*loc, *error.at.split("."))
-    place = next((loc[:end] for end in range(len(loc), 0, -1) if loc[:end] in lines), ())
-    return Problem(file, lines.get(place, 1), *parts)
+    if not isinstance(error, _Wrong):
+        return [Problem(file, _line(loc, lines), *_parts(details, loc))]
+    if not isinstance(error.__cause__, OptionsError):
+        return [Problem(file, _line((*loc, *error.at), lines), str(error))]
+    found = [((*loc, *map(str, problem.option)), problem) for problem in error.__cause__.problems]
+    return [Problem(file, _line(at, lines), option.what, option.why, option.mend) for at, option in found]
+
+
+def _line(loc: Loc, lines: Mapping[Loc, int]) -> int:
+    return next((lines[loc[:end]] for end in range(len(loc), 0, -1) if loc[:end] in lines), 1)
 
 
 def _parts(details: ErrorDetails, loc: Loc) -> tuple[str, str, str]:
