@@ -1,1 +1,113 @@
-"""Robot descriptions and motion files, read into neutral types."""
+"""Robot descriptions and motion files, read into neutral types.
+
+    from formats import load_motion, load_robot
+
+    robot = load_robot("arm.hrdf")
+    motion = load_motion("wave.seq")
+
+Whatever is wrong with a file comes as one `FormatError` with a line for each problem.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from formats import registry
+from formats.errors import FormatError, Problem, nearest
+from formats.model import Coordinate, Frame, Joint, Link, Mimic, RobotModel
+from formats.motion import Interpolation, Motion
+from formats.source import Source
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "Coordinate",
+    "FormatError",
+    "Frame",
+    "Interpolation",
+    "Joint",
+    "Link",
+    "Mimic",
+    "Motion",
+    "Problem",
+    "RobotModel",
+    "load_motion",
+    "load_motions",
+    "load_robot",
+    "load_robots",
+]
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+N = TypeVar("N", bound=_Named)
+
+
+def load_robots(
+    path: str | os.PathLike[str], *, within: Iterable[str | os.PathLike[str]] = ()
+) -> list[RobotModel]:
+    """Read every robot in a file, in document order.
+
+    Parameters
+    ----------
+    path : path
+        HRDF.
+    within : iterable of path
+        The folders that included files must lie in; none means anywhere.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read or is invalid, with every problem found in it.
+    """
+    return registry.load_robots(Source(Path(path), tuple(Path(folder) for folder in within)))
+
+
+def load_robot(
+    path: str | os.PathLike[str],
+    name: str | None = None,
+    *,
+    within: Iterable[str | os.PathLike[str]] = (),
+) -> RobotModel:
+    """Read the only robot in a file, or the one named; otherwise as `load_robots`."""
+    return _pick(load_robots(path, within=within), name, "robot", path)
+
+
+def load_motions(path: str | os.PathLike[str]) -> list[Motion]:
+    """Read every motion in a file, in document order.
+
+    Parameters
+    ----------
+    path : path
+        Choreonoid .seq.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read or is invalid, with every problem found in it.
+    """
+    return registry.load_motions(Source(Path(path)))
+
+
+def load_motion(path: str | os.PathLike[str], name: str | None = None) -> Motion:
+    """Read the only motion in a file, or the one named; otherwise as `load_motions`."""
+    return _pick(load_motions(path), name, "motion", path)
+
+
+def _pick(found: Sequence[N], name: str | None, kind: str, path: str | os.PathLike[str]) -> N:
+    fitting = [one for one in found if name in {None, one.name}]
+    if len(fitting) == 1:
+        return fitting[0]
+    names = [one.name for one in found]
+    what = f"has {len(fitting) or 'no'} {kind}{'' if len(fitting) == 1 else 's'}"
+    if name is not None:
+        what += f" named '{name}'"
+    why = f"it has {', '.join(names)}" if names else f"the file holds no {kind}"
+    mend = nearest(name, names) if name else "name one of them" if names else ""
+    raise FormatError([Problem(str(Path(path)), 0, what, why, mend)])

@@ -1,0 +1,280 @@
+"""The neutral motion: joint positions over time, and how they are sampled in between.
+
+Every motion reader makes one of these; nothing here knows a file format. SI units, times in seconds.
+`cubic` is PCHIP: F. N. Fritsch and J. Butland, "A method for constructing local monotone piecewise cubic
+interpolants", SIAM J. Sci. Stat. Comput. 5(2), 1984. It is C1 and stays between the two rows around.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+Interpolation = Literal["hold", "linear", "cubic"]
+
+# Two times nearer than this are the same: sums of periods differ in their last bits.
+SAME_TIME_S = 1e-9
+# Relative departure of a frame's spacing from 1 / frame_rate that files with rounded times show.
+SAME_SPACING = 1e-3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Motion:
+    """Joint positions over time, with everything else that its file holds.
+
+    Attributes
+    ----------
+    name : str
+        How people call it; of a .seq the file's name without suffix.
+    joint_names : tuple of str
+        One for each column of `positions`, or () where the format has none.
+    frame_rate : float
+        In frames/s, as the file states it.
+    times : ndarray, shape (frames,)
+        In s, increasing.
+    positions : ndarray, shape (frames, joints)
+        In rad or m, by the joint's type.
+    components : mapping
+        Every other series of the file by content name, such as `LinkPosition` with shape (frames, parts, 7)
+        as x y z qw qx qy qz, and `ZMP` with shape (frames, 3).
+    metadata : mapping
+        What the file says besides.
+    warnings : tuple of str
+        `file:line: what; why; how to mend`, one for each oddity that was read all the same.
+    """
+
+    name: str
+    joint_names: tuple[str, ...]
+    frame_rate: float
+    times: Floats
+    positions: Floats
+    components: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("times", "positions"):
+            object.__setattr__(self, name, _read_only(getattr(self, name)))
+        frames, joints = self.times.size, len(self.joint_names)
+        if not frames or self.positions.ndim != 2 or self.times.shape != self.positions.shape[:1]:
+            raise ValueError(
+                f"{self.name}: {self.times.shape} times and {self.positions.shape} positions; "
+                "a motion has (frames,) and (frames, joints), and at least one frame"
+            )
+        if joints not in {0, self.positions.shape[1]}:
+            raise ValueError(f"{self.name}: {joints} joint names for {self.positions.shape[1]} joints")
+
+    @property
+    def duration_s(self) -> float:
+        """From the first frame to the last."""
+        return float(self.times[-1] - self.times[0])
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether the frames lie 1 / frame_rate apart, so that they can be played row by row."""
+        return bool(np.all(np.abs(np.diff(self.times) * self.frame_rate - 1.0) < SAME_SPACING))
+
+    def slopes(self) -> Floats:
+        """Give the velocity of the cubic interpolation at every row, shape (frames, joints)."""
+        return pchip_slopes(self.times, self.positions)
+
+    def derivatives(self) -> tuple[Floats, Floats]:
+        """Give velocity and acceleration at every row by central differences, each (frames, joints).
+
+        At the first and the last row the velocity is one-sided and the acceleration that of its neighbour.
+        A motion of one frame does not move; one of two has no acceleration.
+        """
+        velocity, acceleration = np.zeros_like(self.positions), np.zeros_like(self.positions)
+        if self.times.size > 1:
+            velocity[:] = np.gradient(self.positions, self.times, axis=0)
+        if self.times.size > 2:
+            steps = np.diff(self.times)[:, None]
+            secants = np.diff(self.positions, axis=0) / steps
+            acceleration[1:-1] = 2 * np.diff(secants, axis=0) / (steps[:-1] + steps[1:])
+            acceleration[0], acceleration[-1] = acceleration[1], acceleration[-2]
+        return velocity, acceleration
+
+    def sample(self, at: ArrayLike, interpolation: Interpolation = "cubic") -> Floats:
+        """Give positions at any times; before the first row and after the last, those rows hold.
+
+        Parameters
+        ----------
+        at : array_like, shape (m,)
+            In s, on the scale of `times`.
+        interpolation : {'hold', 'linear', 'cubic'}
+            `hold` keeps a row until the next one.
+
+        Returns
+        -------
+        ndarray, shape (m, joints)
+            At a row's own time exactly that row.
+        """
+        return interpolate(np.atleast_1d(np.asarray(at, float)), self.times, self.positions, interpolation)
+
+    def resampled(self, rate_hz: float, interpolation: Interpolation = "cubic") -> Motion:
+        """Give the same motion with frames 1 / rate_hz apart, from the first row until the last is reached.
+
+        Series that share the motion's frames go along (poses on the shorter arc); others stay as they are.
+        """
+        count = int(np.ceil(self.duration_s * rate_hz - SAME_SPACING)) + 1
+        times = self.times[0] + np.arange(count) / rate_hz
+        return replace(
+            self,
+            frame_rate=float(rate_hz),
+            times=times,
+            positions=self.sample(times, interpolation),
+            components={
+                name: self._resampled_series(name, series, times, interpolation)
+                for name, series in self.components.items()
+            },
+        )
+
+    def _resampled_series(self, name: str, series: Any, at: Floats, interpolation: Interpolation) -> Any:
+        about = self.metadata.get("components", {}).get(name, {})
+        if not isinstance(series, np.ndarray) or len(series) != self.times.size or "times" in about:
+            return series
+        if about.get("type") == "MultiSE3Seq":
+            return _interpolate_poses(at, self.times, series, interpolation)
+        return interpolate(at, self.times, series, interpolation)
+
+
+def interpolate(at: Floats, times: Floats, values: Floats, interpolation: Interpolation) -> Floats:
+    """Sample rows of values at any times, holding the first and the last row outside.
+
+    Parameters
+    ----------
+    at : ndarray, shape (m,)
+    times : ndarray, shape (frames,)
+        Increasing.
+    values : ndarray, shape (frames, ...)
+
+    Returns
+    -------
+    ndarray, shape (m, ...)
+    """
+    if interpolation == "hold" or times.size == 1:
+        row = np.searchsorted(times, at + SAME_TIME_S, side="right") - 1
+        return np.asarray(values[np.clip(row, 0, times.size - 1)])
+    if interpolation == "cubic":
+        return hermite(at, times, values, pchip_slopes(times, values))[0]
+    row, step = _interval(at, times)
+    share = _column((np.clip(at, times[0], times[-1]) - times[row]) / step, values)
+    sampled: Floats = values[row] * (1 - share) + values[row + 1] * share
+    return sampled
+
+
+def pchip_slopes(times: Floats, values: Floats) -> Floats:
+    """Give the slopes at the rows that make a cubic Hermite curve keep the shape of the data.
+
+    Inside, the weighted harmonic mean of the two secants, or zero where they differ in sign (Fritsch and
+    Butland 1984). At the ends, the three-point formula, limited to keep the shape (C. Moler, "Numerical
+    Computing with MATLAB", 2004, chapter 3.6).
+
+    Parameters
+    ----------
+    times : ndarray, shape (frames,)
+        Increasing.
+    values : ndarray, shape (frames, ...)
+
+    Returns
+    -------
+    ndarray, shape (frames, ...)
+    """
+    slopes = np.zeros_like(values, dtype=np.float64)
+    if times.size < 2:
+        return slopes
+    steps = _column(np.diff(times), values)
+    secants = np.diff(values, axis=0) / steps
+    if times.size == 2:
+        slopes[:] = secants
+        return slopes
+    before, after = secants[:-1], secants[1:]
+    weight_before = 2 * steps[1:] + steps[:-1]
+    weight_after = steps[1:] + 2 * steps[:-1]
+    same_way = before * after > 0
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        mean = (weight_before + weight_after) / (weight_before / before + weight_after / after)
+    slopes[1:-1] = np.where(same_way, mean, 0.0)
+    slopes[0] = _end_slope(steps[0], steps[1], secants[0], secants[1])
+    slopes[-1] = _end_slope(steps[-1], steps[-2], secants[-1], secants[-2])
+    return slopes
+
+
+def hermite(at: Floats, times: Floats, values: Floats, slopes: Floats) -> tuple[Floats, Floats]:
+    """Evaluate the cubic Hermite curve through rows with given slopes, and its derivative.
+
+    Parameters
+    ----------
+    at : ndarray, shape (m,)
+        Outside the rows the curve rests at the first or the last.
+    times : ndarray, shape (frames,)
+        Increasing, at least two.
+    values, slopes : ndarray, shape (frames, ...)
+
+    Returns
+    -------
+    values, rates : ndarray, shape (m, ...)
+    """
+    row, step = _interval(at, times)
+    inside = _column((at >= times[0]) & (at <= times[-1]), values)
+    s = _column((np.clip(at, times[0], times[-1]) - times[row]) / step, values)
+    step = _column(step, values)
+    first, last = values[row], values[row + 1]
+    slope_first, slope_last = slopes[row], slopes[row + 1]
+    towards = s * s * (3 - 2 * s)
+    position = (
+        first * (1 - towards)
+        + last * towards
+        + step * (s * (1 - s)) * ((1 - s) * slope_first - s * slope_last)
+    )
+    rate = (
+        6 * s * (1 - s) * (last - first) / step
+        + (1 - s) * (1 - 3 * s) * slope_first
+        + s * (3 * s - 2) * slope_last
+    )
+    return position, np.where(inside, rate, 0.0)
+
+
+def _interval(at: Floats, times: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """Give the row before each time and the time from it to the next row."""
+    row = np.clip(np.searchsorted(times, at, side="right") - 1, 0, times.size - 2)
+    return row, times[row + 1] - times[row]
+
+
+def _end_slope(near: Floats, far: Floats, secant: Floats, next_secant: Floats) -> Floats:
+    slope = ((2 * near + far) * secant - near * next_secant) / (near + far)
+    slope = np.where(np.sign(slope) == np.sign(secant), slope, 0.0)
+    too_steep = (np.sign(secant) != np.sign(next_secant)) & (np.abs(slope) > 3 * np.abs(secant))
+    return np.where(too_steep, 3 * secant, slope)
+
+
+def _interpolate_poses(at: Floats, times: Floats, poses: Floats, interpolation: Interpolation) -> Floats:
+    """Interpolate poses x y z qw qx qy qz, shape (frames, parts, 7); quaternions come out as unit length."""
+    signed = poses.copy()
+    turned = np.sum(poses[1:, :, 3:] * poses[:-1, :, 3:], axis=-1) < 0
+    # q and -q are the same orientation; going the short way needs neighbours in the same half.
+    signed[1:, :, 3:] *= np.where(np.cumsum(turned, axis=0) % 2, -1.0, 1.0)[..., None]
+    result = interpolate(at, times, signed, interpolation)
+    length = np.linalg.norm(result[..., 3:], axis=-1, keepdims=True)
+    result[..., 3:] /= np.where(length > 0, length, 1.0)
+    return result
+
+
+def _column(values: NDArray[Any], like: Floats) -> NDArray[Any]:
+    """Give (n,) values the trailing axes that let them multiply rows of `like`."""
+    return values.reshape(values.shape + (1,) * (like.ndim - 1))
+
+
+def _read_only(values: Floats) -> Floats:
+    array = np.ascontiguousarray(values, dtype=np.float64).view()
+    array.flags.writeable = False
+    return array

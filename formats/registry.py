@@ -1,0 +1,86 @@
+"""Which format reads which file, and why none does.
+
+In comes a source, out goes what the fitting format reads from it: by suffix, else by content. A format is a
+module with `NAME`, `SUFFIXES`, `sniff` and `load`, and one name in a table here; it is imported when needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+
+from formats.errors import FormatError, Problem
+
+if TYPE_CHECKING:
+    from formats.model import RobotModel
+    from formats.motion import Motion
+    from formats.source import Source
+
+T = TypeVar("T")
+
+
+HEAD_BYTES = 4096
+
+
+class Format(Protocol[T]):
+    """What a format module offers."""
+
+    @property
+    def NAME(self) -> str:  # noqa: N802 - a module's constant
+        """What people call the format."""
+
+    @property
+    def SUFFIXES(self) -> tuple[str, ...]:  # noqa: N802 - a module's constant
+        """The suffixes that settle it, in lower case."""
+
+    def sniff(self, head: bytes) -> bool:
+        """Whether a file that begins like this is probably one; cheap, never raises."""
+
+    def load(self, data: bytes, source: Source) -> list[T]:
+        """Read everything in the file, or raise `FormatError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[T]):
+    """All formats of one kind of content."""
+
+    name: str
+    modules: tuple[str, ...]
+
+    def formats(self) -> list[Format[T]]:
+        """Give the format modules."""
+        return [cast("Format[T]", import_module(module)) for module in self.modules]
+
+    def fitting(self, data: bytes, source: Source) -> Format[T] | None:
+        """Give the format that the suffix names, else the first whose content it looks like."""
+        suffix = source.path.suffix.lower()
+        by_suffix = (format_ for format_ in self.formats() if suffix in format_.SUFFIXES)
+        by_content = (format_ for format_ in self.formats() if format_.sniff(data[:HEAD_BYTES]))
+        return next(by_suffix, None) or next(by_content, None)
+
+
+ROBOTS: Kind[RobotModel] = Kind("robot description", ("formats.hrdf",))
+MOTIONS: Kind[Motion] = Kind("motion", ("formats.seq",))
+
+
+def load_robots(source: Source) -> list[RobotModel]:
+    """Read every robot in a file."""
+    return _load(ROBOTS, MOTIONS, source)
+
+
+def load_motions(source: Source) -> list[Motion]:
+    """Read every motion in a file."""
+    return _load(MOTIONS, ROBOTS, source)
+
+
+def _load(kind: Kind[T], other: Kind[Any], source: Source) -> list[T]:
+    data = source.read()
+    if fitting := kind.fitting(data, source):
+        return fitting.load(data, source)
+    if elsewhere := other.fitting(data, source):
+        what, why = f"is a {other.name} ({elsewhere.NAME})", f"a {kind.name} is wanted here"
+        raise FormatError([Problem(source.name, 0, what, why, "give the right file")])
+    why = "; ".join(f"{one.NAME}: neither its suffix nor its content" for one in kind.formats())
+    mend = f"name it {' or '.join(suffix for one in kind.formats() for suffix in one.SUFFIXES)} if it is one"
+    raise FormatError([Problem(source.name, 0, f"no {kind.name} format fits", why, mend)])
