@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 Subject = Literal[
     "availability", "description", "motions", "state", "result", "telemetry", "diagnostics", "event"
 ]
+SUBJECTS: frozenset[Subject] = frozenset(get_args(Subject))
 LASTING: frozenset[Subject] = frozenset({"availability", "description", "motions", "state"})
+STREAMED: frozenset[Subject] = frozenset({"telemetry", "diagnostics"})
 QUEUE_LENGTH = 1000
 
 
@@ -32,25 +34,49 @@ class Report:
 
 
 class Subscription:
-    """One listener's bounded queue; when it overflows, the oldest report that does not last is dropped."""
+    """One listener's bounded queue.
 
-    def __init__(self, length: int = QUEUE_LENGTH) -> None:
+    When it overflows, the oldest report that can best be missed goes: one of a stream, for the next comes
+    soon; else one that lasts, for the hub remembers the latest; else the oldest of all.
+
+    Attributes
+    ----------
+    dropped : int
+        How many reports went that way.
+    """
+
+    def __init__(self, subjects: frozenset[Subject] = SUBJECTS, length: int = QUEUE_LENGTH) -> None:
         self._reports: deque[Report] = deque()
+        self._subjects = subjects
         self._length = length
         self._arrived = asyncio.Event()
         self.dropped = 0
 
     def put(self, report: Report) -> None:
-        """Queue a report without ever waiting."""
-        if len(self._reports) >= self._length:
-            self._drop_one()
+        """Queue a report without ever waiting, if its subject is listened to."""
+        if report.subject not in self._subjects:
+            return
         self._reports.append(report)
+        if len(self._reports) > self._length:
+            self._drop_one()
+        self._arrived.set()
+
+    def put_back(self, report: Report) -> None:
+        """Make a report that could not be delivered the next one again."""
+        self._reports.appendleft(report)
         self._arrived.set()
 
     def _drop_one(self) -> None:
-        index = next((i for i, old in enumerate(self._reports) if old.subject == "telemetry"), 0)
-        del self._reports[index]
-        self.dropped += 1
+        for subjects in (STREAMED, LASTING, SUBJECTS):
+            index = next((i for i, old in enumerate(self._reports) if old.subject in subjects), None)
+            if index is not None:
+                del self._reports[index]
+                self.dropped += 1
+                return
+
+    def discard(self, subjects: frozenset[Subject]) -> None:
+        """Forget the queued reports on some subjects."""
+        self._reports = deque(report for report in self._reports if report.subject not in subjects)
 
     async def get(self) -> Report:
         """Wait for the next report."""
@@ -58,6 +84,10 @@ class Subscription:
             self._arrived.clear()
             await self._arrived.wait()
         return self._reports.popleft()
+
+    def get_now(self) -> Report | None:
+        """Give the next report, if there is one."""
+        return self._reports.popleft() if self._reports else None
 
     async def __aiter__(self) -> AsyncIterator[Report]:
         while True:
@@ -83,9 +113,11 @@ class ReportHub:
         return list(self._latest.values())
 
     @contextmanager
-    def subscribe(self) -> Iterator[Subscription]:
+    def subscribe(
+        self, subjects: frozenset[Subject] = SUBJECTS, length: int = QUEUE_LENGTH
+    ) -> Iterator[Subscription]:
         """Listen from now on, until the context ends."""
-        subscription = Subscription()
+        subscription = Subscription(subjects, length)
         self._subscriptions.append(subscription)
         try:
             yield subscription

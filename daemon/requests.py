@@ -8,9 +8,20 @@ In comes a verb with a JSON object, out comes a checked request or a `RequestErr
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Protocol
+import re
+import reprlib
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from formats.errors import nearest
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+MOST_BYTES = 65536
 
 ErrorCode = Literal[
     "INVALID_REQUEST",  # not JSON, an unknown key, a value out of range
@@ -57,7 +68,7 @@ class Request(BaseModel):
         Unix time in seconds after which the request is refused.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
     transaction: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     expires_at: float | None = None
 
@@ -115,3 +126,82 @@ class Commands(Protocol):
         RequestError
             If it is refused.
         """
+
+
+def refusal(
+    code: ErrorCode, where: str, what: str, why: str = "", mend: str = "", **data: str | float
+) -> RequestError:
+    """Make the refusal of a request, with its message in the house's form and its data."""
+    message = "; ".join(part for part in (what, why, mend) if part)
+    return RequestError(code, f"{where}: {message}", data)
+
+
+def read_body(where: str, payload: bytes) -> dict[str, Any]:
+    """Read the JSON object that a request carries; an empty payload is an empty object.
+
+    Parameters
+    ----------
+    where : str
+        The robot and the verb, as messages name them: `arm/play`.
+    payload : bytes
+        What the client sent, of any kind and length.
+
+    Raises
+    ------
+    RequestError
+        INVALID_REQUEST, if it is no JSON object or too large.
+    """
+    invalid = partial(refusal, "INVALID_REQUEST", where)
+    if len(payload) > MOST_BYTES:
+        raise invalid(f"{len(payload)} bytes", f"a request has at most {MOST_BYTES}", "send less")
+    try:
+        body = orjson.loads(payload or b"{}")
+    except orjson.JSONDecodeError as error:
+        raise invalid("not JSON", str(error), "send a JSON object in UTF-8, without NaN") from error
+    if not isinstance(body, dict):
+        raise invalid(f"{reprlib.repr(body)} is no JSON object", "", "send keys and values in { }")
+    return body
+
+
+def check_request(where: str, verb: str, body: dict[str, Any]) -> Request:
+    """Check what a request asks for.
+
+    Parameters
+    ----------
+    where : str
+        The robot and the verb, as messages name them: `arm/play`.
+    verb : str
+        Any; only those in `VERBS` are served.
+    body : dict
+        The request's keys and values.
+
+    Raises
+    ------
+    RequestError
+        UNKNOWN_VERB, or INVALID_REQUEST with every problem, one a line.
+    """
+    kind = VERBS.get(verb)
+    if kind is None:
+        known = f"motiond knows {', '.join(VERBS)}"
+        raise refusal("UNKNOWN_VERB", where, "unknown verb", known, nearest(verb, VERBS))
+    try:
+        return kind.model_validate(body)
+    except ValidationError as error:
+        refusals = [
+            refusal("INVALID_REQUEST", where, *_problem(found, verb, kind)) for found in error.errors()
+        ]
+        raise RequestError("INVALID_REQUEST", "\n".join(map(str, refusals))) from error
+
+
+def _problem(found: ErrorDetails, verb: str, kind: type[Request]) -> tuple[str, str, str]:
+    """Say what pydantic found in the house's words."""
+    key = str(found["loc"][0])
+    match found["type"]:
+        case "extra_forbidden":
+            known = sorted(kind.model_fields, key=Request.model_fields.__contains__)  # its own keys first
+            return f"unknown key '{key}'", f"{verb} knows {', '.join(known)}", nearest(key, known)
+        case "missing":
+            return f"'{key}' is missing", f"{verb} needs it", "add it"
+        case _:
+            must = re.sub(r"^\w+ should", "it must", found["msg"])
+            return f"'{key}' is {reprlib.repr(found['input'])}", must, "correct it"

@@ -1,0 +1,111 @@
+"""The broker inside the daemon: amqtt, listening on the loopback unless told otherwise.
+
+In comes an address, out comes a running MQTT 3.1.1 broker (OASIS MQTT Version 3.1.1) for as long as the
+context lasts. It asks for no login. What it cannot do stands in `docs/mqtt.md`.
+
+    Exception
+    └── BrokerError      it cannot listen
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from typing import TYPE_CHECKING, Self
+
+from amqtt.adapters import StreamReaderAdapter, StreamWriterAdapter
+from amqtt.broker import Broker
+from amqtt.contexts import BrokerConfig, ListenerConfig, ListenerType
+
+from daemon.connection import split_listen
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+LISTENER = "default"
+CLOSE_TIMEOUT_S = 2.0
+
+
+class BrokerError(Exception):
+    """The embedded broker cannot listen."""
+
+
+class EmbeddedBroker:
+    """A broker for as long as its context lasts.
+
+    The socket is opened here and amqtt is handed each connection, so that an address in use is one clear
+    error, and every connection ends with the context.
+
+    Parameters
+    ----------
+    listen : str
+        `host:port`; port 0 takes a free one.
+    """
+
+    def __init__(self, listen: str) -> None:
+        self._listen = listen
+        self._broker = _make_broker()
+        self._server: asyncio.Server
+        self._connections: set[asyncio.Task[None]] = set()
+
+    @property
+    def port(self) -> int:
+        """The port it listens on."""
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
+
+    async def __aenter__(self) -> Self:
+        """Listen.
+
+        Raises
+        ------
+        BrokerError
+            If the address cannot be had.
+        """
+        host, port = split_listen(self._listen)
+        try:
+            self._server = await asyncio.start_server(self._accept, host, port, start_serving=False)
+        except OSError as error:
+            reason = os.strerror(error.errno).lower() if error.errno and error.errno > 0 else str(error)
+            mend = "stop the other broker or set mqtt.listen"
+            raise BrokerError(f"{self._listen}: cannot listen; {reason}; {mend}") from error
+        await self._broker.start()
+        await self._server.start_serving()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """End every connection and stop listening."""
+        self._server.close()
+        await self._broker.shutdown()
+        if self._connections:
+            await asyncio.wait(self._connections, timeout=CLOSE_TIMEOUT_S)
+        for connection in self._connections:
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = asyncio.create_task(self._serve(reader, writer), name="broker.connection")
+        self._connections.add(connection)
+        connection.add_done_callback(self._connections.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            stream = StreamReaderAdapter(reader), StreamWriterAdapter(writer)
+            await self._broker.external_connected(*stream, LISTENER)
+        finally:
+            writer.close()
+
+
+def _make_broker() -> Broker:
+    """Make an amqtt broker that listens nowhere, publishes no $SYS topics and lets everyone in."""
+    for library in ("amqtt", "transitions"):
+        logging.getLogger(library).setLevel(logging.ERROR)  # they log every connection
+    plugins = {"amqtt.plugins.authentication.AnonymousAuthPlugin": {"allow_anonymous": True}}
+    listeners = {LISTENER: ListenerConfig(type=ListenerType.EXTERNAL)}
+    return Broker(BrokerConfig(listeners=listeners, plugins=plugins))

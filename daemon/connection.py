@@ -1,0 +1,116 @@
+"""How to reach the broker: in come the settings, out comes an MQTT client that is not connected yet."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+from urllib.parse import unquote, urlsplit
+
+import aiomqtt
+
+if TYPE_CHECKING:
+    from daemon.config import MqttSettings
+
+TIMEOUT_S = 5.0
+PORTS = {"mqtt": 1883, "mqtts": 8883}
+NO_DELAY = ((socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the broker is; `str()` is safe to log."""
+
+    scheme: str
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.host}:{self.port}"
+
+
+class Client(aiomqtt.Client):
+    """An aiomqtt client that leaves no socket and no task behind when connecting fails or is cancelled."""
+
+    async def __aenter__(self) -> Self:
+        try:
+            return await super().__aenter__()
+        except BaseException:
+            self._client.disconnect()
+            if self._misc_task is not None:
+                self._misc_task.cancel()
+            raise
+
+
+def address_of(settings: MqttSettings) -> Address:
+    """Give the broker's address; the embedded one is reached on the loopback if it listens everywhere."""
+    if settings.broker == "embedded":
+        host, port = split_listen(settings.listen)
+        return Address("mqtt", "127.0.0.1" if host == "0.0.0.0" else host, port)  # noqa: S104 # compared only
+    url = urlsplit(settings.broker)
+    return Address(url.scheme, url.hostname or "", url.port or PORTS[url.scheme])
+
+
+def split_listen(listen: str) -> tuple[str, int]:
+    """Split `host:port`."""
+    host, _, port = listen.rpartition(":")
+    return host, int(port)
+
+
+def make_client(
+    settings: MqttSettings, identifier: str | None = None, will: aiomqtt.Will | None = None
+) -> Client:
+    """Make a client for the configured broker; `async with` connects it.
+
+    Parameters
+    ----------
+    identifier : str, optional
+        The client's name at the broker; made up where there is none.
+    will : aiomqtt.Will, optional
+        What the broker publishes when the connection breaks.
+
+    Raises
+    ------
+    OSError
+        If the password file cannot be read.
+    """
+    address = address_of(settings)
+    username, password = _login(settings)
+    client = Client(
+        address.host,
+        address.port,
+        username=username,
+        password=password,
+        identifier=identifier,
+        protocol=_protocol(settings),
+        will=will,
+        timeout=TIMEOUT_S,
+        keepalive=settings.keepalive_s,
+        tls_params=_tls(settings) if address.scheme == "mqtts" else None,
+        socket_options=NO_DELAY,
+    )
+    client.pending_calls_threshold = 1000  # many answers may wait for their acknowledgement at once
+    return client
+
+
+def speaks_5(settings: MqttSettings) -> bool:
+    """Whether the connection will be MQTT 5; the embedded broker speaks 3.1.1 only."""
+    return settings.protocol == "5" and settings.broker != "embedded"
+
+
+def _protocol(settings: MqttSettings) -> aiomqtt.ProtocolVersion:
+    return aiomqtt.ProtocolVersion.V5 if speaks_5(settings) else aiomqtt.ProtocolVersion.V311
+
+
+def _login(settings: MqttSettings) -> tuple[str | None, str | None]:
+    url = urlsplit(settings.broker)
+    username = unquote(url.username) if url.username else settings.username
+    if settings.password_file is not None:
+        return username, settings.password_file.read_text("utf-8").partition("\n")[0]
+    return username, unquote(url.password) if url.password else None
+
+
+def _tls(settings: MqttSettings) -> aiomqtt.TLSParameters:
+    files = (settings.ca_file, settings.cert_file, settings.key_file)
+    ca_certs, certfile, keyfile = (None if file is None else str(file) for file in files)
+    return aiomqtt.TLSParameters(ca_certs=ca_certs, certfile=certfile, keyfile=keyfile)
