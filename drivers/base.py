@@ -7,13 +7,15 @@ each of its calls is bounded in time, and `read`, `write` and `halt` allocate an
     └── DriverError             anything a driver could not do; names the port, family or actuator
         ├── DriverConfigError   its options are wrong; nothing was opened
         ├── DriverTimeout       no answer in time (also a TimeoutError)
-        └── CommunicationLost   the bus or a module is gone
+        ├── CommunicationLost   the bus or a module is gone
+        └── LetGo               setpoints ended for too long, so the actuators released themselves
 """
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections import Counter
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
@@ -53,6 +55,32 @@ class CommunicationLost(DriverError):
     """The bus or a module is gone."""
 
 
+class LetGo(DriverError):
+    """No setpoint came for longer than the command lifetime; the actuators are limp until enabled."""
+
+
+PERIODS_A_LIFETIME = 3
+"""A command must outlive two lost ticks, or actuators would let go for a mere hiccup."""
+
+
+def require_lifetime(where: str, lifetime_s: float, period_s: float) -> None:
+    """Refuse a command lifetime that a few late ticks would outlast.
+
+    Raises
+    ------
+    DriverConfigError
+        With the shortest lifetime that would do.
+    """
+    shortest_s = PERIODS_A_LIFETIME * period_s
+    if lifetime_s < shortest_s:
+        raise DriverConfigError(
+            where,
+            f"a command lifetime of {lifetime_s:g} s is too short for a tick rate of {1 / period_s:g} Hz",
+            f"it must last {PERIODS_A_LIFETIME} ticks",
+            f"set `command_lifetime_s` to {shortest_s:g} or more",
+        )
+
+
 class DriverOptions(BaseModel):
     """What stands under `driver:` in the configuration, besides `type`; unknown keys are refused."""
 
@@ -64,6 +92,8 @@ class ActuatorState:
 
     Attributes
     ----------
+    values : ndarray, shape (5, actuators)
+        All of the following, as its rows; they are views of it.
     position, velocity, effort : ndarray, shape (actuators,)
         In rad, rad/s, N·m (or m, m/s, N), on the actuator's side of any reduction.
     temperature_c : ndarray, shape (actuators,)
@@ -72,14 +102,11 @@ class ActuatorState:
         Monotonic time at which each actuator's feedback was received.
     """
 
-    __slots__ = ("effort", "position", "stamp_s", "temperature_c", "velocity")
+    __slots__ = ("effort", "position", "stamp_s", "temperature_c", "values", "velocity")
 
     def __init__(self, count: int) -> None:
-        self.position: Floats = np.full(count, np.nan)
-        self.velocity: Floats = np.full(count, np.nan)
-        self.effort: Floats = np.full(count, np.nan)
-        self.temperature_c: Floats = np.full(count, np.nan)
-        self.stamp_s: Floats = np.full(count, np.nan)
+        self.values: Floats = np.full((5, count), np.nan)
+        self.position, self.velocity, self.effort, self.temperature_c, self.stamp_s = self.values
 
 
 class ActuatorCommand:
@@ -87,16 +114,17 @@ class ActuatorCommand:
 
     Attributes
     ----------
+    values : ndarray, shape (3, actuators)
+        All of the following, as its rows; they are views of it.
     position, velocity, effort : ndarray, shape (actuators,)
         In rad, rad/s, N·m (or m, m/s, N), on the actuator's side of any reduction.
     """
 
-    __slots__ = ("effort", "position", "velocity")
+    __slots__ = ("effort", "position", "values", "velocity")
 
     def __init__(self, count: int) -> None:
-        self.position: Floats = np.full(count, np.nan)
-        self.velocity: Floats = np.full(count, np.nan)
-        self.effort: Floats = np.full(count, np.nan)
+        self.values: Floats = np.full((3, count), np.nan)
+        self.position, self.velocity, self.effort = self.values
 
 
 class Driver(ABC):
@@ -110,6 +138,18 @@ class Driver(ABC):
         An instance of this class's `Options`.
     now : callable
         Gives monotonic time in seconds; a virtual clock gives virtual time.
+
+    Attributes
+    ----------
+    max_rate_hz : float
+        The fastest tick rate that the driver takes.
+    warnings : list of str
+        What a user should know and that does not keep the driver from working; complete after `open`.
+
+    Raises
+    ------
+    DriverConfigError
+        If there are no actuators, a name stands twice, or the options do not fit the actuators.
     """
 
     Options: ClassVar[type[DriverOptions]] = DriverOptions
@@ -122,6 +162,18 @@ class Driver(ABC):
         self.actuators = tuple(actuators)
         self.options = options
         self.now = now
+        self.warnings: list[str] = []
+        self._refuse_bad_names()
+
+    def _refuse_bad_names(self) -> None:
+        where = type(self).__name__
+        if not self.actuators:
+            raise DriverConfigError(where, "no actuators to drive", mend="name at least one")
+        twice = sorted(name for name, count in Counter(self.actuators).items() if count > 1)
+        if twice:
+            raise DriverConfigError(
+                where, f"actuators named twice: {', '.join(twice)}", mend="give each a name of its own"
+            )
 
     @abstractmethod
     def open(self) -> None:
@@ -133,13 +185,35 @@ class Driver(ABC):
             Naming the port or module and the reason; nothing stays open.
         """
 
+    def set_period(self, period_s: float) -> None:
+        """Learn the time between two `write` calls; called before the first tick at a new rate, at rest.
+
+        Raises
+        ------
+        DriverConfigError
+            If the driver cannot keep up, or would let the actuators go between two ticks.
+        """
+        if period_s * self.max_rate_hz < 1 - 1e-9:
+            raise DriverConfigError(
+                type(self).__name__,
+                f"a tick rate of {1 / period_s:g} Hz is too fast",
+                f"it takes at most {self.max_rate_hz:g} Hz",
+                "lower the rate of the motion",
+            )
+
     @abstractmethod
     def read(self, state: ActuatorState) -> None:
         """Fill `state` with the newest feedback, without waiting for more than a fraction of a period."""
 
     @abstractmethod
     def write(self, command: ActuatorCommand) -> None:
-        """Send one setpoint to all actuators."""
+        """Send one setpoint to all actuators; without torque it moves nothing.
+
+        Raises
+        ------
+        LetGo
+            If the actuators released themselves since the last setpoint; `enable` takes hold again.
+        """
 
     @abstractmethod
     def enable(self) -> None:

@@ -1,0 +1,150 @@
+"""Options of drivers: checked as a whole, told in one error, and spread over the actuators.
+
+In come the mapping that stands under `driver:` and a driver's `Options`; out comes a checked instance, or an
+`OptionsError` that names every wrong option with what would be right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+
+import numpy as np
+from pydantic import Discriminator, Field, Tag, ValidationError
+
+from drivers.base import DriverConfigError, DriverOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from drivers.base import Floats
+
+    OptionsType = TypeVar("OptionsType", bound=DriverOptions)
+    Location: TypeAlias = tuple[int | str, ...]
+
+_NUMBER, _MAPPING = "one number", "a number by actuator"
+
+
+def _kind(value: object) -> str:
+    return _MAPPING if isinstance(value, Mapping) else _NUMBER
+
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Number = TypeVar("Number")
+PerActuatorOf: TypeAlias = Annotated[
+    Annotated[Number, Tag(_NUMBER)] | Annotated[dict[str, Number], Tag(_MAPPING)], Discriminator(_kind)
+]
+"""One number for all actuators, or numbers by actuator."""
+PerActuator: TypeAlias = float | dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class OptionProblem:
+    """One wrong option; `option` is the path to it, for whoever knows the file and line."""
+
+    option: Location
+    what: str
+    why: str = ""
+    mend: str = ""
+
+
+class OptionsError(DriverConfigError):
+    """Options that a driver refuses, all of them at once.
+
+    Attributes
+    ----------
+    problems : tuple of OptionProblem
+        At least one, in the order of the options.
+    """
+
+    def __init__(self, where: str, problems: Sequence[OptionProblem]) -> None:
+        lines = [
+            f"{where}: " + "; ".join(part for part in (problem.what, problem.why, problem.mend) if part)
+            for problem in problems
+        ]
+        super().__init__(where, "\n".join(lines).removeprefix(f"{where}: "))
+        self.problems = tuple(problems)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Offer the nearest known word as `did you mean 'sim'?`, or nothing where none is near."""
+    by_folded = {name.casefold(): name for name in known}
+    found = get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.5)
+    return f"did you mean '{by_folded[found[0]]}'?" if found else ""
+
+
+def check(where: str, kind: type[OptionsType], options: Mapping[str, Any]) -> OptionsType:
+    """Turn a mapping into a driver's options.
+
+    Raises
+    ------
+    OptionsError
+        With every unknown key and every wrong value.
+    """
+    try:
+        return kind.model_validate(dict(options))
+    except ValidationError as error:
+        problems = [_problem(kind, detail) for detail in error.errors(include_url=False)]
+        raise OptionsError(where, problems) from error
+
+
+def _problem(kind: type[DriverOptions], detail: Mapping[str, Any]) -> OptionProblem:
+    path = tuple(part for part in detail["loc"] if part not in {_NUMBER, _MAPPING})
+    dotted = ".".join(str(part) for part in path)
+    if detail["type"] == "extra_forbidden":
+        known = sorted(kind.model_fields)
+        return OptionProblem(
+            path,
+            f"unknown option '{dotted}'",
+            f"it takes {', '.join(known) or 'none'}",
+            nearest(dotted, known),
+        )
+    if detail["type"] == "missing":
+        return OptionProblem(path, f"option '{dotted}' is missing", mend="set it")
+    reason = detail["msg"].removeprefix("Value error, ")
+    if reason.startswith("Input should "):
+        reason = reason.replace("Input should ", "it should ", 1)
+    if not path:
+        return OptionProblem(path, reason)
+    return OptionProblem(path, f"option '{dotted}' is {detail['input']!r}", reason)
+
+
+def spread(
+    where: str, option: str, value: PerActuator | None, actuators: Sequence[str], default: float
+) -> Floats:
+    """Give each actuator its number.
+
+    Parameters
+    ----------
+    value : float or dict
+        One number for all, or numbers by actuator; actuators that it leaves out get `default`, and
+        None gives `default` to all.
+
+    Returns
+    -------
+    ndarray, shape (actuators,)
+
+    Raises
+    ------
+    OptionsError
+        If the value names actuators that are not there.
+    """
+    if not isinstance(value, dict):
+        return np.full(len(actuators), default if value is None else value)
+    problems = [
+        OptionProblem(
+            (option, name),
+            f"option '{option}' names an unknown actuator '{name}'",
+            f"there are {', '.join(actuators)}",
+            nearest(name, actuators),
+        )
+        for name in value
+        if name not in actuators
+    ]
+    if problems:
+        raise OptionsError(where, problems)
+    return np.array([value.get(name, default) for name in actuators])

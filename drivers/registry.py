@@ -1,0 +1,115 @@
+"""Finds drivers by name: our own, and those that other packages register.
+
+In come a driver's name and its options, out comes a driver that is ready to be opened. A driver's module is
+imported when its name is first used, so that a robot on one kind of actuator needs no library of another.
+Other packages register a `Driver` class under the entry point group `motiond.drivers`.
+"""
+
+from __future__ import annotations
+
+import time
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any
+
+from drivers.base import Driver, DriverConfigError
+from drivers.options import check, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from drivers.base import DriverOptions
+
+GROUP = "motiond.drivers"
+OWN = {"hebi": "drivers.hebi:HebiDriver", "sim": "drivers.sim:SimDriver"}
+
+
+def _found() -> dict[str, EntryPoint]:
+    others = {point.name: point for point in entry_points(group=GROUP)}
+    return others | {name: EntryPoint(name, target, GROUP) for name, target in OWN.items()}
+
+
+def driver_names() -> tuple[str, ...]:
+    """Name every driver that can be used, in alphabetical order."""
+    return tuple(sorted(_found()))
+
+
+def driver_class(name: str) -> type[Driver]:
+    """Give the class of the driver called `name`.
+
+    Raises
+    ------
+    DriverConfigError
+        If there is none, or it cannot be imported, with the reason.
+    """
+    found = _found()
+    where = f"driver {name}"
+    if name not in found:
+        raise DriverConfigError(
+            where, "there is no such driver", f"there are {', '.join(sorted(found))}", nearest(name, found)
+        )
+    point = found[name]
+    try:
+        loaded = getattr(import_module(point.module), point.attr)
+    except (ImportError, AttributeError) as error:
+        raise DriverConfigError(
+            where, "cannot be imported", str(error), "install or update the package that it comes from"
+        ) from error
+    if not (isinstance(loaded, type) and issubclass(loaded, Driver)):
+        raise DriverConfigError(where, f"{point.value} is no driver", "it is not a subclass of Driver")
+    return loaded
+
+
+def check_options(
+    name: str, options: Mapping[str, Any], actuators: Sequence[str] | None = None
+) -> DriverOptions:
+    """Check a driver's options; nothing is opened.
+
+    Parameters
+    ----------
+    options : mapping
+        What stands under `driver:` besides `type`.
+    actuators : sequence of str, optional
+        Where they are known already, options that name actuators are held against them.
+
+    Raises
+    ------
+    DriverConfigError
+        If the driver is unknown; as an `OptionsError` with every wrong option.
+    """
+    if actuators is not None:
+        return make_driver(name, options, actuators).options
+    return check(f"driver {name}", driver_class(name).Options, options)
+
+
+def make_driver(
+    name: str,
+    options: Mapping[str, Any],
+    actuators: Sequence[str],
+    now: Callable[[], float] = time.monotonic,
+) -> Driver:
+    """Make a driver; `open` connects it.
+
+    Parameters
+    ----------
+    name : str
+        Of the driver.
+    options : mapping
+        What stands under `driver:` besides `type`; relative paths in it are the caller's to resolve.
+    actuators : sequence of str
+        The actuators to drive, in the order of every array.
+    now : callable
+        Gives monotonic time in seconds.
+
+    Raises
+    ------
+    DriverConfigError
+        As `check_options` does.
+    """
+    kind = driver_class(name)
+    return kind(actuators, check(f"driver {name}", kind.Options, options), now)
+
+
+def driver_options_schema() -> dict[str, dict[str, Any]]:
+    """Give the JSON schema of every driver's options, by the driver's name."""
+    return {name: driver_class(name).Options.model_json_schema() for name in driver_names()}
