@@ -6,12 +6,15 @@ Every robot reader makes one of these; nothing here knows a file format. SI unit
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import ArrayLike, NDArray
 
     Floats: TypeAlias = NDArray[np.float64]
 
@@ -88,11 +91,13 @@ class Joint:
     axes : ndarray, shape (n, 3)
         Unit vectors in the joint's frame.
     parent_pose : ndarray, shape (4, 4)
-        The joint's frame in the parent link's frame.
+        The joint's frame in the parent link's frame; where the parent is `world`, in the model's frame.
     child_pose : ndarray, shape (4, 4)
         The child link's frame in the joint's moved frame.
     gear_ratio : float
         The joint's displacement is its coordinate divided by this.
+    pitch_m : float
+        How far a screw joint moves along its axis in one full turn.
     """
 
     name: str
@@ -105,6 +110,7 @@ class Joint:
     parent_pose: Floats = field(default_factory=identity_pose)
     child_pose: Floats = field(default_factory=identity_pose)
     gear_ratio: float = 1.0
+    pitch_m: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +146,164 @@ class RobotModel:
     canonical_link: str
     base_pose: Floats = field(default_factory=identity_pose)
     warnings: tuple[str, ...] = ()
+    _steps: tuple[_Step, ...] = field(default=(), init=False, repr=False, compare=False)
 
     @property
     def dof(self) -> int:
         """The number of coordinates of all joints."""
         return sum(len(joint.coordinates) for joint in self.joints)
+
+    def forward_kinematics(self, q: ArrayLike) -> dict[str, Floats]:
+        """Say where every link, joint and frame is, in the frame that the file places the robot in.
+
+        Parameters
+        ----------
+        q : array_like, shape (dof,) or (n, dof)
+            One posture or many: rad or m, in the order of `joints`.
+
+        Returns
+        -------
+        dict of str to ndarray, shape (4, 4) or (n, 4, 4)
+            By name. A joint's frame is the one it has moved. Where a link and a joint share a name, the
+            entry is the link's.
+
+        Raises
+        ------
+        ValueError
+            If `q` has another shape or a value that is not finite, if the robot has a joint type without
+            kinematics, or if its links hang on each other in a loop.
+        """
+        postures = self._checked(q)
+        if not self._steps:
+            object.__setattr__(self, "_steps", _plan_steps(self))
+        places: dict[_Key, Floats] = {_BASE: self.base_pose}
+        for step in self._steps:
+            places[step.key] = step.place(places[step.hangs_on], postures)
+        shape = (*np.shape(q)[:-1], 4, 4)
+        del places[_BASE]
+        return {
+            key[1]: np.broadcast_to(places[key], (len(postures), 4, 4)).reshape(shape)
+            for key in sorted(places, key=lambda key: _RANK[key[0]])
+        }
+
+    def _checked(self, q: ArrayLike) -> Floats:
+        """Give `q` as an array of shape (n, dof)."""
+        array = np.asarray(q, dtype=np.float64)
+        if array.ndim not in {1, 2} or array.shape[-1] != self.dof:
+            raise ValueError(
+                f"{self.name}: positions of shape {array.shape}; it has {self.dof} degrees of freedom; "
+                f"give an array of shape ({self.dof},) or (n, {self.dof})"
+            )
+        if not np.isfinite(array).all():
+            bad = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+            raise ValueError(
+                f"{self.name}: position {list(bad)} is {array[bad]}; positions are finite; check the motion"
+            )
+        return np.atleast_2d(array)
+
+
+_Key: TypeAlias = tuple[Literal["base", "link", "joint", "frame"], str]
+_BASE: _Key = ("base", "")
+_RANK = {"joint": 1, "frame": 2, "link": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """How one place follows from another: a constant pose, and for a joint its displacement."""
+
+    key: _Key
+    hangs_on: _Key
+    pose: Floats
+    joint: Joint | None = None
+    first: int = 0
+
+    def place(self, base: Floats, postures: Floats) -> Floats:
+        """Give the place's pose, shape (4, 4), or (n, 4, 4) below a joint."""
+        pose = base @ self.pose
+        if self.joint is None or not self.joint.coordinates:
+            return pose
+        mine = postures[:, self.first : self.first + len(self.joint.coordinates)]
+        return pose @ _DISPLACEMENTS[self.joint.type](self.joint, mine / self.joint.gear_ratio)
+
+
+def _turned(axis: Floats, angles: Floats) -> Floats:
+    """Give rotations about a unit axis by Rodrigues' formula: angles (n,) in rad, poses (n, 4, 4)."""
+    x, y, z = axis
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    sine, versine = np.sin(angles)[:, None, None], (1.0 - np.cos(angles))[:, None, None]
+    poses = np.tile(np.eye(4), (len(angles), 1, 1))
+    poses[:, :3, :3] += sine * cross + versine * (cross @ cross)
+    return poses
+
+
+def _revolute(joint: Joint, values: Floats) -> Floats:
+    return _turned(joint.axes[0], values[:, 0])
+
+
+def _prismatic(joint: Joint, values: Floats) -> Floats:
+    poses = np.tile(np.eye(4), (len(values), 1, 1))
+    poses[:, :3, 3] = values * joint.axes[0]
+    return poses
+
+
+def _screw(joint: Joint, values: Floats) -> Floats:
+    poses = _turned(joint.axes[0], values[:, 0])
+    poses[:, :3, 3] = values * (joint.pitch_m / (2 * np.pi)) * joint.axes[0]
+    return poses
+
+
+# What a joint's coordinates do: values (n, coordinates) after the gear to poses (n, 4, 4); a function a type.
+_DISPLACEMENTS: dict[JointType, Callable[[Joint, Floats], Floats]] = {
+    "revolute": _revolute,
+    "continuous": _revolute,
+    "prismatic": _prismatic,
+    "screw": _screw,
+}
+
+
+def _plan_steps(model: RobotModel) -> tuple[_Step, ...]:
+    """Order the places so that each comes after the one it hangs on."""
+    steps = {step.key: step for step in _all_steps(model)}
+    for step in steps.values():
+        if step.hangs_on not in steps and step.hangs_on != _BASE:
+            raise ValueError(
+                f"{model.name}: {' '.join(step.key)!r} hangs on {step.hangs_on[1]!r}; there is no such place"
+            )
+    sorter = TopologicalSorter({key: {step.hangs_on} for key, step in steps.items()})
+    try:
+        return tuple(steps[key] for key in sorter.static_order() if key != _BASE)
+    except CycleError as error:
+        ring = " -> ".join(name for _, name in error.args[1])
+        raise ValueError(f"{model.name}: links hang on each other in a loop: {ring}") from None
+
+
+def _all_steps(model: RobotModel) -> Iterator[_Step]:
+    links = {link.name for link in model.links}
+    joints = {joint.name for joint in model.joints}
+
+    def place(name: str) -> _Key:
+        if name in links:
+            return ("link", name)
+        if name in joints:
+            return ("joint", name)
+        return _BASE if name in {"", "world"} else ("frame", name)
+
+    carriers: dict[str, Joint] = {}
+    first = 0
+    for joint in model.joints:
+        if joint.coordinates and joint.type not in _DISPLACEMENTS:
+            raise ValueError(
+                f"{model.name}: joint {joint.name!r} is of type {joint.type!r}; "
+                f"kinematics know {', '.join(sorted(_DISPLACEMENTS))} and fixed"
+            )
+        carriers.setdefault(joint.child, joint)
+        yield _Step(("joint", joint.name), place(joint.parent), joint.parent_pose, joint, first)
+        first += len(joint.coordinates)
+    for link in model.links:
+        carrier = carriers.get(link.name)
+        if carrier is None:
+            yield _Step(("link", link.name), place(link.attached_to), link.pose)
+        else:
+            yield _Step(("link", link.name), ("joint", carrier.name), carrier.child_pose)
+    for frame in model.frames:
+        yield _Step(("frame", frame.name), place(frame.attached_to), frame.pose)
