@@ -10,13 +10,15 @@ is `multiplier * joint + offset` of the one it follows, as in ros2_control's tra
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from daemon.config import JointSettings
+from daemon.transmission import Transmission
 from formats.errors import nearest
 from formats.model import Mimic
 
@@ -89,18 +91,12 @@ class JointMap:
         In the order of the driver's arrays.
     limits : Limits
         Of the joints.
+    configured_limits : frozenset of (str, str)
+        Joint and kind of each limit that the configuration sets; the others are the model's.
     mimics : tuple of MimicColumn
         Joints that follow others, whose columns a plan fills.
-    joint_of : ndarray of int, shape (actuators,)
-        The joint that each actuator moves.
-    reduction, offset : ndarray, shape (actuators,)
-        Of each actuator; the offset in rad or m.
-    actuator_of : ndarray of int, shape (joints,)
-        The actuator that tells each joint's position; of a mimic joint without one, the leader's.
-    joint_reduction, joint_offset : ndarray, shape (joints,)
-        From that actuator to the joint.
-    effort_factor : ndarray, shape (joints,)
-        From that actuator's effort to the joint's; NaN of a joint without an actuator of its own.
+    transmission : Transmission
+        Between the two sides.
     """
 
     robot: str
@@ -108,51 +104,29 @@ class JointMap:
     units: tuple[Unit, ...]
     actuators: tuple[str, ...]
     limits: Limits
+    configured_limits: frozenset[tuple[str, str]]
     mimics: tuple[MimicColumn, ...]
-    joint_of: Indexes
-    reduction: Floats
-    offset: Floats
-    actuator_of: Indexes
-    joint_reduction: Floats
-    joint_offset: Floats
-    effort_factor: Floats
-
-    def to_actuators(self, q: Floats, out: Floats) -> None:
-        """Fill `out`, shape (actuators,), from joint positions `q`, shape (joints,)."""
-        np.take(q, self.joint_of, out=out, mode="clip")
-        np.subtract(out, self.offset, out=out)
-        np.multiply(out, self.reduction, out=out)
-
-    def to_joints(self, a: Floats, out: Floats) -> None:
-        """Fill `out`, shape (joints,), from actuator positions `a`, shape (actuators,)."""
-        np.take(a, self.actuator_of, out=out, mode="clip")
-        np.divide(out, self.joint_reduction, out=out)
-        np.add(out, self.joint_offset, out=out)
-
-    def velocities_to_actuators(self, v: Floats, out: Floats) -> None:
-        """Fill `out`, shape (actuators,), from joint velocities `v`, shape (joints,)."""
-        np.take(v, self.joint_of, out=out, mode="clip")
-        np.multiply(out, self.reduction, out=out)
-
-    def velocities_to_joints(self, v: Floats, out: Floats) -> None:
-        """Fill `out`, shape (joints,), from actuator velocities `v`, shape (actuators,)."""
-        np.take(v, self.actuator_of, out=out, mode="clip")
-        np.divide(out, self.joint_reduction, out=out)
-
-    def efforts_to_actuators(self, e: Floats, out: Floats) -> None:
-        """Fill `out`, shape (actuators,), from joint efforts `e`, shape (joints,)."""
-        np.take(e, self.joint_of, out=out, mode="clip")
-        np.divide(out, self.reduction, out=out)
-
-    def efforts_to_joints(self, e: Floats, out: Floats) -> None:
-        """Fill `out`, shape (joints,), from actuator efforts `e`; NaN where a joint has no actuator."""
-        np.take(e, self.actuator_of, out=out, mode="clip")
-        np.multiply(out, self.effort_factor, out=out)
+    transmission: Transmission
 
     def follow(self, positions: Floats) -> None:
         """Fill the mimic joints' columns of `positions`, shape (…, joints), from those they follow."""
         for mimic in self.mimics:
             positions[..., mimic.joint] = mimic.multiplier * positions[..., mimic.leader] + mimic.offset
+
+    def payload(self) -> dict[str, Any]:
+        """Tell the joints with their units and limits, JSON-ready; null where there is no limit."""
+        kinds = {kind: getattr(self.limits, kind).tolist() for kind in Limits.__slots__}
+        return {
+            "joints": [
+                {"name": name, "unit": unit}
+                | {
+                    kind: values[column] if math.isfinite(values[column]) else None
+                    for kind, values in kinds.items()
+                }
+                for column, (name, unit) in enumerate(zip(self.joints, self.units, strict=True))
+            ],
+            "actuators": list(self.actuators),
+        }
 
     def columns_of(
         self, motion: str, names: Sequence[str], count: int, configured: Sequence[str] | None = None
@@ -321,6 +295,11 @@ class _Joints:
             )
         limit[0] = value
 
+    def configured_limits(self) -> frozenset[tuple[str, str]]:
+        """Give joint and kind of each limit that the configuration sets."""
+        chosen = {name: joint.limits.model_dump(exclude_none=True) for name, joint in self.settings.items()}
+        return frozenset((name, kind) for name, kinds in chosen.items() for kind in kinds)
+
     def mimics(self) -> tuple[MimicColumn, ...]:
         """Follow each mimic joint to the joint that follows none."""
         rules = {name: rule for name in self.names if (rule := self._rule(name))}
@@ -368,11 +347,27 @@ def _assemble(found: _Joints, limits: Limits, mimics: tuple[MimicColumn, ...]) -
             joint_reduction[joint] = source.reduction / np.float64(mimic.multiplier)
         joint_offset[joint] = mimic.multiplier * source.offset + mimic.offset
         effort_factor[joint] = source.reduction if name in column else np.nan
-    arrays = [np.array([found.names.index(name) for name in moved], dtype=np.intp), reduction, offset]
-    arrays += [actuator_of, joint_reduction, joint_offset, effort_factor]
-    for array in (*arrays, *(getattr(limits, kind) for kind in Limits.__slots__)):
+    joint_of = np.array([found.names.index(name) for name in moved], dtype=np.intp)
+    for array in (getattr(limits, kind) for kind in Limits.__slots__):
         array.flags.writeable = False
-    return JointMap(found.robot, found.names, found.units(), tuple(moved.values()), limits, mimics, *arrays)
+    return JointMap(
+        robot=found.robot,
+        joints=found.names,
+        units=found.units(),
+        actuators=tuple(moved.values()),
+        limits=limits,
+        configured_limits=found.configured_limits(),
+        mimics=mimics,
+        transmission=Transmission(
+            joint_of=joint_of,
+            reduction=reduction,
+            offset=offset,
+            actuator_of=actuator_of,
+            joint_reduction=joint_reduction,
+            joint_offset=joint_offset,
+            effort_factor=effort_factor,
+        ),
+    )
 
 
 def _unit(joint: Joint) -> Unit:

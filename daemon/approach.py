@@ -1,0 +1,167 @@
+"""The way from where the joints are to a motion's first row: as fast as its bounds allow, never faster.
+
+In come the measured positions and the row to reach, out come rows of setpoints, one a tick. Each joint moves
+on a jerk-limited profile from rest to rest, all arriving together (Berscheid and Kröger, "Jerk-limited
+Real-time Trajectory Generation with Arbitrary Target States", RSS 2021; the library `ruckig`). From rest to
+rest a profile never turns back, so a joint stays between its start and its target.
+
+    ValueError
+    └── ApproachError    there is no safe way from where a joint is
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from ruckig import InputParameter, Result, Ruckig, Trajectory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from daemon.config import ApproachSettings
+    from daemon.joint_map import JointMap
+
+    Floats: TypeAlias = NDArray[np.float64]
+    Booleans: TypeAlias = NDArray[np.bool_]
+
+FAR_OUTSIDE = 0.05  # of a joint's range: what a calibration may be off, and far less than a turn
+FAR_OUTSIDE_OF_ENDLESS = 0.1  # rad or m, where one side has no limit
+
+
+class ApproachError(ValueError):
+    """There is no safe way from where a joint is.
+
+    Attributes
+    ----------
+    joints : tuple of str
+        The joints that stand in the way.
+    """
+
+    def __init__(self, joints: Sequence[str], message: str) -> None:
+        super().__init__(message)
+        self.joints = tuple(joints)
+
+
+def plan_approach(
+    start: Floats,
+    target: Floats,
+    driven: Booleans,
+    joint_map: JointMap,
+    settings: ApproachSettings,
+    *,
+    rate_hz: float,
+    tolerance: float,
+) -> tuple[Floats, Floats]:
+    """Plan the way to a motion's first row.
+
+    Parameters
+    ----------
+    start, target : ndarray, shape (joints,)
+        In rad or m; the target is within the limits.
+    driven : ndarray of bool, shape (joints,)
+        The joints to move; the others hold where they are.
+    rate_hz : float
+        Ticks per second.
+    tolerance : float
+        In rad or m; where every driven joint is this near, there is nothing to do.
+
+    Returns
+    -------
+    positions, velocities : ndarray, shape (ticks, joints)
+        The first row is due one tick after the start; the last is the target, bit for bit, at rest. No rows
+        where every joint is near enough.
+
+    Raises
+    ------
+    ApproachError
+        If a joint's position is unknown, or so far outside its limits that it cannot be true.
+    """
+    _refuse_unsafe(start, driven, joint_map)
+    if not np.any(np.abs(target - start)[driven] > tolerance):
+        return np.empty((0, start.size)), np.empty((0, start.size))
+    moving = start[driven], target[driven]
+    trajectory = _trajectory(*moving, driven, joint_map, settings)
+    ticks = max(1, int(np.ceil(trajectory.duration * rate_hz - 1e-9)))
+    sampled, speeds = _sample(trajectory, np.arange(1, ticks + 1) / rate_hz)
+    # Rounding in the last digit must not carry a joint past either end, which may be a limit.
+    np.clip(sampled, np.minimum(*moving)[:, None], np.maximum(*moving)[:, None], out=sampled)
+    sampled[:, -1], speeds[:, -1] = moving[1], 0.0
+    positions, velocities = np.empty((ticks, start.size)), np.zeros((ticks, start.size))
+    positions[:] = start
+    positions[:, driven], velocities[:, driven] = sampled.T, speeds.T
+    return positions, velocities
+
+
+def _refuse_unsafe(start: Floats, driven: Booleans, joint_map: JointMap) -> None:
+    limits = joint_map.limits
+    span = limits.upper - limits.lower
+    slack = np.where(np.isfinite(span), FAR_OUTSIDE * span, FAR_OUTSIDE_OF_ENDLESS)
+    lost = driven & ~np.isfinite(start)
+    outside = driven & ((start < limits.lower - slack) | (start > limits.upper + slack))
+    problems = [
+        f"joint '{joint_map.joints[joint]}' has no measured position" for joint in np.flatnonzero(lost)
+    ]
+    for joint in np.flatnonzero(outside):
+        unit = joint_map.units[joint]
+        bounds = f"{limits.lower[joint]:.4g} to {limits.upper[joint]:.4g} {unit}"
+        where = f"is at {start[joint]:.4g} {unit}, far outside its limits of {bounds}"
+        problems.append(f"joint '{joint_map.joints[joint]}' {where}")
+    if problems:
+        mend = "there is no safe way from there; check the actuator, its offset and its turns"
+        names = [joint_map.joints[joint] for joint in np.flatnonzero(lost | outside)]
+        raise ApproachError(names, "\n".join(f"{joint_map.robot}: {problem}; {mend}" for problem in problems))
+
+
+def _trajectory(
+    start: Floats, target: Floats, driven: Booleans, joint_map: JointMap, settings: ApproachSettings
+) -> Trajectory:
+    """Plan all driven joints, arrays of shape (driven joints,), to arrive at the same time."""
+    wanted = InputParameter(start.size)
+    wanted.current_position, wanted.target_position = start, target
+    wanted.max_velocity = np.minimum(joint_map.limits.velocity[driven], settings.velocity)
+    wanted.max_acceleration = np.minimum(joint_map.limits.acceleration[driven], settings.acceleration)
+    wanted.max_jerk = np.full(start.size, settings.jerk)
+    trajectory = Trajectory(start.size)
+    result = Ruckig(start.size).calculate(wanted, trajectory)
+    if result not in {Result.Working, Result.Finished}:
+        names = [name for name, moves in zip(joint_map.joints, driven, strict=True) if moves]
+        why = f"ruckig answers {result.name}; check the limits of {', '.join(names)}"
+        raise ApproachError(names, f"{joint_map.robot}: no approach can be calculated; {why}")
+    return trajectory
+
+
+def _sample(trajectory: Trajectory, at: Floats) -> tuple[Floats, Floats]:
+    """Evaluate all profiles at once; `trajectory.at_time` takes a call for each tick.
+
+    Parameters
+    ----------
+    at : ndarray, shape (ticks,)
+        In s, increasing.
+
+    Returns
+    -------
+    positions, velocities : ndarray, shape (joints, ticks)
+    """
+    profiles = trajectory.profiles[0]
+    # Eight states a joint: the beginnings of the seven phases of constant jerk, and rest at the end.
+    p, v, a = (np.array([getattr(one, name) for one in profiles]) for name in "pva")
+    j = np.array([[*one.j, 0.0] for one in profiles])
+    v[:, 7], a[:, 7] = 0.0, 0.0
+    begins = np.cumsum([[0.0, *one.t] for one in profiles], axis=1)
+    counts = np.diff(np.searchsorted(at, begins[:, 1:]), axis=1, prepend=0, append=at.size).ravel()
+
+    def spread(states: Floats) -> Floats:
+        return np.repeat(states, counts).reshape(len(profiles), at.size)
+
+    since = at - spread(begins)
+    positions, velocities = spread(j / 6), spread(j / 2)
+    for lower in (a / 2, v, p):
+        positions *= since
+        positions += spread(lower)
+    for lower in (a, v):
+        velocities *= since
+        velocities += spread(lower)
+    return positions, velocities

@@ -1,0 +1,359 @@
+"""Turns a motion into checked setpoints: a row of positions and velocities for each tick.
+
+In come a motion, the joint map with the limits, and how the robot is configured; out comes a `Plan`, ready to
+be mapped into the stream process, or an error with everything that stands against it. Where the driver takes
+the file's frame rate, the plan's rows are the file's, bit for bit.
+
+    ValueError
+    ├── PlanError        a motion that cannot be played within the limits
+    └── JointMapError    its joints do not fit the robot's
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from daemon.track import Track
+from daemon.violations import Violation, accelerations_of, find_violations, position_violations, speeds_of
+from formats.motion import interpolate, pchip_slopes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from daemon.config import RobotSettings
+    from daemon.joint_map import JointMap
+    from formats.motion import Interpolation, Motion
+
+    Floats: TypeAlias = NDArray[np.float64]
+    Booleans: TypeAlias = NDArray[np.bool_]
+
+FREE_RATE_HZ = 200.0  # of motions whose frames have times of their own
+FASTEST = 10.0  # the highest speed factor that a play request may ask for
+LONGEST_STOP = 4.0  # in units of stop_duration_s; a stop must end, even where acceleration is short
+MOST_SLOWINGS = 20
+SLOWEST = 0.01  # slower than this, a motion is not what its author meant
+
+
+class PlanError(ValueError):
+    """A motion that cannot be played within the limits.
+
+    Attributes
+    ----------
+    violations : tuple of Violation
+        One for each joint and kind of limit; empty where the motion itself is at fault.
+    """
+
+    def __init__(self, message: str, violations: Sequence[Violation] = ()) -> None:
+        super().__init__(message)
+        self.violations = tuple(violations)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """Checked setpoints, one row a tick.
+
+    Attributes
+    ----------
+    positions, velocities : ndarray, shape (ticks, joints)
+        In rad or m and rad/s or m/s, C-contiguous, read-only; 0 in columns that are not driven.
+    driven : ndarray of bool, shape (joints,)
+        The joints that this motion moves; the others hold.
+    frames_per_tick : float
+        Frames of the file from one tick to the next.
+    clock_acceleration : float
+        In 1/s²: the steepest ramp of the trajectory clock's rate within the acceleration limits.
+    max_speed : float
+        The fastest speed factor within the limits.
+    limiting_joint : str
+        The joint that sets `max_speed`; '' where none does.
+    warnings : tuple of str
+        What was changed or left out.
+    """
+
+    motion: str
+    joints: tuple[str, ...]
+    rate_hz: float
+    positions: Floats
+    velocities: Floats
+    driven: Booleans
+    frames_per_tick: float
+    clock_acceleration: float
+    max_speed: float
+    limiting_joint: str
+    warnings: tuple[str, ...]
+
+    @property
+    def track(self) -> Track:
+        """The rows as the stream process maps them."""
+        return Track(self.positions, self.velocities, self.driven, self.rate_hz, self.clock_acceleration)
+
+    @property
+    def duration_s(self) -> float:
+        """From the first row to the last."""
+        return (len(self.positions) - 1) / self.rate_hz
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """A motion's rows in the robot's columns; undriven columns are 0."""
+
+    name: str
+    times: Floats
+    positions: Floats
+    effort: Floats | None
+    driven: Booleans
+    frame_rate_hz: float
+    uniform: bool
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ticks:
+    """Rows of setpoints at the rate of the ticks."""
+
+    rate_hz: float
+    positions: Floats
+    frames_per_tick: float
+
+    @property
+    def times(self) -> Floats:
+        return np.arange(len(self.positions)) / self.rate_hz
+
+
+def plan(motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_hz: float) -> Plan:
+    """Check a motion against the limits and turn it into setpoints.
+
+    Parameters
+    ----------
+    max_rate_hz : float
+        The highest rate at which the driver takes setpoints.
+
+    Raises
+    ------
+    PlanError
+        With every joint that would pass a limit, or with what is wrong with the motion itself.
+    JointMapError
+        With every joint of the motion that the robot does not have.
+    """
+    rows = _in_columns(motion, joint_map, settings)
+    if settings.on_violation == "clip":
+        rows = _clipped(rows, joint_map)
+    ticks, warnings = _fitted(rows, joint_map, settings, max_rate_hz)
+    velocities = _slopes(ticks, settings.interpolation)
+    max_speed, limiting_joint = _max_speed(ticks, velocities, joint_map, rows.driven)
+    ramp, doubts = clock_acceleration(
+        ticks.positions, velocities, ticks.rate_hz, joint_map, settings.stop_duration_s
+    )
+    for array in (ticks.positions, velocities, rows.driven):
+        array.flags.writeable = False
+    return Plan(
+        motion=motion.name,
+        joints=joint_map.joints,
+        rate_hz=ticks.rate_hz,
+        positions=ticks.positions,
+        velocities=velocities,
+        driven=rows.driven,
+        frames_per_tick=ticks.frames_per_tick,
+        clock_acceleration=ramp,
+        max_speed=max_speed,
+        limiting_joint=limiting_joint,
+        warnings=tuple(f"{motion.name}: {warning}" for warning in (*rows.warnings, *warnings, *doubts)),
+    )
+
+
+def _in_columns(motion: Motion, joint_map: JointMap, settings: RobotSettings) -> _Rows:
+    _refuse_unplayable(motion)
+    count = motion.positions.shape[1]
+    columns = joint_map.columns_of(motion.name, motion.joint_names, count, settings.motion_joints)
+    kept = columns >= 0
+    driven = np.zeros(len(joint_map.joints), dtype=bool)
+    driven[columns[kept]] = True
+    positions = np.zeros((len(motion.positions), len(joint_map.joints)))
+    positions[:, columns[kept]] = motion.positions[:, kept]
+    _follow(joint_map, positions, driven)
+    uniform = motion.is_uniform
+    frames = np.arange(len(positions))
+    return _Rows(
+        name=motion.name,
+        times=frames / motion.frame_rate if uniform else motion.times - motion.times[0],
+        positions=positions,
+        effort=_effort_of(motion, columns, driven.size),
+        driven=driven,
+        frame_rate_hz=motion.frame_rate,
+        uniform=uniform,
+        warnings=_left_out(motion, joint_map, columns),
+    )
+
+
+def _refuse_unplayable(motion: Motion) -> None:
+    if motion.positions.shape[1] == 0:
+        raise PlanError(f"{motion.name}: no joint positions; there is nothing to play; choose another motion")
+    bad = np.flatnonzero(~np.isfinite(motion.positions).all(axis=1))
+    if bad.size:
+        raise PlanError(
+            f"{motion.name}: frame {bad[0]} is not finite; joints cannot go there; correct the file"
+        )
+    back = np.flatnonzero(np.diff(motion.times) <= 0)
+    if back.size:
+        why = "time must rise from frame to frame"
+        raise PlanError(
+            f"{motion.name}: frame {back[0] + 1} is not after the one before; {why}; correct the file"
+        )
+
+
+def _follow(joint_map: JointMap, positions: Floats, driven: Booleans) -> None:
+    """Fill the columns of mimic joints whose leaders are driven, and mark them as driven too."""
+    joint_map.follow(positions)
+    for mimic in joint_map.mimics:
+        driven[mimic.joint] = driven[mimic.leader]
+    positions[:, ~driven] = 0.0
+
+
+def _effort_of(motion: Motion, columns: NDArray[np.intp], joints: int) -> Floats | None:
+    """Give the efforts that a motion tells for its joints, or None."""
+    told = motion.components.get("JointEffort")
+    if not isinstance(told, np.ndarray) or told.shape != motion.positions.shape:
+        return None
+    effort = np.zeros((len(told), joints))
+    effort[:, columns[columns >= 0]] = told[:, columns >= 0]
+    return effort
+
+
+def _left_out(motion: Motion, joint_map: JointMap, columns: NDArray[np.intp]) -> tuple[str, ...]:
+    if (columns >= 0).all():
+        return ()
+    names = [joint_map.joints[mimic.joint] for mimic in joint_map.mimics]
+    listed = ", ".join(f"'{name}'" for name in motion.joint_names or names if name in names)
+    return (f"columns of {listed} are left out; these joints follow others",)
+
+
+def _clipped(rows: _Rows, joint_map: JointMap) -> _Rows:
+    """Cut positions at the limits, mimic joints' after their leaders'."""
+    limits = joint_map.limits
+    positions = np.clip(rows.positions, limits.lower, limits.upper)
+    _follow(joint_map, positions, rows.driven)
+    found = position_violations(rows.times, rows.positions, joint_map, rows.driven)
+    warnings = tuple(f"clipped: {violation}" for violation in found)
+    return replace(rows, positions=positions, warnings=(*rows.warnings, *warnings))
+
+
+def _fitted(
+    rows: _Rows, joint_map: JointMap, settings: RobotSettings, max_rate_hz: float
+) -> tuple[_Ticks, tuple[str, ...]]:
+    """Give the ticks of a motion that keeps its limits, slower than the file's if that is allowed."""
+    speed, slowest = 1.0, None
+    for _ in range(MOST_SLOWINGS):
+        ticks = _ticks_of(rows, speed, settings.interpolation, max_rate_hz)
+        found = _violations(rows, speed, ticks, joint_map)
+        if not found:
+            return ticks, (f"slowed to {speed:.3g} of its speed: {slowest}",) if slowest else ()
+        if settings.on_violation != "slow" or any(one.speed_factor is None for one in found):
+            break
+        worst = min(found, key=lambda violation: violation.speed_factor or 0.0)
+        slowest = slowest or worst
+        # A hair slower than needed: what is put between stretched rows is never quite the same curve.
+        speed *= 0.999 * (worst.speed_factor or 0.0)
+        if speed < SLOWEST:
+            break
+    raise PlanError("\n".join(f"{rows.name}: {violation}" for violation in found), found)
+
+
+def _violations(rows: _Rows, speed: float, ticks: _Ticks, joint_map: JointMap) -> list[Violation]:
+    """Hold the file's rows against the limits, then what was put between them."""
+    found = find_violations(rows.times / speed, rows.positions, joint_map, rows.driven, rows.effort)
+    if found or ticks.positions is rows.positions:
+        return found
+    between = find_violations(ticks.times, ticks.positions, joint_map, rows.driven)
+    return [replace(one, frame=round(one.frame * ticks.frames_per_tick)) for one in between]
+
+
+def _ticks_of(rows: _Rows, speed: float, interpolation: Interpolation, max_rate_hz: float) -> _Ticks:
+    if rows.uniform:
+        rate_hz = rows.frame_rate_hz / max(1.0, np.ceil(rows.frame_rate_hz / max_rate_hz))
+        frames_per_tick = speed * rows.frame_rate_hz / rate_hz
+    else:
+        rate_hz = min(FREE_RATE_HZ, max_rate_hz)
+        frames_per_tick = speed * (len(rows.times) - 1) / (rows.times[-1] * rate_hz)
+    if rows.uniform and frames_per_tick == 1.0:
+        return _Ticks(rows.frame_rate_hz, rows.positions, 1.0)
+    # A last tick that falls on the last frame must not become two through rounding.
+    count = int(np.ceil(rows.times[-1] / speed * rate_hz - 1e-6)) + 1
+    at = np.arange(count) * (speed / rate_hz)
+    positions = np.ascontiguousarray(interpolate(at, rows.times, rows.positions, interpolation))
+    return _Ticks(float(rate_hz), positions, float(frames_per_tick))
+
+
+def _slopes(ticks: _Ticks, interpolation: Interpolation) -> Floats:
+    """Give the velocity at each tick: that of the curve through the setpoints."""
+    if interpolation == "cubic":
+        return pchip_slopes(ticks.times, ticks.positions)
+    slopes = np.zeros_like(ticks.positions)
+    if interpolation == "linear":
+        slopes[:-1] = np.diff(ticks.positions, axis=0) * ticks.rate_hz
+    return slopes
+
+
+def _max_speed(ticks: _Ticks, velocities: Floats, joint_map: JointMap, driven: Booleans) -> tuple[float, str]:
+    """Give the fastest speed factor, at least 1, and the joint that sets it.
+
+    Other speeds than 1 play places between the rows, where the cubic curve's speed is nowhere above the
+    greatest of its slopes at the rows and, in the middle, 1.5 secants less a quarter of the slopes.
+    """
+    if len(ticks.positions) < 2:
+        return FASTEST, ""
+    steps, speeds = speeds_of(ticks.times, ticks.positions)
+    middle = np.abs(1.5 * speeds - 0.25 * (velocities[1:] + velocities[:-1])).max(axis=0)
+    peak = np.maximum(middle, np.abs(velocities).max(axis=0))
+    limits = joint_map.limits
+    factors = np.full(len(driven), FASTEST)
+    np.divide(limits.velocity, peak, out=factors, where=driven & (peak > 0))
+    if np.isfinite(limits.acceleration).any():
+        change = np.abs(accelerations_of(steps, speeds)).max(axis=0)
+        again = np.full(len(driven), FASTEST)
+        np.divide(limits.acceleration, change, out=again, where=driven & (change > 0))
+        factors = np.minimum(factors, np.sqrt(again))
+    joint = int(factors.argmin())
+    if factors[joint] >= FASTEST:
+        return FASTEST, ""
+    return max(1.0, float(factors[joint])), joint_map.joints[joint]
+
+
+def clock_acceleration(
+    positions: Floats, velocities: Floats, rate_hz: float, joint_map: JointMap, stop_duration_s: float
+) -> tuple[float, tuple[str, ...]]:
+    """Give the steepest ramp of the clock's rate r that no acceleration limit forbids, and doubts about it.
+
+    On the path q(s) the acceleration is q'' r² + q' dr/dt; with r up to 1 it stays within the limit A where
+    |dr/dt| is at most (A - |q''|) / |q'|. Where that leaves next to nothing, a stop that ends comes first.
+
+    Parameters
+    ----------
+    positions, velocities : ndarray, shape (ticks, joints)
+        Setpoints at `rate_hz`.
+
+    Returns
+    -------
+    ramp : float
+        In 1/s², at most 1 / `stop_duration_s`.
+    """
+    wanted, least = 1.0 / stop_duration_s, 1.0 / (LONGEST_STOP * stop_duration_s)
+    limited = np.flatnonzero(np.isfinite(joint_map.limits.acceleration))
+    if len(positions) < 2 or not limited.size:
+        return wanted, ()
+    steps, speeds = speeds_of(np.arange(len(positions)) / rate_hz, positions[:, limited])
+    spare = joint_map.limits.acceleration[limited] - np.abs(accelerations_of(steps, speeds))
+    velocity = np.abs(velocities[:, limited])
+    ramps = np.divide(spare, velocity, out=np.full_like(spare, np.inf), where=velocity > 0).min(axis=0)
+    tightest = int(ramps.argmin())
+    if ramps[tightest] >= least:
+        return float(min(wanted, ramps[tightest])), ()
+    joint = joint_map.joints[limited[tightest]]
+    why = f"it may take no longer than {1.0 / least:g} s"
+    return least, (
+        f"a soft stop may pass the acceleration limit of joint '{joint}'; {why}; raise stop_duration_s",
+    )
