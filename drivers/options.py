@@ -46,10 +46,14 @@ PerActuator: TypeAlias = float | dict[str, float]
 class OptionProblem:
     """One wrong option; `option` is the path to it, for whoever knows the file and line."""
 
+    where: str
     option: Location
     what: str
     why: str = ""
     mend: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.where}: " + "; ".join(part for part in (self.what, self.why, self.mend) if part)
 
 
 class OptionsError(DriverConfigError):
@@ -58,15 +62,12 @@ class OptionsError(DriverConfigError):
     Attributes
     ----------
     problems : tuple of OptionProblem
-        At least one, in the order of the options.
+        At least one, in the order of discovery.
     """
 
-    def __init__(self, where: str, problems: Sequence[OptionProblem]) -> None:
-        lines = [
-            f"{where}: " + "; ".join(part for part in (problem.what, problem.why, problem.mend) if part)
-            for problem in problems
-        ]
-        super().__init__(where, "\n".join(lines).removeprefix(f"{where}: "))
+    def __init__(self, problems: Sequence[OptionProblem]) -> None:
+        where = problems[0].where
+        super().__init__(where, "\n".join(map(str, problems)).removeprefix(f"{where}: "))
         self.problems = tuple(problems)
 
 
@@ -88,29 +89,22 @@ def check(where: str, kind: type[OptionsType], options: Mapping[str, Any]) -> Op
     try:
         return kind.model_validate(dict(options))
     except ValidationError as error:
-        problems = [_problem(kind, detail) for detail in error.errors(include_url=False)]
-        raise OptionsError(where, problems) from error
+        raise OptionsError([_problem(where, kind, detail) for detail in error.errors()]) from error
 
 
-def _problem(kind: type[DriverOptions], detail: Mapping[str, Any]) -> OptionProblem:
+def _problem(where: str, kind: type[DriverOptions], detail: Mapping[str, Any]) -> OptionProblem:
     path = tuple(part for part in detail["loc"] if part not in {_NUMBER, _MAPPING})
     dotted = ".".join(str(part) for part in path)
     if detail["type"] == "extra_forbidden":
         known = sorted(kind.model_fields)
-        return OptionProblem(
-            path,
-            f"unknown option '{dotted}'",
-            f"it takes {', '.join(known) or 'none'}",
-            nearest(dotted, known),
-        )
+        takes = f"it takes {', '.join(known) or 'none'}"
+        return OptionProblem(where, path, f"unknown option '{dotted}'", takes, nearest(dotted, known))
     if detail["type"] == "missing":
-        return OptionProblem(path, f"option '{dotted}' is missing", mend="set it")
-    reason = detail["msg"].removeprefix("Value error, ")
-    if reason.startswith("Input should "):
-        reason = reason.replace("Input should ", "it should ", 1)
+        return OptionProblem(where, path, f"option '{dotted}' is missing", mend="set it")
+    reason = detail["msg"].removeprefix("Value error, ").replace("Input should ", "it should ", 1)
     if not path:
-        return OptionProblem(path, reason)
-    return OptionProblem(path, f"option '{dotted}' is {detail['input']!r}", reason)
+        return OptionProblem(where, path, reason)
+    return OptionProblem(where, path, f"option '{dotted}' is {detail['input']!r}", reason)
 
 
 def spread(
@@ -137,6 +131,7 @@ def spread(
         return np.full(len(actuators), default if value is None else value)
     problems = [
         OptionProblem(
+            where,
             (option, name),
             f"option '{option}' names an unknown actuator '{name}'",
             f"there are {', '.join(actuators)}",
@@ -146,5 +141,5 @@ def spread(
         if name not in actuators
     ]
     if problems:
-        raise OptionsError(where, problems)
+        raise OptionsError(problems)
     return np.array([value.get(name, default) for name in actuators])

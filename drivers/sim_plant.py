@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from zlib import crc32
 
 import numpy as np
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from drivers.base import ActuatorState, Floats
+
+    Bools: TypeAlias = NDArray[np.bool_]
 
 STEP_S = 0.0005
 STEPS_PER_S = 2000
@@ -38,6 +42,7 @@ LONGEST_WALK = 2 * STEPS_PER_S
 LONGEST_LIMITED_LEAP = 8
 """Limits are looked at before and after a leap; in a longer one they might be met in between."""
 MOST_KEPT_POWERS = 64
+POSITION_AND_VELOCITY = 2
 LAYOUT = 1.0
 """Changes with every change of `Header` or `Row`."""
 
@@ -60,23 +65,29 @@ class Header(IntEnum):
 
 
 class Row(IntEnum):
-    """Rows of the numbers that each actuator has; the first four are its motion."""
+    """Rows of the numbers that each actuator has; the order lets neighbours be worked on together."""
 
-    POSITION = 0
-    VELOCITY = 1
-    CHANGE = 2  # of velocity, in the last step
-    FIRST_CHANGE = 3  # of velocity, in the first of the last few steps
-    GOAL = 4
-    VELOCITY_LEAD = 5  # how far a velocity that is fed forward shifts the target from the goal
-    EFFORT_LEAD = 6
-    TARGET = 7
-    DRIFT = 8  # velocity of the goal, where a velocity is commanded without a position
-    NATURAL_FREQUENCY = 9  # in rad/s
-    DAMPING_RATIO = 10
-    VELOCITY_LIMIT = 11
-    CHANGE_LIMIT = 12
-    INERTIA = 13
-    TEMPERATURE = 14
+    FIRST_CHANGE = 0  # of velocity, in the first of the steps last taken together
+    POSITION = 1
+    VELOCITY = 2
+    CHANGE = 3  # of velocity, in the last step
+    TEMPERATURE = 4
+    GOAL = 5
+    VELOCITY_LEAD = 6  # how far a velocity that is fed forward shifts the target from the goal
+    EFFORT_LEAD = 7
+    TARGET = 8
+    DRIFT = 9  # velocity of the goal, where a velocity is commanded without a position
+    NATURAL_FREQUENCY = 10  # in rad/s
+    DAMPING_RATIO = 11
+    VELOCITY_LIMIT = 12
+    CHANGE_LIMIT = 13
+    INERTIA = 14
+
+
+MOTION = slice(Row.FIRST_CHANGE, Row.CHANGE + 1)
+STATE = slice(Row.POSITION, Row.VELOCITY + 1)
+REPORTED = slice(Row.POSITION, Row.TEMPERATURE + 1)
+FEEDS = slice(Row.GOAL, Row.EFFORT_LEAD + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,37 +149,40 @@ class Plant:
         self.header = numbers[: len(Header)]
         self.rows = numbers[len(Header) :].reshape(len(Row), count)
         self.step = int(self.header[Header.STEP])
-        self._motion, self._state = self.rows[:4], self.rows[:2]
-        self._position, self._velocity, self._change = self.rows[:3]
-        self._feeds, self._target = self.rows[Row.GOAL : Row.TARGET], self.rows[Row.TARGET]
-        self._products = np.empty((4, 2, count))
-        self._by_position, self._by_velocity = self._products[:, 0], self._products[:, 1]
-        self._before = np.empty((4, count))
-        self._sizes = np.empty((3, count))
-        self._beyond = np.empty((3, count), bool)
+        self._motion, self._reported, self._feeds = self.rows[MOTION], self.rows[REPORTED], self.rows[FEEDS]
+        self._position, self._velocity, self._change = self.rows[Row.POSITION : Row.CHANGE + 1]
+        self._state = self.rows[STATE, np.newaxis]
+        self._target = self.rows[Row.TARGET]
+        self._products = np.empty((2, 4, count))
+        self._by_position, self._by_velocity = self._products
+        self._before, self._sizes = np.empty((2, 4, count))
+        self._beyond = np.empty((4, count), bool)
         self._scratch = np.empty(count)
         self._unset = np.empty((3, count), bool)
-        self._history = np.empty((delay_steps + 1, 3, count))
+        self._history = np.empty((delay_steps + 1, *self._reported.shape))
         self._delayed = delay_steps > 0
         self._take_settings()
         self._remember_only_now()
 
     def _remember_only_now(self) -> None:
-        self._history[:] = self.rows[:3]
+        self._history[:] = self._reported
 
     def _take_settings(self) -> None:
         rows = self.rows
         self.torque = bool(self.header[Header.TORQUE])
         self._lifetime_steps = float(self.header[Header.LIFETIME_STEPS])
-        self._limits = rows[[Row.VELOCITY_LIMIT, Row.CHANGE_LIMIT, Row.CHANGE_LIMIT]]
-        self._limited = bool(np.isfinite(self._limits).any())
         self._drifting = bool(rows[Row.DRIFT].any())
-        self._effort_of_change = rows[Row.INERTIA] / STEP_S
+        self._limits = np.full_like(self._motion, np.inf)
+        self._limits[[Row.FIRST_CHANGE, Row.CHANGE]] = rows[Row.CHANGE_LIMIT]
+        self._limits[Row.VELOCITY] = rows[Row.VELOCITY_LIMIT]
+        self._limited = bool(np.isfinite(self._limits).any())
+        self._units = np.ones_like(self._reported)
+        self._units[Row.CHANGE - Row.POSITION] = rows[Row.INERTIA] / STEP_S
         with np.errstate(divide="ignore", invalid="ignore"):
             velocity_lead = 2 * rows[Row.DAMPING_RATIO] / rows[Row.NATURAL_FREQUENCY]
             effort_lead = 1 / (rows[Row.INERTIA] * rows[Row.NATURAL_FREQUENCY] ** 2)
         self._feed_gains = np.stack([np.ones_like(velocity_lead), velocity_lead, effort_lead])
-        self._set, self._unset_before = np.ones_like(self._unset), b""
+        self._learn_what_is_set(np.zeros_like(self._unset))
         self._powers: dict[int, Floats] = {}
 
     @property
@@ -225,22 +239,32 @@ class Plant:
         """
         self.refresh()
         np.isnan(values, self._unset)
-        unset = self._unset.tobytes()
-        if unset != self._unset_before:
-            self._unset_before = unset
-            np.logical_not(self._unset, self._set)
-            self._feeds[1:] = 0.0
-        feeds = self._feeds
-        np.multiply(values, self._feed_gains, feeds, where=self._set)
-        np.add(feeds[0], feeds[1], self._target)
-        np.add(self._target, feeds[2], self._target)
-        if self._drifting or not self._set[0].all():
+        if self._unset.tobytes() != self._unset_before:
+            self._learn_what_is_set(self._unset)
+        whole = self._whole_feeds
+        if whole:
+            np.multiply(values[:whole], self._feed_gains[:whole], self._feeds[:whole])
+        else:
+            np.multiply(values, self._feed_gains, self._feeds, where=self._set)
+        np.add(self._feeds[0], self._feeds[1], self._target)
+        if whole != POSITION_AND_VELOCITY:
+            np.add(self._target, self._feeds[2], self._target)
+        if self._drifting or not whole:
             self._set_drift(values[1])
 
+    def _learn_what_is_set(self, unset: Bools) -> None:
+        """Note what is commanded now; it seldom changes, and most often whole rows are."""
+        self._unset_before = unset.tobytes()
+        self._set = ~unset
+        whole = np.count_nonzero(self._set.all(axis=1))
+        is_plain = self._set[:whole].all() and unset[whole:].all()
+        self._whole_feeds = int(whole) if is_plain else 0
+        self._feeds[1:] = 0.0
+
     def _set_drift(self, velocity: Floats) -> None:
+        alone = self._set[1] & ~self._set[0]
         drift = self.rows[Row.DRIFT]
-        drift[:] = 0.0
-        np.copyto(drift, velocity, where=self._set[1] & self._unset[0])
+        drift[:] = np.where(alone, velocity, 0.0)
         self._drifting = bool(drift.any())
 
     def advance(self, step: int) -> None:
@@ -285,19 +309,19 @@ class Plant:
         return True
 
     def _is_beyond_limits(self) -> bool:
-        np.abs(self._motion[1:], self._sizes)
+        np.abs(self._motion, self._sizes)
         np.greater(self._sizes, self._limits, self._beyond)
         return bool(np.count_nonzero(self._beyond))
 
     def _power(self, steps: int) -> Floats:
-        """Give the first four `Row`s after `steps` by position error and velocity: (4, 2, actuators)."""
+        """Give the rows of `MOTION` after `steps` by position error and velocity: (2, 4, actuators)."""
         step = self._held_step() if self.torque else self._loose_step()
         change = step[:, 1] - np.array([0, 1])
         before = np.linalg.matrix_power(step, steps - 1)
-        power = np.empty_like(self._products)
-        power[:2] = np.moveaxis(step @ before, 0, -1)
-        power[2] = (change[:, None] @ before)[:, 0].T
-        power[3] = change.T
+        after = step @ before
+        last_change = (change[:, np.newaxis] @ before)[:, 0]
+        motion = np.stack([change, after[:, 0], after[:, 1], last_change])
+        power = np.ascontiguousarray(motion.transpose(2, 0, 1))
         if steps <= MOST_KEPT_POWERS:
             self._powers[steps] = power
         return power
@@ -311,8 +335,8 @@ class Plant:
         even = decay * np.cosh(turn).real
         odd = decay * np.sinc(1j * turn / np.pi).real
         cross = ratio * angle * odd
-        rows = [[even + cross, STEP_S * odd], [-frequency * angle * odd, even - cross]]
-        return np.moveaxis(np.array(rows), -1, 0)
+        step = np.array([[even + cross, STEP_S * odd], [-frequency * angle * odd, even - cross]])
+        return step.transpose(2, 0, 1)
 
     def _loose_step(self) -> Floats:
         """Give one step of coasting against friction: (actuators, 2, 2)."""
@@ -327,7 +351,7 @@ class Plant:
             self._drift_on(1)
             if not self._leap(1):
                 self._take_limited_step()
-            self._history[step % len(self._history)] = self.rows[:3]
+            self._history[step % len(self._history)] = self._reported
         if steps > walked:
             self._drift_on(steps - walked)
             self._position += self._velocity * ((steps - walked) * STEP_S)
@@ -340,32 +364,31 @@ class Plant:
             self._target += way
 
     def _take_limited_step(self) -> None:
-        most_velocity, most_change, _ = self._limits
-        error = self._position - self._target
-        free = np.einsum("rca,ca->ra", self._power(1), np.stack([error, self._velocity]))
+        most_velocity, most_change = self.rows[Row.VELOCITY_LIMIT], self.rows[Row.CHANGE_LIMIT]
+        by_error, by_velocity = self._power(1)
+        free = by_error * (self._position - self._target) + by_velocity * self._velocity
         velocity = self._velocity + np.clip(free[Row.CHANGE], -most_change, most_change)
         np.clip(velocity, -most_velocity, most_velocity, velocity)
         way = (self._velocity + velocity) * (STEP_S / 2)
-        is_free = velocity == free[Row.VELOCITY]
+        is_free = velocity == self._velocity + free[Row.CHANGE]
         self._position[:] = np.where(is_free, self._target + free[Row.POSITION], self._position + way)
         self._change[:] = velocity - self._velocity
         self._velocity[:] = velocity
 
     def _warm(self, duration_s: float) -> None:
-        goal = AMBIENT_C + HEATING_C_PER_NM2 * (self._effort_of_change * self._change) ** 2
+        effort = self.rows[Row.INERTIA] / STEP_S * self._change
+        goal = AMBIENT_C + HEATING_C_PER_NM2 * effort**2
         temperature = self.rows[Row.TEMPERATURE]
         temperature += (goal - temperature) * -np.expm1(-duration_s / THERMAL_TIME_S)
 
     def report(self, ahead_s: float, state: ActuatorState) -> None:
         """Fill in what the actuators report, `ahead_s` after the last step; stamps are the caller's."""
-        position, velocity, change = self._position, self._velocity, self._change
+        reported = self._reported
         if self._delayed:
-            position, velocity, change = self._history[(self.step + 1) % len(self._history)]
-        np.multiply(velocity, ahead_s, self._scratch)
-        np.add(position, self._scratch, state.position)
-        np.multiply(change, self._effort_of_change, state.effort)
-        state.velocity[:] = velocity
-        state.temperature_c[:] = self.rows[Row.TEMPERATURE]
+            reported = self._history[(self.step + 1) % len(self._history)]
+        np.multiply(reported, self._units, state.values[:4])
+        np.multiply(state.velocity, ahead_s, self._scratch)
+        np.add(state.position, self._scratch, state.position)
 
 
 def numbers_needed(count: int) -> int:
