@@ -156,7 +156,7 @@ class MqttSettings(_Section):
     def _check_remote(self) -> None:
         self._refuse({"listen"}, "only the embedded broker listens")
         if not _is_broker_url(self.broker):
-            forms = "embedded, mqtt://[user:password@]host[:port] or mqtts://…"
+            forms = "embedded, mqtt://… or mqtts://…"
             raise _Wrong("broker", f"'{self.broker}' is no broker; it must be {forms}; correct it")
         if self.broker.startswith("mqtt://"):
             self._refuse({"ca_file", "cert_file", "key_file"}, "mqtt:// does not encrypt; mqtts:// does")
@@ -431,7 +431,7 @@ def _parse(data: bytes, file: str) -> tuple[Any, Mapping[Loc, int], list[Problem
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         raise ConfigError([Problem(file, line, "not valid YAML", str(error.problem), "")]) from error
     except yaml.YAMLError as error:
-        raise ConfigError([Problem(file, 0, "not valid YAML", str(error).replace("\n", ", "), "")]) from error
+        raise ConfigError([Problem(file, 0, "not valid YAML", " ".join(str(error).split()), "")]) from error
     for path, line in _keys(node, ()):
         if path in lines:
             first = f"it stands on line {lines[path]} too"

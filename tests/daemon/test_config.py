@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from daemon.config import ConfigError, json_schema, load_settings
+
+ROOT = Path(__file__).parents[2]
+FILES = ROOT / "tests" / "files"
+ARM = "robots: {arm: {driver: {type: sim}, joints: {a: {limits: {lower: -1, upper: 1, velocity: 1}}}}}\n"
+KEYS_OF_ROBOT = (
+    "approach, driver, idle_rate_hz, interpolation, joints, max_lateness_s, model, motion_joints, motions, "
+    "on_violation, start_tolerance, stop_duration_s, stream_timeout_s"
+)
+
+
+def refusal(tmp_path: Path, text: str) -> str:
+    file = tmp_path / "arm.yaml"
+    file.write_bytes(text.encode("latin-1"))
+    with pytest.raises(ConfigError) as caught:
+        load_settings(file)
+    return str(caught.value).replace(f"{tmp_path}/", "")
+
+
+def names_in(schema: Any) -> set[str]:
+    if isinstance(schema, list):
+        return set().union(*map(names_in, schema))
+    if not isinstance(schema, dict):
+        return set()
+    return set(schema.get("properties", {})).union(*map(names_in, schema.values()))
+
+
+def test_the_demo_is_a_valid_configuration() -> None:
+    settings = load_settings(ROOT / "config" / "demo.yaml")
+    arm = settings.robots["arm"]
+    assert settings.mqtt.broker == "embedded"
+    assert arm.model is not None
+    assert arm.model.file == ROOT / "config" / "robots" / "six_axis.hrdf"
+    assert arm.motions == [ROOT / "config" / "motions"]
+    assert settings.folders_for(arm.model) == (ROOT / "config" / "robots",)
+
+
+def test_the_demo_mentions_every_option() -> None:
+    demo = (ROOT / "config" / "demo.yaml").read_text(encoding="utf-8")
+    unmentioned = {name for name in names_in(json_schema()) if not re.search(rf"\b{name}:", demo)}
+    assert unmentioned == set()
+
+
+def test_the_schema_for_editors_is_that_of_the_settings() -> None:
+    stored = (ROOT / "config" / "schema.json").read_text(encoding="utf-8")
+    assert json.loads(stored) == json_schema(), "run scripts/make_config_schema.py"
+
+
+def test_every_mistake_is_told_at_once_with_its_line() -> None:
+    file = FILES / "bad" / "config_mistakes.yaml"
+    with pytest.raises(ConfigError) as caught:
+        load_settings(file)
+    expected = (FILES / "bad" / "config_mistakes.txt").read_text(encoding="utf-8")
+    assert str(caught.value).replace(str(file), "bad.yaml") == expected.rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "arm.yaml:1: 'robots' is missing; the file needs it; add it"),
+        (
+            "- arm",
+            "arm.yaml:1: the file is of the wrong kind; it must be a mapping; write `key: value` under it",
+        ),
+        ("robots: {}", "arm.yaml:1: robots is empty; it needs at least one entry; add one"),
+        ("robots: [", "arm.yaml:2: not valid YAML; did not find expected node content"),
+        (
+            "robots: !!python/none x",
+            "arm.yaml:1: not valid YAML; could not determine a constructor for the tag 'tag:yaml.org,2002:python/none'",
+        ),
+        (
+            "id: \0",
+            (
+                "arm.yaml: not valid YAML; unacceptable character #x0000: control characters are not allowed "
+                'in "<byte string>", position 4'
+            ),
+        ),
+        (
+            "robots: {arm: {driver: {type: sim}}}",
+            "arm.yaml:1: the robot has no joints; there is no model either; add model or joints",
+        ),
+        (
+            "robots: {arm: {driver: {type: sim}, joints: {a: {limits: {upper: 1, lower: 0}}}}}",
+            "arm.yaml:1: joint 'a' lacks limits (velocity); there is no model to take them from; set them",
+        ),
+        (
+            ARM + "mqtt:\n  broker: mqtt://host\n  listen: 127.0.0.1:1883",
+            "arm.yaml:4: 'listen' has no effect; only the embedded broker listens; remove it",
+        ),
+        (
+            ARM + "mqtt:\n  username: arm",
+            "arm.yaml:3: 'username' has no effect; the embedded broker asks for no login; remove it",
+        ),
+        (
+            ARM + "mqtt: {broker: mqtt://host,\n  ca_file: ca.pem}",
+            "arm.yaml:3: 'ca_file' has no effect; mqtt:// does not encrypt; mqtts:// does; remove it",
+        ),
+        (
+            ARM + "mqtt: {broker: mqtts://host, key_file: key.pem}",
+            "arm.yaml:2: 'key_file' stands alone; a certificate needs its key; add cert_file",
+        ),
+        (
+            ARM + "mqtt: {protocol: 5}",
+            "arm.yaml:2: 'protocol' has no effect; the embedded broker speaks 3.1.1 only; remove it",
+        ),
+        (
+            ARM + "mqtt: {broker: 'a:b'}",
+            "arm.yaml:2: 'a:b' is no broker; it must be embedded, mqtt://… or mqtts://…; correct it",
+        ),
+        (
+            ARM + "mqtt: {base: 'a/#'}",
+            "arm.yaml:2: 'a/#' cannot begin a topic; # + $ and / at its ends cannot; rename it",
+        ),
+        (
+            ARM + "mqtt: {reconnect_min_s: 60}",
+            "arm.yaml:2: reconnect_min_s of 60 is more than reconnect_max_s, 30; make it the smaller one",
+        ),
+        (
+            ARM.replace("driver", "motion_joints: [a, a], driver"),
+            "arm.yaml:1: 'a' stands twice; a joint has one column; remove one",
+        ),
+        (
+            ARM + "realtime: {priority: 100}",
+            "arm.yaml:2: realtime.priority is 100; it must be less than or equal to 99; correct it",
+        ),
+    ],
+)
+def test_a_mistake_is_told_where_it_stands(tmp_path: Path, text: str, message: str) -> None:
+    assert refusal(tmp_path, text) == message
+
+
+def test_a_missing_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_settings(tmp_path / "no.yaml")
+    assert str(caught.value) == f"{tmp_path}/no.yaml: cannot be read; no such file; check the path"
+
+
+def test_an_alias_within_itself_ends_in_an_error(tmp_path: Path) -> None:
+    assert refusal(tmp_path, "robots: &all {arm: *all}").splitlines() == [
+        "arm.yaml:1: 'driver' is missing; robots.arm needs it; add it",
+        f"arm.yaml:1: unknown key 'arm'; robots.arm knows {KEYS_OF_ROBOT}",
+    ]
+
+
+def test_relative_paths_belong_to_the_files_folder(tmp_path: Path) -> None:
+    file = tmp_path / "arm.yaml"
+    file.write_text(
+        ARM.replace("type: sim", "type: sim, trace: out/trace.npy") + "model_folders: [parts, /opt]\n"
+    )
+    settings = load_settings(file)
+    assert settings.model_folders == [tmp_path / "parts", Path("/opt")]
+    assert settings.robots["arm"].driver.options == {"trace": tmp_path / "out" / "trace.npy"}
+
+
+def test_numbers_are_those_of_yaml_1_2(tmp_path: Path) -> None:
+    file = tmp_path / "arm.yaml"
+    file.write_text(ARM.replace("driver", "start_tolerance: 1e-3, driver"))
+    assert load_settings(file).robots["arm"].start_tolerance == 0.001
