@@ -75,7 +75,10 @@ def test_every_mistake_is_told_at_once_with_its_line() -> None:
         ("robots: [", "arm.yaml:2: not valid YAML; did not find expected node content"),
         (
             "robots: !!python/none x",
-            "arm.yaml:1: not valid YAML; could not determine a constructor for the tag 'tag:yaml.org,2002:python/none'",
+            (
+                "arm.yaml:1: not valid YAML; "
+                "could not determine a constructor for the tag 'tag:yaml.org,2002:python/none'"
+            ),
         ),
         (
             "id: \0",

@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from daemon.joint_map import JointMapError
+from formats.model import Coordinate, Joint, JointType, Mimic, RobotModel
+from tests.robots import WIDE, map_of
+
+
+def joint(
+    name: str, *coordinates: Coordinate, kind: JointType = "revolute", mimic: Mimic | None = None
+) -> Joint:
+    axes = np.tile([0.0, 0.0, 1.0], (len(coordinates), 1))
+    return Joint(name, kind, "a", "b", axes, coordinates, mimic)
+
+
+def model(*joints: Joint) -> RobotModel:
+    return RobotModel("arm", "hrdf", "1.6.0", joints, (), (), "a")
+
+
+ELBOW = Coordinate("elbow", lower=-1.0, upper=2.0, velocity_limit=3.0, effort_limit=4.0)
+TWO = model(joint("base", Coordinate("base")), joint("elbow", ELBOW))
+
+
+def refusal(joints: dict[str, dict[str, Any]], of: RobotModel | None = None) -> list[str]:
+    with pytest.raises(JointMapError) as caught:
+        map_of(joints, of)
+    return list(caught.value.problems)
+
+
+def test_joints_stand_in_the_models_order_with_fixed_ones_left_out() -> None:
+    slide = joint("slide", Coordinate("slide"), kind="prismatic")
+    found = map_of({"elbow": {}}, model(slide, joint("weld", kind="fixed"), joint("elbow", ELBOW)))
+    assert found.joints == ("slide", "elbow")
+    assert found.actuators == ("slide", "elbow")
+    assert found.units == ("m", "rad")
+
+
+def test_without_a_model_joints_stand_in_the_configured_order() -> None:
+    found = map_of({"wrist": {"limits": WIDE}, "base": {"limits": WIDE, "actuator": "A1", "unit": "m"}})
+    assert found.joints == ("wrist", "base")
+    assert found.actuators == ("wrist", "A1")
+    assert found.units == ("rad", "m")
+
+
+def test_configured_limits_narrow_the_models() -> None:
+    found = map_of({"elbow": {"limits": {"upper": 1.5, "acceleration": 9}}}, TWO)
+    limits = found.limits
+    assert [limits.lower[1], limits.upper[1], limits.velocity[1]] == [-1.0, 1.5, 3.0]
+    assert [limits.acceleration[1], limits.effort[1]] == [9.0, 4.0]
+    assert np.isinf([limits.lower[0], limits.upper[0], limits.velocity[0]]).all()
+    assert found.configured_limits == {("elbow", "upper"), ("elbow", "acceleration")}
+
+
+def test_positions_pass_bit_for_bit_without_reduction_and_offset() -> None:
+    rng = np.random.default_rng(1)
+    found = map_of({f"j{index}": {"limits": WIDE} for index in range(30)})
+    q, a, back = rng.normal(size=30), np.empty(30), np.empty(30)
+    found.transmission.to_actuators(q, a)
+    found.transmission.to_joints(a, back)
+    assert a.tobytes() == q.tobytes() == back.tobytes()
+
+
+def test_reduction_and_offset_relate_joint_and_actuator() -> None:
+    found = map_of({"a": {"limits": WIDE}, "b": {"limits": WIDE, "reduction": -4, "offset": 0.25}})
+    sides, out = found.transmission, np.empty(2)
+    sides.to_actuators(np.array([1.0, 0.75]), out)
+    assert out.tolist() == [1.0, -2.0]
+    sides.to_joints(np.array([1.0, -2.0]), out)
+    assert out.tolist() == [1.0, 0.75]
+    sides.velocities_to_joints(np.array([1.0, 8.0]), out)
+    assert out.tolist() == [1.0, -2.0]
+    sides.efforts_to_joints(np.array([1.0, 0.5]), out)
+    assert out.tolist() == [1.0, -2.0]
+
+
+def test_a_mimic_joint_follows_through_others_to_the_one_that_leads() -> None:
+    found = map_of(
+        {
+            "tip": {"mimic": {"joint": "knuckle", "multiplier": 0.5, "offset": 1.0}},
+            "knuckle": {"mimic": {"joint": "finger", "multiplier": -2.0, "offset": 0.5}},
+            "finger": {"limits": WIDE},
+        }
+    )
+    positions = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 0.25]])
+    found.follow(positions)
+    assert positions.tolist() == [[0.25, -1.5, 1.0], [1.0, 0.0, 0.25]]
+
+
+def test_a_mimic_joint_without_actuator_is_where_its_leader_puts_it() -> None:
+    follower = {"actuator": "none", "mimic": {"joint": "finger", "multiplier": 3.0, "offset": 0.5}}
+    found = map_of({"tip": follower, "finger": {"limits": WIDE, "reduction": 2.0, "offset": 1.0}})
+    out = np.empty(2)
+    found.transmission.to_joints(np.array([4.0]), out)
+    assert found.actuators == ("finger",)
+    assert out.tolist() == [3.0 * 3.0 + 0.5, 3.0]
+    found.transmission.efforts_to_joints(np.array([4.0]), out)
+    assert np.isnan(out[0])
+    assert out[1] == 8.0
+
+
+def test_the_models_mimic_joints_count_too() -> None:
+    follower = joint("tip", Coordinate("tip"), mimic=Mimic("elbow", 2.0, 0.0))
+    found = map_of({}, model(joint("elbow", ELBOW), follower))
+    assert [(column.joint, column.leader, column.multiplier) for column in found.mimics] == [(1, 0, 2.0)]
+
+
+def test_every_mismatch_with_the_model_is_told_at_once() -> None:
+    joints: dict[str, dict[str, Any]] = {
+        "elbo": {},
+        "base": {"unit": "m", "actuator": "none"},
+        "elbow": {"limits": {"upper": 2.5, "lower": -0.5, "velocity": 9}, "actuator": "hip"},
+    }
+    hip = joint("hip", Coordinate("x"), Coordinate("y"), kind="universal")
+    assert refusal(joints, model(joint("base", Coordinate("base")), joint("elbow", ELBOW), hip)) == [
+        "arm: the model has no joint 'elbo'; it has base, elbow, hip; did you mean 'elbow'?",
+        "arm: joint 'base' is configured in m; the model's revolute joint is in rad; remove its unit",
+        (
+            "arm: joint 'hip' (universal) has 2 coordinates; motiond moves joints with one; "
+            "leave it out of the model"
+        ),
+        (
+            "arm: joint 'base' has no actuator; only a joint that follows another can do without; "
+            "name its actuator"
+        ),
+        (
+            "arm: actuator 'hip' moves elbow and hip; it can move one joint; "
+            "name another, or let one mimic the other"
+        ),
+        (
+            "arm: joint 'elbow' is configured with a limit of 2.5 (upper); the model's is 2; "
+            "narrow joints.elbow.limits.upper, or remove it"
+        ),
+        (
+            "arm: joint 'elbow' is configured with a limit of 9 (velocity); the model's is 3; "
+            "narrow joints.elbow.limits.velocity, or remove it"
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("joints", "message"),
+    [
+        (
+            {"a": {"mimic": {"joint": "b"}}, "b": {"mimic": {"joint": "a"}}},
+            "arm: joint 'a' follows 'b' follows 'a'; one of them must lead; remove a mimic",
+        ),
+        (
+            {"finger": {"mimic": {"joint": "thum"}}, "thumb": {}},
+            "arm: joint 'finger' follows 'thum'; it has finger, thumb; did you mean 'thumb'?",
+        ),
+    ],
+)
+def test_a_mimic_that_leads_nowhere_is_refused(joints: dict[str, dict[str, Any]], message: str) -> None:
+    assert refusal(joints)[0] == message
+
+
+def test_limits_that_leave_no_room_are_refused() -> None:
+    assert refusal({"elbow": {"limits": {"lower": 3}}}, TWO) == [
+        "arm: joint 'elbow' cannot be anywhere; its limits are 3 and 2; correct them"
+    ]
+
+
+def test_a_model_without_moving_joints_is_refused() -> None:
+    assert refusal({}, model(joint("weld", kind="fixed"))) == [
+        "arm: the model has no joint that moves; there is nothing to play on; choose another"
+    ]
+
+
+def test_a_motions_columns_are_found_by_name() -> None:
+    found = map_of({"a": {}, "b": {}, "c": {}})
+    assert found.columns_of("wave", ("c", "a"), 2).tolist() == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("count", "configured", "columns"),
+    [(3, None, [0, -1, 2]), (2, None, [0, 2]), (1, ["c"], [2]), (2, ["c", "a"], [2, 0])],
+    ids=["all joints", "all that follow none", "one listed", "two listed"],
+)
+def test_columns_without_names_are_taken_in_order(
+    count: int, configured: list[str] | None, columns: list[int]
+) -> None:
+    found = map_of({"a": {}, "b": {"mimic": {"joint": "a"}}, "c": {}})
+    assert found.columns_of("wave", (), count, configured).tolist() == columns
+
+
+@pytest.mark.parametrize(
+    ("names", "count", "configured", "problems"),
+    [
+        (
+            ("elbo", "base", "base", "toe"),
+            4,
+            None,
+            [
+                "wave: joint 'base' has 2 columns; a joint has one; remove or rename the others",
+                "wave: the robot has no joint 'elbo'; it has base, elbow; did you mean 'elbow'?",
+                "wave: the robot has no joint 'toe'; it has base, elbow",
+            ],
+        ),
+        (
+            (),
+            3,
+            None,
+            ["wave: 3 columns without names; the robot has 2 joints; list them in motion_joints"],
+        ),
+        ((), 3, ["base"], ["wave: 3 columns without names; motion_joints lists 1 joints; list 3"]),
+        (
+            (),
+            1,
+            ["bas"],
+            ["wave: the robot has no joint 'bas'; it has base, elbow; did you mean 'base'?"],
+        ),
+    ],
+)
+def test_columns_that_fit_no_joint_are_told_at_once(
+    names: tuple[str, ...], count: int, configured: list[str] | None, problems: list[str]
+) -> None:
+    with pytest.raises(JointMapError) as caught:
+        map_of({}, TWO).columns_of("wave", names, count, configured)
+    assert list(caught.value.problems) == problems
+
+
+def test_the_description_tells_joints_with_units_and_limits() -> None:
+    assert map_of({"elbow": {"actuator": "A1"}}, TWO).payload() == {
+        "joints": [
+            {
+                "name": "base",
+                "unit": "rad",
+                "lower": None,
+                "upper": None,
+                "velocity": None,
+                "acceleration": None,
+                "effort": None,
+            },
+            {
+                "name": "elbow",
+                "unit": "rad",
+                "lower": -1.0,
+                "upper": 2.0,
+                "velocity": 3.0,
+                "acceleration": None,
+                "effort": 4.0,
+            },
+        ],
+        "actuators": ["base", "A1"],
+    }

@@ -1,0 +1,25 @@
+"""Robots for tests of planning: joints by list, without a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from daemon.config import JointSettings, RobotSettings
+from daemon.joint_map import JointMap, build_joint_map
+
+if TYPE_CHECKING:
+    from formats.model import RobotModel
+
+WIDE = {"lower": -2.0, "upper": 2.0, "velocity": 1.0}
+
+
+def settings_of(joints: dict[str, dict[str, Any]], **options: Any) -> RobotSettings:
+    """Give settings of a robot whose joints have wide limits where none are given."""
+    listed = {name: {"limits": WIDE} | settings for name, settings in joints.items()}
+    return RobotSettings.model_validate({"driver": {"type": "sim"}, "joints": listed} | options)
+
+
+def map_of(joints: dict[str, dict[str, Any]], model: RobotModel | None = None) -> JointMap:
+    """Give the joint map of a robot called `arm`."""
+    settings = {name: JointSettings.model_validate(joint) for name, joint in joints.items()}
+    return build_joint_map("arm", model, settings)
