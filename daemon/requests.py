@@ -35,6 +35,7 @@ ErrorCode = Literal[
     "ESTOPPED",
     "FAULT",
     "OFFLINE",
+    "CANCELED",  # a stop came before the motion began
     "TIMEOUT",
     "INTERNAL",
 ]

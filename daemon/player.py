@@ -1,0 +1,255 @@
+"""The state machine of one robot: which setpoint is due, and how a goal ends.
+
+In come events (play, stop, estop, reset, faults) and ticks, out come the reference for each tick and one
+result for each goal. It does no input or output and does not know the time: the streaming loop tells it how
+many ticks have passed, so the same events give the same setpoints on any clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from daemon.clock import TrajectoryClock
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from daemon.track import Track
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+
+class State(StrEnum):
+    """What a robot does; the order is that of the numbers in telemetry records."""
+
+    OFFLINE = "offline"  # no stream process, or its driver is not open
+    IDLE = "idle"  # holding, or released
+    APPROACHING = "approaching"  # on the way to the first row
+    PLAYING = "playing"
+    STOPPING = "stopping"  # slowing down on the path
+    ESTOPPED = "estopped"  # halted, until reset
+    FAULT = "fault"  # halted, until reset
+
+
+class Event(StrEnum):
+    """What moves the state machine on."""
+
+    PLAY = "play"
+    ARRIVED = "arrived"  # at the first row
+    FINISHED = "finished"  # the last row is out
+    STOP = "stop"
+    STOPPED = "stopped"  # the clock has come to rest
+    ESTOP = "estop"
+    RESET = "reset"
+    FAULT = "fault"
+
+
+class ResultCode(StrEnum):
+    """How a goal ended."""
+
+    SUCCESSFUL = "SUCCESSFUL"
+    INVALID_GOAL = "INVALID_GOAL"
+    INVALID_JOINTS = "INVALID_JOINTS"
+    PATH_TOLERANCE_VIOLATED = "PATH_TOLERANCE_VIOLATED"
+    GOAL_TOLERANCE_VIOLATED = "GOAL_TOLERANCE_VIOLATED"
+    CANCELED = "CANCELED"
+    PREEMPTED = "PREEMPTED"
+    ESTOP = "ESTOP"
+    HARDWARE_FAULT = "HARDWARE_FAULT"
+    COMM_LOST = "COMM_LOST"
+    DEADLINE_MISSED = "DEADLINE_MISSED"
+
+
+STATES = tuple(State)
+MOVING = frozenset({State.APPROACHING, State.PLAYING, State.STOPPING})
+HALTED = frozenset({State.ESTOPPED, State.FAULT})
+
+# Every pair that is not here leaves the state as it is.
+TRANSITIONS: Mapping[tuple[State, Event], State] = {
+    (State.IDLE, Event.PLAY): State.APPROACHING,
+    (State.IDLE, Event.ESTOP): State.ESTOPPED,
+    (State.IDLE, Event.FAULT): State.FAULT,
+    (State.APPROACHING, Event.ARRIVED): State.PLAYING,
+    (State.APPROACHING, Event.STOP): State.STOPPING,
+    (State.APPROACHING, Event.ESTOP): State.ESTOPPED,
+    (State.APPROACHING, Event.FAULT): State.FAULT,
+    (State.PLAYING, Event.FINISHED): State.IDLE,
+    (State.PLAYING, Event.STOP): State.STOPPING,
+    (State.PLAYING, Event.ESTOP): State.ESTOPPED,
+    (State.PLAYING, Event.FAULT): State.FAULT,
+    (State.STOPPING, Event.STOPPED): State.IDLE,
+    (State.STOPPING, Event.ESTOP): State.ESTOPPED,
+    (State.STOPPING, Event.FAULT): State.FAULT,
+    (State.ESTOPPED, Event.RESET): State.IDLE,
+    (State.ESTOPPED, Event.FAULT): State.FAULT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One play, from its acceptance to its result.
+
+    Attributes
+    ----------
+    approach, motion : Track
+        At the same rate; the approach may be empty.
+    speed : float
+        Rows of the motion per tick.
+    """
+
+    goal_id: str
+    motion_name: str
+    approach: Track
+    motion: Track
+    speed: float
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a goal ended."""
+
+    goal: Goal
+    code: ResultCode
+    message: str
+    played_ticks: int
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class Player:
+    """One robot's state and reference.
+
+    Parameters
+    ----------
+    position, velocity : ndarray, shape (joints,)
+        Where the reference is written, in place: views of the telemetry record. The velocity is 0 at rest.
+
+    Attributes
+    ----------
+    torque : bool
+        Whether the actuators hold; without torque there is no reference.
+    goal_count : int
+        Goals taken since the start.
+    """
+
+    def __init__(self, position: Floats, velocity: Floats) -> None:
+        self.position = position
+        self.velocity = velocity
+        self.velocity[:] = 0.0
+        self.state = State.IDLE
+        self.torque = False
+        self.goal: Goal | None = None
+        self.goal_count = 0
+        self.clock = TrajectoryClock()
+        self.results: list[Result] = []
+        self._on_motion = False
+        self._played_ticks = 0
+        self._stop_code = ResultCode.CANCELED
+        self._stop_message = ""
+
+    # -- events ---------------------------------------------------------------------------------------------
+
+    def hold(self, measured: Floats) -> None:
+        """Take torque as switched on, with the measured positions (joints,) as the reference."""
+        self.position[:] = measured
+        self.velocity[:] = 0.0
+        self.torque = True
+
+    def release(self) -> None:
+        """Take torque as switched off."""
+        self.velocity[:] = 0.0
+        self.torque = False
+
+    def play(self, goal: Goal) -> None:
+        """Begin a goal; only from idle, with torque on."""
+        self.goal = goal
+        self.goal_count += 1
+        self._played_ticks = 0
+        self._apply(Event.PLAY)
+        if goal.approach.last >= 0:
+            self._begin(goal.approach, 1.0)
+            self._on_motion = False
+        else:
+            self._begin_motion(goal)
+
+    def stop(self, code: ResultCode, message: str) -> None:
+        """Slow down on the path and end the goal with `code`; while stopping or at rest nothing changes."""
+        if (self.state, Event.STOP) in TRANSITIONS:
+            self._stop_code, self._stop_message = code, message
+            self.clock.aim(0.0)
+            self._apply(Event.STOP)
+
+    def estop(self) -> None:
+        """Latch the emergency stop; a goal ends with ESTOP."""
+        self._apply(Event.ESTOP)
+        self.velocity[:] = 0.0
+        self._end(ResultCode.ESTOP, "emergency stop; halted at once; reset when it is safe")
+
+    def fault(self, code: ResultCode, message: str, details: dict[str, Any] | None = None) -> None:
+        """Latch a fault; a goal ends with `code`."""
+        self._apply(Event.FAULT)
+        self.velocity[:] = 0.0
+        self._end(code, message, details)
+
+    def reset(self) -> None:
+        """Leave the emergency stop; the caller then holds or releases."""
+        self._apply(Event.RESET)
+
+    # -- time -----------------------------------------------------------------------------------------------
+
+    def tick(self, ticks: int) -> None:
+        """Move the reference on by so many ticks; more than one where deadlines were missed."""
+        if self.goal is None or self.state not in MOVING:
+            return
+        track = self.goal.motion if self._on_motion else self.goal.approach
+        place = self.clock.advance(ticks)
+        at_end = place >= track.last
+        if at_end:
+            place = self.clock.position = float(track.last)
+        track.sample(place, self.position, self.velocity, self.clock.rate)
+        if self._on_motion:
+            self._played_ticks += ticks
+        self._conclude(self.goal, at_end=at_end)
+
+    @property
+    def frame(self) -> float:
+        """The place on the motion, in rows of the plan; 0 before it begins, NaN without a goal."""
+        if self.goal is None:
+            return np.nan
+        return max(0.0, self.clock.position) if self._on_motion else 0.0
+
+    def _begin(self, track: Track, rate: float) -> None:
+        self.clock.start(rate, track.clock_acceleration / track.rate_hz)
+
+    def _begin_motion(self, goal: Goal) -> None:
+        self._on_motion = True
+        self._begin(goal.motion, goal.speed)
+        self._apply(Event.ARRIVED)
+
+    def _conclude(self, goal: Goal, *, at_end: bool) -> None:
+        if self.state is State.STOPPING:
+            if at_end or self.clock.at_rest:
+                self._come_to_rest(Event.STOPPED)
+                self._end(self._stop_code, self._stop_message)
+        elif at_end and self._on_motion:
+            self._come_to_rest(Event.FINISHED)
+            self._end(ResultCode.SUCCESSFUL, "the last row is out and held")
+        elif at_end:
+            self._begin_motion(goal)
+
+    def _come_to_rest(self, event: Event) -> None:
+        self._apply(event)
+        self.velocity[:] = 0.0
+
+    def _end(self, code: ResultCode, message: str, details: dict[str, Any] | None = None) -> None:
+        if self.goal is not None:
+            self.results.append(Result(self.goal, code, message, self._played_ticks, details or {}))
+            self.goal = None
+
+    def _apply(self, event: Event) -> None:
+        self.state = TRANSITIONS.get((self.state, event), self.state)

@@ -1,0 +1,152 @@
+"""The telemetry ring: one record a tick, written by the stream process and read by the daemon.
+
+In comes a record (a vector of float64 with named parts), out come all records that a reader has not seen, or
+the number it lost by coming too late. The writer never waits. The memory has no name (`memfd`).
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+RECORDS = 8192
+_HEAD_BYTES = mmap.PAGESIZE
+
+SCALARS = (
+    "sequence",  # the record's number, from 0
+    "deadline_s",  # monotonic time at which the tick was due
+    "lateness_s",
+    "write_s",  # time spent in Driver.write
+    "read_s",  # time spent in Driver.read
+    "state",  # index into the list of player states
+    "torque",
+    "goal",  # counts goals from 1; 0 is none
+    "frame",  # place on the motion, in rows of the plan
+    "clock_rate",
+    "missed",  # deadlines missed since the start
+    "errors",  # driver errors since the start
+)
+VECTORS = (
+    "reference_position",
+    "reference_velocity",
+    "reference_effort",
+    "position",
+    "velocity",
+    "effort",
+    "temperature_c",
+)
+
+
+class Record:
+    """One record as a vector with named parts; attribute access by `record["position"]`.
+
+    Parameters
+    ----------
+    joints : int
+        Length of each vector part.
+    """
+
+    def __init__(self, joints: int) -> None:
+        self.data: Floats = np.full(width(joints), np.nan)
+        self.scalars: Floats = self.data[: len(SCALARS)]
+        self.scalars[:] = 0.0
+        self._parts = {name: self.data[part] for name, part in slices(joints).items()}
+
+    def __getitem__(self, name: str) -> Floats:
+        return self._parts[name]
+
+
+def width(joints: int) -> int:
+    """Give the length of a record's vector."""
+    return len(SCALARS) + len(VECTORS) * joints
+
+
+def slices(joints: int) -> dict[str, slice]:
+    """Give where each vector part lies in a record."""
+    starts = (len(SCALARS) + k * joints for k in range(len(VECTORS)))
+    return {name: slice(start, start + joints) for name, start in zip(VECTORS, starts, strict=True)}
+
+
+def create(joints: int) -> int:
+    """Make an empty ring and give its file descriptor, which the caller closes."""
+    fd = os.memfd_create("motiond-ring", os.MFD_CLOEXEC)
+    os.ftruncate(fd, _HEAD_BYTES + 8 * RECORDS * width(joints))
+    return fd
+
+
+def _views(memory: mmap.mmap, joints: int) -> tuple[NDArray[np.uint64], Floats]:
+    """Give the number of records written, shape (1,), and the records, shape (RECORDS, width)."""
+    rows = np.frombuffer(memory, np.float64, offset=_HEAD_BYTES).reshape(RECORDS, width(joints))
+    return np.frombuffer(memory, np.uint64, 1), rows
+
+
+class RingWriter:
+    """The stream process's end: the only one that writes."""
+
+    def __init__(self, fd: int, joints: int) -> None:
+        self._memory = mmap.mmap(fd, 0)
+        self._head, self._rows = _views(self._memory, joints)
+        self._count = 0
+
+    def put(self, record: Floats) -> None:
+        """Append a record; its first number becomes its sequence number."""
+        record[0] = self._count
+        self._rows[self._count % RECORDS] = record
+        self._count += 1
+        self._head[0] = self._count
+
+    def close(self) -> None:
+        """Unmap the memory; nothing can be written afterwards."""
+        del self._head, self._rows
+        self._memory.close()
+
+
+class RingReader:
+    """The daemon's end.
+
+    Attributes
+    ----------
+    lost : int
+        Records that were overwritten before they were read.
+    """
+
+    def __init__(self, fd: int, joints: int) -> None:
+        self._memory = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
+        self._head, self._rows = _views(self._memory, joints)
+        self._next = 0
+        self.lost = 0
+
+    @property
+    def written(self) -> int:
+        """How many records have been written; one that stands still means the stream does not tick."""
+        return int(self._head[0])
+
+    def take(self) -> Floats:
+        """Copy all new records.
+
+        Returns
+        -------
+        ndarray, shape (records, width)
+            Oldest first; empty if there is nothing new.
+        """
+        head = self.written
+        first = max(self._next, head - RECORDS)
+        records: Floats = self._rows[np.arange(first, head) % RECORDS]
+        whole = records[:, 0] == np.arange(first, head)
+        self.lost += (first - self._next) + int(np.count_nonzero(~whole))
+        self._next = head
+        unbroken: Floats = records[whole]
+        return unbroken
+
+    def close(self) -> None:
+        """Unmap the memory; nothing can be read afterwards."""
+        del self._head, self._rows
+        self._memory.close()

@@ -1,0 +1,433 @@
+"""One robot in the daemon: turns requests into goals, and says what becomes of them.
+
+In come checked requests and the stream process's notices and records, out go commands to it and reports to
+the hub. The state that is reported is the stream process's own; what is decided here is only whether a
+request is taken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import uuid
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daemon import channel as ch
+from daemon.approach import ApproachError, plan_approach
+from daemon.player import MOVING, ResultCode, State
+from daemon.reports import Report
+from daemon.requests import PlayRequest, RequestError
+from daemon.track import Track, share
+from formats.registry import MOTIONS, ROBOTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from numpy.typing import NDArray
+
+    from daemon.config import RobotSettings
+    from daemon.joint_map import JointMap
+    from daemon.keeper import StreamKeeper
+    from daemon.library import MotionLibrary
+    from daemon.planner import Plan
+    from daemon.reports import ReportHub, Subject
+    from daemon.requests import Request
+    from daemon.telemetry import Observer
+
+log = logging.getLogger("motiond.robot")
+
+ANSWER_TIMEOUT_S = 5.0
+RESTART_TIMEOUT_S = 25.0
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveGoal:
+    """A goal that the stream process was given and has not ended."""
+
+    goal_id: str
+    plan: Plan
+    speed: float
+    transaction: str | None
+
+
+class Robot:
+    """One robot.
+
+    Parameters
+    ----------
+    name : str
+    settings : RobotSettings
+    joint_map : JointMap
+        Its joints, actuators and limits.
+    library : MotionLibrary
+        Its motions; loaded by `run`.
+    keeper : StreamKeeper
+        Of its stream process.
+    hub : ReportHub
+        Takes the reports.
+
+    Attributes
+    ----------
+    state : State
+        The stream process's own; `offline` without one.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        settings: RobotSettings,
+        *,
+        joint_map: JointMap,
+        library: MotionLibrary,
+        keeper: StreamKeeper,
+        hub: ReportHub,
+    ) -> None:
+        self.name = name
+        self.settings = settings
+        self.joint_map = joint_map
+        self.library = library
+        self.keeper = keeper
+        self.state = State.OFFLINE
+        self._hub = hub
+        self._message = "starting"
+        self._torque = False
+        self._reference: list[float] | None = None
+        self._max_rate_hz: float | None = None
+        self._goal: ActiveGoal | None = None
+        self._estop_latched = False
+        self._stops = 0
+        self._one_play = asyncio.Lock()
+        self._changed = asyncio.Event()
+        self._second_s = 0.0
+        self._shared: dict[str, tuple[Plan, int]] = {}
+        self._verbs: dict[str, Callable[[Any], Coroutine[Any, Any, dict[str, Any]]]] = {
+            "play": self._play,
+            "stop": self._stop,
+            "estop": self._estop,
+            "reset": self._reset,
+            "status": self._status,
+            "motions/reload": self._reload_motions,
+        }
+
+    async def run(self) -> None:
+        """Keep the robot on line until `leave`."""
+        try:
+            await asyncio.to_thread(self.library.load_all)
+            self._report("availability", {"state": "offline"})
+            self._report("description", self._description())
+            self._report("motions", self.library.payload())
+            self._report("state", self._state_payload())
+            await self.keeper.run(self)
+        finally:
+            self._close_tracks()
+
+    def leave(self) -> None:
+        """Stop softly, let the stream process end, and let `run` return."""
+        self.keeper.leave()
+
+    async def handle(self, verb: str, request: Request) -> dict[str, Any]:
+        """Act on a request.
+
+        Raises
+        ------
+        RequestError
+            If it is refused.
+        """
+        return await self._verbs[verb](request)
+
+    # -- requests -------------------------------------------------------------------------------------------
+
+    async def _play(self, request: PlayRequest) -> dict[str, Any]:
+        plan = self._plan_for(request)
+        self._refuse_unless_able(request)
+        if request.on_busy == "reject" and (self._goal is not None or self._one_play.locked()):
+            raise self._busy()
+        async with self._one_play:
+            stops = self._stops
+            await self._preempt()
+            await self._enable()
+            self._refuse_unless_able(request)
+            if self._stops != stops:
+                raise RequestError("CANCELED", f"{self.name}: stopped before the motion began; play it again")
+            return {"goal_id": self._start(plan, request)}
+
+    def _plan_for(self, request: PlayRequest) -> Plan:
+        entry = self.library.get(request.motion)
+        if entry is None:
+            raise RequestError("UNKNOWN_MOTION", self.library.unknown(request.motion))
+        if entry.plan is None:
+            raise RequestError("INVALID_MOTION", f"{request.motion}: cannot be played; {entry.reason}")
+        if request.speed > entry.plan.max_speed * (1 + 1e-9):
+            fastest = f"the joints' limits allow {entry.plan.max_speed:.3g}"
+            raise RequestError(
+                "INVALID_MOTION",
+                f"{request.motion}: speed {request.speed:g} is too fast; {fastest}; lower the speed",
+                {"max_speed": entry.plan.max_speed},
+            )
+        return entry.plan
+
+    def _refuse_unless_able(self, request: PlayRequest) -> None:
+        where = f"{self.name}: {request.motion} cannot be played"
+        if self.state is State.OFFLINE:
+            raise RequestError("OFFLINE", f"{where}; the robot is offline; {self._message}")
+        if self.state is State.ESTOPPED or self._estop_latched:
+            raise RequestError(
+                "ESTOPPED", f"{where}; the emergency stop is latched; send reset when it is safe"
+            )
+        if self.state is State.FAULT:
+            raise RequestError("FAULT", f"{where}; {self._message}; send reset when it is mended")
+
+    def _busy(self) -> RequestError:
+        playing = self._goal.plan.motion if self._goal else "another motion"
+        data = {"goal_id": self._goal.goal_id} if self._goal else {}
+        what = f"{self.name}: busy with {playing}; one motion plays at a time"
+        return RequestError("BUSY", f"{what}; stop it first or send on_busy: replace", data)
+
+    async def _preempt(self) -> None:
+        if self._goal is not None:
+            self.keeper.send(ch.Stop(ResultCode.PREEMPTED))
+            await self._until(lambda: self._goal is None, RESTART_TIMEOUT_S, "the motion before did not end")
+        await self._until(
+            lambda: self.state not in MOVING, ANSWER_TIMEOUT_S, "the robot did not come to rest"
+        )
+
+    async def _enable(self) -> None:
+        """Switch torque on where it is off; a driver that cannot leaves the robot in `fault`."""
+        if self.state is State.IDLE and not self._torque:
+            self.keeper.send(ch.Enable())
+            await self._until(
+                lambda: self._torque or self.state is not State.IDLE,
+                ANSWER_TIMEOUT_S,
+                "torque could not be switched on",
+            )
+
+    def _start(self, plan: Plan, request: PlayRequest) -> str:
+        """Plan the approach from where the robot holds, and hand both tracks over."""
+        start = self._reference
+        if start is None:
+            raise RequestError("OFFLINE", f"{self.name}: the robot went offline; {self._message}")
+        approach = share(self._approach(plan, np.array(start)))
+        goal = ActiveGoal(uuid.uuid4().hex, plan, request.speed, request.transaction)
+        play = ch.Play(goal.goal_id, plan.motion, request.speed, start)
+        try:
+            if not self.keeper.send(play, (approach, self._track_fd(plan))):
+                raise RequestError("OFFLINE", f"{self.name}: the stream process does not listen; try again")
+        finally:
+            os.close(approach)
+        self._goal = goal
+        if self.keeper.observer is not None:
+            self.keeper.observer.start_goal()
+        return goal.goal_id
+
+    def _approach(self, plan: Plan, start: NDArray[np.float64]) -> Track:
+        bounds = self.settings.approach
+        try:
+            positions, velocities = plan_approach(
+                start,
+                plan.positions[0],
+                plan.driven,
+                self.joint_map,
+                bounds,
+                rate_hz=plan.rate_hz,
+                tolerance=self.settings.start_tolerance,
+            )
+        except ApproachError as error:
+            raise RequestError("INVALID_MOTION", f"{plan.motion}: {error}") from error
+        fastest = np.abs(velocities).max(initial=0.0)
+        ramp = min(1.0 / self.settings.stop_duration_s, bounds.acceleration / max(fastest, 1e-9))
+        return Track(positions, velocities, np.ones_like(plan.driven), plan.rate_hz, ramp)
+
+    def _track_fd(self, plan: Plan) -> int:
+        """Give the motion in shared memory, copied there when it is first played."""
+        known, fd = self._shared.get(plan.motion, (None, -1))
+        if known is not plan:
+            if known is not None:
+                os.close(fd)
+            fd = share(
+                Track(plan.positions, plan.velocities, plan.driven, plan.rate_hz, plan.clock_acceleration)
+            )
+            self._shared[plan.motion] = plan, fd
+        return fd
+
+    async def _stop(self, _request: Request) -> dict[str, Any]:
+        self._stops += 1
+        self.keeper.send(ch.Stop())
+        return {"state": self.state, "goal_id": self._goal.goal_id if self._goal else None}
+
+    async def _estop(self, _request: Request) -> dict[str, Any]:
+        self._stops += 1
+        self._estop_latched = True
+        if self.keeper.send(ch.Estop()):
+            await self._until(
+                lambda: self.state in {State.ESTOPPED, State.FAULT, State.OFFLINE},
+                ANSWER_TIMEOUT_S,
+                "the stream process did not answer the emergency stop",
+            )
+        return {"state": self.state, "latched": True}
+
+    async def _reset(self, _request: Request) -> dict[str, Any]:
+        self._estop_latched = False
+        if self.state is State.FAULT:
+            self.keeper.restart()
+            await self._until(
+                lambda: self.state is State.OFFLINE, RESTART_TIMEOUT_S, "the driver did not close"
+            )
+            await self._until(lambda: self.state is State.IDLE, RESTART_TIMEOUT_S, self._message)
+        elif self.state is State.ESTOPPED:
+            self.keeper.send(ch.Reset())
+            await self._until(
+                lambda: self.state is not State.ESTOPPED, ANSWER_TIMEOUT_S, "the emergency stop did not end"
+            )
+        return {"state": self.state}
+
+    async def _status(self, _request: Request) -> dict[str, Any]:
+        return self._state_payload()
+
+    async def _reload_motions(self, _request: Request) -> dict[str, Any]:
+        await asyncio.to_thread(self.library.load_all)
+        payload = self.library.payload()
+        self._report("motions", payload)
+        return payload
+
+    async def _until(self, holds: Callable[[], bool], timeout_s: float, failure: str) -> None:
+        """Wait for a change of state; refuse the request if it does not come, or cannot come any more."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                while not holds():
+                    await self._changed.wait()
+        except TimeoutError as error:
+            raise RequestError(
+                "TIMEOUT", f"{self.name}: {failure}; waited {timeout_s:g} s; ask for status"
+            ) from error
+
+    # -- what the stream process does -----------------------------------------------------------------------
+
+    def heard(self, notice: ch.Notice) -> None:
+        """Take a notice of the stream process."""
+        match notice:
+            case ch.Ready():
+                self._come_on_line(notice)
+            case ch.Failed():
+                self._message = notice.message
+            case ch.Status():
+                self._torque, self._reference = notice.torque, notice.reference
+                self._enter(State(notice.state))
+            case ch.Ended():
+                self._conclude(notice.goal_id, notice.code, notice.message, notice.played_s, notice.details)
+            case ch.Happened():
+                self._message = notice.message
+                self._report("event", {"kind": notice.kind, "message": notice.message})
+
+    def observed(self, observer: Observer) -> None:
+        """Report telemetry, and once a second diagnostics and, in motion, the state."""
+        if observer.sample is not None:
+            self._report("telemetry", observer.sample.payload())
+        now_s = asyncio.get_running_loop().time()
+        if now_s >= self._second_s:
+            self._second_s = now_s + 1.0
+            self._report("diagnostics", observer.diagnostics())
+            observer.start_second()
+            if self.state in MOVING:
+                self._report("state", self._state_payload())
+
+    def lost(self, why: str) -> None:
+        """Say that the stream process has ended, and end its goal truthfully."""
+        self._message = why or "shut down"
+        if why:
+            log.error("%s: %s", self.name, why)
+            self._report("event", {"kind": "stream_lost", "message": why})
+        if self._goal is not None:
+            self._conclude(self._goal.goal_id, ResultCode.COMM_LOST, self._message, None, {})
+        self._torque, self._reference = False, None
+        self._report("availability", {"state": "offline"})
+        self._enter(State.OFFLINE)
+
+    def _come_on_line(self, ready: ch.Ready) -> None:
+        for warning in ready.warnings:
+            log.warning("%s: %s", self.name, warning)
+        self._max_rate_hz = ready.max_rate_hz
+        self._message = ""
+        if self._estop_latched:
+            self.keeper.send(ch.Estop())
+        self._report("description", self._description())
+        self._report("availability", {"state": "online"})
+
+    def _enter(self, state: State) -> None:
+        self.state = state
+        if state is State.IDLE:
+            self._message = ""
+        self._changed.set()
+        self._changed.clear()
+        self._report("state", self._state_payload())
+
+    def _conclude(
+        self, goal_id: str, code: str, message: str, played_s: float | None, details: dict[str, Any]
+    ) -> None:
+        goal, self._goal = self._goal, None
+        if goal is None or goal.goal_id != goal_id:
+            log.error("%s: a result for goal %s, which is not active: %s", self.name, goal_id, code)
+            return
+        observer = self.keeper.observer
+        result = {
+            "goal_id": goal_id,
+            "motion": goal.plan.motion,
+            "code": code,
+            "message": message,
+            "transaction": goal.transaction,
+            "played_s": played_s,
+            "details": details,
+            "timing": observer.goal.payload() if observer else None,
+        }
+        self._report("result", result)
+        self._changed.set()
+        self._changed.clear()
+
+    # -- reports --------------------------------------------------------------------------------------------
+
+    def _report(self, subject: Subject, data: dict[str, Any]) -> None:
+        self._hub.publish(Report(self.name, subject, data))
+
+    def _state_payload(self) -> dict[str, Any]:
+        goal, observer = self._goal, self.keeper.observer
+        payload: dict[str, Any] = {
+            "state": self.state,
+            "torque": self._torque,
+            "estop_latched": self._estop_latched,
+            "message": self._message,
+            "motion": None,
+            "goal_id": None,
+        }
+        if goal is None:
+            return payload
+        row = observer.sample.scalar("frame") if observer and observer.sample else 0.0
+        row = 0.0 if np.isnan(row) else row
+        time_s = row / goal.plan.rate_hz
+        return payload | {
+            "motion": goal.plan.motion,
+            "goal_id": goal.goal_id,
+            "frame": row * goal.plan.frames_per_tick,
+            "time": time_s,
+            "duration": goal.plan.duration_s,
+            "progress": time_s / goal.plan.duration_s if goal.plan.duration_s else 1.0,
+            "speed": goal.speed,
+            "loop": 1,
+        }
+
+    def _description(self) -> dict[str, Any]:
+        return {
+            **self.joint_map.payload(),
+            "driver": self.settings.driver.type,
+            "formats": {kind.name: [one.NAME for one in kind.formats()] for kind in (ROBOTS, MOTIONS)},
+            "rates": {"idle_hz": self.settings.idle_rate_hz, "max_hz": self._max_rate_hz},
+            "version": version("motiond"),
+        }
+
+    def _close_tracks(self) -> None:
+        for _plan, fd in self._shared.values():
+            os.close(fd)
+        self._shared.clear()

@@ -1,0 +1,368 @@
+"""The stream process: wakes at absolute deadlines, computes the setpoint, writes, reads, records.
+
+In come commands over the channel and tracks in shared memory, out go setpoints to the driver, one record
+a tick to the ring, and notices. It runs without asyncio and MQTT; the loop keeps nothing that it allocates,
+and an exception is a fault. When the daemon has gone it stops softly, holds, and exits.
+
+Started as `python -m daemon.stream SOCKET_FD`, by the daemon alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import signal
+import socket
+import sys
+from collections import deque
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daemon import channel as ch
+from daemon import realtime
+from daemon.clock import Clock, RealClock
+from daemon.player import HALTED, MOVING, STATES, Goal, Player, ResultCode, State
+from daemon.ring import Record, RingWriter
+from daemon.track import map_shared
+from daemon.transmission import Transmission
+from drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, Driver, DriverError
+from drivers.registry import make_driver
+
+if TYPE_CHECKING:
+    from daemon.player import Result
+
+log = logging.getLogger("motiond.stream")
+
+STATE_NUMBERS = {state: float(number) for number, state in enumerate(STATES)}
+
+
+class StreamLoop:
+    """One robot's loop.
+
+    Parameters
+    ----------
+    setup : Setup
+        What to drive, and how.
+    driver : Driver
+        Open already.
+    clock : Clock
+        Real or virtual time.
+    channel : Channel
+        To the daemon.
+    ring : RingWriter
+        Takes one record a tick.
+    """
+
+    def __init__(
+        self, setup: ch.Setup, driver: Driver, clock: Clock, channel: ch.Channel, ring: RingWriter
+    ) -> None:
+        count = len(setup.joints)
+        self.setup = setup
+        self.driver = driver
+        self.clock = clock
+        self.channel = channel
+        self.ring = ring
+        self.record = Record(count)
+        self.player = Player(self.record["reference_position"], self.record["reference_velocity"])
+        self.transmission = Transmission.from_lists(setup.transmission)
+        self.command = ActuatorCommand(len(setup.actuators))
+        self.state = ActuatorState(len(setup.actuators))
+        self._poller = select.poll()
+        self._poller.register(channel.fileno(), select.POLLIN)
+        self._outbox: deque[ch.Notice] = deque()
+        self._told: tuple[State, bool, str | None] | None = None
+        self._leaving = False
+        self._idle_period_s = 1.0 / setup.idle_rate_hz
+        self._period_s = self._idle_period_s
+        self._origin_s = clock.now()
+        self._index = 0
+        self._missed = 0
+        self._errors = 0
+
+    def run(self) -> None:
+        """Tick until told to leave, or until the daemon has gone."""
+        while self.step():
+            pass
+
+    def step(self) -> bool:
+        """Wait for the next tick and do what is due; False, with nothing done, once it is time to leave."""
+        ticks, lateness_s = self._wait()
+        self._take_commands()
+        if self._leaving and self.player.state not in MOVING:
+            return False
+        self._tick(ticks, lateness_s)
+        self._tell()
+        return True
+
+    def leave(self, message: str) -> None:
+        """Stop softly and let `run` return once the robot is at rest."""
+        self._leaving = True
+        self.player.stop(ResultCode.CANCELED, message)
+
+    # -- time -----------------------------------------------------------------------------------------------
+
+    def _wait(self) -> tuple[int, float]:
+        """Wait for the next tick; give how many ticks have become due, and how late this one is in s."""
+        if self.player.state not in MOVING:
+            self._origin_s = self.clock.now() + self._idle_period_s
+            self._index = 0
+            self.clock.wait_readable(self.channel.fileno(), self._origin_s)
+            return 1, max(0.0, self.clock.now() - self._origin_s)
+        self._index += 1
+        deadline_s = self._origin_s + self._index * self._period_s
+        self.clock.sleep_until(deadline_s)
+        lateness_s = self.clock.now() - deadline_s
+        if lateness_s < self._period_s:
+            return 1, lateness_s
+        return self._skip(lateness_s), lateness_s
+
+    def _skip(self, lateness_s: float) -> int:
+        """Pass over the deadlines that were missed; the trajectory goes on where the clock is now."""
+        skipped = int(lateness_s / self._period_s)
+        self._index += skipped
+        self._missed += skipped
+        if lateness_s > self.setup.max_lateness_s:
+            message = (
+                f"a tick came {lateness_s:.3f} s late; max_lateness_s is {self.setup.max_lateness_s:g} s; "
+                "ease the load on the machine or grant SCHED_FIFO"
+            )
+            self._happened("deadline_missed", message)
+            self.player.stop(ResultCode.DEADLINE_MISSED, message)
+        return 1 + skipped
+
+    def _start_grid(self, period_s: float) -> None:
+        """Put the next deadline one period from now, and the following ones on its grid."""
+        self._period_s = period_s
+        self._origin_s = self.clock.now()
+        self._index = 0
+
+    # -- one tick -------------------------------------------------------------------------------------------
+
+    def _tick(self, ticks: int, lateness_s: float) -> None:
+        player, clock = self.player, self.clock
+        frame_before = player.frame
+        player.tick(ticks)
+        begun_s = clock.now()
+        self._write()
+        written_s = clock.now()
+        self._read()
+        read_s = clock.now()
+        frame = player.frame
+        self.record.scalars[:] = (
+            0.0,
+            self._origin_s + self._index * self._period_s,
+            lateness_s,
+            written_s - begun_s,
+            read_s - written_s,
+            STATE_NUMBERS[player.state],
+            player.torque,
+            player.goal_count,
+            frame if frame == frame else frame_before,  # noqa: PLR0124 - NaN is the one number unlike itself
+            player.clock.rate,
+            self._missed,
+            self._errors,
+        )
+        self.ring.put(self.record.data)
+
+    def _write(self) -> None:
+        player = self.player
+        try:
+            if player.state in HALTED:
+                self.driver.halt()
+            elif player.torque:
+                self.transmission.to_actuators(player.position, self.command.position)
+                self.transmission.velocities_to_actuators(player.velocity, self.command.velocity)
+                self.driver.write(self.command)
+        except Exception as error:  # noqa: BLE001 - whatever a driver raises must halt its robot, not the loop
+            self._fault("write", error)
+
+    def _read(self) -> None:
+        try:
+            self.driver.read(self.state)
+        except Exception as error:  # noqa: BLE001 - the same
+            self._fault("read", error)
+            return
+        record = self.record
+        self.transmission.to_joints(self.state.position, record["position"])
+        self.transmission.velocities_to_joints(self.state.velocity, record["velocity"])
+        self.transmission.efforts_to_joints(self.state.effort, record["effort"])
+        self.transmission.temperatures_to_joints(self.state.temperature_c, record["temperature_c"])
+
+    def _fault(self, during: str, error: Exception) -> None:
+        self._errors += 1
+        if self.player.state is State.FAULT:
+            return
+        if not isinstance(error, DriverError):
+            log.error("%s: the driver failed in %s", self.setup.robot, during, exc_info=error)
+        code = ResultCode.COMM_LOST if isinstance(error, CommunicationLost) else ResultCode.HARDWARE_FAULT
+        message = str(error) or type(error).__name__
+        self._happened("fault", message)
+        self.player.fault(code, message)
+
+    # -- commands and notices -------------------------------------------------------------------------------
+
+    def _take_commands(self) -> None:
+        if not self._poller.poll(0):
+            return
+        try:
+            while (received := self.channel.receive()) is not None:
+                self._obey(*received)
+        except ch.ChannelClosed:
+            self._poller.unregister(self.channel.fileno())
+            log.warning("%s: the daemon has gone; stopping softly, then leaving", self.setup.robot)
+            self.leave("the daemon has gone")
+
+    def _obey(self, command: ch.Command | ch.Notice, fds: list[int]) -> None:
+        try:
+            match command:
+                case ch.Play():
+                    self._play(command, fds)
+                case ch.Stop():
+                    self.player.stop(ResultCode(command.code), "stopped on request, softly, on the path")
+                case ch.Estop():
+                    self.player.estop()
+                case ch.Enable() if self.player.state is State.IDLE and not self.player.torque:
+                    self._enable()
+                case ch.Reset() if self.player.state is State.ESTOPPED:
+                    self._reset()
+                case ch.Shutdown():
+                    self.leave("the daemon shuts down")
+                case _:
+                    pass
+        except DriverError as error:
+            self._fault("command", error)
+        finally:
+            for fd in fds:
+                os.close(fd)
+
+    def _enable(self) -> None:
+        self.driver.enable()
+        self.driver.read(self.state)
+        measured = self.record["position"]
+        self.transmission.to_joints(self.state.position, measured)
+        if not np.isfinite(measured).all():
+            self.driver.disable()
+            raise DriverError(
+                self.setup.robot, "no position feedback after enable", "", "check the actuators"
+            )
+        self.player.hold(measured)
+
+    def _reset(self) -> None:
+        """Hold where the robot was halted if torque was on, and stay released if it was off."""
+        held = self.player.torque
+        self.player.reset()
+        if held:
+            self._enable()
+        else:
+            self.driver.disable()
+
+    def _play(self, play: ch.Play, fds: list[int]) -> None:
+        refusal = self._refusal(play)
+        approach, motion = (map_shared(fd) for fd in fds)
+        if refusal is None:
+            refusal = self._set_period(1.0 / motion.rate_hz)
+        if refusal is not None:
+            self._outbox.append(ch.Ended(play.goal_id, ResultCode.INVALID_GOAL, refusal, 0.0))
+            return
+        self.player.play(Goal(play.goal_id, play.motion, approach, motion, play.speed))
+        self._start_grid(1.0 / motion.rate_hz)
+
+    def _refusal(self, play: ch.Play) -> str | None:
+        player = self.player
+        if player.state is not State.IDLE or not player.torque or self._leaving:
+            return f"the robot is {player.state}{'' if player.torque else ', released'}; it cannot play now"
+        if player.position.tolist() != play.start:
+            return "the robot is not where the approach was planned from; ask again"
+        return None
+
+    def _set_period(self, period_s: float) -> str | None:
+        try:
+            self.driver.set_period(period_s)
+        except DriverError as error:
+            return str(error)
+        return None
+
+    def _tell(self) -> None:
+        """Send what has changed in this tick: results first, then the state."""
+        player = self.player
+        if player.results:
+            self._outbox.extend(self._ended(result) for result in player.results)
+            player.results.clear()
+            self._set_period(self._idle_period_s)
+        goal_id = player.goal.goal_id if player.goal else None
+        now = (player.state, player.torque, goal_id)
+        if now != self._told:
+            self._told = now
+            reference = player.position.tolist() if player.torque else None
+            self._outbox.append(ch.Status(player.state, player.torque, goal_id, reference))
+        while self._outbox and self._send(self._outbox[0]):
+            self._outbox.popleft()
+
+    def _send(self, notice: ch.Notice) -> bool:
+        """Send without waiting; False if the daemon does not read now."""
+        try:
+            self.channel.send(notice)
+        except BlockingIOError:
+            return False
+        except ch.ChannelClosed:
+            return True
+        return True
+
+    def _ended(self, result: Result) -> ch.Ended:
+        goal = result.goal
+        played_s = max(0, result.played_ticks - 1) / goal.motion.rate_hz
+        error = np.abs(self.player.position - self.record["position"])
+        details = dict(result.details)
+        if np.isfinite(error).any():
+            worst = int(np.nanargmax(error))
+            details["final_error"] = {
+                "joint": self.setup.joints[worst],
+                "value": float(error[worst]),
+                "unit": self.setup.units[worst],
+            }
+        return ch.Ended(goal.goal_id, result.code, result.message, played_s, details)
+
+    def _happened(self, kind: str, message: str) -> None:
+        self._outbox.append(ch.Happened(kind, message))
+
+
+def main() -> int:
+    """Run one robot's stream on the socket whose descriptor is the only argument."""
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the daemon decides
+    channel = ch.Channel(socket.socket(fileno=int(sys.argv[1])))
+    setup, ring = _receive_setup(channel)
+    try:
+        driver = make_driver(setup.driver, setup.options, setup.actuators, RealClock().now)
+        driver.open()
+    except DriverError as error:
+        channel.send(ch.Failed(str(error)))
+        return 1
+    loop = StreamLoop(setup, driver, RealClock(), channel, ring)
+    signal.signal(signal.SIGTERM, lambda *_: loop.leave("terminated"))
+    refused = realtime.prepare(setup.priority, setup.core, lock_memory=setup.lock_memory)
+    channel.send(ch.Ready(driver.max_rate_hz, refused))
+    try:
+        loop.run()
+    finally:
+        driver.close()
+        channel.close()
+    return 0
+
+
+def _receive_setup(channel: ch.Channel) -> tuple[ch.Setup, RingWriter]:
+    select.select((channel.fileno(),), (), (), 10.0)
+    setup, fds = channel.receive() or (None, [])
+    if not isinstance(setup, ch.Setup):
+        raise SystemExit("motiond stream: started without a setup; it is started by the daemon alone")
+    (ring_fd,) = fds
+    try:
+        return setup, RingWriter(ring_fd, len(setup.joints))
+    finally:
+        os.close(ring_fd)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,200 @@
+"""Starts, watches and stops everything: robots, the broker if it is ours, the bridge, systemd's watchdog.
+
+In comes the checked configuration, out comes a running daemon. It ends when it is told to: robots first,
+softly, then MQTT, so that the last results are still sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from daemon import service
+from daemon.broker import EmbeddedBroker
+from daemon.channel import Setup
+from daemon.joint_map import build_joint_map
+from daemon.keeper import StreamKeeper
+from daemon.library import MotionLibrary
+from daemon.mqtt import MqttBridge
+from daemon.process import StreamProcess
+from daemon.requests import RequestError
+from daemon.robot import Robot
+from drivers.registry import make_driver
+from formats import load_robot
+from formats.errors import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from daemon.config import RobotSettings, Settings
+    from daemon.joint_map import JointMap
+    from daemon.reports import ReportHub
+    from daemon.requests import Request
+
+log = logging.getLogger("motiond")
+
+CLOSE_PATIENCE_S = 3.0
+
+
+class Supervisor:
+    """All robots of one daemon.
+
+    Parameters
+    ----------
+    robots : mapping of str to Robot
+    """
+
+    def __init__(self, robots: Mapping[str, Robot]) -> None:
+        self._robots = robots
+
+    @property
+    def robots(self) -> tuple[str, ...]:
+        """The names of all robots."""
+        return tuple(self._robots)
+
+    @property
+    def ticking(self) -> bool:
+        """Whether every stream process ticks, or its end is being dealt with."""
+        return not any(robot.keeper.stuck for robot in self._robots.values())
+
+    async def run(self) -> None:
+        """Run all robots until `leave`; each ends by itself."""
+        async with asyncio.TaskGroup() as tasks:
+            for name, robot in self._robots.items():
+                tasks.create_task(robot.run(), name=f"{name}.run")
+
+    def leave(self) -> None:
+        """Stop all robots softly and let `run` return."""
+        for robot in self._robots.values():
+            robot.leave()
+
+    async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
+        """Act on a request.
+
+        Raises
+        ------
+        RequestError
+            If it is refused.
+        """
+        if robot not in self._robots:
+            known = f"there are {', '.join(self._robots)}"
+            mend = nearest(robot, self._robots)
+            raise RequestError("UNKNOWN_ROBOT", "; ".join(filter(None, (f"no robot '{robot}'", known, mend))))
+        return await self._robots[robot].handle(verb, request)
+
+
+def make_supervisor(settings: Settings, folder: Path, hub: ReportHub) -> Supervisor:
+    """Load every robot's description and put the robots together; nothing is started.
+
+    Parameters
+    ----------
+    folder : Path
+        The configuration's; relative paths in driver options are relative to it.
+
+    Raises
+    ------
+    FormatError, JointMapError, DriverError
+        If a robot cannot be made of its description, joints and driver.
+    """
+    robots = {
+        name: _make_robot(name, robot, settings, folder, hub) for name, robot in settings.robots.items()
+    }
+    return Supervisor(robots)
+
+
+def make_joint_map(name: str, robot: RobotSettings, settings: Settings) -> JointMap:
+    """Load a robot's description and join it with its configured joints.
+
+    Raises
+    ------
+    FormatError, JointMapError
+        If they do not fit.
+    """
+    model = None
+    if robot.model is not None:
+        model = load_robot(robot.model.file, robot.model.name, within=settings.folders_for(robot.model))
+        for warning in model.warnings:
+            log.warning("%s", warning)
+    joint_map = build_joint_map(name, model, robot.joints)
+    return joint_map
+
+
+def _make_robot(name: str, robot: RobotSettings, settings: Settings, folder: Path, hub: ReportHub) -> Robot:
+    joint_map = make_joint_map(name, robot, settings)
+    driver = make_driver(robot.driver.type, robot.driver.options, joint_map.actuators)
+    setup = Setup(
+        robot=name,
+        driver=robot.driver.type,
+        options=robot.driver.options,
+        joints=list(joint_map.joints),
+        units=list(joint_map.units),
+        actuators=list(joint_map.actuators),
+        transmission=joint_map.transmission.as_lists(),
+        idle_rate_hz=robot.idle_rate_hz,
+        max_lateness_s=robot.max_lateness_s,
+        priority=settings.realtime.priority,
+        core=settings.realtime.core,
+        lock_memory=settings.realtime.lock_memory,
+    )
+    keeper = StreamKeeper(
+        partial(StreamProcess, setup, folder),
+        len(joint_map.joints),
+        period_s=1.0 / settings.mqtt.telemetry_hz,
+        timeout_s=robot.stream_timeout_s,
+        patience_s=robot.stop_duration_s + CLOSE_PATIENCE_S,
+    )
+    library = MotionLibrary(joint_map, robot, driver.max_rate_hz)
+    return Robot(name, robot, joint_map=joint_map, library=library, keeper=keeper, hub=hub)
+
+
+async def serve(settings: Settings, hub: ReportHub, supervisor: Supervisor) -> None:
+    """Run the daemon until SIGTERM or SIGINT.
+
+    Raises
+    ------
+    BrokerError
+        If the embedded broker cannot listen.
+    """
+    embedded = settings.mqtt.broker == "embedded"
+    async with (
+        EmbeddedBroker(settings.mqtt.listen) if embedded else nullcontext(),
+        asyncio.TaskGroup() as tasks,
+    ):
+        bridge = MqttBridge(settings.mqtt, settings.id, supervisor, hub)
+        helpers = [
+            tasks.create_task(bridge.run(), name="mqtt"),
+            tasks.create_task(_feed_watchdog(supervisor), name="watchdog"),
+        ]
+        with _leave_on_signals(supervisor):
+            service.notify("READY=1")
+            await supervisor.run()
+        service.notify("STOPPING=1")
+        for helper in helpers:
+            helper.cancel()
+
+
+async def _feed_watchdog(supervisor: Supervisor) -> None:
+    """Tell systemd that all is well as long as the streams tick."""
+    period_s = service.watchdog_period_s()
+    while period_s is not None:
+        if supervisor.ticking:
+            service.notify("WATCHDOG=1")
+        await asyncio.sleep(period_s)
+
+
+@contextmanager
+def _leave_on_signals(supervisor: Supervisor) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    signals = (signal.SIGTERM, signal.SIGINT)
+    for number in signals:
+        loop.add_signal_handler(number, supervisor.leave)
+    try:
+        yield
+    finally:
+        for number in signals:
+            loop.remove_signal_handler(number)

@@ -1,0 +1,127 @@
+"""Rows of setpoints in shared memory, and the setpoint at any place on them.
+
+In come the rows of a plan or of an approach, out goes a file descriptor that the stream process maps; there
+each tick asks for the setpoint at the trajectory clock's position. The memory has no name (`memfd`), so no
+crash can leave it behind.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+    Booleans: TypeAlias = NDArray[np.bool_]
+
+_HEADER = np.dtype([("rows", "<u8"), ("joints", "<u8"), ("rate_hz", "<f8"), ("clock_acceleration", "<f8")])
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """Setpoints at equal intervals of time.
+
+    Attributes
+    ----------
+    positions, velocities : ndarray, shape (rows, joints)
+        In rad or m and rad/s or m/s; row k is due k / `rate_hz` seconds after row 0.
+    driven : ndarray of bool, shape (joints,)
+        The joints that the rows move; the others keep the setpoint they have.
+    clock_acceleration : float
+        In 1/s: how fast the clock's rate, which has no unit, may change on this track.
+    """
+
+    positions: Floats
+    velocities: Floats
+    driven: Booleans
+    rate_hz: float
+    clock_acceleration: float
+
+    @property
+    def last(self) -> int:
+        """The index of the last row; -1 of an empty track."""
+        return len(self.positions) - 1
+
+    def sample(self, place: float, position: Floats, velocity: Floats, rate: float) -> None:
+        """Write the setpoint at `place` into `position` and `velocity`, for the driven joints.
+
+        On a row the setpoint is that row, bit for bit. Between rows it is the cubic Hermite polynomial
+        through them with the rows' velocities as slopes (Fritsch and Carlson 1980).
+
+        Parameters
+        ----------
+        place : float
+            In rows, within 0 and `last`.
+        position, velocity : ndarray, shape (joints,)
+            Filled in place.
+        rate : float
+            Rows per tick of the trajectory clock; scales the velocity.
+        """
+        row = int(place)
+        fraction = place - row
+        if fraction == 0.0:
+            np.copyto(position, self.positions[row], where=self.driven)
+            np.multiply(self.velocities[row], rate, out=velocity, where=self.driven)
+        else:
+            self._between(row, fraction, position, velocity, rate)
+
+    def _between(self, row: int, u: float, position: Floats, velocity: Floats, rate: float) -> None:
+        start, end = self.positions[row], self.positions[row + 1]
+        period_s = 1.0 / self.rate_hz
+        slope_in, slope_out = self.velocities[row] * period_s, self.velocities[row + 1] * period_s
+        rise = end - start
+        square = 3.0 * rise - 2.0 * slope_in - slope_out
+        cube = slope_in + slope_out - 2.0 * rise
+        np.copyto(position, start + u * (slope_in + u * (square + u * cube)), where=self.driven)
+        slope = (slope_in + u * (2.0 * square + u * 3.0 * cube)) * self.rate_hz
+        np.multiply(slope, rate, out=velocity, where=self.driven)
+
+
+def share(track: Track) -> int:
+    """Copy a track into nameless shared memory and give its file descriptor, which the caller closes.
+
+    Raises
+    ------
+    OSError
+        If there is no memory for it.
+    """
+    header = np.array(
+        (*track.positions.shape, track.rate_hz, track.clock_acceleration), dtype=_HEADER
+    ).tobytes()
+    fd = os.memfd_create("motiond-track", os.MFD_CLOEXEC)
+    try:
+        with os.fdopen(os.dup(fd), "wb") as file:
+            file.write(header)
+            file.write(np.ascontiguousarray(track.positions).data)
+            file.write(np.ascontiguousarray(track.velocities).data)
+            file.write(np.ascontiguousarray(track.driven).data)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def map_shared(fd: int) -> Track:
+    """Map what `share` wrote; the file descriptor may be closed afterwards.
+
+    Raises
+    ------
+    ValueError
+        If the memory is not as long as its header says.
+    """
+    memory = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
+    header = np.frombuffer(memory, dtype=_HEADER, count=1)[0]
+    shape = int(header["rows"]), int(header["joints"])
+    cells = shape[0] * shape[1]
+    if len(memory) != _HEADER.itemsize + 16 * cells + shape[1]:
+        raise ValueError(f"shared track: {len(memory)} bytes; its header says {shape[0]} x {shape[1]}")
+    positions = np.frombuffer(memory, np.float64, cells, _HEADER.itemsize).reshape(shape)
+    velocities = np.frombuffer(memory, np.float64, cells, _HEADER.itemsize + 8 * cells).reshape(shape)
+    driven = np.frombuffer(memory, np.bool_, shape[1], _HEADER.itemsize + 16 * cells)
+    return Track(positions, velocities, driven, float(header["rate_hz"]), float(header["clock_acceleration"]))

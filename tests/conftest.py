@@ -1,0 +1,63 @@
+"""What every test is held to: it leaves no thread, process, nameless memory or asyncio task behind."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+import pytest_asyncio
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+SETTLE_S = 5.0
+
+
+def _leftovers() -> set[str]:
+    threads = {f"thread {thread.name}" for thread in threading.enumerate()}
+    processes = {f"process {child.pid} {child.name()}" for child in psutil.Process().children(recursive=True)}
+    return threads | processes | _memory() | {f"/dev/shm/{name}" for name in os.listdir("/dev/shm")}  # noqa: PTH208, S108
+
+
+def _memory() -> set[str]:
+    found = set()
+    for entry in Path("/proc/self/fd").iterdir():
+        try:
+            target = str(entry.readlink())
+        except OSError:
+            continue  # the descriptor of the listing itself
+        if target.startswith("/memfd:motiond"):
+            found.add(f"descriptor {entry.name} {target}")
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _leaves_nothing_behind() -> Iterator[None]:
+    before = _leftovers()
+    yield
+    deadline_s = time.monotonic() + SETTLE_S
+    while left := _leftovers() - before:
+        gc.collect()
+        if time.monotonic() > deadline_s:
+            pytest.fail("left behind: " + ", ".join(sorted(left)))
+        time.sleep(0.02)
+
+
+@pytest_asyncio.fixture(autouse=True)
+async def _leaves_no_task_behind(request: pytest.FixtureRequest) -> AsyncIterator[None]:
+    yield
+    if request.node.get_closest_marker("asyncio") is None:
+        return
+    current = asyncio.current_task()
+    for _ in range(10):
+        await asyncio.sleep(0)
+    left = [task.get_name() for task in asyncio.all_tasks() if task is not current and not task.done()]
+    if left:
+        pytest.fail("tasks left behind: " + ", ".join(sorted(left)))

@@ -1,0 +1,188 @@
+"""Behaviour of the state machine, tick by tick, without time or hardware."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from daemon.player import MOVING, TRANSITIONS, Event, Goal, Player, ResultCode, State
+from daemon.track import Track
+
+RATE_HZ = 100.0
+APPROACH = [[0.1, 1.0], [0.2, 1.0]]
+MOTION = [[0.2, 1.0], [0.3, 1.1], [0.4, 1.2], [0.5, 1.3], [0.6, 1.4]]
+
+
+def track_of(rows: list[list[float]], clock_acceleration: float = 50.0) -> Track:
+    positions = np.array(rows, dtype=float).reshape(-1, 2)
+    velocities = np.zeros_like(positions)
+    if len(positions) > 1:
+        velocities = np.gradient(positions, 1 / RATE_HZ, axis=0)
+    return Track(positions, velocities, np.array([True, True]), RATE_HZ, clock_acceleration)
+
+
+def goal_of(
+    approach: list[list[float]] = APPROACH, motion: list[list[float]] = MOTION, speed: float = 1.0
+) -> Goal:
+    return Goal("goal-1", "wave", track_of(approach), track_of(motion), speed)
+
+
+@pytest.fixture
+def player() -> Player:
+    player = Player(np.full(2, np.nan), np.full(2, np.nan))
+    player.hold(np.array([0.0, 1.0]))
+    return player
+
+
+def state_of(player: Player) -> State:
+    return player.state
+
+
+def play_on(player: Player, ticks: int) -> list[list[float]]:
+    rows = []
+    for _ in range(ticks):
+        player.tick(1)
+        rows.append(player.position.tolist())
+    return rows
+
+
+def test_a_goal_goes_through_the_approach_and_then_every_row_once_and_ends_successful(player: Player) -> None:
+    player.play(goal_of())
+    assert state_of(player) is State.APPROACHING
+    rows = play_on(player, 7)
+    assert rows == APPROACH + MOTION
+    assert state_of(player) is State.IDLE
+    assert [(result.code, result.played_ticks) for result in player.results] == [(ResultCode.SUCCESSFUL, 5)]
+
+
+def test_after_the_end_the_last_row_is_held_at_rest(player: Player) -> None:
+    player.play(goal_of())
+    play_on(player, 7)
+    assert play_on(player, 3) == [MOTION[-1]] * 3
+    assert player.velocity.tolist() == [0.0, 0.0]
+
+
+def test_a_robot_that_is_at_the_first_row_plays_at_once(player: Player) -> None:
+    player.play(goal_of(approach=[]))
+    assert state_of(player) is State.PLAYING
+    assert play_on(player, 2) == MOTION[:2]
+
+
+def test_a_motion_of_one_row_is_played(player: Player) -> None:
+    player.play(goal_of(motion=MOTION[:1]))
+    assert play_on(player, 3)[-1] == MOTION[0]
+    assert player.results[0].code is ResultCode.SUCCESSFUL
+
+
+def test_half_speed_takes_twice_as_long_and_passes_through_the_rows(player: Player) -> None:
+    player.play(goal_of(approach=[], speed=0.5))
+    rows = play_on(player, 9)
+    assert rows[::2] == MOTION
+    assert state_of(player) is State.IDLE
+
+
+def test_a_stop_slows_down_on_the_path_and_ends_canceled(player: Player) -> None:
+    motion = [[0.01 * row, 1.0] for row in range(100)]
+    player.play(goal_of(approach=[], motion=motion))
+    play_on(player, 10)
+    player.stop(ResultCode.CANCELED, "asked to")
+    steps = np.diff([row[0] for row in play_on(player, 5)])
+    assert state_of(player) is State.IDLE
+    assert (np.diff(steps) < 1e-12).all()
+    assert (steps >= 0).all()
+    assert player.position[0] < 0.13
+    assert player.velocity.tolist() == [0.0, 0.0]
+    assert [(result.code, result.message) for result in player.results] == [(ResultCode.CANCELED, "asked to")]
+
+
+def test_a_stop_in_the_approach_never_reaches_the_motion(player: Player) -> None:
+    approach = [[0.002 * row, 1.0] for row in range(1, 101)]
+    player.play(goal_of(approach=approach))
+    play_on(player, 20)
+    player.stop(ResultCode.CANCELED, "")
+    play_on(player, 100)
+    assert player.position[0] < 0.05
+    assert [result.played_ticks for result in player.results] == [0]
+
+
+def test_the_first_stop_decides_the_code(player: Player) -> None:
+    player.play(goal_of(motion=[[0.0, 1.0]] * 100))
+    play_on(player, 10)
+    player.stop(ResultCode.DEADLINE_MISSED, "late")
+    player.stop(ResultCode.CANCELED, "asked to")
+    play_on(player, 50)
+    assert [result.code for result in player.results] == [ResultCode.DEADLINE_MISSED]
+
+
+def test_a_stop_at_rest_changes_nothing(player: Player) -> None:
+    player.stop(ResultCode.CANCELED, "")
+    player.tick(1)
+    assert (player.state, player.results) == (State.IDLE, [])
+
+
+def test_an_emergency_stop_freezes_the_reference_and_ends_the_goal(player: Player) -> None:
+    player.play(goal_of())
+    play_on(player, 3)
+    player.estop()
+    frozen = player.position.tolist()
+    assert play_on(player, 5) == [frozen] * 5
+    assert state_of(player) is State.ESTOPPED
+    assert [result.code for result in player.results] == [ResultCode.ESTOP]
+
+
+def test_an_emergency_stop_at_rest_latches_without_a_result(player: Player) -> None:
+    player.estop()
+    assert (player.state, player.results) == (State.ESTOPPED, [])
+    player.reset()
+    assert state_of(player) is State.IDLE
+
+
+def test_a_fault_ends_the_goal_with_its_code_and_details(player: Player) -> None:
+    player.play(goal_of())
+    player.fault(ResultCode.COMM_LOST, "bus lost", {"joint": "elbow"})
+    assert state_of(player) is State.FAULT
+    assert [(r.code, r.message, r.details) for r in player.results] == [
+        (ResultCode.COMM_LOST, "bus lost", {"joint": "elbow"})
+    ]
+
+
+def test_missed_ticks_skip_rows_but_never_the_first_or_the_last(player: Player) -> None:
+    player.play(goal_of())
+    player.tick(9)
+    assert (player.position.tolist(), player.state) == (APPROACH[-1], State.PLAYING)
+    player.tick(1)
+    assert player.position.tolist() == MOTION[0]
+    player.tick(9)
+    assert (player.position.tolist(), player.state) == (MOTION[-1], State.IDLE)
+
+
+EXPECTED = {
+    State.OFFLINE: {},
+    State.IDLE: {Event.PLAY: State.APPROACHING, Event.ESTOP: State.ESTOPPED, Event.FAULT: State.FAULT},
+    State.APPROACHING: {
+        Event.ARRIVED: State.PLAYING,
+        Event.STOP: State.STOPPING,
+        Event.ESTOP: State.ESTOPPED,
+        Event.FAULT: State.FAULT,
+    },
+    State.PLAYING: {
+        Event.FINISHED: State.IDLE,
+        Event.STOP: State.STOPPING,
+        Event.ESTOP: State.ESTOPPED,
+        Event.FAULT: State.FAULT,
+    },
+    State.STOPPING: {Event.STOPPED: State.IDLE, Event.ESTOP: State.ESTOPPED, Event.FAULT: State.FAULT},
+    State.ESTOPPED: {Event.RESET: State.IDLE, Event.FAULT: State.FAULT},
+    State.FAULT: {},
+}
+
+
+@pytest.mark.parametrize(("state", "event"), list(itertools.product(State, Event)))
+def test_every_pair_of_state_and_event_leads_where_the_page_says(state: State, event: Event) -> None:
+    assert TRANSITIONS.get((state, event), state) == EXPECTED[state].get(event, state)
+
+
+def test_only_moving_states_move() -> None:
+    assert {State.APPROACHING, State.PLAYING, State.STOPPING} == MOVING

@@ -1,0 +1,59 @@
+"""Behaviour of the telemetry ring between its writer and its reader."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from daemon.ring import RECORDS, Record, RingReader, RingWriter, create
+
+
+def ends() -> tuple[RingWriter, RingReader]:
+    fd = create(2)
+    try:
+        return RingWriter(fd, 2), RingReader(fd, 2)
+    finally:
+        os.close(fd)
+
+
+def write(writer: RingWriter, first: int, count: int) -> None:
+    record = Record(2)
+    for number in range(first, first + count):
+        record["position"][:] = number, -number
+        writer.put(record.data)
+
+
+def test_every_record_is_read_once_in_order() -> None:
+    writer, reader = ends()
+    write(writer, 0, 3)
+    first = reader.take()
+    write(writer, 3, 2)
+    second = reader.take()
+    assert first[:, 0].tolist() == [0, 1, 2]
+    assert second[:, 0].tolist() == [3, 4]
+    assert reader.take().shape == (0, first.shape[1])
+    assert reader.lost == 0
+
+
+def test_a_reader_that_comes_too_late_gets_the_newest_and_the_number_lost() -> None:
+    writer, reader = ends()
+    write(writer, 0, RECORDS + 10)
+    records = reader.take()
+    assert (len(records), records[0, 0], records[-1, 0], reader.lost) == (RECORDS, 10, RECORDS + 9, 10)
+
+
+def test_the_parts_of_a_record_are_found_by_name() -> None:
+    writer, reader = ends()
+    write(writer, 7, 1)
+    taken = Record(2)
+    taken.data[:] = reader.take()[0]
+    assert taken["position"].tolist() == [7, -7]
+    assert np.isnan(taken["temperature_c"]).all()
+
+
+def test_the_reader_sees_whether_the_writer_still_writes() -> None:
+    writer, reader = ends()
+    assert reader.written == 0
+    write(writer, 0, 4)
+    assert reader.written == 4

@@ -1,0 +1,363 @@
+"""Behaviour of the streaming loop on virtual time, with the real simulated driver and a real channel."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from daemon import channel as ch
+from daemon import ring
+from daemon.clock import VirtualClock
+from daemon.player import State
+from daemon.ring import SCALARS, RingReader, RingWriter
+from daemon.stream import StreamLoop
+from daemon.track import Track, share
+from daemon.transmission import Transmission
+from drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, DriverError, DriverOptions
+from drivers.registry import make_driver
+from drivers.trace import read_trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from drivers.base import Driver
+
+JOINTS = ["shoulder", "elbow"]
+START = [0.1, -0.2]
+RATE_HZ = 500.0
+ROWS = np.linspace(START, [0.3, 0.4], 400)
+
+
+def setup_of(**changes: Any) -> ch.Setup:
+    values: dict[str, Any] = {
+        "robot": "arm",
+        "driver": "sim",
+        "options": {},
+        "joints": JOINTS,
+        "units": ["rad", "rad"],
+        "actuators": JOINTS,
+        "transmission": plain_transmission().as_lists(),
+        "idle_rate_hz": 100.0,
+        "max_lateness_s": 0.1,
+        "priority": None,
+        "core": None,
+        "lock_memory": False,
+    }
+    return ch.Setup(**(values | changes))
+
+
+def plain_transmission(reduction: float = 1.0, offset: float = 0.0) -> Transmission:
+    order, reductions, offsets = np.arange(2), np.full(2, reduction), np.full(2, offset)
+    return Transmission(order, reductions, offsets, order, reductions, offsets, reductions)
+
+
+class Bench:
+    """A loop on virtual time, and the daemon's ends of its channel and ring."""
+
+    def __init__(self, folder: Path, setup: ch.Setup | None = None, driver: Driver | None = None) -> None:
+        self.trace_path = folder / "trace.npy"
+        self.clock = VirtualClock(100.0)
+        options = {"trace": self.trace_path, "initial": dict(zip(JOINTS, START, strict=True))}
+        self.driver = driver or make_driver("sim", options, JOINTS, self.clock.now)
+        self.driver.open()
+        self.channel, theirs = ch.Channel.pair()
+        self._theirs = ch.Channel(theirs)
+        fd = ring.create(2)
+        self._writer, self.reader = RingWriter(fd, 2), RingReader(fd, 2)
+        os.close(fd)
+        self.loop = StreamLoop(setup or setup_of(), self.driver, self.clock, self._theirs, self._writer)
+        self.notices: list[ch.Command | ch.Notice] = []
+
+    def step(self, times: int = 1) -> None:
+        for _ in range(times):
+            assert self.loop.step()
+            self.hear()
+
+    def step_until(self, holds: Callable[[], bool], most: int = 5000) -> int:
+        for count in range(most):
+            if holds():
+                return count
+            self.step()
+        pytest.fail("what was waited for never came")
+
+    def hear(self) -> None:
+        while (received := self.channel.receive()) is not None:
+            self.notices.append(received[0])
+
+    def told(self, kind: type[Any]) -> list[Any]:
+        return [notice for notice in self.notices if isinstance(notice, kind)]
+
+    def enable(self) -> list[float]:
+        self.channel.send(ch.Enable())
+        self.step()
+        reference: list[float] = self.told(ch.Status)[-1].reference
+        return reference
+
+    def play(
+        self, rows: np.ndarray[Any, Any] = ROWS, speed: float = 1.0, start: list[float] | None = None
+    ) -> None:
+        velocities = np.gradient(rows, 1 / RATE_HZ, axis=0)
+        motion = Track(rows, velocities, np.array([True, True]), RATE_HZ, 2.0)
+        approach = Track(np.empty((0, 2)), np.empty((0, 2)), np.array([True, True]), RATE_HZ, 2.0)
+        fds = share(approach), share(motion)
+        self.channel.send(ch.Play("goal-1", "wave", speed, start if start is not None else START), fds)
+        for fd in fds:
+            os.close(fd)
+
+    def ended(self) -> bool:
+        return bool(self.told(ch.Ended))
+
+    def state(self) -> State:
+        return self.loop.player.state
+
+    def close(self) -> None:
+        self.channel.close()
+        self._theirs.close()
+        self._writer.close()
+        self.reader.close()
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench(tmp_path)
+    yield bench
+    bench.driver.close()
+    bench.close()
+
+
+def test_the_driver_receives_every_row_once_in_order_bit_for_bit(bench: Bench) -> None:
+    bench.enable()
+    bench.play()
+    bench.step_until(bench.ended)
+    bench.driver.close()
+    received = read_trace(bench.trace_path)["position"]
+    first = next(k for k in range(len(received)) if (received[k : k + len(ROWS)] == ROWS).all())
+    assert received[first : first + len(ROWS)].tobytes() == ROWS.tobytes()
+
+
+def test_rows_are_one_period_apart_on_absolute_deadlines(bench: Bench) -> None:
+    bench.enable()
+    bench.play()
+    bench.step_until(bench.ended)
+    deadlines = bench.reader.take()[:, SCALARS.index("deadline_s")]
+    steps = np.diff(deadlines[-len(ROWS) :])
+    assert steps == pytest.approx(np.full(len(ROWS) - 1, 1 / RATE_HZ), abs=1e-9)
+
+
+def test_the_same_commands_give_the_same_trace_on_virtual_time(tmp_path: Path) -> None:
+    def run(name: str) -> bytes:
+        folder = tmp_path / name
+        folder.mkdir()
+        bench = Bench(folder)
+        bench.enable()
+        bench.play(speed=0.7)
+        bench.step_until(bench.ended)
+        bench.driver.close()
+        bench.close()
+        return bench.trace_path.read_bytes()
+
+    assert run("first") == run("second")
+
+
+def test_nothing_is_written_before_torque_is_on(bench: Bench) -> None:
+    bench.step(20)
+    bench.driver.close()
+    assert len(read_trace(bench.trace_path)) == 0
+
+
+def test_enabling_holds_where_the_joints_are(bench: Bench) -> None:
+    assert bench.enable() == START
+    bench.step(5)
+    assert bench.loop.player.position.tolist() == START
+
+
+def test_a_play_is_refused_where_the_approach_was_planned_from_elsewhere(bench: Bench) -> None:
+    bench.enable()
+    bench.play(start=[0.0, 0.0])
+    bench.step()
+    (ended,) = bench.told(ch.Ended)
+    assert (ended.code, ended.message) == (
+        "INVALID_GOAL",
+        "the robot is not where the approach was planned from; ask again",
+    )
+    assert bench.state() is State.IDLE
+
+
+def test_a_play_without_torque_is_refused(bench: Bench) -> None:
+    bench.play()
+    bench.step()
+    (ended,) = bench.told(ch.Ended)
+    assert ended.message == "the robot is idle, released; it cannot play now"
+
+
+def test_a_stop_comes_to_rest_on_the_path_and_is_told_as_canceled(bench: Bench) -> None:
+    bench.enable()
+    bench.play()
+    bench.step(50)
+    bench.channel.send(ch.Stop())
+    bench.step_until(bench.ended)
+    (ended,) = bench.told(ch.Ended)
+    assert ended.code == "CANCELED"
+    assert bench.told(ch.Status)[-1].state == "idle"
+    path = np.interp(bench.loop.player.position[0], ROWS[:, 0], ROWS[:, 1])
+    assert bench.loop.player.position[1] == pytest.approx(path, abs=1e-9)
+
+
+def test_an_emergency_stop_halts_in_the_next_tick_and_latches(bench: Bench) -> None:
+    bench.enable()
+    bench.play()
+    bench.step(50)
+    reached = bench.loop.player.position.tolist()
+    bench.channel.send(ch.Estop())
+    bench.step()
+    assert bench.state() is State.ESTOPPED
+    bench.step(100)
+    assert bench.loop.player.position.tolist() == reached
+    assert [ended.code for ended in bench.told(ch.Ended)] == ["ESTOP"]
+    bench.channel.send(ch.Reset())
+    bench.step(2)
+    assert bench.state() is State.IDLE
+    assert bench.loop.player.position == pytest.approx(bench.loop.record["position"], abs=1e-3)
+
+
+class LateClock(VirtualClock):
+    """Oversleeps once, by what it is told."""
+
+    def __init__(self) -> None:
+        super().__init__(100.0)
+        self.oversleep_s = 0.0
+
+    def sleep_until(self, deadline_s: float) -> None:
+        super().sleep_until(deadline_s + self.oversleep_s)
+        self.oversleep_s = 0.0
+
+
+def late_by(bench: Bench, oversleep_s: float) -> None:
+    clock = LateClock()
+    clock.time_s = bench.clock.time_s
+    bench.loop.clock = clock
+    bench.driver.now = clock.now
+    clock.oversleep_s = oversleep_s
+
+
+def test_a_late_tick_plays_where_the_clock_is_now_and_nothing_is_replayed(bench: Bench) -> None:
+    bench.enable()
+    bench.play()
+    bench.step(50)
+    before = bench.loop.player.frame
+    late_by(bench, 3.5 / RATE_HZ)
+    bench.step()
+    assert bench.loop.player.frame == before + 4
+    assert bench.loop.record.scalars[SCALARS.index("missed")] == 3
+    bench.step()
+    assert bench.loop.player.frame == before + 5
+    bench.step_until(bench.ended)
+
+
+def test_a_tick_later_than_allowed_stops_softly_and_says_so(bench: Bench) -> None:
+    bench.enable()
+    bench.play()
+    bench.step(50)
+    late_by(bench, 0.15)
+    bench.step()
+    assert bench.state() is State.STOPPING
+    bench.step_until(bench.ended)
+    (ended,) = bench.told(ch.Ended)
+    assert (ended.code, ended.message) == (
+        "DEADLINE_MISSED",
+        "a tick came 0.150 s late; max_lateness_s is 0.1 s; ease the load on the machine or grant SCHED_FIFO",
+    )
+
+
+def test_without_its_daemon_the_loop_stops_softly_and_leaves(bench: Bench) -> None:
+    bench.enable()
+    bench.play()
+    bench.step(50)
+    bench.channel.close()
+    steps: list[float] = []
+    while bench.loop.step():
+        steps.append(bench.loop.player.position[0])
+    assert bench.state() is State.IDLE
+    assert (np.diff(steps, n=2) < 1e-9).all()
+    assert len(steps) > 100
+
+
+def test_a_shutdown_in_the_middle_stops_softly_first(bench: Bench) -> None:
+    bench.enable()
+    bench.play()
+    bench.step(50)
+    bench.channel.send(ch.Shutdown())
+    while bench.loop.step():
+        bench.hear()
+    bench.hear()
+    assert [ended.code for ended in bench.told(ch.Ended)] == ["CANCELED"]
+
+
+class Failing:
+    """A driver that works until it is told how to fail."""
+
+    actuators = tuple(JOINTS)
+    max_rate_hz = 1000.0
+    options = DriverOptions()
+    error: Exception | None = None
+    halts = 0
+
+    def open(self) -> None: ...
+    def close(self) -> None: ...
+    def disable(self) -> None: ...
+    def enable(self) -> None: ...
+    def set_period(self, period_s: float) -> None: ...
+
+    def read(self, state: ActuatorState) -> None:
+        state.position[:] = START
+
+    def write(self, _command: ActuatorCommand) -> None:
+        if self.error is not None:
+            raise self.error
+
+    def halt(self) -> None:
+        self.halts += 1
+        if self.error is not None:
+            raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (CommunicationLost("/dev/ttyUSB0", "bus lost"), "COMM_LOST", "/dev/ttyUSB0: bus lost"),
+        (DriverError("servo 7", "overload"), "HARDWARE_FAULT", "servo 7: overload"),
+        (ZeroDivisionError("division by zero"), "HARDWARE_FAULT", "division by zero"),
+    ],
+)
+def test_a_driver_that_fails_ends_the_goal_halts_and_is_counted(
+    tmp_path: Path, error: Exception, code: str, message: str
+) -> None:
+    driver = Failing()
+    bench = Bench(tmp_path, driver=driver)  # type: ignore[arg-type] # has all that the loop calls
+    bench.enable()
+    bench.play()
+    bench.step(10)
+    driver.error = error
+    bench.step(3)
+    assert bench.state() is State.FAULT
+    assert [(ended.code, ended.message) for ended in bench.told(ch.Ended)] == [(code, message)]
+    assert [happened.message for happened in bench.told(ch.Happened)] == [message]
+    assert driver.halts == 2
+    assert bench.loop.record.scalars[SCALARS.index("errors")] == 3
+    bench.close()
+
+
+def test_actuators_turn_by_their_reduction_and_offset(tmp_path: Path) -> None:
+    setup = setup_of(transmission=plain_transmission(reduction=-2.0, offset=0.5).as_lists())
+    bench = Bench(tmp_path, setup)
+    start = bench.enable()
+    assert start == [START[0] / -2.0 + 0.5, START[1] / -2.0 + 0.5]
+    bench.play(rows=np.array([[0.1, 0.2]] * 3), start=start)
+    bench.step_until(bench.ended)
+    bench.driver.close()
+    bench.close()
+    assert read_trace(bench.trace_path)["position"][-1] == pytest.approx([0.8, 0.6])
