@@ -103,6 +103,11 @@ class ActuatorState:
     """
 
     __slots__ = ("effort", "position", "stamp_s", "temperature_c", "values", "velocity")
+    position: Floats
+    velocity: Floats
+    effort: Floats
+    temperature_c: Floats
+    stamp_s: Floats
 
     def __init__(self, count: int) -> None:
         self.values: Floats = np.full((5, count), np.nan)
@@ -121,6 +126,9 @@ class ActuatorCommand:
     """
 
     __slots__ = ("effort", "position", "values", "velocity")
+    position: Floats
+    velocity: Floats
+    effort: Floats
 
     def __init__(self, count: int) -> None:
         self.values: Floats = np.full((3, count), np.nan)

@@ -31,29 +31,37 @@ Frequency = Annotated[float, Field(ge=1, le=500)]
 class SimOptions(DriverOptions):
     """What stands under `driver:` with `type: sim`; a number is for all actuators, a mapping by actuator."""
 
-    natural_frequency_hz: PerActuatorOf[Frequency] = Field(30.0, description="How fast an actuator follows.")
+    natural_frequency_hz: PerActuatorOf[Frequency] = Field(
+        default=30.0, description="How fast an actuator follows."
+    )
     damping_ratio: PerActuatorOf[Positive] = Field(
-        1.0, description="1 follows without overshoot; less swings."
+        default=1.0, description="1 follows without overshoot; less swings."
     )
-    velocity_limit: PerActuatorOf[Positive] | None = Field(None, description="In rad/s or m/s.")
-    effort_limit: PerActuatorOf[Positive] | None = Field(None, description="In N·m or N.")
+    velocity_limit: PerActuatorOf[Positive] | None = Field(default=None, description="In rad/s or m/s.")
+    effort_limit: PerActuatorOf[Positive] | None = Field(default=None, description="In N·m or N.")
     inertia: PerActuatorOf[Positive] = Field(
-        0.1, description="In kg·m² or kg: what the actuator moves; effort is inertia times acceleration."
+        default=0.1,
+        description="In kg·m² or kg: what the actuator moves; effort is inertia times acceleration.",
     )
-    initial: PerActuatorOf[Finite] = Field(0.0, description="Position at the start, in rad or m.")
+    initial: PerActuatorOf[Finite] = Field(default=0.0, description="Position at the start, in rad or m.")
     noise: PerActuatorOf[NotNegative] = Field(
-        0.0, description="Standard deviation of the measured position, in rad or m."
+        default=0.0, description="Standard deviation of the measured position, in rad or m."
     )
-    seed: int = Field(0, ge=0, description="Of the noise: the same seed and calls give the same feedback.")
+    seed: int = Field(
+        default=0, ge=0, description="Of the noise: the same seed and calls give the same feedback."
+    )
     latency_s: Annotated[float, Field(ge=0, le=1)] = Field(
-        0.0, description="One way: commands arrive and feedback comes back so much later."
+        default=0.0, description="One way: commands arrive and feedback comes back so much later."
     )
     command_lifetime_s: Positive | None = Field(
-        0.5, description="The actuators let go when no command came for so long; null: never."
+        default=0.5, description="The actuators let go when no command came for so long; null: never."
     )
-    trace: Path | None = Field(None, description="A .npy file that gets a row for each command received.")
+    trace: Path | None = Field(
+        default=None, description="A .npy file that gets a row for each command received."
+    )
     plant: Path | None = Field(
-        None, description="A file that the simulated robot lives in, so that it outlives this process."
+        default=None,
+        description="A file that the simulated robot lives in, so that it outlives this process.",
     )
 
 

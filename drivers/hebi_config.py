@@ -1,0 +1,157 @@
+"""HEBI's own robot configurations (`*.cfg.yaml`), read as HEBI's APIs read them.
+
+In comes a path, out comes a `HebiConfig`, or one error with every problem and its line. The keys are those of
+`hebi.config.load_config` of hebi-py 2.16; what a program adds of its own stands under `user_data`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import yaml
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from drivers.base import DriverConfigError, DriverOptions
+from drivers.options import OptionProblem, OptionsError, Positive, check
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+NOT_APPLIED = ("gains", "plugins")
+LONGEST_LIFETIME_S = 5.0
+
+
+def _bounded_lifetime(lifetime_s: float) -> float:
+    if lifetime_s == 0:
+        raise ValueError("0 means for ever, and nothing would stop the modules when setpoints end")
+    if not 0 < lifetime_s <= LONGEST_LIFETIME_S:
+        raise ValueError(f"modules take more than 0 and at most {LONGEST_LIFETIME_S:g} s")
+    return lifetime_s
+
+
+Lifetime = Annotated[
+    float,
+    AfterValidator(_bounded_lifetime),
+    Field(json_schema_extra={"exclusiveMinimum": 0, "maximum": LONGEST_LIFETIME_S}),
+]
+"""A command lifetime in seconds."""
+
+
+def _as_list(value: object) -> object:
+    return value if isinstance(value, list) else [value]
+
+
+class ConfigFile(DriverOptions):
+    """What may stand in the file."""
+
+    version: str | float
+    families: Annotated[list[str], BeforeValidator(_as_list), Field(min_length=1)]
+    names: Annotated[list[str], BeforeValidator(_as_list), Field(min_length=1)]
+    hrdf: str | None = None
+    gains: str | dict[str, str] | None = None
+    feedback_frequency: Positive | None = None
+    command_lifetime: Lifetime | None = None
+    plugins: list[Any] | None = None
+    user_data: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HebiConfig:
+    """A robot as HEBI's tools describe it.
+
+    Attributes
+    ----------
+    families, names : tuple of str
+        Of the modules, in the order of the robot's joints; of equal length.
+    hrdf : Path or None
+        The robot's description, relative to the file's folder in the file.
+    feedback_frequency_hz, command_lifetime_s : float or None
+        As the file sets them.
+    warnings : tuple of str
+        One for each part of the file that is not applied.
+    """
+
+    families: tuple[str, ...]
+    names: tuple[str, ...]
+    hrdf: Path | None = None
+    feedback_frequency_hz: float | None = None
+    command_lifetime_s: float | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def pair_modules(
+    where: str, families: list[str], names: list[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Give each name its family; one family holds for all names, and one name for all families.
+
+    Raises
+    ------
+    OptionsError
+        If there are several of both and their numbers differ.
+    """
+    count = max(len(families), len(names))
+    if {len(families), len(names)} - {1, count}:
+        raise OptionsError(
+            [
+                OptionProblem(
+                    where,
+                    ("families",),
+                    f"{len(families)} families do not go with {len(names)} names",
+                    "one family holds for all names, or each name has its own",
+                    "correct `families` or `names`",
+                )
+            ]
+        )
+    return tuple(families * (count // len(families))), tuple(names * (count // len(names)))
+
+
+def load_hebi_config(path: Path) -> HebiConfig:
+    """Read a robot configuration of HEBI's.
+
+    Raises
+    ------
+    DriverConfigError
+        If the file cannot be read or is wrong; as an `OptionsError` with every problem.
+    """
+    content, lines = _read(path)
+    try:
+        file = check(str(path), ConfigFile, content)
+    except OptionsError as error:
+        raise OptionsError([_at_line(path, problem, lines) for problem in error.problems]) from error
+    families, names = pair_modules(f"{path}:{lines['families']}", file.families, file.names)
+    return HebiConfig(
+        families=families,
+        names=names,
+        hrdf=path.parent / file.hrdf if file.hrdf else None,
+        feedback_frequency_hz=file.feedback_frequency,
+        command_lifetime_s=file.command_lifetime,
+        warnings=tuple(
+            f"{path}:{lines[key]}: `{key}` is not applied; the modules keep what is stored in them; "
+            "set it with HEBI Scope"
+            for key in NOT_APPLIED
+            if getattr(file, key)
+        ),
+    )
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
+    """Give the file's mapping and the line of each key."""
+    try:
+        root = yaml.compose(path.read_bytes(), yaml.CSafeLoader)
+        content = yaml.load(path.read_bytes(), yaml.CSafeLoader)
+    except (OSError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+        raise DriverConfigError(str(path), "cannot be read", reason, "correct `config`") from error
+    if not isinstance(root, yaml.MappingNode) or not all(isinstance(key, str) for key in content):
+        raise DriverConfigError(
+            str(path), "is no robot configuration of HEBI's", "it is no mapping", "correct `config`"
+        )
+    return content, {key.value: key.start_mark.line + 1 for key, _ in root.value}
+
+
+def _at_line(path: Path, problem: OptionProblem, lines: Mapping[str, int]) -> OptionProblem:
+    line = lines.get(str(problem.option[0])) if problem.option else None
+    where = f"{path}:{line}" if line else str(path)
+    return OptionProblem(where, problem.option, problem.what, problem.why, problem.mend)

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from drivers.registry import make_driver
+from drivers.sim import SimDriver
+from tests.contract.driver_contract import ACTUATORS, LIFETIME_S, DriverContract, Rig
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from drivers.base import Driver, Floats
+
+
+class SimRig(Rig):
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+
+    def make(self, actuators: Sequence[str] = ACTUATORS) -> Driver:
+        return make_driver("sim", {"command_lifetime_s": LIFETIME_S}, actuators, self.clock)
+
+    def make_broken(self) -> Driver:
+        options = {"plant": self._folder / "arm.plant", "trace": self._folder / "no folder" / "arm.npy"}
+        return make_driver("sim", options, ACTUATORS, self.clock)
+
+    def push(self, driver: Driver, position: Floats) -> None:
+        assert isinstance(driver, SimDriver)
+        assert driver._plant is not None
+        driver._plant._position[:] = position
+
+
+class TestSim(DriverContract):
+    @pytest.fixture
+    def rig(self, tmp_path: Path) -> Rig:
+        return SimRig(tmp_path)
