@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from ruckig import InputParameter, Result, Ruckig, Trajectory
+from ruckig import InputParameter, Ruckig, RuckigError, Trajectory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,11 +125,12 @@ def _trajectory(
     wanted.max_acceleration = np.minimum(joint_map.limits.acceleration[driven], settings.acceleration)
     wanted.max_jerk = np.full(start.size, settings.jerk)
     trajectory = Trajectory(start.size)
-    result = Ruckig(start.size).calculate(wanted, trajectory)
-    if result not in {Result.Working, Result.Finished}:
+    try:
+        Ruckig(start.size).calculate(wanted, trajectory)
+    except RuckigError as error:
         names = [name for name, moves in zip(joint_map.joints, driven, strict=True) if moves]
-        why = f"ruckig answers {result.name}; check the limits of {', '.join(names)}"
-        raise ApproachError(names, f"{joint_map.robot}: no approach can be calculated; {why}")
+        mend = f"check the limits of {', '.join(names)}"
+        raise ApproachError(names, f"{joint_map.robot}: no approach can be calculated; {mend}") from error
     return trajectory
 
 

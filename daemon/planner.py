@@ -310,13 +310,11 @@ def _max_speed(ticks: _Ticks, velocities: Floats, joint_map: JointMap, driven: B
     middle = np.abs(1.5 * speeds - 0.25 * (velocities[1:] + velocities[:-1])).max(axis=0)
     peak = np.maximum(middle, np.abs(velocities).max(axis=0))
     limits = joint_map.limits
-    factors = np.full(len(driven), FASTEST)
-    np.divide(limits.velocity, peak, out=factors, where=driven & (peak > 0))
+    factors = _ratio(limits.velocity, peak)
     if np.isfinite(limits.acceleration).any():
         change = np.abs(accelerations_of(steps, speeds)).max(axis=0)
-        again = np.full(len(driven), FASTEST)
-        np.divide(limits.acceleration, change, out=again, where=driven & (change > 0))
-        factors = np.minimum(factors, np.sqrt(again))
+        factors = np.minimum(factors, np.sqrt(_ratio(limits.acceleration, change)))
+    factors[~driven] = np.inf
     joint = int(factors.argmin())
     if factors[joint] >= FASTEST:
         return FASTEST, ""
@@ -347,8 +345,7 @@ def clock_acceleration(
         return wanted, ()
     steps, speeds = speeds_of(np.arange(len(positions)) / rate_hz, positions[:, limited])
     spare = joint_map.limits.acceleration[limited] - np.abs(accelerations_of(steps, speeds))
-    velocity = np.abs(velocities[:, limited])
-    ramps = np.divide(spare, velocity, out=np.full_like(spare, np.inf), where=velocity > 0).min(axis=0)
+    ramps = _ratio(spare, np.abs(velocities[:, limited])).min(axis=0)
     tightest = int(ramps.argmin())
     if ramps[tightest] >= least:
         return float(min(wanted, ramps[tightest])), ()
@@ -357,3 +354,9 @@ def clock_acceleration(
     return least, (
         f"a soft stop may pass the acceleration limit of joint '{joint}'; {why}; raise stop_duration_s",
     )
+
+
+def _ratio(limits: Floats, values: Floats) -> Floats:
+    """Give by how much each value, not negative, could grow; infinitely where it is zero or next to it."""
+    with np.errstate(over="ignore"):
+        return np.divide(limits, values, out=np.full(values.shape, np.inf), where=values > 0)

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daemon.approach import ApproachError, _sample, _trajectory, plan_approach
+from daemon.config import ApproachSettings
+from tests.robots import map_of
+
+RATE_HZ = 500.0
+BOUNDS = ApproachSettings()
+JOINTS: dict[str, dict[str, Any]] = {
+    "base": {"limits": {"lower": -2, "upper": 2, "velocity": 0.3, "acceleration": 0.8}},
+    "elbow": {"limits": {"lower": -1, "upper": 2, "velocity": 9}},
+    "slide": {"unit": "m", "limits": {"lower": 0, "upper": 0.5, "velocity": 1}},
+}
+ARM = map_of(JOINTS)
+VELOCITY, ACCELERATION = np.array([0.3, 0.5, 0.5]), np.array([0.8, 1.0, 1.0])
+
+
+def approach(
+    start: list[float],
+    target: list[float],
+    driven: tuple[bool, ...] = (True, True, True),
+    tolerance: float = 0.002,
+) -> tuple[Any, Any]:
+    return plan_approach(
+        np.array(start), np.array(target), np.array(driven), ARM, BOUNDS, rate_hz=RATE_HZ, tolerance=tolerance
+    )
+
+
+@given(
+    st.tuples(st.floats(-2, 2), st.floats(-1, 2), st.floats(0, 0.5)),
+    st.tuples(st.floats(-2, 2), st.floats(-1, 2), st.floats(0, 0.5)),
+)
+def test_it_stays_between_start_and_target_within_every_bound(start: Any, target: Any) -> None:
+    positions, velocities = approach(list(start), list(target), tolerance=0.0)
+    path = np.vstack([start, positions])
+    steps = np.diff(path, axis=0)
+    assert (steps * np.sign(np.subtract(target, start)) >= 0).all()
+    assert (np.abs(steps) * RATE_HZ <= VELOCITY * (1 + 1e-9)).all()
+    assert (np.abs(np.diff(steps, axis=0)) * RATE_HZ**2 <= ACCELERATION * (1 + 1e-6) + 1e-8).all()
+    assert path[-1].tobytes() == np.array(target, float).tobytes() or start == target
+    assert not velocities[-1:].any()
+
+
+def test_all_joints_arrive_together_and_as_fast_as_allowed() -> None:
+    positions, _ = approach([0, 0, 0.1], [1.5, 0.5, 0.2])
+    # From rest to rest over 1.5 rad at 0.3 rad/s: the distance at full speed, and half of it lost at each end
+    # to speeding up (0.3 / 0.8 s and the jerk's 0.8 / 5 s).
+    assert len(positions) / RATE_HZ == pytest.approx(1.5 / 0.3 + 0.3 / 0.8 + 0.8 / 5, abs=1 / RATE_HZ)
+    assert (np.abs(positions[-20] - positions[-1]) > 0).all()
+
+
+def test_all_joints_at_once_are_sampled_as_ruckig_samples_one_instant() -> None:
+    start, target = np.array([-1.0, 0.2, 0.3]), np.array([0.4, 0.2, 0.31])
+    trajectory = _trajectory(start, target, np.ones(3, dtype=bool), ARM, BOUNDS)
+    at = np.linspace(0.0, trajectory.duration, 333)
+    positions, velocities = _sample(trajectory, at)
+    expected = [trajectory.at_time(instant) for instant in at]
+    assert np.abs(positions.T - [one[0] for one in expected]).max() < 1e-9
+    assert np.abs(velocities.T - [one[1] for one in expected]).max() < 1e-9
+
+
+def test_nothing_is_to_do_where_every_driven_joint_is_near_enough() -> None:
+    positions, velocities = approach([0.0015, 1.0, 0.1], [0.0, 0.0, 0.1], driven=(True, False, True))
+    assert positions.shape == velocities.shape == (0, 3)
+
+
+def test_joints_that_the_motion_does_not_drive_hold() -> None:
+    positions, velocities = approach([0.0, 1.0, float("nan")], [1.0, 0.0, 0.0], driven=(True, False, False))
+    assert (positions[:, 1] == 1.0).all()
+    assert np.isnan(positions[:, 2]).all()
+    assert not velocities[:, 1:].any()
+
+
+def test_from_a_little_outside_its_limits_a_joint_moves_inward_only() -> None:
+    positions, _ = approach([0.0, -1.1, 0.1], [0.0, -1.0, 0.1])
+    assert (np.diff(positions[:, 1], prepend=-1.1) >= 0).all()
+    assert positions[-1, 1] == -1.0
+
+
+def test_unknown_and_impossible_positions_are_refused_together() -> None:
+    with pytest.raises(ApproachError) as caught:
+        approach([float("nan"), 2.5, 0.1], [0, 0, 0])
+    mend = "there is no safe way from there; check the actuator, its offset and its turns"
+    assert str(caught.value).splitlines() == [
+        f"arm: joint 'base' has no measured position; {mend}",
+        f"arm: joint 'elbow' is at 2.5 rad, far outside its limits of -1 to 2 rad; {mend}",
+    ]
+    assert caught.value.joints == ("base", "elbow")
+
+
+def test_a_joint_that_may_not_move_is_told() -> None:
+    with pytest.raises(ApproachError) as caught:
+        plan_approach(
+            np.zeros(1),
+            np.ones(1),
+            np.ones(1, dtype=bool),
+            map_of({"a": {"limits": {"lower": -2, "upper": 2, "velocity": 1e-320}}}),
+            BOUNDS,
+            rate_hz=RATE_HZ,
+            tolerance=0.0,
+        )
+    assert str(caught.value) == "arm: no approach can be calculated; check the limits of a"

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from daemon.library import MotionLibrary
+from formats import load_motions
+from tests.robots import map_of, settings_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from formats.motion import Motion
+
+ELBOW: dict[str, dict[str, Any]] = {"elbow": {"limits": {"lower": -2, "upper": 2, "velocity": 9}}}
+
+
+def write(path: Path, *rows: float, label: str = "elbow") -> Path:
+    lines = [
+        "type: CompositeSeq",
+        "content: BodyMotion",
+        "format_version: 4",
+        "frame_rate: 100",
+        "components:",
+        "  - type: MultiValueSeq",
+        "    content: JointDisplacement",
+        "    num_parts: 1",
+        f"    part_labels: [{label}]",
+        "    frames:",
+        *(f"      - [{row}]" for row in rows),
+    ]
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def library_of(*places: Path) -> MotionLibrary:
+    found = MotionLibrary(map_of(ELBOW), settings_of(ELBOW, motions=list(places)))
+    found.load_all()
+    return found
+
+
+def test_motions_are_named_by_file_and_listed_by_name(tmp_path: Path) -> None:
+    file = write(tmp_path / "wave.seq", 0.0, 0.01, 0.02)
+    write(tmp_path / "nod.seq", 0.0, 0.01)
+    (tmp_path / "README.md").write_text("no motion")
+    write(tmp_path / ".hidden.seq", 0.0)
+    found = library_of(tmp_path)
+    assert [entry.name for entry in found] == ["nod", "wave"]
+    wave = found.get("wave")
+    assert wave is not None
+    assert wave.plan is not None
+    assert wave.payload() == {
+        "name": "wave",
+        "file": str(file),
+        "ok": True,
+        "duration": 0.02,
+        "frame_rate": 100.0,
+        "frames": 3,
+        "joints": ["elbow"],
+        "warnings": [],
+        "max_speed": pytest.approx(9.0),
+    }
+
+
+def test_what_cannot_be_played_is_listed_with_the_reason(tmp_path: Path) -> None:
+    file = write(tmp_path / "far.seq", 2.0, 2.05)
+    (tmp_path / "torn.seq").write_text("")
+    write(tmp_path / "toe.seq", 0.0, label="toe")
+    missing = tmp_path / "no.seq"
+    found = library_of(tmp_path, missing)
+    reasons = {entry.name: entry.reason for entry in found}
+    assert reasons["far"] == (
+        "far: joint 'elbow' reaches 2.05 rad at 0.010 s (frame 1); its upper limit is 2 rad; "
+        "lower the motion or raise `joints.elbow.limits.upper`"
+    )
+    assert reasons["toe"] == "toe: the robot has no joint 'toe'; it has elbow"
+    assert reasons["no"] == f"{missing}: cannot be read; no such file; check the path"
+    assert reasons["torn"].startswith(f"{tmp_path}/torn.seq")
+    assert found.payload()["motions"][0] == {
+        "name": "far",
+        "file": str(file),
+        "ok": False,
+        "duration": 0.01,
+        "frame_rate": 100.0,
+        "frames": 2,
+        "joints": ["elbow"],
+        "warnings": [],
+        "reason": reasons["far"],
+    }
+
+
+def test_a_name_that_two_files_share_stands_for_neither(tmp_path: Path) -> None:
+    first, second = write(tmp_path / "a" / "wave.seq", 0.0), write(tmp_path / "b" / "wave.seq", 0.0)
+    entry = library_of(first.parent, second.parent).get("wave")
+    assert entry is not None
+    assert entry.plan is None
+    assert (
+        entry.reason
+        == f"wave: 2 motions have this name; they are in {first} and {second}; rename all but one"
+    )
+
+
+def test_a_reload_reads_what_changed_and_only_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(path: Path) -> list[Motion]:
+        read.append(path.name)
+        return load_motions(path)
+
+    monkeypatch.setattr("daemon.library.load_motions", counted)
+    write(tmp_path / "same.seq", 0.0)
+    write(tmp_path / "gone.seq", 0.0)
+    changed = write(tmp_path / "changed.seq", 0.0, 0.01)
+    found = library_of(tmp_path)
+    read.clear()
+    (tmp_path / "gone.seq").unlink()
+    write(tmp_path / "new.seq", 0.0)
+    write(changed, 0.0, 0.02)
+    os.utime(changed, ns=(1, 1))
+    found.load_all()
+    assert read == ["changed.seq", "new.seq"]
+    assert [entry.name for entry in found] == ["changed", "new", "same"]
+
+
+def test_motions_are_planned_anew_for_another_rate(tmp_path: Path) -> None:
+    write(tmp_path / "wave.seq", 0.0, 0.01, 0.02)
+    found = library_of(tmp_path)
+    found.max_rate_hz = 60.0
+    found.load_all()
+    wave = found.get("wave")
+    assert wave is not None
+    assert wave.plan is not None
+    assert wave.plan.rate_hz == 50.0
+
+
+def test_an_unknown_motion_is_answered_with_those_there_are(tmp_path: Path) -> None:
+    write(tmp_path / "wave.seq", 0.0)
+    assert (
+        library_of(tmp_path).unknown("wafe") == "arm: no motion 'wafe'; there are wave; did you mean 'wave'?"
+    )
+    assert library_of().unknown("wafe") == "arm: no motion 'wafe'; there are no motions at all"

@@ -1,0 +1,303 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from daemon.joint_map import JointMapError
+from daemon.planner import FASTEST, Plan, PlanError, plan
+from formats.motion import Motion, pchip_slopes
+from tests.robots import map_of, settings_of
+
+MAX_RATE_HZ = 1000.0
+ELBOW: dict[str, dict[str, Any]] = {
+    "elbow": {"limits": {"lower": -2.0, "upper": 2.09, "velocity": 2.5, "effort": 8.0}}
+}
+
+
+def motion(rows: Any, rate_hz: float = 500.0, names: tuple[str, ...] = ("elbow",)) -> Motion:
+    positions = np.array(rows, dtype=float).reshape(-1, max(1, len(names)))
+    return Motion("wave", names, rate_hz, np.arange(len(positions)) / rate_hz, positions)
+
+
+def swing(seconds: float, amplitude: float, rate_hz: float = 100.0) -> Motion:
+    """From 0 to `amplitude` and back, starting and ending at rest."""
+    times = np.arange(round(seconds * rate_hz) + 1) / rate_hz
+    return motion(amplitude * np.sin(np.pi * times / seconds) ** 2, rate_hz)
+
+
+def planned(
+    of: Motion,
+    joints: dict[str, dict[str, Any]] | None = None,
+    max_rate_hz: float = MAX_RATE_HZ,
+    **options: Any,
+) -> Plan:
+    settings = settings_of(joints or ELBOW, **options)
+    return plan(of, map_of(settings.model_dump()["joints"]), settings, max_rate_hz)
+
+
+def refusal(of: Motion, joints: dict[str, dict[str, Any]] | None = None, **options: Any) -> PlanError:
+    with pytest.raises(PlanError) as caught:
+        planned(of, joints, **options)
+    return caught.value
+
+
+def test_at_the_files_rate_setpoints_are_its_rows_bit_for_bit() -> None:
+    rows = np.random.default_rng(3).normal(scale=1e-4, size=(600, 29)).cumsum(axis=0)
+    names = tuple(f"j{index}" for index in range(29))
+    found = planned(motion(rows, names=names), {name: {} for name in reversed(names)})
+    assert found.rate_hz == 500.0
+    assert found.frames_per_tick == 1.0
+    assert found.duration_s == 599 / 500
+    assert np.ascontiguousarray(found.positions[:, ::-1]).tobytes() == rows.tobytes()
+    assert np.array_equal(found.velocities[:, ::-1], pchip_slopes(np.arange(600) / 500, rows))
+
+
+def test_arrays_are_ready_to_be_mapped() -> None:
+    found = planned(swing(1.0, 0.5))
+    for array in (found.positions, found.velocities):
+        assert array.flags.c_contiguous
+        assert not array.flags.writeable
+        assert array.dtype == np.float64
+
+
+def test_a_motion_may_drive_some_joints_and_the_others_hold() -> None:
+    found = planned(swing(1.0, 0.2), {"base": {}, "elbow": {}})
+    assert found.driven.tolist() == [False, True]
+    assert not found.positions[:, 0].any()
+    assert not found.velocities[:, 0].any()
+
+
+def test_mimic_joints_are_filled_and_checked() -> None:
+    joints: dict[str, dict[str, Any]] = {
+        "elbow": {"limits": {"lower": -1, "upper": 1, "velocity": 9}},
+        "tip": {
+            "limits": {"lower": -1, "upper": 1, "velocity": 9},
+            "mimic": {"joint": "elbow", "multiplier": -2},
+        },
+    }
+    found = planned(swing(1.0, 0.5), joints)
+    assert np.array_equal(found.positions[:, 1], -2 * found.positions[:, 0])
+    assert found.driven.all()
+    assert str(refusal(swing(1.0, 0.6), joints)) == (
+        "wave: joint 'tip' reaches -1.2 rad at 0.500 s (frame 50, the worst of 27); "
+        "its lower limit is -1 rad; raise the motion or lower `joints.tip.limits.lower`"
+    )
+
+
+def test_a_mimic_joints_own_column_is_left_out_with_a_warning() -> None:
+    rows = np.column_stack([swing(1.0, 0.2).positions, np.ones(101)])
+    both = motion(rows, 100.0, ("elbow", "tip"))
+    found = planned(both, {"elbow": {}, "tip": {"mimic": {"joint": "elbow"}}})
+    assert np.array_equal(found.positions[:, 1], rows[:, 0])
+    assert found.warnings == ("wave: columns of 'tip' are left out; these joints follow others",)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (
+            [*np.linspace(0, 2.05, 621), 2.31],
+            (
+                "wave: joint 'elbow' reaches 2.31 rad at 1.242 s (frame 621); its upper limit is 2.09 rad; "
+                "lower the motion or raise `joints.elbow.limits.upper`"
+            ),
+        ),
+        (
+            [*np.linspace(0, -2, 620), -2.0000001],
+            (
+                "wave: joint 'elbow' reaches -2.0000001 rad at 1.240 s (frame 620); "
+                "its lower limit is -2 rad; raise the motion or lower `joints.elbow.limits.lower`"
+            ),
+        ),
+        (
+            [0, 0.004, 0.010, 0.010],
+            (
+                "wave: joint 'elbow' moves at 3 rad/s at 0.004 s (frame 2); its velocity limit is 2.5 rad/s; "
+                "slow it to 0.833 of its speed or raise `joints.elbow.limits.velocity`"
+            ),
+        ),
+    ],
+)
+def test_a_violation_tells_joint_time_frame_value_and_limit(rows: list[float], message: str) -> None:
+    errors = str(refusal(motion(rows))).splitlines()
+    assert message in errors
+
+
+def test_acceleration_counts_from_rest_to_rest() -> None:
+    limits = {"lower": -2, "upper": 2, "velocity": 99}
+    jump = motion([0, 0.5, 1.0], 10.0)
+    assert planned(jump, {"elbow": {"limits": limits | {"acceleration": 50.1}}}).driven.all()
+    assert str(refusal(jump, {"elbow": {"limits": limits | {"acceleration": 40}}})) == (
+        "wave: joint 'elbow' accelerates at 50 rad/s² at 0.000 s (frame 0, the worst of 2); "
+        "its acceleration limit is 40 rad/s²; "
+        "slow it to 0.894 of its speed or raise `joints.elbow.limits.acceleration`"
+    )
+
+
+def test_effort_is_checked_where_the_motion_tells_it() -> None:
+    heavy = replace(swing(1.0, 0.1), components={"JointEffort": np.full((101, 1), -9.5)})
+    assert str(refusal(heavy)) == (
+        "wave: joint 'elbow' needs 9.5 N·m at 0.000 s (frame 0, the worst of 101); "
+        "its effort limit is 8 N·m; lighten the motion or raise `joints.elbow.limits.effort`"
+    )
+
+
+def test_all_violations_come_at_once_in_the_order_of_the_joints() -> None:
+    rows = np.column_stack([np.linspace(0, 3, 11), np.linspace(0, -3, 11)])
+    error = refusal(motion(rows, 10.0, ("a", "b")), {"b": {}, "a": {"unit": "m"}})
+    assert [(one.joint, one.kind, one.unit, one.count) for one in error.violations] == [
+        ("b", "lower", "rad", 4),
+        ("b", "velocity", "rad/s", 10),
+        ("a", "upper", "m", 4),
+        ("a", "velocity", "m/s", 10),
+    ]
+    assert [one.speed_factor for one in error.violations] == pytest.approx([None, 1 / 3, None, 1 / 3])
+
+
+def test_slow_stretches_time_until_the_motion_fits() -> None:
+    joints = {"elbow": {"limits": {"lower": -2, "upper": 2, "velocity": 0.5, "acceleration": 4.0}}}
+    found = planned(swing(1.0, 0.8), joints, on_violation="slow")
+    steps = np.diff(found.positions[:, 0]) * found.rate_hz
+    assert found.rate_hz == 100.0
+    assert 0.45 < np.abs(steps).max() <= 0.5
+    assert found.duration_s == pytest.approx(1.0 / found.frames_per_tick, abs=0.01)
+    assert found.positions[-1].tobytes() == swing(1.0, 0.8).positions[-1].tobytes()
+    assert found.warnings == (
+        (
+            "wave: slowed to 0.199 of its speed: joint 'elbow' moves at 2.51 rad/s at 0.260 s "
+            "(frame 26, the worst of 88); its velocity limit is 0.5 rad/s; "
+            "slow it to 0.199 of its speed or raise `joints.elbow.limits.velocity`"
+        ),
+    )
+
+
+def test_slow_does_not_help_against_position_limits() -> None:
+    error = refusal(swing(1.0, 2.5), on_violation="slow")
+    assert {one.kind for one in error.violations} == {"upper", "velocity"}
+
+
+def test_clip_cuts_positions_at_their_limits_and_says_so() -> None:
+    joints = {"elbow": {"limits": {"lower": -2, "upper": 0.5, "velocity": 9}}}
+    found = planned(swing(1.0, 0.6), joints, on_violation="clip")
+    assert found.positions.max() == 0.5
+    assert found.warnings == (
+        (
+            "wave: clipped: joint 'elbow' reaches 0.6 rad at 0.500 s (frame 50, the worst of 27); "
+            "its upper limit is 0.5 rad; lower the motion or raise `joints.elbow.limits.upper`"
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("max_rate_hz", "rate_hz", "ticks"),
+    [(500, 500, 1001), (499, 250, 501), (120, 100, 201), (90, 500 / 6, 168)],
+)
+def test_a_slower_driver_gets_the_largest_rate_that_divides_the_files(
+    max_rate_hz: float, rate_hz: float, ticks: int
+) -> None:
+    fast = swing(2.0, 0.5, 500.0)
+    found = planned(fast, max_rate_hz=max_rate_hz)
+    assert found.rate_hz == pytest.approx(rate_hz)
+    assert len(found.positions) == ticks
+    assert found.positions[-1].tobytes() == fast.positions[-1].tobytes()
+    assert found.positions[10, 0] == pytest.approx(fast.positions[10 * round(500 / rate_hz), 0])
+
+
+def test_frames_with_times_of_their_own_are_resampled() -> None:
+    times = np.array([1.0, 1.5, 1.75, 3.0])
+    free = Motion("wave", ("elbow",), 100.0, times, np.array([[0.0], [0.25], [0.25], [-0.5]]))
+    found = planned(free, interpolation="linear")
+    assert found.rate_hz == 200.0
+    assert found.duration_s == 2.0
+    assert found.frames_per_tick == 3 / 400
+    assert found.positions[[0, 50, 100, 275, 400], 0] == pytest.approx([0.0, 0.125, 0.25, -0.125, -0.5])
+    assert found.velocities[[50, 120, 275, 400], 0] == pytest.approx([0.5, 0.0, -0.6, 0.0])
+
+
+def test_a_motion_of_one_frame_is_a_pose() -> None:
+    found = planned(motion([0.5]))
+    assert found.duration_s == 0.0
+    assert found.positions.tolist() == [[0.5]]
+    assert found.velocities.tolist() == [[0.0]]
+    assert (found.max_speed, found.limiting_joint) == (FASTEST, "")
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (
+            Motion("walk", (), 100.0, np.arange(2.0), np.empty((2, 0))),
+            "walk: no joint positions; there is nothing to play; choose another motion",
+        ),
+        (
+            motion([0, np.nan, 0]),
+            "wave: frame 1 is not finite; joints cannot go there; correct the file",
+        ),
+        (
+            Motion("wave", ("elbow",), 100.0, np.array([0, 1.0, 1.0]), np.zeros((3, 1))),
+            "wave: frame 2 is not after the one before; time must rise from frame to frame; correct the file",
+        ),
+    ],
+)
+def test_what_cannot_be_played_at_all_is_refused(broken: Motion, message: str) -> None:
+    assert str(refusal(broken)) == message
+
+
+def test_joints_that_the_robot_lacks_are_refused() -> None:
+    with pytest.raises(JointMapError) as caught:
+        planned(motion([0, 0], names=("toe",)))
+    assert str(caught.value) == "wave: the robot has no joint 'toe'; it has elbow"
+
+
+def test_the_fastest_speed_is_told_with_the_joint_that_sets_it() -> None:
+    found = planned(swing(4.0, 0.8), {"elbow": {"limits": {"lower": -2, "upper": 2, "velocity": 1.257}}})
+    assert found.max_speed == pytest.approx(2.0, rel=0.01)
+    assert found.limiting_joint == "elbow"
+
+
+def test_the_clock_ramps_no_steeper_than_acceleration_limits_allow() -> None:
+    limits = {"lower": -2, "upper": 2, "velocity": 1.0, "acceleration": 1.0}
+    slow = planned(swing(8.0, 1.0), {"elbow": {"limits": limits}})
+    times = np.arange(801) / 100
+    speed, change = np.pi / 8 * np.sin(np.pi * times / 4), np.pi**2 / 32 * np.cos(np.pi * times / 4)
+    with np.errstate(divide="ignore"):
+        steepest = ((1.0 - np.abs(change)) / np.abs(speed)).min()
+    assert slow.clock_acceleration == pytest.approx(min(2.0, steepest), rel=0.01)
+    assert planned(swing(8.0, 0.01), {"elbow": {"limits": limits}}).clock_acceleration == 2.0
+
+
+def test_a_stop_ends_even_where_acceleration_is_short() -> None:
+    limits = {"lower": -2, "upper": 2, "velocity": 1.0, "acceleration": 1.25}
+    found = planned(swing(4.0, 1.0), {"elbow": {"limits": limits}})
+    assert found.clock_acceleration == 0.5
+    assert found.warnings == (
+        (
+            "wave: a soft stop may pass the acceleration limit of joint 'elbow'; "
+            "it may take no longer than 2 s; raise stop_duration_s"
+        ),
+    )
+
+
+@given(
+    hnp.arrays(float, st.tuples(st.integers(2, 30), st.just(2)), elements=st.floats(-1.9, 1.9)),
+    st.sampled_from(["linear", "cubic"]),
+    st.sampled_from([1000.0, 40.0, 7.0]),
+)
+def test_a_slowed_plan_never_passes_a_limit(rows: Any, interpolation: str, max_rate_hz: float) -> None:
+    joints = {
+        name: {"limits": {"lower": -2, "upper": 2, "velocity": 50, "acceleration": 2000}} for name in "ab"
+    }
+    found = planned(
+        motion(rows, 100.0, ("a", "b")), joints, max_rate_hz, on_violation="slow", interpolation=interpolation
+    )
+    speeds = np.diff(found.positions, axis=0) * found.rate_hz
+    changes = np.diff(np.pad(speeds, ((1, 1), (0, 0))), axis=0) * found.rate_hz
+    assert np.abs(found.positions).max() <= 2.0
+    assert np.abs(speeds).max(initial=0.0) <= 50 * (1 + 1e-8)
+    assert np.abs(changes).max() <= 2000 * (1 + 1e-8)
