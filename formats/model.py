@@ -179,12 +179,11 @@ class RobotModel:
         places: dict[_Key, Floats] = {_BASE: self.base_pose}
         for step in self._steps:
             places[step.key] = step.place(places[step.hangs_on], postures)
-        shape = (*np.shape(q)[:-1], 4, 4)
         del places[_BASE]
-        return {
-            key[1]: np.broadcast_to(places[key], (len(postures), 4, 4)).reshape(shape)
-            for key in sorted(places, key=lambda key: _RANK[key[0]])
-        }
+        ranked = sorted(places, key=lambda key: _RANK[key[0]])
+        if np.ndim(q) == 1:
+            return {key[1]: places[key].reshape(4, 4) for key in ranked}
+        return {key[1]: np.broadcast_to(places[key], (len(postures), 4, 4)) for key in ranked}
 
     def _checked(self, q: ArrayLike) -> Floats:
         """Give `q` as an array of shape (n, dof)."""
