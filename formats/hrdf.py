@@ -149,7 +149,6 @@ class _Robot:
         self.frames: list[Frame] = []
         self._tags = tags
         self._counts: Counter[str] = Counter()
-        self._names: set[str] = set()
 
     def connect(self, chain: Iterable[Element], mount: _Mount) -> None:
         """Attach a chain of elements to a mount and to each other."""

@@ -59,9 +59,9 @@ class Rule:
     children: tuple[str, ...] = ()
 
 
-def _each(names: str, **rule: str) -> dict[str, Attribute]:
+def _each(names: str, attribute: Attribute) -> dict[str, Attribute]:
     """Give several attributes one rule."""
-    return {name: Attribute(**rule) for name in names.split()}  # type: ignore[arg-type]  # keys of Attribute
+    return dict.fromkeys(names.split(), attribute)
 
 
 def _enum(choices: Mapping[str, str], *, required: bool = False, since: str = VERSIONS[0]) -> Attribute:
@@ -81,9 +81,9 @@ _INERTIA = "ixx iyy izz ixy ixz iyz"
 _TAG = {"tag": Attribute("text", "1.4.0")}
 _STYLES = _always(("RightAngle", "Inline"))
 _DYNAMICS = {
-    **_each(f"mass mass_offset {_INERTIA}", type="number", since="1.1.0"),
-    **_each("com_trans com_trans_offset", type="translation", since="1.1.0"),
-    **_each("com_rot", type="rotation", since="1.1.0"),
+    **_each(f"mass mass_offset {_INERTIA}", Attribute("number", "1.1.0")),
+    **_each("com_trans com_trans_offset", Attribute("translation", "1.1.0")),
+    **_each("com_rot", Attribute("rotation", "1.1.0")),
 }
 _CHAIN = ("actuator", "bracket", "link", "rigid-body", "joint", "end-effector", "include")
 
@@ -115,9 +115,9 @@ RULES: dict[str, Rule] = {
     "rigid-body": Rule(
         {
             "mass": Attribute("number", required=True),
-            **_each("com_trans output_trans", type="translation"),
-            **_each("com_rot output_rot", type="rotation"),
-            **_each(_INERTIA, type="number", since="1.1.0"),
+            **_each("com_trans output_trans", Attribute("translation")),
+            **_each("com_rot output_rot", Attribute("rotation")),
+            **_each(_INERTIA, Attribute("number", "1.1.0")),
             "mesh_path": Attribute("mesh_path", "1.3.0"),
             "mesh_rot": Attribute("rotation", "1.3.0"),
             "mesh_trans": Attribute("translation", "1.3.0"),

@@ -1,0 +1,460 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from formats import hrdf
+from formats.errors import FormatError
+from formats.source import Source
+
+BAD = Path(__file__).parents[1] / "files" / "bad"
+PAGE = Path(__file__).parents[2] / "docs" / "formats" / "hrdf.md"
+
+
+def refusal(text: str | bytes, path: Path = Path("arm.hrdf"), within: tuple[Path, ...] = ()) -> str:
+    data = text if isinstance(text, bytes) else text.encode()
+    with pytest.raises(FormatError) as refused:
+        hrdf.load(data, Source(path, within))
+    return str(refused.value)
+
+
+def refusal_of_file(path: Path) -> str:
+    return refusal(path.read_bytes(), path)
+
+
+def robot(body: str, version: str = "1.6.0") -> str:
+    return f'<robot version="{version}">\n{body}\n</robot>'
+
+
+CHAIN = "<actuator>, <bracket>, <link>, <rigid-body>, <joint>, <end-effector>, <include>"
+SYNTAX = "a formula is made of numbers, pi, + - * / and parentheses"
+DYNAMICS = "mass, mass_offset, ixx, iyy, izz, ixy, ixz, iyz, com_trans, com_trans_offset, com_rot"
+HOLDS = "HRDF holds elements and comments"
+BACK = "neighbours need the same type and the other polarity: put a bracket or a link between actuators"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "arm.hrdf:1: this is no well-formed XML; Document is empty"),
+        (b"\x00\x01", "arm.hrdf:1: this is no well-formed XML; Document is empty"),
+        (
+            b"<robot>\n<joint>\n</robot>",
+            "arm.hrdf:3: this is no well-formed XML; Opening and ending tag mismatch: joint line 2 and robot",
+        ),
+        (
+            b"<robot/>\n<robot/>",
+            "arm.hrdf:2: this is no well-formed XML; Extra content at the end of the document",
+        ),
+        (b"<robot>&arm;</robot>", "arm.hrdf:1: this is no well-formed XML; Entity 'arm' not defined"),
+        (
+            b'<!DOCTYPE robot SYSTEM "http://example.com/a.dtd"><robot/>',
+            (
+                "arm.hrdf:1: a document type is not allowed; it could pull in other files; "
+                "remove <!DOCTYPE \u2026>"
+            ),
+        ),
+        (
+            b"\n<Robot/>",
+            (
+                "arm.hrdf:2: the root element is <Robot>; an HRDF file has <robot> as its root; "
+                "did you mean 'robot'?"
+            ),
+        ),
+        (
+            b'<robot version="1.7.0"/>',
+            "arm.hrdf:1: unknown version '1.7.0'; known are 1.0.0, 1.1.0, 1.2.0, 1.3.0, 1.4.0, 1.5.0, 1.6.0",
+        ),
+        (
+            b'<robot version="2"/>',
+            "arm.hrdf:1: unknown version '2'; known are 1.0.0, 1.1.0, 1.2.0, 1.3.0, 1.4.0, 1.5.0, 1.6.0",
+        ),
+    ],
+)
+def test_file_that_is_no_hrdf_is_refused(data: bytes, message: str) -> None:
+    assert refusal(data) == message
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("<Actuator/>", f"<Actuator> is not allowed in <robot>; it holds {CHAIN}; did you mean 'actuator'?"),
+        ("<output/>", f"<output> is not allowed in <robot>; it holds {CHAIN}"),
+        (
+            '<actuator type="X5-4"><output/></actuator>',
+            "<output> is not allowed in <actuator>; it holds no elements",
+        ),
+        (
+            '<rigid-body mass="1"><joint axis="rx"/></rigid-body>',
+            "<joint> is not allowed in <rigid-body>; it holds <output>",
+        ),
+        (
+            '<include path="none.hrdf"><joint axis="rx"/></include>',
+            (
+                "<joint> is not allowed in <include>; it holds no elements\n"
+                "arm.hrdf:2: cannot include 'none.hrdf'; none.hrdf: no such file; "
+                "paths start at this file's folder"
+            ),
+        ),
+        (
+            '<rigid-body xmlns="b" mass="1"/>',
+            (f"<{{b}}rigid-body> is not allowed in <robot>; it holds {CHAIN}; did you mean 'rigid-body'?"),
+        ),
+        ("# the base", f"text '# the base' in <robot>; {HOLDS}; write a comment as <!-- \u2026 -->"),
+        ('<joint axis="rx"/> and', f"text 'and' in <robot>; {HOLDS}"),
+        ('<joint axis="rx">x</joint>', f"text 'x' in <joint>; {HOLDS}"),
+        ('<joint axis="rx"><!-- a -->x<?b?></joint>', f"text 'x' in <joint>; {HOLDS}"),
+        ("<![CDATA[x]]>", f"text 'x' in <robot>; {HOLDS}"),
+        ("\u00a0", f"text '\\xa0' in <robot>; {HOLDS}"),
+    ],
+)
+def test_what_does_not_belong_is_refused(body: str, message: str) -> None:
+    assert refusal(robot(body)) == f"arm.hrdf:2: {message}"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("<joint/>", "<joint> has no 'axis'; it is required; write axis=\"\u2026\""),
+        ("<rigid-body/>", "<rigid-body> has no 'mass'; it is required; write mass=\"\u2026\""),
+        (
+            '<link type="X5" twist="0"/>',
+            "<link> has no 'extension'; it is required; write extension=\"\u2026\"",
+        ),
+        ("<include/>", "<include> has no 'path'; it is required; write path=\"\u2026\""),
+        (
+            '<joint axis="rx" mass="1"/>',
+            (
+                "unknown attribute 'mass' of <joint>; HRDF 1.6.0 knows axis, gear_ratio, tag; "
+                "did you mean 'axis'?"
+            ),
+        ),
+        (
+            '<actuator type="X5-4" mass_ofset="1"/>',
+            (
+                f"unknown attribute 'mass_ofset' of <actuator>; HRDF 1.6.0 knows type, {DYNAMICS}, tag; "
+                "did you mean 'mass_offset'?"
+            ),
+        ),
+        (
+            '<rigid-body mass="1"><output tag="a"/></rigid-body>',
+            "unknown attribute 'tag' of <output>; HRDF 1.6.0 knows rot, trans; did you mean 'trans'?",
+        ),
+        (
+            '<actuator type="X5-4" output_trans="0 0 0"/>',
+            (
+                f"unknown attribute 'output_trans' of <actuator>; HRDF 1.6.0 knows type, {DYNAMICS}, tag; "
+                "did you mean 'com_trans'?"
+            ),
+        ),
+        (
+            '<joint axis="x"/>',
+            "unknown joint axis 'x'; HRDF 1.6.0 knows rx, ry, rz, tx, ty, tz; did you mean 'tx'?",
+        ),
+        (
+            '<link type="X5" extension="0" twist="0" input="Straight"/>',
+            "unknown link input 'Straight'; HRDF 1.6.0 knows RightAngle, Inline; did you mean 'RightAngle'?",
+        ),
+        (
+            '<end-effector type=" Custom"/>',
+            (
+                "unknown end-effector type ' Custom'; HRDF 1.6.0 knows Custom, X5Parallel, R8Parallel; "
+                "did you mean 'Custom'?"
+            ),
+        ),
+        (
+            '<rigid-body mass="2 pi"/>',
+            f"'mass' of <rigid-body>: unexpected 'pi' at character 3 of '2 pi'; {SYNTAX}",
+        ),
+        (
+            '<joint axis="rx" gear_ratio="0"/>',
+            ("'gear_ratio' is 0; the joint would move infinitely fast; write 1 for no gear"),
+        ),
+        (
+            '<rigid-body mass="1" com_trans="1 2"/>',
+            (
+                "'com_trans' of <rigid-body>: '1 2' has 2 elements; a translation is three numbers, x y z; "
+                "write formulas in it without blanks"
+            ),
+        ),
+        (
+            '<actuator type="X5-4" mass="1" mass_offset="1"/>',
+            (
+                "<actuator> has both 'mass' and 'mass_offset'; one replaces what the other adds to; "
+                "keep one of them"
+            ),
+        ),
+        (
+            '<end-effector com_trans="0 0 0" com_trans_offset="0 0 0"/>',
+            (
+                "<end-effector> has both 'com_trans' and 'com_trans_offset'; "
+                "one replaces what the other adds to; "
+                "keep one of them"
+            ),
+        ),
+        (
+            '<link type="R25-R8" extension="0" twist="0" output="Inline"/>',
+            "a link of type 'R25-R8' has no Inline output; it is not made; leave 'output' out",
+        ),
+        (
+            '<rigid-body mass="1" mesh_rot="Rx(1)"/>',
+            ("'mesh_rot' without 'mesh_path'; it places a mesh; name the mesh or remove it"),
+        ),
+        (
+            '<rigid-body mass="1" mesh_trans="0 0 0"/>',
+            ("'mesh_trans' without 'mesh_path'; it places a mesh; name the mesh or remove it"),
+        ),
+    ],
+)
+def test_wrong_attribute_is_refused(body: str, message: str) -> None:
+    assert refusal(robot(body)) == f"arm.hrdf:2: {message}"
+
+
+@pytest.mark.parametrize(
+    ("element", "path", "fault"),
+    [
+        ("mesh_path", "/a.obj", "is absolute"),
+        ("mesh_path", "C:/a.obj", "is absolute"),
+        ("mesh_path", "ftp://example.com/a.obj", "is a web address"),
+        ("mesh_path", "meshes\\a.obj", "has a backslash"),
+        ("mesh_path", "", "is empty"),
+        ("path", "/a.hrdf", "is absolute"),
+        ("path", "https://example.com/a.hrdf", "is a web address"),
+        ("path", "parts\\a.hrdf", "has a backslash"),
+        ("path", "", "is empty"),
+    ],
+)
+def test_paths_are_relative(element: str, path: str, fault: str) -> None:
+    tag = "include" if element == "path" else 'rigid-body mass="1"'
+    assert refusal(robot(f'<{tag} {element}="{path}"/>')) == (
+        f"arm.hrdf:2: '{element}' of <{tag.partition(' ')[0]}>: {path!r} {fault}; "
+        f"a path is relative, with `/` in it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "what", "since"),
+    [
+        ('<actuator type="X5-4" mass_offset="1"/>', "'mass_offset' of <actuator>", "1.1.0"),
+        (
+            '<link type="X5" extension="0" twist="0" com_rot="1 0 0 0 1 0 0 0 1"/>',
+            "'com_rot' of <link>",
+            "1.1.0",
+        ),
+        ('<rigid-body mass="1" ixx="1"/>', "'ixx' of <rigid-body>", "1.1.0"),
+        ("<end-effector/>", "<end-effector>", "1.2.0"),
+        ('<actuator type="R8-3"/>', "actuator type 'R8-3'", "1.2.0"),
+        ('<link type="R8" extension="0" twist="0"/>', "link type 'R8'", "1.2.0"),
+        ('<bracket type="R8LightLeft"/>', "bracket type 'R8LightLeft'", "1.2.0"),
+        ('<link type="X5" extension="0" twist="0" input="Inline"/>', "'input' of <link>", "1.2.0"),
+        ('<link type="X5" extension="0" twist="0" output="Inline"/>', "'output' of <link>", "1.2.0"),
+        ('<include path="a.hrdf"/>', "<include>", "1.3.0"),
+        ('<rigid-body mass="1"><output/></rigid-body>', "<output>", "1.3.0"),
+        ('<rigid-body mass="1" mesh_path="a.obj"/>', "'mesh_path' of <rigid-body>", "1.3.0"),
+        ('<joint axis="rx" tag="a"/>', "'tag' of <joint>", "1.4.0"),
+        ('<actuator type="T5-9"/>', "actuator type 'T5-9'", "1.4.0"),
+        ('<joint axis="rx" gear_ratio="2"/>', "'gear_ratio' of <joint>", "1.5.0"),
+        ('<actuator type="R25-8"/>', "actuator type 'R25-8'", "1.6.0"),
+        ('<link type="R25-R8" extension="0" twist="0"/>', "link type 'R25-R8'", "1.6.0"),
+        ('<bracket type="R25LightLeft"/>', "bracket type 'R25LightLeft'", "1.6.0"),
+    ],
+)
+def test_what_a_version_does_not_know_is_refused(body: str, what: str, since: str, tmp_path: Path) -> None:
+    before = f"1.{int(since[2]) - 1}.0"
+    assert refusal(robot(body, before)) == (
+        f"arm.hrdf:2: {what} came with HRDF {since}; this file is of version {before}; "
+        f'write version="{since}" in <robot>'
+    )
+    (tmp_path / "a.hrdf").write_text(f'<robot version="{since}"/>')
+    hrdf.load(robot(body, since).encode(), Source(tmp_path / "arm.hrdf"))
+
+
+def test_first_version_knows_no_formulas_rotations_or_description() -> None:
+    assert refusal('<robot rot="Rx(1)" trans="pi 0 0" description="arm"/>') == (
+        "arm.hrdf:1: 'rot' of <robot>: 'Rx(1)' has 1 numbers; a rotation is nine numbers, row by row, "
+        "or a product such as Rx(pi/2)*Rz(pi)\n"
+        "arm.hrdf:1: 'trans' of <robot>: 'pi' is no number; a number is written as 3.24, -.5 or 32e-4\n"
+        "arm.hrdf:1: 'description' of <robot> came with HRDF 1.2.0; this file is of version 1.0.0; "
+        'write version="1.2.0" in <robot>'
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            '<actuator type="X5-4"/><actuator type="X8-9" tag="elbow"/>',
+            (
+                "<actuator> X8-9 tag 'elbow' does not fit on the <actuator> X5-4 of arm.hrdf:2; "
+                f"its input is X-AH-A and that output is X-AO-A; {BACK}"
+            ),
+        ),
+        (
+            '<actuator type="X5-4"/><link type="R8" extension="1" twist="0"/>',
+            (
+                "<link> R8 does not fit on the <actuator> X5-4 of arm.hrdf:2; "
+                f"its input is R8-AO-B and that output is X-AO-A; {BACK}"
+            ),
+        ),
+        (
+            '<link type="R25-R8" extension="1" twist="0"/><actuator type="R25-8"/>',
+            (
+                "<actuator> R25-8 does not fit on the <link> R25-R8 of arm.hrdf:2; "
+                f"its input is R25-AH-A and that output is R8-AH-B; {BACK}"
+            ),
+        ),
+        (
+            '<bracket type="X5LightLeft"><output><end-effector type="X5Parallel"/></output></bracket>',
+            (
+                "<end-effector> X5Parallel does not fit on the <bracket> X5LightLeft of arm.hrdf:2; "
+                f"its input is X-AO-B and that output is X-AH-B; {BACK}"
+            ),
+        ),
+        (
+            '<end-effector tag="tool"/><joint axis="rx"/>',
+            (
+                "<joint> has nothing to attach to; the <end-effector> tag 'tool' of arm.hrdf:2 "
+                "is the end of its chain; move it before that, or into an <output>"
+            ),
+        ),
+        (
+            '<rigid-body mass="1"><output/></rigid-body><joint axis="rx"/>',
+            (
+                "<joint> has nothing to attach to; the <rigid-body> of arm.hrdf:2 "
+                "says by <output> what attaches to it; move it before that, or into an <output>"
+            ),
+        ),
+        (
+            '<bracket type="X5LightLeft"><output/><output/></bracket>',
+            (
+                "a second <output> in a <bracket>; every bracket has one output; "
+                "leave it out, or use a <rigid-body>"
+            ),
+        ),
+        (
+            '<bracket type="X5LightLeft"><output rot="Rx(1)"/></bracket>',
+            "'rot' of an <output> in a <bracket>; only a <rigid-body> may place its outputs; remove 'rot'",
+        ),
+    ],
+)
+def test_what_cannot_be_attached_is_refused(body: str, message: str) -> None:
+    assert refusal(robot(body)) == f"arm.hrdf:2: {message}"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            '<joint axis="rx" tag=" "/>',
+            "tag ' ' is no name; a tag names a part; choose another or leave it out",
+        ),
+        (
+            '<joint axis="rx" tag="world"/>',
+            "tag 'world' is no name; a tag names a part; choose another or leave it out",
+        ),
+        (
+            '<joint axis="rx" tag="a"/><rigid-body mass="1" tag="a/output"/>',
+            "tag 'a/output' is the name of a frame; <joint> tag 'a' has it; choose another tag",
+        ),
+    ],
+)
+def test_tag_that_is_no_name_is_refused(body: str, message: str) -> None:
+    assert refusal(robot(body)) == f"arm.hrdf:2: {message}"
+
+
+def test_all_problems_of_a_file_are_told_at_once() -> None:
+    path = BAD / "many_faults.hrdf"
+    assert refusal_of_file(path).splitlines() == [
+        f"{path}:1: unknown attribute 'colour' of <robot>; HRDF 1.6.0 knows version, rot, trans, description",
+        (
+            f"{path}:2: unknown actuator type 'X5-2'; HRDF 1.6.0 knows X5-1, X5-4, X5-9, X8-3, X8-9, X8-16, "
+            "R8-3, R8-9, R8-16, T5-1, T5-4, T5-9, T8-3, T8-9, T8-16, R25-8, R25-20, R25-40, T25-8, "
+            "T25-20, T25-40; "
+            "did you mean 'X5-9'?"
+        ),
+        f"{path}:4: text '# a comment as in YAML' in <robot>; {HOLDS}; write a comment as <!-- \u2026 -->",
+        f"{path}:6: 'extension' of <link>: unexpected ',' at character 2 of '0,3'; {SYNTAX}",
+        f"{path}:7: <Bracket> is not allowed in <robot>; it holds {CHAIN}; did you mean 'bracket'?",
+        f"{path}:5: tag 'elbow' is taken; {path}:3 has it; tags are unique in all included files",
+        (
+            f"{path}:5: <actuator> X5-4 tag 'elbow' does not fit on "
+            f"the <actuator> X5-4 tag 'elbow' of {path}:3; "
+            f"its input is X-AH-A and that output is X-AO-A; {BACK}"
+        ),
+    ]
+
+
+def test_each_problem_names_its_own_file_once() -> None:
+    part = BAD / "bad_leg_part.hrdf"
+    first, second = refusal_of_file(BAD / "bad_leg.hrdf").splitlines()
+    assert (
+        first == f"{part}:2: 'mass' of <rigid-body>: unexpected 'heavy' at character 1 of 'heavy'; {SYNTAX}"
+    )
+    assert second.startswith(f"{BAD / 'bad_leg.hrdf'}:4: unknown actuator type 'Y5'; ")
+
+
+def test_files_that_include_each_other_are_refused_with_the_ring() -> None:
+    ring, back = BAD / "ring.hrdf", BAD / "ring_back.hrdf"
+    again = BAD / ".." / "bad" / "ring.hrdf"
+    assert refusal_of_file(ring) == (
+        f"{back}:3: files include each other in a ring; {ring} -> {back} -> {again}; remove one <include>"
+    )
+
+
+def test_include_that_is_missing_or_no_hrdf_is_refused_and_the_rest_is_read(tmp_path: Path) -> None:
+    (tmp_path / "text.hrdf").write_text("servo: 1")
+    path = tmp_path / "arm.hrdf"
+    body = '<include path="lost.hrdf"/><include path="."/><include path="text.hrdf"/><joint/>'
+    assert refusal(robot(body), path).splitlines() == [
+        (
+            f"{path}:2: cannot include 'lost.hrdf'; {tmp_path}/lost.hrdf: no such file; "
+            "paths start at this file's folder"
+        ),
+        f"{path}:2: cannot include '.'; {tmp_path}: it is a folder; paths start at this file's folder",
+        f"{tmp_path}/text.hrdf:1: this is no well-formed XML; Start tag expected, '<' not found",
+        f"{path}:2: <joint> has no 'axis'; it is required; write axis=\"\u2026\"",
+    ]
+
+
+def test_includes_stay_within_the_model_folders(tmp_path: Path) -> None:
+    models, secret = tmp_path / "models", tmp_path / "secret.hrdf"
+    models.mkdir()
+    secret.write_text('<robot version="1.6.0"/>')
+    (models / "link.hrdf").symlink_to(secret)
+    text = robot('<include path="../secret.hrdf"/><include path="link.hrdf"/><include path="../lost.hrdf"/>')
+    path = models / "arm.hrdf"
+    assert refusal(text, path, within=(models, Path("parts"))).splitlines() == [
+        f"{path}:2: may not include '{models / name}'; it lies outside of {models}, parts; move it there"
+        for name in ("../secret.hrdf", "link.hrdf", "../lost.hrdf")
+    ]
+    hrdf.load(text.replace('<include path="../lost.hrdf"/>', "").encode(), Source(path))
+
+
+def test_endless_files_end_in_a_message(tmp_path: Path) -> None:
+    large = "counted with all included files; no real robot is that large"
+    assert refusal(robot('<joint axis="rx"/>' * 10_001)) == f"arm.hrdf:2: more than 10000 elements; {large}"
+    deep = '<rigid-body mass="1"><output>' * 61 + "</output></rigid-body>" * 61
+    assert refusal(robot(deep)) == f"arm.hrdf:2: elements nest deeper than 60; {large}"
+    for level in range(61):
+        (tmp_path / f"{level}.hrdf").write_text(robot(f'<include path="{level + 1}.hrdf"/>'))
+    assert refusal(robot('<include path="0.hrdf"/>'), tmp_path / "arm.hrdf") == (
+        f"{tmp_path / '59.hrdf'}:2: files include each other deeper than 60; {large}"
+    )
+    for level in range(14):
+        (tmp_path / f"{level}.hrdf").write_text(robot(f'<include path="{level + 1}.hrdf"/>' * 2))
+    (tmp_path / "14.hrdf").write_text('<robot version="1.6.0"/>')
+    assert "more than 10000 elements" in refusal(robot('<include path="0.hrdf"/>'), tmp_path / "arm.hrdf")
+
+
+def test_messages_on_the_page_are_real() -> None:
+    page = PAGE.read_text(encoding="utf-8").splitlines()
+    shown = [line.strip() for line in page if line.startswith("    arm.hrdf:")]
+    assert (
+        shown == refusal_of_file(BAD / "page.hrdf").replace(str(BAD / "page.hrdf"), "arm.hrdf").splitlines()
+    )
+
+
+def test_tests_on_the_page_exist() -> None:
+    named = set(re.findall(r"`(test_\w+)`", PAGE.read_text(encoding="utf-8")))
+    tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_hrdf*.py"))
+    assert named - set(re.findall(r"def (test_\w+)", tests)) == set()
