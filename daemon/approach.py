@@ -146,16 +146,20 @@ def _sample(trajectory: Trajectory, at: Floats) -> tuple[Floats, Floats]:
     -------
     positions, velocities : ndarray, shape (joints, ticks)
     """
-    profiles = trajectory.profiles[0]
     # Eight states a joint: the beginnings of the seven phases of constant jerk, and rest at the end.
-    p, v, a = (np.array([getattr(one, name) for one in profiles]) for name in "pva")
-    j = np.array([[*one.j, 0.0] for one in profiles])
+    states = np.array(
+        [(one.p, one.v, one.a, (*one.j, 0.0), (0.0, *one.t)) for one in trajectory.profiles[0]]
+    ).swapaxes(0, 1)
+    p, v, a, j, begins = states
     v[:, 7], a[:, 7] = 0.0, 0.0
-    begins = np.cumsum([[0.0, *one.t] for one in profiles], axis=1)
-    counts = np.diff(np.searchsorted(at, begins[:, 1:]), axis=1, prepend=0, append=at.size).ravel()
+    np.cumsum(begins, axis=1, out=begins)
+    edges = np.full((len(begins), 9), at.size)
+    edges[:, :8] = np.searchsorted(at, begins)
+    edges[:, 0] = 0
+    counts = np.diff(edges).ravel()
 
-    def spread(states: Floats) -> Floats:
-        return np.repeat(states, counts).reshape(len(profiles), at.size)
+    def spread(values: Floats) -> Floats:
+        return np.repeat(values, counts).reshape(len(begins), at.size)
 
     since = at - spread(begins)
     positions, velocities = spread(j / 6), spread(j / 2)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daemon.approach import ApproachError, _sample, _trajectory, plan_approach
@@ -33,6 +33,7 @@ def approach(
     )
 
 
+@settings(deadline=None)
 @given(
     st.tuples(st.floats(-2, 2), st.floats(-1, 2), st.floats(0, 0.5)),
     st.tuples(st.floats(-2, 2), st.floats(-1, 2), st.floats(0, 0.5)),

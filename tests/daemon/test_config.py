@@ -44,10 +44,12 @@ def test_the_demo_is_a_valid_configuration() -> None:
     assert settings.folders_for(arm.model) == (ROOT / "config" / "robots",)
 
 
-def test_the_demo_mentions_every_option() -> None:
-    demo = (ROOT / "config" / "demo.yaml").read_text(encoding="utf-8")
-    unmentioned = {name for name in names_in(json_schema()) if not re.search(rf"\b{name}:", demo)}
-    assert unmentioned == set()
+@pytest.mark.parametrize("page", ["config/demo.yaml", "docs/configuration.md"])
+def test_the_demo_and_the_page_mention_every_option(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert {
+        name for name in names_in(json_schema()) if not re.search(rf"(\b{name}:|`{name}`)", text)
+    } == set()
 
 
 def test_the_schema_for_editors_is_that_of_the_settings() -> None:
