@@ -265,13 +265,16 @@ class HebiDriver(Driver):
         CommunicationLost
             If modules did not report for `feedback_timeout_s`.
         """
-        if self._take_feedback(0):
+        came = self._take_feedback(0)
+        if came:
             state.velocity[:] = self._feedback.velocity
             state.effort[:] = self._feedback.effort
             self._take_one_temperature()
         state.position[:] = self._measured
         state.temperature_c[:] = self._temperature_c
         state.stamp_s[:] = self._received_s
+        if came and self._known.all():
+            return
         if self.now() - self._received_s.min() > self.options.feedback_timeout_s:
             raise self._lost()
 

@@ -14,10 +14,19 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from drivers.base import Driver, DriverError, DriverOptions, LetGo, require_lifetime
+from drivers.base import Driver, DriverConfigError, DriverError, DriverOptions, LetGo, require_lifetime
 from drivers.options import Finite, NotNegative, PerActuatorOf, Positive, spread
-from drivers.sim_plant import STEP_S, STEPS_PER_S, Dynamics, Plant, map_plant, new_plant, step_at
-from drivers.trace import Trace
+from drivers.sim_plant import (
+    STEP_S,
+    STEPS_PER_S,
+    Dynamics,
+    Plant,
+    PlantFileError,
+    map_plant,
+    new_plant,
+    step_at,
+)
+from drivers.trace import Trace, TraceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -108,9 +117,14 @@ class SimDriver(Driver):
             self._plant.configure(self._dynamics)
             if self.options.trace is not None:
                 self._trace = Trace(self.options.trace, len(self.actuators))
-        except (OSError, ValueError) as error:
+        except (PlantFileError, TraceError) as error:
             self.close()
-            raise DriverError(WHERE, str(error)) from error
+            raise DriverConfigError(WHERE, str(error)) from error
+        except OSError as error:
+            self.close()
+            raise DriverError(
+                WHERE, f"{error.filename} cannot be opened", str(error.strerror), "check `plant` and `trace`"
+            ) from error
         self._holding = self._plant.torque
         self._halted = False
 
@@ -189,7 +203,8 @@ class SimDriver(Driver):
         try:
             trace.append(now_s, command, enabled=enabled)
         except OSError as error:
-            raise DriverError(WHERE, str(error)) from error
+            what = f"{self.options.trace} cannot be written"
+            raise DriverError(WHERE, what, str(error.strerror), "make room or do without `trace`") from error
 
     def enable(self) -> None:
         """Take hold of the actuators where they are."""

@@ -8,6 +8,7 @@ NEP 1, whose headers leave room for the number to grow.
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -29,8 +30,8 @@ npy: Any = npy_format
 """Typed only from NumPy 2 on."""
 
 
-class TraceError(OSError):
-    """A trace that cannot be written or read; the message names the file."""
+class TraceError(ValueError):
+    """A file that is no trace, or one of other actuators."""
 
 
 def trace_dtype(count: int) -> np.dtype[np.void]:
@@ -111,7 +112,7 @@ class Trace:
         self._values[:] = command.values
         self._enabled[0] = enabled
         if os.write(self._file.fileno(), self._bytes) < len(self._bytes):
-            raise TraceError(f"{self._path}: a row of the trace was cut short; make room on the disk")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
 
     def close(self) -> None:
         """Complete the header; any number of times."""

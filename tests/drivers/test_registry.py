@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import sys
+from importlib.metadata import EntryPoint
+from typing import TYPE_CHECKING
+
+import pytest
+
+from drivers import registry
+from drivers.base import Driver, DriverConfigError
+from drivers.options import OptionsError
+from drivers.registry import check_options, driver_class, driver_names, driver_options_schema, make_driver
+from drivers.sim import SimDriver
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+SIM_OPTIONS = (
+    "command_lifetime_s, damping_ratio, effort_limit, inertia, initial, latency_s, natural_frequency_hz, "
+    "noise, plant, seed, trace, velocity_limit"
+)
+
+
+@pytest.fixture
+def entry_points(monkeypatch: pytest.MonkeyPatch) -> list[EntryPoint]:
+    points: list[EntryPoint] = []
+
+    def stand_in(*, group: str) -> Sequence[EntryPoint]:
+        return [point for point in points if point.group == group]
+
+    monkeypatch.setattr(registry, "entry_points", stand_in)
+    return points
+
+
+def test_imports_a_driver_only_when_it_is_used() -> None:
+    assert {"hebi", "sim"} <= set(driver_names())
+    assert isinstance(make_driver("sim", {}, ["elbow"]), SimDriver)
+    assert sys.modules["drivers.sim"].SimDriver is driver_class("sim")
+
+
+def test_finds_the_drivers_of_other_packages(entry_points: list[EntryPoint]) -> None:
+    entry_points.append(EntryPoint("crane", "drivers.sim:SimDriver", "motiond.drivers"))
+    assert driver_class("crane") is SimDriver
+
+
+def test_keeps_its_own_drivers_when_another_package_takes_their_name(entry_points: list[EntryPoint]) -> None:
+    entry_points.append(EntryPoint("sim", "nowhere:Nothing", "motiond.drivers"))
+    assert driver_class("sim") is SimDriver
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        (
+            "no_such_package:Crane",
+            (
+                "driver crane: cannot be imported; No module named 'no_such_package'; "
+                "install or update the package that it comes from"
+            ),
+        ),
+        (
+            "drivers.sim:Crane",
+            (
+                "driver crane: cannot be imported; module 'drivers.sim' has no attribute 'Crane'; "
+                "install or update the package that it comes from"
+            ),
+        ),
+        (
+            "drivers.sim:SimOptions",
+            "driver crane: drivers.sim:SimOptions is no driver; it is not a subclass of Driver",
+        ),
+    ],
+)
+def test_says_why_another_packages_driver_cannot_be_used(
+    entry_points: list[EntryPoint], target: str, message: str
+) -> None:
+    entry_points.append(EntryPoint("crane", target, "motiond.drivers"))
+    with pytest.raises(DriverConfigError) as caught:
+        driver_class("crane")
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("sin", "driver sin: there is no such driver; there are hebi, sim; did you mean 'sim'?"),
+        ("dynamixel", "driver dynamixel: there is no such driver; there are hebi, sim"),
+    ],
+)
+@pytest.mark.usefixtures("entry_points")
+def test_names_the_nearest_driver(name: str, message: str) -> None:
+    with pytest.raises(DriverConfigError) as caught:
+        check_options(name, {})
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"dampng_ratio": 1},
+            (
+                f"driver sim: unknown option 'dampng_ratio'; it takes {SIM_OPTIONS}; "
+                "did you mean 'damping_ratio'?"
+            ),
+        ),
+        (
+            {"noise": -1, "inertia": {"elbow": 0}, "seed": "many"},
+            (
+                "driver sim: option 'inertia.elbow' is 0; it should be greater than 0\n"
+                "driver sim: option 'noise' is -1; it should be greater than or equal to 0\n"
+                "driver sim: option 'seed' is 'many'; "
+                "it should be a valid integer, unable to parse string as an integer"
+            ),
+        ),
+        (
+            {"natural_frequency_hz": 600},
+            "driver sim: option 'natural_frequency_hz' is 600; it should be less than or equal to 500",
+        ),
+        (
+            {"initial": float("nan")},
+            "driver sim: option 'initial' is nan; it should be a finite number",
+        ),
+        (
+            {"initial": {"elbo": 1}},
+            (
+                "driver sim: option 'initial' names an unknown actuator 'elbo'; there are elbow, wrist; "
+                "did you mean 'elbow'?"
+            ),
+        ),
+    ],
+)
+def test_refuses_wrong_options_all_at_once(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionsError) as caught:
+        check_options("sim", options, ["elbow", "wrist"])
+    assert str(caught.value) == message
+
+
+def test_tells_a_program_which_option_is_wrong() -> None:
+    with pytest.raises(OptionsError) as caught:
+        check_options("sim", {"inertia": {"elbow": 0}, "sed": 1})
+    assert [problem.option for problem in caught.value.problems] == [("inertia", "elbow"), ("sed",)]
+
+
+def test_checks_options_without_opening_anything(tmp_path: Any) -> None:
+    check_options(
+        "sim", {"plant": str(tmp_path / "arm.plant"), "trace": str(tmp_path / "arm.npy")}, ["elbow"]
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_publishes_the_schema_of_every_driver() -> None:
+    schema = driver_options_schema()
+    assert set(schema) == set(driver_names())
+    assert schema["sim"]["additionalProperties"] is False
+    assert schema["sim"]["properties"]["seed"]["description"].startswith("Of the noise")
+    assert all(issubclass(driver_class(name), Driver) for name in schema)

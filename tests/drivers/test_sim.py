@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from drivers.base import ActuatorCommand, ActuatorState, Driver, DriverError
+from drivers.registry import make_driver
+
+if TYPE_CHECKING:
+    from drivers.base import Floats
+    from tests.contract.driver_contract import Clock
+
+PAIR = ("elbow", "wrist")
+
+
+def enabled(clock: Clock, options: dict[str, Any]) -> Driver:
+    driver = make_driver("sim", {"command_lifetime_s": None} | options, PAIR, clock)
+    driver.open()
+    driver.enable()
+    return driver
+
+
+def goal(position: Any = np.nan, velocity: Any = np.nan, effort: Any = np.nan) -> ActuatorCommand:
+    command = ActuatorCommand(len(PAIR))
+    command.position[:], command.velocity[:], command.effort[:] = position, velocity, effort
+    return command
+
+
+def state_of(driver: Driver) -> ActuatorState:
+    state = ActuatorState(len(PAIR))
+    driver.read(state)
+    return state
+
+
+def follow(driver: Driver, clock: Clock, command: ActuatorCommand, period_s: float, ticks: int) -> Floats:
+    """Command the same in every tick and give the position after each: (ticks, actuators)."""
+    positions = np.empty((ticks, len(PAIR)))
+    for tick in range(ticks):
+        driver.write(command)
+        clock.now_s += period_s
+        positions[tick] = state_of(driver).position
+    return positions
+
+
+@pytest.mark.parametrize("damping_ratio", [0.2, 1.0, 3.0])
+def test_follows_a_step_as_a_second_order_system_does(clock: Clock, damping_ratio: float) -> None:
+    driver = enabled(clock, {"natural_frequency_hz": 5, "damping_ratio": damping_ratio})
+    positions = follow(driver, clock, goal(position=[1, -2]), 0.01, 60)
+
+    time_s = 0.01 * np.arange(1, 61)
+    frequency = 2 * np.pi * 5
+    poles = np.roots([1, 2 * damping_ratio * frequency, frequency**2]) + np.array([1e-6, -1e-6])
+    transient = (poles[1] * np.exp(poles[0] * time_s) - poles[0] * np.exp(poles[1] * time_s)) / (
+        poles[0] - poles[1]
+    )
+    expected = np.outer(1 + transient.real, [1, -2])
+    np.testing.assert_allclose(positions, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("rate_hz", [10, 500, 2000])
+@pytest.mark.parametrize("limits", [{}, {"velocity_limit": 2.0, "effort_limit": 5.0}])
+def test_responds_the_same_at_any_tick_rate(clock: Clock, rate_hz: int, limits: dict[str, float]) -> None:
+    driver = enabled(clock, limits)
+    reached = follow(driver, clock, goal(position=[1, -2]), 1 / rate_hz, rate_hz // 5)[-1]
+
+    finest = enabled(clock, limits)
+    expected = follow(finest, clock, goal(position=[1, -2]), 0.0005, 400)[-1]
+    np.testing.assert_allclose(reached, expected, atol=1e-9)
+
+
+def test_tracks_a_motion_with_a_small_visible_error(clock: Clock) -> None:
+    driver = enabled(clock, {})
+    errors = []
+    for tick in range(500):
+        angle = 2 * np.pi * 0.5 * 0.002 * tick
+        driver.write(goal(position=np.sin(angle), velocity=np.pi * np.cos(angle)))
+        errors.append(np.sin(angle) - state_of(driver).position[0])
+        clock.now_s += 0.002
+    worst = np.abs(errors).max()
+    assert 0.001 < worst < 0.01
+
+
+def test_lags_more_without_a_velocity_to_follow(clock: Clock) -> None:
+    leading, lagging = enabled(clock, {}), enabled(clock, {})
+    for tick in range(500):
+        position = 0.002 * tick
+        leading.write(goal(position=position, velocity=1))
+        lagging.write(goal(position=position))
+        clock.now_s += 0.002
+    lag = 2 / (2 * np.pi * 30)
+    difference = state_of(leading).position - state_of(lagging).position
+    np.testing.assert_allclose(difference, lag, rtol=1e-6)
+
+
+def test_a_velocity_alone_moves_on(clock: Clock) -> None:
+    driver = enabled(clock, {"initial": {"wrist": 0.5}})
+    follow(driver, clock, goal(velocity=[0.2, np.nan]), 0.01, 200)
+    state = state_of(driver)
+    np.testing.assert_allclose(state.position, [0.4, 0.5], atol=0.003)
+    np.testing.assert_allclose(state.velocity, [0.2, 0.0], atol=0.001)
+
+
+def test_an_effort_fed_forward_yields_by_the_stiffness(clock: Clock) -> None:
+    driver = enabled(clock, {"inertia": 0.5, "natural_frequency_hz": 2})
+    reached = follow(driver, clock, goal(position=0, effort=[1, -3]), 0.01, 500)[-1]
+    stiffness = 0.5 * (2 * np.pi * 2) ** 2
+    np.testing.assert_allclose(reached, np.array([1, -3]) / stiffness, rtol=1e-6)
+
+
+def test_never_exceeds_its_limits(clock: Clock) -> None:
+    driver = enabled(clock, {"velocity_limit": {"elbow": 0.5}, "effort_limit": 4.0, "inertia": 0.2})
+    velocities, efforts = [], []
+    for _ in range(1500):
+        driver.write(goal(position=[0.1, -0.1]))
+        clock.now_s += 0.001
+        state = state_of(driver)
+        velocities.append(state.velocity.copy())
+        efforts.append(state.effort.copy())
+    fastest = np.abs(velocities).max(axis=0)
+    assert fastest[0] == pytest.approx(0.5)
+    assert fastest[1] > 1
+    assert np.abs(efforts).max() == pytest.approx(4.0)
+    np.testing.assert_allclose(state_of(driver).position, [0.1, -0.1], atol=1e-6)
+
+
+def test_noise_is_the_same_for_the_same_seed(clock: Clock) -> None:
+    def measure(seed: int) -> Floats:
+        driver = enabled(clock, {"noise": {"wrist": 0.01}, "seed": seed})
+        return np.array([state_of(driver).position for _ in range(2000)])
+
+    first = measure(seed=1)
+    np.testing.assert_array_equal(first, measure(seed=1))
+    assert (first[:, 1] != measure(seed=2)[:, 1]).any()
+    assert (first[:, 0] == 0).all()
+    assert first[:, 1].std() == pytest.approx(0.01, rel=0.1)
+
+
+def test_latency_delays_commands_and_feedback(clock: Clock) -> None:
+    prompt, late = enabled(clock, {}), enabled(clock, {"latency_s": 0.01})
+    command = goal(position=[1, 2])
+    at_once = follow(prompt, clock, command, 0.002, 50)
+    clock.now_s = 1000.1
+    delayed = follow(late, clock, command, 0.002, 50)
+    assert (delayed[:10] == 0).all()
+    np.testing.assert_allclose(delayed[10:], at_once[:-10], atol=1e-9)
+
+
+def test_lets_go_when_commands_end_and_coasts_to_rest(clock: Clock) -> None:
+    driver = enabled(clock, {"command_lifetime_s": 0.1, "natural_frequency_hz": 1})
+    driver.write(goal(position=[10, -10]))
+    clock.now_s += 0.1
+    moving = state_of(driver)
+    clock.now_s += 0.05
+    slower = state_of(driver)
+    clock.now_s += 5
+    resting = state_of(driver)
+
+    np.testing.assert_allclose(slower.velocity, moving.velocity * np.exp(-0.05 / 0.1), rtol=1e-6)
+    np.testing.assert_allclose(resting.position, moving.position + moving.velocity * 0.1, rtol=1e-3)
+    np.testing.assert_allclose(resting.velocity, 0, atol=1e-9)
+
+
+def test_an_actuator_that_works_gets_warm(clock: Clock) -> None:
+    driver = enabled(clock, {"inertia": 1.0})
+    start_c = state_of(driver).temperature_c.copy()
+    for tick in range(2000):
+        driver.write(goal(position=[0.02 * (tick % 2), 0]))
+        clock.now_s += 0.01
+    end_c = state_of(driver).temperature_c
+    assert (start_c == 25).all()
+    assert end_c[0] > 25.5
+    assert end_c[1] == 25
+
+
+def test_says_what_it_cannot_open(clock: Clock, tmp_path: Any) -> None:
+    trace = tmp_path / "missing" / "arm.npy"
+    driver = make_driver("sim", {"trace": trace}, PAIR, clock)
+    with pytest.raises(DriverError) as caught:
+        driver.open()
+    assert str(caught.value) == (
+        f"driver sim: {trace} cannot be opened; No such file or directory; check `plant` and `trace`"
+    )
