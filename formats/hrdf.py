@@ -203,9 +203,10 @@ class _Robot:
 
     def _add_actuator_joint(self, name: str, element: Element, part: Part) -> _Mount:
         coordinate = Coordinate(name, velocity_limit=part.velocity_limit, effort_limit=part.effort_limit)
-        self._add_joint(Joint(name, "continuous", name, f"{name}/output", _axis("z"), (coordinate,),
-                              parent_pose=_frozen(part.output)), element)  # fmt: skip
-        return _Mount(f"{name}/output", interface=part.output_interface, owner=element)
+        child, where = f"{name}/output", _frozen(part.output)
+        joint = Joint(name, "continuous", name, child, _axis("z"), (coordinate,), parent_pose=where)
+        self._add_joint(joint, element)
+        return _Mount(child, interface=part.output_interface, owner=element)
 
     def _add_free_joint(self, name: str, element: Element, mount: _Mount) -> _Mount:
         freedom, axis = element.values.get("axis", "rx")
@@ -214,10 +215,18 @@ class _Robot:
             element.where.add(
                 "'gear_ratio' is 0", "the joint would move infinitely fast", "write 1 for no gear"
             )
-        self._add_joint(Joint(name, "continuous" if freedom == "r" else "prismatic", mount.link or "world",
-                              f"{name}/output", _axis(axis), (Coordinate(name),),
-                              parent_pose=_frozen(mount.pose), gear_ratio=ratio), element)  # fmt: skip
-        return _Mount(f"{name}/output", owner=element)
+        joint = Joint(
+            name,
+            "continuous" if freedom == "r" else "prismatic",
+            mount.link or "world",
+            f"{name}/output",
+            _axis(axis),
+            (Coordinate(name),),
+            parent_pose=_frozen(mount.pose),
+            gear_ratio=ratio,
+        )
+        self._add_joint(joint, element)
+        return _Mount(joint.child, owner=element)
 
     def _add_joint(self, joint: Joint, element: Element) -> None:
         self.joints.append(joint)

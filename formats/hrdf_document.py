@@ -231,7 +231,12 @@ class _File:
         rule, kind = RULES[str(xml.tag)], str(xml.tag)
         values = self._values(xml, rule)
         element = Element(kind, self._where(xml), values, self._outputs(xml))
-        self._check_pairs(element)
+        _check_pairs(element)
+        if "mesh_path" not in xml.attrib:
+            for name in sorted({"mesh_rot", "mesh_trans"} & values.keys()):
+                element.where.add(
+                    f"{name!r} without 'mesh_path'", "it places a mesh", "name the mesh or remove it"
+                )
         return element
 
     def _outputs(self, xml: Xml) -> tuple[Output, ...]:
@@ -347,36 +352,24 @@ class _File:
             return None
         return text
 
-    def _check_pairs(self, element: Element) -> None:
-        for replaces, adds in EITHER_OR:
-            if replaces in element.values and adds in element.values:
-                element.where.add(
-                    f"<{element.kind}> has both {replaces!r} and {adds!r}",
-                    "one replaces what the other adds to",
-                    "keep one of them",
-                )
-        if "mesh_path" not in element.values:
-            for name in sorted({"mesh_rot", "mesh_trans"} & element.values.keys()):
-                element.where.add(
-                    f"{name!r} without 'mesh_path'", "it places a mesh", "name the mesh or remove it"
-                )
-
     def _include(self, xml: Xml) -> tuple[Element, ...]:
         """Read an included file, and give its chain."""
         self._refuse_children(xml)
         path = self._values(xml, RULES["include"]).get("path")
         source = self._source.beside(path) if path else None
-        if source is None or not self._may_include(xml, source):
+        if source is None:
             return ()
         try:
-            data = source.read()
-        except FormatError as error:
-            why = error.problems[0].why
+            return self._included(xml, source, source.read()) if self._may_include(xml, source) else ()
+        except _TooMuchError:
+            raise
+        except (FormatError, RuntimeError) as error:
+            # Before Python 3.13, Path.resolve raises RuntimeError where symbolic links lead in a ring.
+            why = error.problems[0].why if isinstance(error, FormatError) else "symbolic links lead in a ring"
             self._where(xml).add(
                 f"cannot include {path!r}", f"{source.name}: {why}", "paths start at this file's folder"
             )
             return ()
-        return self._included(xml, source, data)
 
     def _refuse_children(self, xml: Xml) -> None:
         for _ in self._children(xml):
@@ -422,6 +415,16 @@ class _File:
     def _too_much(self, xml: Xml, what: str) -> _TooMuchError:
         self._where(xml).add(what, "counted with all included files", "no real robot is that large")
         return _TooMuchError(self._problems.found)
+
+
+def _check_pairs(element: Element) -> None:
+    for replaces, adds in EITHER_OR:
+        if replaces in element.values and adds in element.values:
+            element.where.add(
+                f"<{element.kind}> has both {replaces!r} and {adds!r}",
+                "one replaces what the other adds to",
+                "keep one of them",
+            )
 
 
 def _path_fault(path: str) -> str:
