@@ -6,6 +6,7 @@ contents as today's version spells them.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from formats.seq_frames import Frames
-    from formats.seq_node import Node
+    from formats.seq_node import Field, Node
 
     Floats: TypeAlias = NDArray[np.float64]
 
@@ -185,7 +186,7 @@ def _rows(node: Node, layout: Layout) -> Frames | None:
         node.missing("frames", "a component holds frames")
         return None
     if not isinstance(found.value, Sequence) or not found.value.items:
-        node.wrong(found, "frames is a sequence with at least one row", "add the rows")
+        node.wrong(found, "a component has at least one row", "add the rows")
         return None
     rows = read_frames(found.value, layout, node.problems)
     if rows:
@@ -194,7 +195,7 @@ def _rows(node: Node, layout: Layout) -> Frames | None:
 
 
 def _compare_count(node: Node, count: int) -> None:
-    stated = node.number("numFrames", 0, float("inf"), "it is a count", whole=True)
+    stated = node.number("numFrames", 0, float("inf"), "it is a whole number", whole=True)
     if stated not in {None, count}:
         found = node.get("numFrames")
         line, key = (found.line, found.key) if found else (node.line, "numFrames")
@@ -211,17 +212,19 @@ def _part_labels(node: Node, parts: int, *, needed: bool) -> tuple[str, ...]:
     if len(labels) != parts and not needed and "partLabels" not in node.own:
         # The top node's labels are the joints'; a component of other things need not fit them.
         return ()
-    if len(labels) != parts:
-        node.problems.add(
-            found.line,
-            f"{found.key} has {len(labels)} labels",
-            f"{node.label} has {parts} parts",
-            "give each part one",
-        )
-    for label in sorted({label for label in labels if labels.count(label) > 1 or not label}):
-        what = f"{found.key} has '{label}' more than once" if label else f"{found.key} has an empty label"
-        node.problems.add(found.line, what, "a label names one part", "give each part its own")
+    _check_labels(node, found, labels, parts)
     return labels
+
+
+def _check_labels(node: Node, found: Field, labels: tuple[str, ...], parts: int) -> None:
+    if len(labels) != parts:
+        noun = "label" if len(labels) == 1 else "labels"
+        why = f"{node.label} has {parts} parts"
+        node.problems.add(found.line, f"{found.key} has {len(labels)} {noun}", why, "give each part one")
+    for label, count in Counter(labels).items():
+        if count > 1 or not label:
+            what = f"{found.key} has '{label}' {count} times" if label else f"{found.key} has an empty label"
+            node.problems.add(found.line, what, "a label names one part", "give each part its own")
 
 
 def _times(node: Node, layout: Layout, rows: Frames, frame_rate: float) -> Floats:

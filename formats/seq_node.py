@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from formats.errors import Problem
-from formats.seq_yaml import Scalar, Sequence, as_number
+from formats.seq_yaml import Mapping, Scalar, Sequence, as_number
 
 if TYPE_CHECKING:
     from formats.errors import Problems
-    from formats.seq_yaml import Mapping, Value
+    from formats.seq_yaml import Value
 
 SNAKE_CASE = {
     "format_version": "formatVersion",
@@ -39,11 +39,11 @@ class Field:
     @property
     def shown(self) -> str:
         """The value as messages show it."""
-        if isinstance(self.value, Scalar):
+        if isinstance(self.value, Scalar) and self.value.text:
             return f"'{self.value.text}'" if as_number(self.value) is None else self.value.text
-        if isinstance(self.value, Sequence):
-            return "a sequence" if self.value.items else "empty"
-        return "a mapping"
+        if isinstance(self.value, Mapping):
+            return "a mapping"
+        return "a sequence" if isinstance(self.value, Sequence) and self.value.items else "empty"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 # Cutting is worth while from a few rows on; the bound on chunks bounds the memory.
 FEWEST_ROWS = 8
-CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 17
 
 _NUMBERS = rb"[-+.0-9eE, \t]*+"
 _ROW = rb"\[" + _NUMBERS + rb"(?:\[" + _NUMBERS + rb"\]" + _NUMBERS + rb")*+\][ \t]*+\r?\n"
 _BLOCK = re.compile(
-    rb"^(?P<prefix> *+-[ \t]++)" + _ROW + rb"(?:(?P=prefix)" + _ROW + rb"){%d,}+" % (FEWEST_ROWS - 1),
+    rb"^(?P<prefix> *+- ++)" + _ROW + rb"(?:(?P=prefix)" + _ROW + rb"){%d,}+" % (FEWEST_ROWS - 1),
     re.MULTILINE,
 )
 _BETWEEN_BRACKETS = b"0123456789+-.eE \t\r"

@@ -1,0 +1,122 @@
+"""Loading .seq files beside `yaml.load(…, CSafeLoader)` into an array, in time and peak memory.
+
+    python -m tests.bench.load_seq [FILE.seq …]
+
+Each measurement is a process of its own. Memory is the highest resident size while loading, less that before.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+import numpy as np
+import yaml
+
+import formats
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+WARM_UP = Path(__file__).parents[2] / "config" / "motions" / "nod.seq"
+FASTER_GOAL, MEMORY_GOAL = 30, 4
+
+
+def write_walk(path: Path, frames: int, joints: int, rate_hz: float, *, with_root: bool) -> None:
+    """Write a motion of smooth joints as Choreonoid writes one, with nine significant digits."""
+    rng = np.random.default_rng(1)
+    times = np.arange(frames)[:, None] / rate_hz
+    rows = np.sin(times * rng.uniform(0.5, 3, joints) + rng.uniform(0, 6, joints))
+    with path.open("w") as out:
+        out.write(f"type: CompositeSeq\ncontent: BodyMotion\nformatVersion: 2\nframeRate: {rate_hz:g}\n")
+        out.write(f"numFrames: {frames}\ncomponents: \n")
+        out.write(f"  - \n    type: MultiValueSeq\n    content: JointDisplacement\n    numParts: {joints}\n")
+        out.write("    frames: \n")
+        out.writelines(f"      - [ {', '.join(f'{value:.9g}' for value in row)} ]\n" for row in rows.tolist())
+        if with_root:
+            out.write("  - \n    type: MultiSE3Seq\n    content: LinkPosition\n    numParts: 1\n")
+            out.write("    SE3Format: XYZQWQXQYQZ\n    frames: \n")
+            out.writelines(f"      - [ [ {x:.9g}, 0, 0.713578, 1, 0, 0, 0 ] ]\n" for x in rows[:, 0])
+            out.write("  - \n    type: Vector3Seq\n    content: ZMP\n    frames: \n")
+            out.writelines(f"      - [ {x:.9g}, {y:.9g}, 0 ]\n" for x, y in rows[:, :2])
+
+
+def load_ours(path: Path) -> NDArray[np.float64]:
+    return formats.load_motion(path).positions
+
+
+def load_by_yaml(path: Path) -> NDArray[np.float64]:
+    with path.open("rb") as file:
+        return np.array(yaml.load(file, yaml.CSafeLoader)["components"][0]["frames"])
+
+
+LOADERS = {"ours": load_ours, "yaml": load_by_yaml}
+
+
+def memory_bytes(what: str) -> int:
+    """Read this process's `VmRSS` (resident now) or `VmHWM` (highest so far)."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(what):
+            return int(line.split()[1]) * 1024
+    raise LookupError(what)
+
+
+def measure_here(loader: str, path: Path, times: int) -> dict[str, float]:
+    """Load a file several times in this process: median seconds, and peak bytes of the first time."""
+    load = LOADERS[loader]
+    # What is imported on first use is no part of loading a file.
+    load(WARM_UP)
+    # Writing 5 sets the high-water mark back to what is resident now.
+    Path("/proc/self/clear_refs").write_text("5")
+    before = memory_bytes("VmRSS")
+    taken = []
+    for _ in range(times):
+        start = time.perf_counter()
+        load(path)
+        taken.append(time.perf_counter() - start)
+        if len(taken) == 1:
+            peak = memory_bytes("VmHWM") - before
+    return {"seconds": median(taken), "peak_bytes": peak}
+
+
+def measure(loader: str, path: Path, times: int) -> dict[str, float]:
+    command = [sys.executable, "-m", "tests.bench.load_seq", "--measure", loader, str(path), str(times)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    result: dict[str, float] = json.loads(done.stdout)
+    return result
+
+
+def compare(what: str, path: Path, times_yaml: int) -> None:
+    size = path.stat().st_size
+    ours, by_yaml = measure("ours", path, 7), measure("yaml", path, times_yaml)
+    faster = by_yaml["seconds"] / ours["seconds"]
+    print(f"{what}, {size / 1e6:.1f} MB")
+    for name, one in (("motiond", ours), ("yaml CSafeLoader", by_yaml)):
+        print(f"  {name:<17} {one['seconds'] * 1e3:>10.1f} ms   peak {one['peak_bytes'] / size:>6.1f} x file")
+    verdict = "met" if faster >= FASTER_GOAL and ours["peak_bytes"] <= MEMORY_GOAL * size else "MISSED"
+    goal = f"at least {FASTER_GOAL} times, at most {MEMORY_GOAL} x file"
+    print(f"  {faster:.0f} times faster; goal {goal}: {verdict}")
+
+
+def main(paths: tuple[Path, ...] = ()) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        walk, long = Path(folder, "walk.seq"), Path(folder, "long.seq")
+        write_walk(walk, 4451, 29, 500, with_root=True)
+        write_walk(long, 60_000, 30, 1000, with_root=False)
+        for path in paths:
+            compare(f"load {path.name}", path, 3)
+        compare("load a walk of 4,451 frames x 29 joints, with root and ZMP", walk, 3)
+        compare("load 60,000 frames x 30 joints", long, 1)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--measure"]:
+        print(json.dumps(measure_here(sys.argv[2], Path(sys.argv[3]), int(sys.argv[4]))))
+    else:
+        main(tuple(map(Path, sys.argv[1:])))

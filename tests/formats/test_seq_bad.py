@@ -1,0 +1,262 @@
+"""What is wrong with a .seq file is said by line, whole and all at once."""
+
+# ruff: noqa: E501, ISC004 - whole messages read best in one piece
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from formats import FormatError, load_motion, load_motions
+
+BAD = Path(__file__).parents[1] / "files" / "bad"
+HEAD = "type: CompositeSeq\ncontent: BodyMotion\nformatVersion: 2\nframeRate: 10\n"
+JOINTS = "  - type: MultiValueSeq\n    content: JointDisplacement\n    numParts: 2\n"
+POSES = "  - type: MultiSE3Seq\n    content: LinkPosition\n    numParts: 1\n"
+ROW = "      - [ 0, 1 ]\n"
+
+
+def doc(rows: str = ROW, head: str = HEAD, component: str = JOINTS) -> str:
+    return f"{head}components:\n{component}    frames:\n{rows}"
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def refusal(text: str | bytes) -> str:
+    Path("case.seq").write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(FormatError) as caught:
+        load_motions("case.seq")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "short_row.seq",
+            ":24: row 12 has 2 numbers; numParts is 3; add the missing value or correct numParts",
+        ),
+        ("not_a_number.seq", ":19: row 7 holds 'nan'; values are finite numbers; write a number"),
+        (
+            "truncated.seq",
+            ":31: not valid YAML; while parsing a flow node did not find expected node content; "
+            "is the file complete?",
+        ),
+        ("version5.seq", ":3: formatVersion is 5; versions 1 to 4 are read; save the file in one of them"),
+        ("latin1.seq", ":1: holds the byte 0xfc; a .seq file is UTF-8; save it as UTF-8"),
+        ("nul.seq", ":32: holds a NUL byte; a .seq file is text; copy the file anew"),
+        ("empty.seq", ": is empty; a .seq file holds a mapping; copy the file anew"),
+        (
+            "python_object.seq",
+            ":5: unknown tag tag:yaml.org,2002:python/object/apply:os.system; a .seq file holds plain data; "
+            "remove the tag",
+        ),
+        (
+            "alias_bomb.seq",
+            ":5: alias *d repeats too much; aliases may stand for 100000 values in all; write the values out",
+        ),
+        ("backwards.seq", ":14: row 2 is at 0.01 s, row 1 at 0.02 s; time must increase; correct the times"),
+    ],
+)
+def test_a_bad_file_is_refused(name: str, message: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        load_motion(BAD / name)
+    assert str(caught.value) == f"{BAD / name}{message}"
+
+
+def test_all_faults_of_a_file_come_at_once() -> None:
+    with pytest.raises(FormatError) as caught:
+        load_motion(BAD / "many_faults.seq")
+    assert str(caught.value).replace(f"{BAD}/", "").splitlines() == [
+        "many_faults.seq:5: frameRate stands twice; first on line 4; remove one of them",
+        "many_faults.seq:4: frameRate is -500; a frame rate lies between 0.001 and 100000 frames/s; correct it",
+        "many_faults.seq:13: row 0 has 2 numbers; numParts is 3; add the missing value or correct numParts",
+        "many_faults.seq:14: row 1 holds '.inf'; values are finite numbers; write a number",
+        "many_faults.seq:11: partLabels has 'hip' 2 times; a label names one part; give each part its own",
+        "many_faults.seq:18: numParts is 0; a MultiSE3Seq has 1 to 10000 parts; correct it",
+        "many_faults.seq:16: component 1 has no SE3Format; a MultiSE3Seq needs it "
+        "(XYZQWQXQYQZ, XYZQXQYQZQW, XYZRPY); add SE3Format",
+        "many_faults.seq:22: component 2 has no type; it says what the component is; add type",
+    ]
+
+
+def test_twenty_problems_are_shown() -> None:
+    lines = refusal(doc("      - [ 0 ]\n" * 60)).splitlines()
+    assert lines[19] == (
+        "case.seq:29: row 19 has 1 number; numParts is 2; add the missing value or correct numParts"
+    )
+    assert lines[20] == "case.seq: 40 more problems"
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (
+            "      - [ 0, 1, 2, 3 ]\n",
+            "10: row 0 has 4 numbers; numParts is 2; remove the extra values or correct numParts",
+        ),
+        (
+            ROW * 30 + "      - [ 0 ]\n" + ROW * 30,
+            "40: row 30 has 1 number; numParts is 2; add the missing value or correct numParts",
+        ),
+        (
+            ROW + "      - [ 0, 1e999 ]\n",
+            "11: row 1 holds '1e999'; values are finite numbers; write a number",
+        ),
+        (
+            ROW * 30 + "      - [ -1e400, 1 ]\n",
+            "40: row 30 holds '-1e400'; values are finite numbers; write a number",
+        ),
+        ("      - [ 0, '1' ]\n", "10: row 0 holds '1'; values are finite numbers; write a number"),
+        ("      - [ 0, 1_000 ]\n", "10: row 0 holds '1_000'; values are finite numbers; write a number"),
+        ("      - [ 0, 1:30 ]\n", "10: row 0 holds '1:30'; values are finite numbers; write a number"),
+        ("      - [ 0, ~ ]\n", "10: row 0 holds '~'; values are finite numbers; write a number"),
+        (
+            "      - [ 0, [ 1 ] ]\n",
+            "10: row 0 holds more than numbers; values are finite numbers; write a number",
+        ),
+        (
+            "      -\n        - 1\n        - .inf\n",
+            "12: row 0 holds '.inf'; values are finite numbers; write a number",
+        ),
+        (
+            "      - { a: 1 }\n",
+            "10: row 0 is no sequence; a frame is a sequence of numbers; write it as [ ... ]",
+        ),
+        (
+            ROW * 30 + "      - [ 0,, 1 ]\n" + ROW,
+            "40: not valid YAML; while parsing a flow node did not find expected node content; "
+            "is the file complete?",
+        ),
+        ("      - !pose [ 0, 1 ]\n", "10: unknown tag !pose; a .seq file holds plain data; remove the tag"),
+        (
+            "      - &row [ 0, 1 ]\n" + "      - *row\n" * 33_334,
+            "33344: alias *row repeats too much; aliases may stand for 100000 values in all; "
+            "write the values out",
+        ),
+        ("", "9: frames is empty; a component has at least one row; add the rows"),
+        ("      5\n", "9: frames is 5; a component has at least one row; add the rows"),
+    ],
+)
+def test_bad_rows_are_refused(rows: str, message: str) -> None:
+    assert refusal(doc(rows)) == f"case.seq:{message}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("formatVersion: 2", "formatVersion: new", "3: formatVersion is 'new'; versions 1 to 4 are read; save the file in one of them"),
+        ("formatVersion: 2", "format_version: 0", "3: format_version is 0; versions 1 to 4 are read; save the file in one of them"),
+        ("type: CompositeSeq\n", "", "1: the top node has no type; a motion of version 2 has CompositeSeq; add type"),
+        ("CompositeSeq", "PoseSeq", "1: type is 'PoseSeq'; a motion of version 2 has CompositeSeq; correct it"),
+        ("BodyMotion", "Dance", "2: content is 'Dance'; a motion of version 2 has BodyMotion; correct it"),
+        ("frameRate: 10\n", "", "5: component 0 has no frameRate; neither has the top node; add frameRate"),
+        ("Rate: 10", "Rate: 0", "4: frameRate is 0; a frame rate lies between 0.001 and 100000 frames/s; correct it"),
+        ("Rate: 10", "Rate: 1e9", "4: frameRate is 1e9; a frame rate lies between 0.001 and 100000 frames/s; correct it"),
+        ("Rate: 10", "Rate: .nan", "4: frameRate is '.nan'; a frame rate lies between 0.001 and 100000 frames/s; correct it"),
+        ("Rate: 10", "Rate: [ 10 ]", "4: frameRate is a sequence; a frame rate lies between 0.001 and 100000 frames/s; correct it"),
+        ("Rate: 10", "Rate: 10\nframe_rate: 20", "5: frame_rate stands beside frameRate; frameRate on line 4 says it already; remove one of them"),
+        ("Rate: 10", "Rate: 10\nnumFrames: many", "5: numFrames is 'many'; it is a whole number; correct it"),
+        ("Rate: 10", "Rate: 10\nhasFrameTime: perhaps", "5: hasFrameTime is 'perhaps'; it is true or false; correct it"),
+        ("Rate: 10", "Rate: 10\nhasFrameTime: true", "11: row 0 has 2 numbers; numParts is 2 and hasFrameTime adds the time; add the missing value or correct numParts"),
+        ("    numParts: 2\n", "", "6: component 0 has no numParts; a MultiValueSeq needs it; add numParts"),
+        ("numParts: 2", "numParts: 1000000000", "8: numParts is 1000000000; a MultiValueSeq has 1 to 10000 parts; correct it"),
+        ("numParts: 2", "numParts: 1.5", "8: numParts is 1.5; a MultiValueSeq has 1 to 10000 parts; correct it"),
+        ("numParts: 2", "numParts: 2\n    partLabels: [ hip ]", "9: partLabels has 1 label; component 0 has 2 parts; give each part one"),
+        ("numParts: 2", "numParts: 2\n    partLabels: [ hip, '' ]", "9: partLabels has an empty label; a label names one part; give each part its own"),
+        ("    content: JointDisplacement\n", "", "6: component 0 has no content; it says what the component is; add content"),
+        ("    frames:\n      - [ 0, 1 ]\n", "", "6: component 0 has no frames; a component holds frames; add frames"),
+        ("MultiValueSeq", "TorqueSeq", "1: no component is of a known type; add JointDisplacement"),
+    ],
+)  # fmt: skip
+def test_bad_keys_are_refused(old: str, new: str, message: str) -> None:
+    text = doc()
+    assert old in text
+    assert refusal(text.replace(old, new, 1)) == f"case.seq:{message}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- 1\n", ":1: is no mapping; a .seq file is one; begin with `type: CompositeSeq`"),
+        ("# nothing\n", ": is empty; a .seq file holds a mapping; copy the file anew"),
+        (HEAD, ":1: the top node has no components; a motion has at least one; add components"),
+        (
+            HEAD + "components: []\n",
+            ":5: components is empty; it is a sequence of at least one component; add one",
+        ),
+        (HEAD + "components: [ 5 ]\n", ":5: component 0 is no mapping; a component has keys; correct it"),
+        (doc() + "---\n" + doc(), ":11: a second document begins; a .seq file is one; remove it"),
+        ("? [ 1 ]\n: 2\n", ":1: a key is no name; keys are plain names; write a name"),
+        ("a: &a [ *a ]\n", ":1: alias *a refers to nothing complete; an anchor ends before its alias; write the value out"),
+        ("\na: " + "[" * 100 + "]" * 100, ":2: nested too deeply; 32 levels are read; write it flatter"),
+        ("a: " + "x" * 20_000, ":1: a value of 20000 characters; 10000 are read; shorten it"),
+        ("a: 1\nb: \x01\n", ":2: not valid YAML; control characters are not allowed; remove the character"),
+        (doc().encode("utf-16"), ":1: is UTF-16; a .seq file is UTF-8; save it as UTF-8"),
+        (
+            doc() + JOINTS + "    frames: [ [ 0, 1 ] ]\n",
+            ":11: JointDisplacement stands twice; the component on line 6 is the first; remove one of them",
+        ),
+        (
+            doc("      - [ 0, 1 ]\n", component="  - type: Vector3Seq\n    content: ZMP\n"),
+            ":9: row 0 has 2 numbers; a vector has 3; add the missing value",
+        ),
+    ],
+)  # fmt: skip
+def test_bad_documents_are_refused(text: str | bytes, message: str) -> None:
+    assert refusal(text) == f"case.seq{message}"
+
+
+@pytest.mark.parametrize(
+    ("form", "rows", "message"),
+    [
+        (
+            "XYZRPQ",
+            "[ [ 0, 0, 0, 0, 0, 0 ] ]",
+            "9: SE3Format is 'XYZRPQ'; known are XYZQWQXQYQZ, XYZQXQYQZQW, XYZRPY; did you mean 'XYZRPY'?",
+        ),
+        (
+            "XYZRPY",
+            "[ 0, 0, 0, 0, 0, 0 ]",
+            "11: row 0 has numbers where poses belong; each pose is a sequence of its own, also a single one; "
+            "write it as [ [ ... ] ]",
+        ),
+        (
+            "XYZRPY",
+            "[ [ 0, 0, 0, 1, 0, 0, 0 ] ]",
+            "11: row 0 has a pose of 7 numbers; XYZRPY has 6; correct the pose or the format",
+        ),
+        (
+            "XYZRPY",
+            "[ [ 0, 0, 0, 0, 0, 0 ], [ 0, 0, 0, 0, 0, 0 ] ]",
+            "11: row 0 has 2 poses; numParts is 1; remove the extra pose or correct numParts",
+        ),
+    ],
+)
+def test_bad_poses_are_refused(form: str, rows: str, message: str) -> None:
+    assert (
+        refusal(doc(f"      - {rows}\n", component=f"{POSES}    SE3Format: {form}\n"))
+        == f"case.seq:{message}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        (
+            "frame_rate: 10",
+            "2: frame_rate stands in a version 1 file; version 1 spells it frameRate; correct key or version",
+        ),
+        (
+            "frameRate: 10\nhasFrameTime: true",
+            "3: hasFrameTime is 'true'; version 1 does not allow it; remove it or set formatVersion to 2",
+        ),
+    ],
+)
+def test_version_1_does_not_know_what_came_later(key: str, message: str) -> None:
+    component = "  - type: MultiValueSeq\n    purpose: JointPosition\n    numParts: 2\n"
+    assert refusal(doc(head=f"type: BodyMotion\n{key}\n", component=component)) == f"case.seq:{message}"
