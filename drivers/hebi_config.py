@@ -142,7 +142,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
         root = yaml.compose(path.read_bytes(), yaml.CSafeLoader)
         content = yaml.load(path.read_bytes(), yaml.CSafeLoader)
     except (OSError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())
+        reason = str(error.strerror) if isinstance(error, OSError) else " ".join(str(error).split())
         raise DriverConfigError(str(path), "cannot be read", reason, "correct `config`") from error
     if not isinstance(root, yaml.MappingNode) or not all(isinstance(key, str) for key in content):
         raise DriverConfigError(

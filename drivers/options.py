@@ -6,6 +6,7 @@ In come the mapping that stands under `driver:` and a driver's `Options`; out co
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -101,7 +102,7 @@ def _problem(where: str, kind: type[DriverOptions], detail: Mapping[str, Any]) -
         return OptionProblem(where, path, f"unknown option '{dotted}'", takes, nearest(dotted, known))
     if detail["type"] == "missing":
         return OptionProblem(where, path, f"option '{dotted}' is missing", mend="set it")
-    reason = detail["msg"].removeprefix("Value error, ").replace("Input should ", "it should ", 1)
+    reason = re.sub(r"^\w+ should ", "it should ", detail["msg"].removeprefix("Value error, "))
     if not path:
         return OptionProblem(where, path, reason)
     return OptionProblem(where, path, f"option '{dotted}' is {detail['input']!r}", reason)

@@ -133,7 +133,9 @@ def _read_dtype(file: BinaryIO, path: Path) -> np.dtype[np.void]:
         npy.read_magic(file)
         _, _, dtype = npy.read_array_header_1_0(file)
     except ValueError as error:
-        raise TraceError(f"{path}: is no trace; {error}; remove it or name another file") from error
+        raise TraceError(
+            f"{path}: is no trace; it does not begin as a .npy file; remove it or name another file"
+        ) from error
     return dtype
 
 

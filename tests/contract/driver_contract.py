@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from drivers.base import ActuatorCommand, ActuatorState, Driver, DriverConfigError, DriverError, LetGo
+from tests.contract.clock import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,16 +29,6 @@ LIFETIME_S = 0.2
 def open_files() -> int:
     """Count the descriptors of this process."""
     return len(list(Path("/proc/self/fd").iterdir()))
-
-
-class Clock:
-    """Time that passes when it is told to."""
-
-    def __init__(self) -> None:
-        self.now_s = 1000.0
-
-    def __call__(self) -> float:
-        return self.now_s
 
 
 class Rig(ABC):

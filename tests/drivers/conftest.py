@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.contract.driver_contract import Clock
+from tests.contract.clock import Clock
 
 
 @pytest.fixture

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from drivers.base import ActuatorCommand, ActuatorState, Driver, DriverConfigError
+from drivers.registry import make_driver
+from drivers.sim_plant import PlantFileError, read_plant
+from drivers.trace import read_trace
+
+if TYPE_CHECKING:
+    from tests.contract.clock import Clock
+
+ARM = ("base", "elbow")
+PROJECT = Path(__file__).parents[2]
+
+PLAY_FOR_EVER = """
+import sys, time
+from drivers.base import ActuatorCommand
+from drivers.registry import make_driver
+
+plant, trace = sys.argv[1:]
+driver = make_driver("sim", {"plant": plant, "trace": trace, "command_lifetime_s": 0.1}, ["base", "elbow"])
+driver.open()
+driver.enable()
+command = ActuatorCommand(2)
+command.position[:] = [0.5, -0.5]
+print("playing", flush=True)
+while True:
+    driver.write(command)
+    time.sleep(0.005)
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "arm.plant"
+
+
+def opened(path: Path, clock: Clock, **options: Any) -> Driver:
+    options = {"plant": path, "command_lifetime_s": 0.1} | options
+    driver = make_driver("sim", options, ARM, clock)
+    driver.open()
+    return driver
+
+
+def command(*position: float) -> ActuatorCommand:
+    command = ActuatorCommand(len(ARM))
+    command.position[:] = position
+    return command
+
+
+def test_the_robot_outlives_a_process_that_is_killed(path: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "arm.npy"
+    with subprocess.Popen(
+        [sys.executable, "-c", PLAY_FOR_EVER, path, trace], cwd=PROJECT, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(0.2)
+        process.send_signal(signal.SIGKILL)
+        process.wait(timeout=5)
+
+    last_s = read_trace(trace)["time"][-1]
+    assert read_plant(path, last_s + 0.09).torque
+    later = read_plant(path, last_s + 0.2)
+    assert not later.torque
+    assert later.command_age_s == pytest.approx(0.2, abs=0.001)
+    np.testing.assert_allclose(later.position, [0.5, -0.5], atol=0.01)
+
+
+def test_a_new_process_finds_the_robot_where_it_came_to_rest(path: Path, clock: Clock) -> None:
+    driver = opened(path, clock, natural_frequency_hz=2)
+    driver.enable()
+    driver.write(command(1, -1))
+    clock.now_s += 0.05
+    driver.close()
+    clock.now_s += 5
+
+    state = ActuatorState(len(ARM))
+    again = opened(path, clock, initial=9)
+    again.read(state)
+    assert 0.1 < state.position[0] < 0.9
+    assert state.position[1] == -state.position[0]
+    np.testing.assert_allclose(state.velocity, 0, atol=1e-9)
+    again.write(command(1, -1))
+    assert not read_plant(path, clock.now_s).torque
+
+
+def test_a_new_process_takes_over_a_robot_that_still_holds(path: Path, clock: Clock) -> None:
+    driver = opened(path, clock)
+    driver.enable()
+    driver.close()
+    clock.now_s += 0.05
+
+    opened(path, clock).write(command(1, -1))
+    clock.now_s += 0.09
+    assert read_plant(path, clock.now_s).torque
+
+
+def test_looking_at_a_robot_does_not_touch_it(path: Path, clock: Clock) -> None:
+    driver = opened(path, clock)
+    driver.enable()
+    before = path.read_bytes()
+    assert not read_plant(path, clock.now_s + 60).torque
+    assert path.read_bytes() == before
+
+
+def test_a_robot_from_before_a_reboot_is_ignored_and_said_so(path: Path, clock: Clock) -> None:
+    opened(path, clock, initial=0.5).close()
+    clock.now_s -= 900
+
+    driver = opened(path, clock, initial=0.25)
+    state = ActuatorState(len(ARM))
+    driver.read(state)
+    assert (state.position == 0.25).all()
+    assert driver.warnings == [
+        (
+            f"{path}: the simulated robot in it is ignored; "
+            "it was left 900.0 s ahead of the clock, so before a reboot"
+        )
+    ]
+
+
+@pytest.mark.parametrize("content", [b"six axes", b"\0" * 8 * 38])
+def test_does_not_overwrite_what_it_did_not_write(path: Path, clock: Clock, content: bytes) -> None:
+    path.write_bytes(content)
+    with pytest.raises(DriverConfigError) as caught:
+        opened(path, clock)
+    assert str(caught.value) == (
+        f"driver sim: {path}: holds something else than these actuators; remove it or name another file"
+    )
+    assert path.read_bytes() == content
+
+
+def test_does_not_take_another_robot_for_its_own(path: Path, clock: Clock) -> None:
+    opened(path, clock).close()
+    other = make_driver("sim", {"plant": path}, ["elbow", "base"], clock)
+    with pytest.raises(DriverConfigError, match="holds something else than these actuators"):
+        other.open()
+
+
+@pytest.mark.parametrize("content", [b"", b"six axes", b"\0" * 8 * 38])
+def test_says_that_a_file_holds_no_robot(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    with pytest.raises(PlantFileError) as caught:
+        read_plant(path, 0)
+    assert str(caught.value) == (
+        f"{path}: holds no simulated robot; name the file of the sim driver's option `plant`"
+    )
