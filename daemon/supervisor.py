@@ -17,6 +17,7 @@ from daemon import service
 from daemon.broker import EmbeddedBroker
 from daemon.channel import Setup
 from daemon.joint_map import build_joint_map
+from daemon.journal import write_journal
 from daemon.keeper import StreamKeeper
 from daemon.library import MotionLibrary
 from daemon.mqtt import MqttBridge
@@ -120,8 +121,7 @@ def make_joint_map(name: str, robot: RobotSettings, settings: Settings) -> Joint
         model = load_robot(robot.model.file, robot.model.name, within=settings.folders_for(robot.model))
         for warning in model.warnings:
             log.warning("%s", warning)
-    joint_map = build_joint_map(name, model, robot.joints)
-    return joint_map
+    return build_joint_map(name, model, robot.joints)
 
 
 def _make_robot(name: str, robot: RobotSettings, settings: Settings, folder: Path, hub: ReportHub) -> Robot:
@@ -169,6 +169,7 @@ async def serve(settings: Settings, hub: ReportHub, supervisor: Supervisor) -> N
         helpers = [
             tasks.create_task(bridge.run(), name="mqtt"),
             tasks.create_task(_feed_watchdog(supervisor), name="watchdog"),
+            tasks.create_task(write_journal(hub), name="journal"),
         ]
         with _leave_on_signals(supervisor):
             service.notify("READY=1")

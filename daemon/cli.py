@@ -1,0 +1,297 @@
+"""The command line: one function a subcommand.
+
+In come arguments, out come the daemon itself, requests to it over MQTT, or what is in a file. Errors go to
+stderr in one line each, as `where: what; why; how to mend`. The exit codes stand in `docs/cli.md`.
+"""
+
+import asyncio
+import logging
+import shutil
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import orjson
+import typer
+from pydantic import ValidationError
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from daemon.broker import BrokerError
+from daemon.client import NoAnswer, ask
+from daemon.config import ConfigError, MqttSettings, load_settings
+from daemon.demo import Demo, demo_config, on_free_port
+from daemon.dry_run import Finding, check_motions
+from daemon.inspection import describe_file, show
+from daemon.joint_map import JointMapError
+from daemon.journal import start_logging
+from daemon.overview import overview
+from daemon.playing import Playing
+from daemon.reports import ReportHub
+from daemon.requests import RequestError
+from daemon.supervisor import make_supervisor, serve
+from drivers.base import DriverError
+from formats import FormatError
+
+DEFAULT_CONFIG = Path("/etc/motiond/motiond.yaml")
+
+DONE, FAILED, WRONG_INPUT, NOBODY_ANSWERS = 0, 1, 2, 3
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="Plays motion files on real actuators.",
+    epilog="Exit codes: 0 done; 1 refused or failed; 2 wrong command line, configuration or file; "
+    "3 nobody answers; 130 interrupted.",
+)
+
+RobotName = Annotated[str, typer.Argument(help="The robot, as the configuration names it.")]
+ConfigFile = Annotated[
+    Path, typer.Option("--config", "-c", envvar="MOTIOND_CONFIG", help="The daemon's configuration.")
+]
+ClientConfig = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        "-c",
+        envvar="MOTIOND_CONFIG",
+        help=f"The daemon's configuration, which names the broker; {DEFAULT_CONFIG} if there is one.",
+    ),
+]
+Broker = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="The broker, in place of the configuration's: mqtt://host[:port]."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell more on stderr.")]
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the program; the exit code tells how it went."""
+    sys.exit(_exit_code(arguments))
+
+
+def _exit_code(arguments: list[str] | None) -> int:
+    try:
+        return app(arguments, prog_name="motiond", standalone_mode=False) or DONE
+    except typer.TyperException as error:
+        what = error.format_message().rstrip(".")
+        return _tell(f"motiond: {what[:1].lower()}{what[1:]}; see `motiond --help`", WRONG_INPUT)
+    except (ConfigError, FormatError, JointMapError, DriverError) as error:
+        return _tell(str(error), WRONG_INPUT)
+    except (RequestError, BrokerError) as error:
+        return _tell(str(error), FAILED)
+    except NoAnswer as error:
+        return _tell(str(error), NOBODY_ANSWERS)
+
+
+def _tell(message: str, code: int) -> int:
+    print(message, file=sys.stderr)  # noqa: T201 - the one place where errors go to people
+    return code
+
+
+def _print_version(*, wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"motiond {version('motiond')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Tell the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def run(config: ConfigFile = DEFAULT_CONFIG, *, verbose: Verbose = False) -> None:
+    """Run the daemon until SIGTERM or SIGINT."""
+    start_logging(logging.DEBUG if verbose else logging.INFO)
+    settings = load_settings(config)
+    hub = ReportHub()
+    supervisor = make_supervisor(settings, config.absolute().parent, hub)
+    asyncio.run(serve(settings, hub, supervisor))
+
+
+@app.command()
+def demo(
+    seconds: Annotated[float | None, typer.Option(min=0, help="End by itself after so long.")] = None,
+    *,
+    verbose: Verbose = False,
+) -> None:
+    """Play on a simulated arm and show it, with a broker inside."""
+    start_logging(logging.INFO if verbose else logging.WARNING)
+    config = demo_config()
+    settings = on_free_port(load_settings(config))
+    asyncio.run(Demo(settings, config.parent, Console(), _own_name()).run(seconds))
+
+
+def _own_name() -> str:
+    """Give how another terminal calls this program: by name where that finds the same one."""
+    here = Path(sys.argv[0]).absolute()
+    found = shutil.which(here.name)
+    return here.name if found and Path(found).resolve() == here.resolve() else str(here)
+
+
+@app.command()
+def play(
+    robot: RobotName,
+    motion: Annotated[str, typer.Argument(help="The motion, as `motiond status ROBOT` lists it.")],
+    *,
+    speed: Annotated[float, typer.Option(min=0.1, max=10.0, help="1 is the file's own.")] = 1.0,
+    replace: Annotated[bool, typer.Option("--replace", help="Stop what plays now, softly.")] = False,
+    wait: Annotated[bool, typer.Option(help="Wait for the end; Ctrl-C stops softly.")] = True,
+    config: ClientConfig = None,
+    broker: Broker = None,
+    json: AsJson = False,
+) -> int:
+    """Play a motion; exit code 1 if it does not end successfully."""
+    mqtt = _mqtt(config, broker)
+    request = {"motion": motion, "speed": speed, "on_busy": "replace" if replace else "reject"}
+    if not wait:
+        accepted = asyncio.run(ask(mqtt, robot, "play", request))
+        _say(accepted, f"{robot}: accepted {motion}; goal {accepted['goal_id']}", json=json)
+        return DONE
+    result = asyncio.run(Playing(mqtt, robot, Console(stderr=True)).run(request))
+    text = f"{robot}: {result['motion']} ended with {result['code']}; {result['message']}"
+    if result["code"] == "SUCCESSFUL":
+        _say(result, text, json=json)
+        return DONE
+    if json:
+        _say(result, "", json=True)
+    return _tell(text, FAILED)
+
+
+@app.command()
+def stop(
+    robot: RobotName, config: ClientConfig = None, broker: Broker = None, *, json: AsJson = False
+) -> None:
+    """Stop softly, on the path."""
+    _request(robot, "stop", _mqtt(config, broker), json=json)
+
+
+@app.command()
+def estop(
+    robot: RobotName, config: ClientConfig = None, broker: Broker = None, *, json: AsJson = False
+) -> None:
+    """Halt at once and stay so until reset; this is no safety-rated stop."""
+    _request(robot, "estop", _mqtt(config, broker), json=json)
+
+
+@app.command()
+def reset(
+    robot: RobotName, config: ClientConfig = None, broker: Broker = None, *, json: AsJson = False
+) -> None:
+    """Leave the emergency stop or a fault."""
+    _request(robot, "reset", _mqtt(config, broker), json=json)
+
+
+def _request(robot: str, verb: str, mqtt: MqttSettings, *, json: bool) -> None:
+    answer = asyncio.run(ask(mqtt, robot, verb))
+    _say(answer, f"{robot}: {answer['state']}", json=json)
+
+
+@app.command()
+def status(
+    robot: Annotated[str | None, typer.Argument(help="The robot; all by default.")] = None,
+    config: ClientConfig = None,
+    broker: Broker = None,
+    *,
+    json: AsJson = False,
+) -> None:
+    """Say what the robots do, and which motions they have."""
+    rows = asyncio.run(overview(_mqtt(config, broker), robot))
+    if json:
+        _print_json(rows if robot is None else rows[0])
+        return
+    table = _table("robot", "state", "motion", "time", "message", "motions")
+    for row in rows:
+        playing = row["motion"] is not None
+        time = f"{row['time']:.1f} / {row['duration']:.1f} s" if playing else ""
+        cells = (row["robot"], row["state"], row["motion"] or "", time, row["message"])
+        table.add_row(*map(Text, (*cells, ", ".join(row["motions"]))))
+    Console().print(table)
+
+
+@app.command()
+def inspect(
+    files: Annotated[list[Path], typer.Argument(help="Robot descriptions and motions.")],
+    *,
+    json: AsJson = False,
+) -> None:
+    """Say what is in robot descriptions and motion files."""
+    found = [description for file in files for description in describe_file(file)]
+    if json:
+        _print_json(found)
+        return
+    console = Console()
+    for description in found:
+        for part in show(description):
+            console.print(part)
+
+
+@app.command()
+def check(
+    motions: Annotated[list[str] | None, typer.Argument(help="The motions to plan; all by default.")] = None,
+    config: ConfigFile = DEFAULT_CONFIG,
+    *,
+    json: AsJson = False,
+) -> int:
+    """Plan motions on every robot without moving one; exit code 1 if one cannot be played."""
+    findings = check_motions(load_settings(config), motions or ())
+    if json:
+        _print_json([finding.payload() for finding in findings])
+    else:
+        _print_findings(findings)
+    return FAILED if any(finding.problems for finding in findings) else DONE
+
+
+def _print_findings(findings: list[Finding]) -> None:
+    for finding in findings:
+        where = f"{finding.robot}: {finding.motion}"
+        if finding.max_speed is not None:
+            typer.echo(f"{where}: ok; {finding.duration_s:g} s, speed up to {finding.max_speed:.3g}")
+        for line in (*finding.problems, *(f"warning: {warning}" for warning in finding.warnings)):
+            typer.echo(f"{finding.robot}: {line}")
+
+
+def _mqtt(config: Path | None, broker: str | None) -> MqttSettings:
+    """Find the broker: the configuration's, or the one named, which both versions of MQTT reach by 3.1.1."""
+    if config is None and DEFAULT_CONFIG.is_file():
+        config = DEFAULT_CONFIG
+    settings = load_settings(config).mqtt if config else MqttSettings()
+    if broker is None:
+        return settings
+    try:
+        return MqttSettings(broker=broker, base=settings.base, protocol="3.1.1")
+    except ValidationError as error:
+        reason = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+        raise typer.BadParameter(reason, param_hint="--broker") from error
+
+
+def _say(data: Any, text: str, *, json: bool) -> None:
+    if json:
+        _print_json(data)
+    else:
+        typer.echo(text)
+
+
+def _print_json(data: Any) -> None:
+    typer.echo(orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY))
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        table.add_column(column)
+    return table
+
+
+if __name__ == "__main__":
+    main()
