@@ -105,9 +105,11 @@ def _pick(found: Sequence[N], name: str | None, kind: str, path: str | os.PathLi
     if len(fitting) == 1:
         return fitting[0]
     names = [one.name for one in found]
-    what = f"has {len(fitting) or 'no'} {kind}{'' if len(fitting) == 1 else 's'}"
-    if name is not None:
-        what += f" named '{name}'"
-    why = f"it has {', '.join(names)}" if names else f"the file holds no {kind}"
-    mend = nearest(name, names) if name else "name one of them" if names else ""
+    named = f" named '{name}'" if name else ""
+    what = f"has {len(fitting)} {kind}s{named}" if fitting else f"has no {kind}{named}"
+    why = f"it has {', '.join(names)}" if names else ""
+    if fitting:
+        mend = "give each its own name" if name else "name one of them"
+    else:
+        mend = nearest(name or "", names)
     raise FormatError([Problem(str(Path(path)), 0, what, why, mend)])

@@ -81,6 +81,6 @@ def _load(kind: Kind[T], other: Kind[Any], source: Source) -> list[T]:
     if elsewhere := other.fitting(data, source):
         what, why = f"is a {other.name} ({elsewhere.NAME})", f"a {kind.name} is wanted here"
         raise FormatError([Problem(source.name, 0, what, why, "give the right file")])
-    why = "; ".join(f"{one.NAME}: neither its suffix nor its content" for one in kind.formats())
+    why = "; ".join(f"{one.NAME}: not its suffix nor content" for one in kind.formats())
     mend = f"name it {' or '.join(suffix for one in kind.formats() for suffix in one.SUFFIXES)} if it is one"
     raise FormatError([Problem(source.name, 0, f"no {kind.name} format fits", why, mend)])
