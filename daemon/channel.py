@@ -212,7 +212,7 @@ class Channel:
 def encode(message: Command | Notice) -> bytes:
     """Give a message as bytes."""
     values = {entry.name: getattr(message, entry.name) for entry in fields(message)}
-    return orjson.dumps([type(message).__name__, values])
+    return orjson.dumps([type(message).__name__, values], default=str)  # options may hold paths
 
 
 def decode(data: bytes) -> Command | Notice:

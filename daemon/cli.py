@@ -115,7 +115,7 @@ def run(config: ConfigFile = DEFAULT_CONFIG, *, verbose: Verbose = False) -> Non
     start_logging(logging.DEBUG if verbose else logging.INFO)
     settings = load_settings(config)
     hub = ReportHub()
-    supervisor = make_supervisor(settings, config.absolute().parent, hub)
+    supervisor = make_supervisor(settings, hub)
     asyncio.run(serve(settings, hub, supervisor))
 
 
@@ -127,9 +127,8 @@ def demo(
 ) -> None:
     """Play on a simulated arm and show it, with a broker inside."""
     start_logging(logging.INFO if verbose else logging.WARNING)
-    config = demo_config()
-    settings = on_free_port(load_settings(config))
-    asyncio.run(Demo(settings, config.parent, Console(), _own_name()).run(seconds))
+    settings = on_free_port(load_settings(demo_config()))
+    asyncio.run(Demo(settings, Console(), _own_name()).run(seconds))
 
 
 def _own_name() -> str:

@@ -89,22 +89,20 @@ class Demo:
     Parameters
     ----------
     settings : Settings
-    folder : Path
-        The configuration's.
     console : Console
         A terminal gets the live table, anything else a line a second.
     program : str
         How another terminal calls motiond.
     """
 
-    def __init__(self, settings: Settings, folder: Path, console: Console, program: str) -> None:
+    def __init__(self, settings: Settings, console: Console, program: str) -> None:
         self._mqtt = settings.mqtt
         self._settings = settings
         self._console = console
         self._program = program
         self._robot = next(iter(settings.robots))
         self._hub = ReportHub()
-        self._supervisor = make_supervisor(settings, folder, self._hub)
+        self._supervisor = make_supervisor(settings, self._hub)
 
     async def run(self, seconds: float | None) -> None:
         """Play until SIGINT or SIGTERM, or for so many seconds, then stop softly.

@@ -17,8 +17,6 @@ from daemon import ring
 from daemon.channel import Channel, ChannelClosed, Setup, Shutdown
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from daemon.channel import Command, Notice
 
 
@@ -29,8 +27,6 @@ class StreamProcess:
     ----------
     setup : Setup
         What it is told first.
-    folder : Path
-        Where it runs: relative paths in a driver's options are relative to it.
 
     Attributes
     ----------
@@ -38,7 +34,7 @@ class StreamProcess:
         What it records.
     """
 
-    def __init__(self, setup: Setup, folder: Path) -> None:
+    def __init__(self, setup: Setup) -> None:
         loop = asyncio.get_running_loop()
         self._notices: deque[Notice] = deque()
         self._arrived = asyncio.Event()
@@ -47,14 +43,13 @@ class StreamProcess:
         ring_fd = ring.create(len(setup.joints))
         try:
             self.telemetry = ring.RingReader(ring_fd, len(setup.joints))
+            self._channel.send(setup, (ring_fd,))
             self._process = subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
                 [sys.executable, "-m", "daemon.stream", str(theirs.fileno())],
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                cwd=folder,
             )
-            self._channel.send(setup, (ring_fd,))
         except BaseException:
             self._channel.close()
             raise

@@ -19,6 +19,7 @@ import numpy as np
 
 from daemon import channel as ch
 from daemon.approach import ApproachError, plan_approach
+from daemon.planner import clock_acceleration
 from daemon.player import MOVING, ResultCode, State
 from daemon.reports import Report
 from daemon.requests import PlayRequest, RequestError
@@ -161,7 +162,7 @@ class Robot:
         if entry is None:
             raise RequestError("UNKNOWN_MOTION", self.library.unknown(request.motion))
         if entry.plan is None:
-            raise RequestError("INVALID_MOTION", f"{request.motion}: cannot be played; {entry.reason}")
+            raise RequestError("INVALID_MOTION", entry.reason)
         if request.speed > entry.plan.max_speed * (1 + 1e-9):
             fastest = f"the joints' limits allow {entry.plan.max_speed:.3g}"
             raise RequestError(
@@ -225,21 +226,21 @@ class Robot:
         return goal.goal_id
 
     def _approach(self, plan: Plan, start: NDArray[np.float64]) -> Track:
-        bounds = self.settings.approach
         try:
             positions, velocities = plan_approach(
                 start,
                 plan.positions[0],
                 plan.driven,
                 self.joint_map,
-                bounds,
+                self.settings.approach,
                 rate_hz=plan.rate_hz,
                 tolerance=self.settings.start_tolerance,
             )
         except ApproachError as error:
             raise RequestError("INVALID_MOTION", f"{plan.motion}: {error}") from error
-        fastest = np.abs(velocities).max(initial=0.0)
-        ramp = min(1.0 / self.settings.stop_duration_s, bounds.acceleration / max(fastest, 1e-9))
+        ramp, _ = clock_acceleration(
+            positions, velocities, plan.rate_hz, self.joint_map, self.settings.stop_duration_s
+        )
         return Track(positions, velocities, np.ones_like(plan.driven), plan.rate_hz, ramp)
 
     def _track_fd(self, plan: Plan) -> int:
@@ -248,9 +249,7 @@ class Robot:
         if known is not plan:
             if known is not None:
                 os.close(fd)
-            fd = share(
-                Track(plan.positions, plan.velocities, plan.driven, plan.rate_hz, plan.clock_acceleration)
-            )
+            fd = share(plan.track)
             self._shared[plan.motion] = plan, fd
         return fd
 

@@ -30,7 +30,6 @@ from formats.errors import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from daemon.config import RobotSettings, Settings
     from daemon.joint_map import JointMap
@@ -89,22 +88,15 @@ class Supervisor:
         return await self._robots[robot].handle(verb, request)
 
 
-def make_supervisor(settings: Settings, folder: Path, hub: ReportHub) -> Supervisor:
+def make_supervisor(settings: Settings, hub: ReportHub) -> Supervisor:
     """Load every robot's description and put the robots together; nothing is started.
-
-    Parameters
-    ----------
-    folder : Path
-        The configuration's; relative paths in driver options are relative to it.
 
     Raises
     ------
     FormatError, JointMapError, DriverError
         If a robot cannot be made of its description, joints and driver.
     """
-    robots = {
-        name: _make_robot(name, robot, settings, folder, hub) for name, robot in settings.robots.items()
-    }
+    robots = {name: _make_robot(name, robot, settings, hub) for name, robot in settings.robots.items()}
     return Supervisor(robots)
 
 
@@ -124,7 +116,7 @@ def make_joint_map(name: str, robot: RobotSettings, settings: Settings) -> Joint
     return build_joint_map(name, model, robot.joints)
 
 
-def _make_robot(name: str, robot: RobotSettings, settings: Settings, folder: Path, hub: ReportHub) -> Robot:
+def _make_robot(name: str, robot: RobotSettings, settings: Settings, hub: ReportHub) -> Robot:
     joint_map = make_joint_map(name, robot, settings)
     driver = make_driver(robot.driver.type, robot.driver.options, joint_map.actuators)
     setup = Setup(
@@ -142,7 +134,7 @@ def _make_robot(name: str, robot: RobotSettings, settings: Settings, folder: Pat
         lock_memory=settings.realtime.lock_memory,
     )
     keeper = StreamKeeper(
-        partial(StreamProcess, setup, folder),
+        partial(StreamProcess, setup),
         len(joint_map.joints),
         period_s=1.0 / settings.mqtt.telemetry_hz,
         timeout_s=robot.stream_timeout_s,

@@ -1,0 +1,138 @@
+"""A robot of two simulated joints with a motion or two, run by a real supervisor, for tests of the daemon."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import yaml
+
+from daemon.config import load_settings
+from daemon.reports import ReportHub
+from daemon.requests import VERBS
+from daemon.supervisor import Supervisor, make_supervisor
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from daemon.reports import Report
+
+PATIENCE_S = 30.0
+JOINTS = ("shoulder", "elbow")
+RATE_HZ = 200
+
+
+def write_seq(path: Path, rows: NDArray[np.float64], joints: tuple[str, ...], rate_hz: float) -> None:
+    """Write a motion as Choreonoid lays it out."""
+    lines = [
+        "type: CompositeSeq",
+        "content: BodyMotion",
+        "format_version: 4",
+        f"frame_rate: {rate_hz}",
+        f"num_frames: {len(rows)}",
+        "components:",
+        "  -",
+        "    type: MultiValueSeq",
+        "    content: JointDisplacement",
+        f"    num_parts: {len(joints)}",
+        f"    part_labels: [ {', '.join(joints)} ]",
+        "    frames:",
+        *(f"      - [ {', '.join(map(repr, row))} ]" for row in rows.tolist()),
+    ]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def sweep(duration_s: float, rate_hz: float = RATE_HZ, joints: int = 2) -> NDArray[np.float64]:
+    """Swing every joint once, from rest to rest, by up to 0.4 rad; shape (rows, joints)."""
+    at = np.linspace(0.0, 1.0, round(duration_s * rate_hz) + 1)
+    reach = np.linspace(0.2, 0.4, joints)
+    return 0.1 + np.outer(0.5 - 0.5 * np.cos(2 * np.pi * at), reach)
+
+
+class Rig:
+    """A folder with a configuration and motions; `settings` are what a test may change before it starts.
+
+    Attributes
+    ----------
+    reports : list of Report
+        Everything reported so far.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.reports: list[Report] = []
+        self.driver: dict[str, Any] = {"type": "sim", "trace": "trace.npy", "plant": "plant.bin"}
+        limits = {"lower": -2.0, "upper": 2.0, "velocity": 3.0}
+        self.robot: dict[str, Any] = {
+            "joints": {name: {"limits": limits} for name in JOINTS},
+            "driver": self.driver,
+            "motions": ["motions"],
+            "approach": {"velocity": 2.0, "acceleration": 10.0, "jerk": 100.0},
+            "stop_duration_s": 0.2,
+        }
+        self.daemon: dict[str, Any] = {}
+        (folder / "motions").mkdir()
+        write_seq(folder / "motions" / "short.seq", sweep(0.5), JOINTS, RATE_HZ)
+        write_seq(folder / "motions" / "long.seq", sweep(20.0), JOINTS, RATE_HZ)
+
+    @property
+    def config(self) -> Path:
+        """The configuration file, written as it stands now."""
+        path = self.folder / "motiond.yaml"
+        path.write_text(yaml.safe_dump({**self.daemon, "robots": {"arm": self.robot}}, sort_keys=False))
+        return path
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Supervisor]:
+        """Run the robots without MQTT, from on line to shut down."""
+        hub = ReportHub()
+        settings = load_settings(self.config)
+        supervisor = make_supervisor(settings, hub)
+        with hub.subscribe() as reports:
+            hearing = asyncio.create_task(self._hear(reports), name="rig.hear")
+            running = asyncio.create_task(supervisor.run(), name="rig.run")
+            try:
+                yield supervisor
+            finally:
+                supervisor.leave()
+                async with asyncio.timeout(PATIENCE_S):
+                    await running
+                hearing.cancel()
+                await asyncio.wait((hearing,))
+
+    async def _hear(self, reports: Any) -> None:
+        async for report in reports:
+            self.reports.append(report)
+
+    async def until(
+        self, subject: str, holds: Callable[[dict[str, Any]], bool], since: int = 0
+    ) -> dict[str, Any]:
+        """Wait for a report, among those from number `since` on."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                for report in self.reports[since:]:
+                    if report.subject == subject and holds(report.data):
+                        return report.data
+                await asyncio.sleep(0.005)
+
+    async def until_state(self, state: str, since: int = 0) -> dict[str, Any]:
+        """Wait for the robot to report a state."""
+        return await self.until("state", lambda data: data["state"] == state, since)
+
+    async def result_of(self, goal_id: str) -> dict[str, Any]:
+        """Wait for a goal's result."""
+        return await self.until("result", lambda data: data["goal_id"] == goal_id)
+
+    def results(self) -> list[str]:
+        """Give the codes of all results so far."""
+        return [report.data["code"] for report in self.reports if report.subject == "result"]
+
+
+async def ask(supervisor: Supervisor, verb: str, **values: Any) -> dict[str, Any]:
+    """Send the robot a request as MQTT or the command line would."""
+    return await supervisor.handle("arm", verb, VERBS[verb].model_validate(values))

@@ -1,0 +1,254 @@
+"""Behaviour of a robot in the daemon, with its real stream process on simulated actuators."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from daemon.requests import RequestError, StatusRequest
+from drivers.trace import read_trace
+from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, sweep, write_seq
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from daemon.robot import Robot
+    from daemon.supervisor import Supervisor
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    return Rig(tmp_path)
+
+
+def arm(supervisor: Supervisor) -> Robot:
+    return supervisor._robots["arm"]
+
+
+def stream_pid(supervisor: Supervisor) -> int:
+    pid = arm(supervisor).keeper.pid
+    assert pid is not None
+    return pid
+
+
+async def start_long(rig: Rig, supervisor: Supervisor) -> str:
+    await rig.until_state("idle")
+    goal_id: str = (await ask(supervisor, "play", motion="long"))["goal_id"]
+    await rig.until_state("playing")
+    return goal_id
+
+
+def largest_second_difference(trace: np.ndarray[Any, Any]) -> float:
+    return float(np.abs(np.diff(trace["position"], n=2, axis=0)).max())
+
+
+async def test_a_motion_plays_row_by_row_after_an_approach_within_its_bounds(rig: Rig) -> None:
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        accepted = await ask(supervisor, "play", motion="short", transaction="t-1")
+        result = await rig.result_of(accepted["goal_id"])
+    assert (result["code"], result["motion"], result["transaction"]) == ("SUCCESSFUL", "short", "t-1")
+    assert result["played_s"] == 0.5
+    positions = read_trace(rig.folder / "trace.npy")["position"]
+    rows = sweep(0.5)
+    if result["timing"]["missed_deadlines"] == 0:
+        first = next(k for k in range(len(positions)) if (positions[k : k + len(rows)] == rows).all())
+        approach = positions[: first + 1]
+        assert np.abs(np.diff(approach, axis=0)).max() * RATE_HZ <= 2.0 + 1e-9
+    assert positions[-1].tolist() == rows[-1].tolist()
+
+
+async def test_states_are_reported_in_the_order_of_a_goal(rig: Rig) -> None:
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        accepted = await ask(supervisor, "play", motion="short")
+        await rig.result_of(accepted["goal_id"])
+        await rig.until_state("idle", since=len(rig.reports) - 1)
+    states = [report.data["state"] for report in rig.reports if report.subject == "state"]
+    changes = [state for k, state in enumerate(states) if k == 0 or state != states[k - 1]]
+    assert changes == ["offline", "idle", "approaching", "playing", "idle", "offline"]
+
+
+async def test_nothing_moves_and_torque_stays_off_until_a_play(rig: Rig) -> None:
+    async with rig.running() as supervisor:
+        idle = await rig.until_state("idle")
+        await rig.until("telemetry", lambda _: True)
+        assert (await ask(supervisor, "status"))["torque"] is False
+    assert idle["torque"] is False
+    assert len(read_trace(rig.folder / "trace.npy")) == 0
+
+
+async def test_a_second_play_is_refused_while_one_is_on(rig: Rig) -> None:
+    async with rig.running() as supervisor:
+        goal_id = await start_long(rig, supervisor)
+        with pytest.raises(RequestError) as refusal:
+            await ask(supervisor, "play", motion="short")
+    assert (refusal.value.code, str(refusal.value), refusal.value.data) == (
+        "BUSY",
+        "arm: busy with long; one motion plays at a time; stop it first or send on_busy: replace",
+        {"goal_id": goal_id},
+    )
+
+
+async def test_a_replacing_play_stops_the_first_softly_and_then_plays(rig: Rig) -> None:
+    async with rig.running() as supervisor:
+        first = await start_long(rig, supervisor)
+        second = (await ask(supervisor, "play", motion="short", on_busy="replace"))["goal_id"]
+        results = [(await rig.result_of(goal))["code"] for goal in (first, second)]
+    assert results == ["PREEMPTED", "SUCCESSFUL"]
+
+
+async def test_a_stop_ends_the_goal_canceled_on_the_path_and_may_be_sent_twice(rig: Rig) -> None:
+    async with rig.running() as supervisor:
+        goal_id = await start_long(rig, supervisor)
+        await ask(supervisor, "stop")
+        assert (await ask(supervisor, "stop"))["goal_id"] in {goal_id, None}
+        result = await rig.result_of(goal_id)
+        await rig.until_state("idle", since=len(rig.reports) - 5)
+    assert (result["code"], result["message"]) == ("CANCELED", "stopped on request, softly, on the path")
+    assert rig.results() == ["CANCELED"]
+    assert largest_second_difference(read_trace(rig.folder / "trace.npy")) < 1e-3
+
+
+async def test_a_stop_at_rest_is_accepted_and_moves_nothing(rig: Rig) -> None:
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        assert await ask(supervisor, "stop") == {"state": "idle", "goal_id": None}
+    assert rig.results() == []
+
+
+async def test_an_emergency_stop_latches_until_reset(rig: Rig) -> None:
+    async with rig.running() as supervisor:
+        goal_id = await start_long(rig, supervisor)
+        assert await ask(supervisor, "estop") == {"state": "estopped", "latched": True}
+        assert (await rig.result_of(goal_id))["code"] == "ESTOP"
+        with pytest.raises(RequestError) as refusal:
+            await ask(supervisor, "play", motion="short")
+        assert await ask(supervisor, "reset") == {"state": "idle"}
+        again = await ask(supervisor, "play", motion="short")
+        assert (await rig.result_of(again["goal_id"]))["code"] == "SUCCESSFUL"
+    assert (refusal.value.code, str(refusal.value)) == (
+        "ESTOPPED",
+        "arm: short cannot be played; the emergency stop is latched; send reset when it is safe",
+    )
+
+
+async def test_an_emergency_stop_stays_latched_when_the_stream_process_dies(rig: Rig) -> None:
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        await ask(supervisor, "estop")
+        seen = len(rig.reports)
+        os.kill(stream_pid(supervisor), signal.SIGKILL)
+        await rig.until_state("offline", seen)
+        await rig.until_state("estopped", seen)
+
+
+async def test_a_killed_stream_process_lets_the_actuators_go_and_a_new_one_plays(rig: Rig) -> None:
+    rig.driver["command_lifetime_s"] = 0.1
+    async with rig.running() as supervisor:
+        goal_id = await start_long(rig, supervisor)
+        seen = len(rig.reports)
+        os.kill(stream_pid(supervisor), signal.SIGKILL)
+        result = await rig.result_of(goal_id)
+        offline = await rig.until_state("offline", seen)
+        idle = await rig.until_state("idle", seen)
+        assert idle["torque"] is False
+        again = await ask(supervisor, "play", motion="short")
+        assert (await rig.result_of(again["goal_id"]))["code"] == "SUCCESSFUL"
+    why = "the stream process ended unasked (killed by signal 9)"
+    assert (result["code"], result["message"], offline["message"]) == ("COMM_LOST", why, why)
+    events = [report.data for report in rig.reports if report.subject == "event"]
+    assert events == [{"kind": "stream_lost", "message": why}]
+
+
+async def test_a_stream_process_that_hangs_is_killed_and_replaced(rig: Rig) -> None:
+    rig.robot["stream_timeout_s"] = 0.5
+    async with rig.running() as supervisor:
+        goal_id = await start_long(rig, supervisor)
+        seen = len(rig.reports)
+        os.kill(stream_pid(supervisor), signal.SIGSTOP)
+        result = await rig.result_of(goal_id)
+        await rig.until_state("idle", seen)
+        assert supervisor.ticking
+    assert result["code"] == "COMM_LOST"
+    assert result["message"].startswith("the stream process did not tick for ")
+    assert result["message"].endswith(" s and was killed")
+
+
+async def test_a_shutdown_in_the_middle_stops_softly_and_says_so(rig: Rig) -> None:
+    async with rig.running() as supervisor:
+        goal_id = await start_long(rig, supervisor)
+    result = await rig.result_of(goal_id)
+    assert (result["code"], result["message"]) == ("CANCELED", "the daemon shuts down")
+    assert largest_second_difference(read_trace(rig.folder / "trace.npy")) < 1e-3
+    assert [r.data for r in rig.reports if r.subject == "availability"][-1] == {"state": "offline"}
+
+
+async def test_a_robot_whose_driver_cannot_open_is_offline_and_says_why(rig: Rig) -> None:
+    rig.driver["trace"] = "missing/trace.npy"
+    async with rig.running() as supervisor:
+        lost = await rig.until("event", lambda data: data["kind"] == "stream_lost")
+        with pytest.raises(RequestError) as refusal:
+            await ask(supervisor, "play", motion="short")
+    assert refusal.value.code == "OFFLINE"
+    assert str(refusal.value) == f"arm: short cannot be played; the robot is offline; {lost['message']}"
+    assert "missing/trace.npy" in lost["message"]
+
+
+async def test_an_unknown_motion_is_refused_with_the_nearest_name(rig: Rig) -> None:
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        with pytest.raises(RequestError) as refusal:
+            await ask(supervisor, "play", motion="shot")
+    assert (refusal.value.code, str(refusal.value)) == (
+        "UNKNOWN_MOTION",
+        "arm: no motion 'shot'; there are long, short; did you mean 'short'?",
+    )
+
+
+async def test_a_motion_beyond_the_limits_is_listed_with_the_reason_and_refused(rig: Rig) -> None:
+    write_seq(rig.folder / "motions" / "far.seq", 10 * sweep(0.5), JOINTS, RATE_HZ)
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        motions = await rig.until("motions", lambda _: True)
+        with pytest.raises(RequestError) as refusal:
+            await ask(supervisor, "play", motion="far")
+    far = next(motion for motion in motions["motions"] if motion["name"] == "far")
+    assert (far["ok"], refusal.value.code) == (False, "INVALID_MOTION")
+    assert str(refusal.value) == far["reason"]
+    assert "upper limit is 2 rad" in far["reason"]
+
+
+async def test_a_speed_beyond_the_limits_is_answered_with_the_fastest(rig: Rig) -> None:
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        with pytest.raises(RequestError) as refusal:
+            await ask(supervisor, "play", motion="short", speed=9.0)
+    assert refusal.value.code == "INVALID_MOTION"
+    assert refusal.value.data["max_speed"] == pytest.approx(1.19, abs=0.01)
+
+
+async def test_reloading_finds_a_new_motion_and_plays_it(rig: Rig) -> None:
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        write_seq(rig.folder / "motions" / "new.seq", sweep(0.6), JOINTS, RATE_HZ)
+        listed = await ask(supervisor, "motions/reload")
+        accepted = await ask(supervisor, "play", motion="new")
+        result = await rig.result_of(accepted["goal_id"])
+    assert [motion["name"] for motion in listed["motions"]] == ["long", "new", "short"]
+    assert result["code"] == "SUCCESSFUL"
+
+
+async def test_an_unknown_robot_is_refused_by_name(rig: Rig) -> None:
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        with pytest.raises(RequestError) as refusal:
+            await supervisor.handle("army", "status", StatusRequest())
+    assert (refusal.value.code, str(refusal.value)) == (
+        "UNKNOWN_ROBOT",
+        "no robot 'army'; there are arm; did you mean 'arm'?",
+    )
