@@ -303,7 +303,7 @@ class HebiDriver(Driver):
         self._opened()
         if not self._torque or self._halted:
             return
-        pause_s = self.now() - self._sent_s
+        pause_s = self._pause_s()
         if pause_s > self._lifetime_s:
             raise LetGo(
                 WHERE,
@@ -317,6 +317,9 @@ class HebiDriver(Driver):
         np.copyto(self._goal, command.position, where=self._known)
         self._effort[:] = command.effort
         self._send(self._goal, command.velocity, self._effort)
+
+    def _pause_s(self) -> float:
+        return self.now() - self._sent_s
 
     def _send(self, position: Floats, velocity: Floats | float, effort: Floats) -> None:
         self._command.position = position
@@ -362,7 +365,7 @@ class HebiDriver(Driver):
 
     def halt(self) -> None:
         """Hold where the first of these calls found the modules; the effort fed forward stays."""
-        if self._group is None or not self._torque:
+        if self._group is None or not self._torque or self._pause_s() > self._lifetime_s:
             return
         if not self._halted:
             self._take_feedback(0)

@@ -212,6 +212,15 @@ class DriverContract:
         rig.clock.now_s += 0.1
         np.testing.assert_allclose(rig.position(driver), [0.1, 0.2, 0.3], atol=1e-6)
 
+    def test_a_halt_does_not_take_hold_of_actuators_that_let_go(self, rig: Rig, driver: Driver) -> None:
+        driver.enable()
+        driver.halt()
+        rig.clock.now_s += LIFETIME_S + 0.1
+        rig.push(driver, np.array([0.1, 0.2, 0.3]))
+        driver.halt()
+        rig.clock.now_s += 0.1
+        np.testing.assert_allclose(rig.position(driver), [0.1, 0.2, 0.3], atol=1e-6)
+
     @pytest.mark.parametrize("call", ["read", "write", "enable", "disable"])
     def test_says_that_it_is_not_open(self, rig: Rig, call: str) -> None:
         driver = rig.make()

@@ -30,6 +30,7 @@ class SimRig(Rig):
     def push(self, driver: Driver, position: Floats) -> None:
         assert isinstance(driver, SimDriver)
         assert driver._plant is not None
+        self.position(driver)  # lets the time pass that the push comes after
         driver._plant._position[:] = position
 
 
