@@ -61,7 +61,6 @@ class Header(IntEnum):
     COMMAND_STEP = 4
     LIFETIME_STEPS = 5
     TORQUE = 6
-    SPARE = 7
 
 
 class Row(IntEnum):
