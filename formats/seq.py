@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from formats.errors import FormatError, Problems
+from formats.errors import MOST_PROBLEMS, FormatError, Problems
 from formats.motion import Motion
 from formats.seq_component import JOINTS, KEYS, Series, read_component
 from formats.seq_frames import as_it_stood
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 NAME, SUFFIXES = "seq", (".seq",)
 
 NEWEST_VERSION = 4
-TOP_KEYS = KEYS | {"formatVersion", "components"}
-NOT_INHERITED = {"type", "content", "purpose", "components", "formatVersion"}
+TOP_KEYS = (KEYS - {"frames"}) | {"formatVersion", "components"}
+NOT_INHERITED = {"type", "content", "purpose", "components", "formatVersion", "frames"}
 
 _TOP_TYPE = re.compile(rb"""\btype["']?\s*:\s*["']?(?:CompositeSeq|BodyMotion)\b""")
 
@@ -97,8 +97,7 @@ class _Reader:
         top = Node(self.problems, "the top node", tree.line, fields(tree, self.version, self.problems))
         self._check_top(top)
         unknown = {one.key: as_it_stood(one.value, self.problems) for one in top.unknown(TOP_KEYS)}
-        nodes = self._component_nodes(top)
-        series = [one for node in nodes if (one := read_component(node, self.version))]
+        series = self._series(self._component_nodes(top))
         self._check_names(series)
         main = self._main(series, top)
         if main is None or self.problems.found:
@@ -150,6 +149,15 @@ class _Reader:
             self.problems.add(line, f"{label} is no mapping", "a component has keys", "correct it")
             raise FormatError(self.problems.found)
         return Node(self.problems, label, line, fields(item, self.version, self.problems), inherited)
+
+    def _series(self, nodes: list[Node]) -> list[Series]:
+        series = []
+        for node in nodes:
+            if one := read_component(node, self.version):
+                series.append(one)
+            if len(self.problems.found) > MOST_PROBLEMS:
+                break
+        return series
 
     def _check_names(self, series: list[Series]) -> None:
         lines: dict[str, int] = {}

@@ -208,10 +208,10 @@ def _part_labels(node: Node, parts: int, *, needed: bool) -> tuple[str, ...]:
     if found is None or not parts:
         return ()
     items = found.value.items if isinstance(found.value, Sequence) else []
-    labels = tuple(f"{item:g}" if isinstance(item, float) else getattr(item, "text", "") for item in items)
-    if len(labels) != parts and not needed and "partLabels" not in node.own:
+    if len(items) != parts and not needed and "partLabels" not in node.own:
         # The top node's labels are the joints'; a component of other things need not fit them.
         return ()
+    labels = tuple(f"{item:g}" if isinstance(item, float) else getattr(item, "text", "") for item in items)
     _check_labels(node, found, labels, parts)
     return labels
 

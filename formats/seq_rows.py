@@ -110,7 +110,9 @@ def read_chunk(chunk: bytes, prefix: bytes, shape: bytes, parser: simdjson.Parse
         None where a row is otherwise; the YAML reader then finds out which, and why.
     """
     rows = chunk.count(b"\n")
-    if chunk.translate(None, _BETWEEN_BRACKETS) != (shape + b"\n") * rows:
+    shapes = chunk.translate(None, _BETWEEN_BRACKETS)
+    # The length first: many short rows times a long shape would be much memory.
+    if len(shapes) != (len(shape) + 1) * rows or shapes != (shape + b"\n") * rows:
         return None
     json = b"[" + chunk[len(prefix) :].replace(b"\n" + prefix, b",") + b"]"
     try:

@@ -84,6 +84,12 @@ def test_all_faults_of_a_file_come_at_once() -> None:
     ]
 
 
+def test_a_long_list_of_bad_components_ends() -> None:
+    lines = refusal(HEAD + "components:\n" + "  - { content: x }\n" * 20_000).splitlines()
+    assert lines[0] == "case.seq:6: component 0 has no type; it says what the component is; add type"
+    assert lines[20] == "case.seq: 1 more problems"
+
+
 def test_twenty_problems_are_shown() -> None:
     lines = refusal(doc("      - [ 0 ]\n" * 60)).splitlines()
     assert lines[19] == (
