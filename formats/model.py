@@ -5,14 +5,15 @@ Every robot reader makes one of these; nothing here knows a file format. SI unit
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -45,7 +46,8 @@ class Mimic:
 class Coordinate:
     """One degree of freedom of a joint; limits are infinite where the file sets none.
 
-    Units are rad or m, rad/s or m/s, N·m or N, by the joint's type.
+    Units are rad or m, rad/s or m/s, N·m or N, by the joint's type. Damping is effort by velocity, friction
+    an effort, stiffness effort by distance from `spring_reference`.
     """
 
     name: str
@@ -54,6 +56,11 @@ class Coordinate:
     velocity_limit: float = np.inf
     effort_limit: float = np.inf
     initial: float = 0.0
+    initial_velocity: float = 0.0
+    damping: float = 0.0
+    friction: float = 0.0
+    spring_stiffness: float = 0.0
+    spring_reference: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +96,8 @@ class Joint:
     Attributes
     ----------
     axes : ndarray, shape (n, 3)
-        Unit vectors in the joint's frame.
+        Unit vectors in the joint's frame, one for each coordinate: what it turns about or moves along. A
+        ball's coordinates are a rotation vector's components, and a free joint's are that and its position's.
     parent_pose : ndarray, shape (4, 4)
         The joint's frame in the parent link's frame; where the parent is `world`, in the model's frame.
     child_pose : ndarray, shape (4, 4)
@@ -98,6 +106,8 @@ class Joint:
         The joint's displacement is its coordinate divided by this.
     pitch_m : float
         How far a screw joint moves along its axis in one full turn.
+    actuator : str
+        What the file says moves it, in the file's words; '' where it does not say.
     """
 
     name: str
@@ -111,6 +121,7 @@ class Joint:
     child_pose: Floats = field(default_factory=identity_pose)
     gear_ratio: float = 1.0
     pitch_m: float = 0.0
+    actuator: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +146,8 @@ class RobotModel:
         Where the file places the robot.
     warnings : tuple of str
         `file:line: what; why; how to mend`, one for each oddity that was read all the same.
+    metadata : mapping
+        What the file says besides.
     """
 
     name: str
@@ -146,6 +159,7 @@ class RobotModel:
     canonical_link: str
     base_pose: Floats = field(default_factory=identity_pose)
     warnings: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
     _steps: tuple[_Step, ...] = field(default=(), init=False, repr=False, compare=False)
 
     @property
@@ -239,15 +253,46 @@ def _revolute(joint: Joint, values: Floats) -> Floats:
     return _turned(joint.axes[0], values[:, 0])
 
 
-def _prismatic(joint: Joint, values: Floats) -> Floats:
-    poses = np.tile(np.eye(4), (len(values), 1, 1))
-    poses[:, :3, 3] = values * joint.axes[0]
-    return poses
-
-
 def _screw(joint: Joint, values: Floats) -> Floats:
     poses = _turned(joint.axes[0], values[:, 0])
     poses[:, :3, 3] = values * (joint.pitch_m / (2 * np.pi)) * joint.axes[0]
+    return poses
+
+
+def _in_turn(joint: Joint, values: Floats) -> Floats:
+    """Turn about each axis in its turn, each carried along by those before it."""
+    turns = [_turned(axis, angles) for axis, angles in zip(joint.axes, values.T, strict=True)]
+    return functools.reduce(np.matmul, turns)
+
+
+def _ball(_: Joint, values: Floats) -> Floats:
+    """Turn about a rotation vector by its length: the exponential map."""
+    angles = np.linalg.norm(values, axis=1)[:, None, None]
+    cross = np.zeros((len(values), 3, 3))
+    cross[:, (2, 0, 1), (1, 2, 0)] = values
+    cross[:, (1, 2, 0), (2, 0, 1)] = -values
+    # sin(x) / x and (1 - cos(x)) / x², which are finite at zero.
+    first, second = np.sinc(angles / np.pi), np.sinc(angles / (2 * np.pi)) ** 2 / 2
+    poses = np.tile(np.eye(4), (len(values), 1, 1))
+    poses[:, :3, :3] += first * cross + second * (cross @ cross)
+    return poses
+
+
+def _free(joint: Joint, values: Floats) -> Floats:
+    poses = _ball(joint, values[:, :3])
+    poses[:, :3, 3] = values[:, 3:]
+    return poses
+
+
+def _translational(joint: Joint, values: Floats) -> Floats:
+    poses = np.tile(np.eye(4), (len(values), 1, 1))
+    poses[:, :3, 3] = values @ joint.axes
+    return poses
+
+
+def _planar(joint: Joint, values: Floats) -> Floats:
+    poses = _turned(joint.axes[2], values[:, 2])
+    poses[:, :3, 3] = values[:, :2] @ joint.axes[:2]
     return poses
 
 
@@ -255,8 +300,14 @@ def _screw(joint: Joint, values: Floats) -> Floats:
 _DISPLACEMENTS: dict[JointType, Callable[[Joint, Floats], Floats]] = {
     "revolute": _revolute,
     "continuous": _revolute,
-    "prismatic": _prismatic,
+    "prismatic": _translational,
     "screw": _screw,
+    "universal": _in_turn,
+    "euler": _in_turn,
+    "ball": _ball,
+    "free": _free,
+    "translational": _translational,
+    "planar": _planar,
 }
 
 

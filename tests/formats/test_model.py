@@ -162,10 +162,10 @@ def test_wrong_positions_are_refused(q: Any, message: str) -> None:
             "crane: 'frame focus' hangs on 'nowhere'; there is no such place",
         ),
         (
-            {"joints": (joint("turn", "ball", "world", "mast", (0, 0, 1)),)},
+            {"joints": (joint("turn", "gearbox", "world", "mast", (0, 0, 1)),)},
             (
-                "crane: joint 'turn' is of type 'ball'; "
-                "kinematics know continuous, prismatic, revolute, screw and fixed"
+                "crane: joint 'turn' is of type 'gearbox'; kinematics know ball, continuous, euler, free, "
+                "planar, prismatic, revolute, screw, translational, universal and fixed"
             ),
         ),
         (
