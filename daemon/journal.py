@@ -18,6 +18,7 @@ log = logging.getLogger("motiond.journal")
 
 OURS = ("motiond", "daemon", "formats", "drivers")
 TOLD: frozenset[Subject] = frozenset({"availability", "motions", "state", "result", "event"})
+AS_WISHED = {"SUCCESSFUL", "CANCELED", "PREEMPTED"}
 # syslog(3); systemd takes anything it does not know for the priority of the unit.
 _PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ERROR: 3, logging.CRITICAL: 2}
 
@@ -75,7 +76,7 @@ def log_report(report: Report) -> None:
     robot, data = report.robot, report.data
     match report.subject:
         case "result":
-            level = logging.INFO if data["code"] == "SUCCESSFUL" else logging.WARNING
+            level = logging.INFO if data["code"] in AS_WISHED else logging.WARNING
             log.log(level, "%s: %s ended with %s; %s", robot, data["motion"], data["code"], data["message"])
         case "event" if data["kind"] != "stream_lost":  # whoever lost it has logged it
             log.warning("%s: %s", robot, data["message"])

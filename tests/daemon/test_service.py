@@ -1,0 +1,117 @@
+"""Behaviour towards systemd: what it is told, and how the daemon and its streams end when it says so."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
+
+import psutil
+import pytest
+
+from daemon.supervisor import _feed_watchdog
+from tests.daemon.programs import PATIENCE_S, background, motiond
+from tests.daemon.rig import Rig
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from daemon.supervisor import Supervisor
+
+
+@pytest.fixture
+def systemd(tmp_path: Path) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ours:
+        ours.bind(str(tmp_path / "notify"))
+        ours.settimeout(PATIENCE_S)
+        yield ours
+
+
+@pytest.fixture
+def rig(tmp_path: Path, free_port: int) -> Rig:
+    rig = Rig(tmp_path)
+    rig.daemon = {"mqtt": {"broker": "embedded", "listen": f"127.0.0.1:{free_port}"}}
+    return rig
+
+
+def under(systemd: socket.socket, **more: str) -> dict[str, str]:
+    return os.environ | {"NOTIFY_SOCKET": systemd.getsockname()} | more
+
+
+def heard(systemd: socket.socket) -> str:
+    return systemd.recv(1000).decode()
+
+
+def test_systemd_hears_ready_then_the_watchdog_then_stopping(systemd: socket.socket, rig: Rig) -> None:
+    with background("run", "-c", rig.config, env=under(systemd, WATCHDOG_USEC="400000")) as daemon:
+        assert {heard(systemd), heard(systemd)} == {"READY=1", "WATCHDOG=1"}
+        assert heard(systemd) == "WATCHDOG=1"
+        daemon.send_signal(signal.SIGTERM)
+        while (told := heard(systemd)) == "WATCHDOG=1":
+            pass
+        assert told == "STOPPING=1"
+        assert daemon.wait(PATIENCE_S) == 0
+
+
+def test_a_sigterm_to_all_its_processes_stops_a_motion_softly(systemd: socket.socket, rig: Rig) -> None:
+    port = rig.daemon["mqtt"]["listen"].rpartition(":")[2]
+    with background("run", "-c", rig.config, env=under(systemd)) as daemon:
+        assert heard(systemd) == "READY=1"
+        wait_for_idle(port)
+        played = motiond("play", "arm", "long", "--no-wait", "--broker", f"mqtt://127.0.0.1:{port}")
+        assert played.returncode == 0, played.stderr
+        for child in psutil.Process(daemon.pid).children():
+            child.terminate()
+        daemon.terminate()
+        _, log = daemon.communicate(timeout=PATIENCE_S)
+    assert daemon.returncode == 0
+    assert "arm: long ended with CANCELED" in log
+    assert "Traceback" not in log
+
+
+def wait_for_idle(port: str) -> None:
+    while '"idle"' not in motiond("status", "--json", "--broker", f"mqtt://127.0.0.1:{port}").stdout:
+        pass
+
+
+class Streams:
+    """Stands in for a supervisor whose streams tick again from the fourth look on."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    @property
+    def ticking(self) -> bool:
+        self.looks += 1
+        return self.looks > 3
+
+
+async def test_the_watchdog_goes_hungry_while_a_stream_does_not_tick(
+    systemd: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOTIFY_SOCKET", systemd.getsockname())
+    monkeypatch.setenv("WATCHDOG_USEC", "2000")
+    streams = Streams()
+    feeding = asyncio.create_task(_feed_watchdog(cast("Supervisor", streams)))
+    systemd.setblocking(False)
+    async with asyncio.timeout(PATIENCE_S):
+        first = await asyncio.get_running_loop().sock_recv(systemd, 1000)
+        assert (first, streams.looks) == (b"WATCHDOG=1", 4)
+    feeding.cancel()
+    with suppress(asyncio.CancelledError):
+        await feeding
+
+
+def test_a_wrong_configuration_has_an_exit_code_of_its_own_so_that_systemd_does_not_try_again(
+    tmp_path: Path,
+) -> None:
+    config = tmp_path / "motiond.yaml"
+    config.write_text("robots: {arm: {driver: {type: sim}, modle: arm.hrdf}}\n")
+    ended = motiond("run", "-c", config)
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert ended.stderr.splitlines()[0].startswith(f"{config}:1: unknown key 'modle'")

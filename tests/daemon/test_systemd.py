@@ -1,0 +1,43 @@
+"""Behaviour of the unit file, as systemd reads it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.programs import MOTIOND
+
+SYSTEMD = Path(__file__).parents[2] / "systemd"
+INSTALLED = "/opt/motiond/bin/motiond"
+
+
+def systemd_program(name: str) -> str:
+    program = shutil.which(name)
+    if program is None:
+        pytest.skip(f"{name} is not installed")
+    return program
+
+
+def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
+    unit = (SYSTEMD / "motiond.service").read_text()
+    assert unit.count(INSTALLED) == 1
+    here = tmp_path / "motiond.service"
+    here.write_text(unit.replace(INSTALLED, str(MOTIOND)))
+    verified = subprocess.run(
+        [systemd_program("systemd-analyze"), "verify", here], capture_output=True, text=True, check=False
+    )
+    assert (verified.returncode, verified.stdout, verified.stderr) == (0, "", "")
+
+
+def test_systemd_can_make_the_user_of_the_unit(tmp_path: Path) -> None:
+    (tmp_path / "etc").mkdir()
+    subprocess.run(
+        [systemd_program("systemd-sysusers"), f"--root={tmp_path}", SYSTEMD / "motiond.sysusers"],
+        capture_output=True,
+        check=True,
+    )
+    assert "motiond:" in (tmp_path / "etc" / "passwd").read_text()
+    assert any(line.startswith("dialout:") for line in (tmp_path / "etc" / "group").read_text().splitlines())
