@@ -1,0 +1,131 @@
+"""The elements of SKEL 1.0 as data: what may stand in what, of which type, and what newer files add.
+
+Follows DART's "SKEL file format". `transformation` is a pose: x y z and XYZ-Euler angles in rad.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ValueType = Literal["number", "limit", "vector", "pose", "numbers", "truth", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What an element may hold.
+
+    Attributes
+    ----------
+    values : mapping of str to ValueType
+        Child elements that hold text.
+    groups : tuple of str
+        Child elements that hold elements.
+    attributes : mapping of str to ValueType
+    unused : frozenset of str
+        Child elements that DART knows and that say nothing of where a robot can move.
+    skipped : mapping of str to str
+        Child elements that DART knows and SKEL does not, and what they are, for the warning.
+    old : mapping of str to str
+        Old or mistaken spellings of child elements to what is meant.
+    """
+
+    values: Mapping[str, ValueType] = field(default_factory=dict)
+    groups: tuple[str, ...] = ()
+    attributes: Mapping[str, ValueType] = field(default_factory=dict)
+    unused: frozenset[str] = frozenset()
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    old: Mapping[str, str] = field(default_factory=dict)
+
+
+DYNAMICS: dict[str, ValueType] = {
+    "damping": "number",
+    "friction": "number",
+    "spring_rest_position": "number",
+    "spring_stiffness": "number",
+}
+# The document's own slips of the pen.
+OLD_DYNAMICS = {
+    "sprint_rest_position": "spring_rest_position",
+    "sprint_stiffness": "spring_stiffness",
+}
+MOMENTS: dict[str, ValueType] = dict.fromkeys(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), "number")
+SHAPES = ("box", "ellipsoid", "cylinder")
+
+_SHAPE = Rule({"transformation": "pose", "collidable": "truth"}, ("geometry",), unused=frozenset({"color"}))
+_AXIS = Rule(
+    {"xyz": "vector", "pitch": "number", "damping": "number"},
+    ("dynamics", "limit"),
+)
+_DIRECTION = Rule({"xyz": "vector"})
+_SIZED = Rule({"size": "vector"})
+_RANGE = Rule(attributes=dict.fromkeys(("lower", "upper", "initial"), "limit"))
+
+RULES: dict[str, Rule] = {
+    "skel": Rule(groups=("world", "skeleton"), attributes={"version": "text"}),
+    "world": Rule(groups=("physics", "skeleton"), attributes={"name": "text"}),
+    "physics": Rule({"time_step": "number", "gravity": "vector"}, unused=frozenset({"collision_detector"})),
+    "skeleton": Rule(
+        {"immobile": "truth", "mobile": "truth", "transformation": "pose"},
+        ("body", "joint"),
+        {"name": "text"},
+    ),
+    "body": Rule(
+        {"gravity": "truth", "self_collide": "truth", "transformation": "pose"},
+        ("inertia", "visualization_shape", "collision_shape"),
+        {"name": "text"},
+        skipped=dict.fromkeys(("soft_shape", "marker"), "it is no part of a rigid body"),
+    ),
+    "inertia": Rule(
+        {"mass": "number", "offset": "vector", "transformation": "pose"},
+        ("moment_of_inertia",),
+    ),
+    "moment_of_inertia": Rule(MOMENTS),
+    "visualization_shape": _SHAPE,
+    "collision_shape": _SHAPE,
+    "geometry": Rule(
+        groups=SHAPES,
+        skipped=dict.fromkeys(
+            ("sphere", "capsule", "cone", "plane", "mesh", "multi_sphere"),
+            "SKEL does not describe that shape",
+        ),
+    ),
+    "box": _SIZED,
+    "ellipsoid": _SIZED,
+    "cylinder": Rule({"radius": "number", "height": "number", "length": "number"}),
+    "joint": Rule(
+        {
+            "parent": "text",
+            "child": "text",
+            "transformation": "pose",
+            "init_pos": "numbers",
+            "init_vel": "numbers",
+            "axis_order": "text",
+        },
+        ("axis", "axis2", "axis3", "plane", "dof"),
+        {"name": "text", "type": "text", "actuator": "text"},
+    ),
+    "axis": _AXIS,
+    "axis2": _AXIS,
+    "axis3": _AXIS,
+    "dynamics": Rule(DYNAMICS, old=OLD_DYNAMICS),
+    "limit": Rule(dict.fromkeys(("lower", "upper", "effort", "velocity"), "limit")),
+    "plane": Rule(groups=("translation_axis1", "translation_axis2"), attributes={"type": "text"}),
+    "translation_axis1": _DIRECTION,
+    "translation_axis2": _DIRECTION,
+    "dof": Rule(
+        DYNAMICS,
+        ("position", "velocity", "acceleration", "force"),
+        {"local_index": "number", "name": "text"},
+        old=OLD_DYNAMICS,
+    ),
+    "position": _RANGE,
+    "velocity": _RANGE,
+    "acceleration": _RANGE,
+    "force": _RANGE,
+}
+# Groups of which a parent may hold several.
+REPEATED = frozenset({"skeleton", "body", "joint", "visualization_shape", "collision_shape", "dof"})

@@ -1,0 +1,53 @@
+"""XML text to a tree, safely: what every XML format here has in common.
+
+In come a file's bytes, out comes the root element. Entities, document types and anything that could pull in
+other files are refused; depth and size are bounded by libxml2.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from lxml import etree
+
+if TYPE_CHECKING:
+    from formats.errors import Problems
+
+Xml: TypeAlias = etree._Element  # noqa: SLF001 - lxml gives its element type no public name
+
+_NOT_AN_ELEMENT = re.compile(rb"<!--.*?(?:-->|\Z)|<[?!].*?(?:>|\Z)", re.DOTALL)
+_FIRST_TAG = re.compile(rb"<([A-Za-z_][\w.:-]*)")
+
+
+def first_tag(head: bytes) -> bytes:
+    """Give the name of the first element in what may be the beginning of an XML file, or b''."""
+    found = _FIRST_TAG.search(_NOT_AN_ELEMENT.sub(b"", head))
+    return found[1] if found else b""
+
+
+def parse_xml(data: bytes, problems: Problems) -> Xml:
+    """Parse a whole file.
+
+    Raises
+    ------
+    FormatError
+        If it is no well-formed XML or has a document type.
+    """
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        root = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        why = re.sub(r", line \d+, column \d+.*", "", error.msg or "it is empty")
+        raise problems.fail(error.lineno or 0, "this is no well-formed XML", why) from None
+    tree: Any = root.getroottree()
+    if tree.docinfo.doctype:
+        what, why = "a document type is not allowed", "it could pull in other files"
+        raise problems.fail(1, what, why, "remove <!DOCTYPE …>")
+    return root
+
+
+def line_of(xml: Xml) -> int:
+    """Give the line that an element begins on."""
+    line: Any = xml.sourceline
+    return int(line or 0)
