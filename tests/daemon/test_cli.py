@@ -1,0 +1,262 @@
+"""Behaviour of the command line: the real program with a real daemon, and what needs none in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import time
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+import pytest
+
+from daemon.cli import main
+from daemon.client import NoAnswer, ask
+from daemon.config import load_settings
+from formats.registry import MOTIONS, ROBOTS
+from tests.daemon.programs import PATIENCE_S, background, motiond
+from tests.daemon.rig import Rig, write_seq
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+KNOWN = ", ".join(one.NAME for kind in (ROBOTS, MOTIONS) for one in kind.formats())
+CONFIG = Path(__file__).parents[2] / "config"
+
+
+@dataclass(frozen=True, slots=True)
+class Daemon:
+    """A running daemon, asked by its configuration."""
+
+    config: Path
+
+    def ask(self, verb: str) -> dict[str, Any]:
+        return asyncio.run(ask(load_settings(self.config).mqtt, "arm", verb))
+
+    def until(self, state: str) -> None:
+        deadline_s = time.monotonic() + PATIENCE_S
+        while self.state() != state:
+            assert time.monotonic() < deadline_s, f"not {state}"
+
+    def state(self) -> str:
+        try:
+            return str(self.ask("status")["state"])
+        except NoAnswer:
+            return "not there yet"
+
+
+@pytest.fixture(scope="module")
+def port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        found: int = probe.getsockname()[1]
+        return found
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory, port: int) -> Iterator[Daemon]:
+    rig = Rig(tmp_path_factory.mktemp("daemon"))
+    rig.daemon = {"mqtt": {"listen": f"127.0.0.1:{port}"}}
+    with background("run", "-c", rig.config):
+        daemon = Daemon(rig.config)
+        daemon.until("idle")
+        yield daemon
+
+
+@pytest.fixture
+def idle(daemon: Daemon) -> Daemon:
+    daemon.ask("stop")
+    daemon.until("idle")
+    return daemon
+
+
+def run_here(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    assert isinstance(ended.value.code, int)
+    return ended.value.code, out, err
+
+
+def test_play_waits_for_the_end_and_says_how_it_was(idle: Daemon) -> None:
+    played = motiond("play", "arm", "short", "-c", idle.config)
+    said = "arm: short ended with SUCCESSFUL; the last row is out and held\n"
+    assert (played.returncode, played.stdout, played.stderr) == (0, said, "")
+
+
+def test_play_gives_a_script_the_whole_result(idle: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run_here(capsys, "play", "arm", "short", "--speed", "0.5", "--json", "-c", idle.config)
+    result = orjson.loads(out)
+    assert (code, result["motion"], result["code"], result["played_s"]) == (0, "short", "SUCCESSFUL", 1.0)
+
+
+def test_ctrl_c_during_a_play_stops_softly_and_waits_for_the_result(idle: Daemon) -> None:
+    with background("play", "arm", "long", "-c", idle.config) as play:
+        idle.until("playing")
+        play.send_signal(signal.SIGINT)
+        out, err = play.communicate(timeout=PATIENCE_S)
+    assert (play.returncode, out) == (1, "")
+    assert err.splitlines() == [
+        "arm: stopping softly; Ctrl-C again stops the waiting only",
+        "arm: long ended with CANCELED; stopped on request, softly, on the path",
+    ]
+
+
+def test_a_second_play_is_refused_unless_it_replaces_the_first(
+    idle: Daemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = run_here(capsys, "play", "arm", "long", "--no-wait", "-c", idle.config)
+    assert (code, out.startswith("arm: accepted long; goal ")) == (0, True)
+    busy = "arm: busy with long; one motion plays at a time; stop it first or send on_busy: replace\n"
+    assert run_here(capsys, "play", "arm", "short", "-c", idle.config) == (1, "", busy)
+    assert run_here(capsys, "play", "arm", "short", "--replace", "-c", idle.config)[0] == 0
+
+
+def test_stop_says_whether_there_was_something_to_stop(
+    idle: Daemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_here(capsys, "stop", "arm", "-c", idle.config) == (0, "arm: nothing plays\n", "")
+    run_here(capsys, "play", "arm", "long", "--no-wait", "-c", idle.config)
+    assert run_here(capsys, "stop", "arm", "-c", idle.config) == (0, "arm: stops softly\n", "")
+
+
+def test_an_emergency_stop_holds_until_reset(idle: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_here(capsys, "estop", "arm", "-c", idle.config) == (0, "arm: estopped\n", "")
+    refused = "arm: short cannot be played; the emergency stop is latched; send reset when it is safe\n"
+    assert run_here(capsys, "play", "arm", "short", "-c", idle.config) == (1, "", refused)
+    assert run_here(capsys, "reset", "arm", "-c", idle.config) == (0, "arm: idle\n", "")
+
+
+def test_status_shows_every_robot_with_its_motions(
+    idle: Daemon, capsys: pytest.CaptureFixture[str], port: int
+) -> None:
+    code, out, _ = run_here(capsys, "status", "--broker", f"mqtt://127.0.0.1:{port}")
+    assert (code, out.split()[-4:]) == (0, ["arm", "idle", "long,", "short"])
+    code, out, _ = run_here(capsys, "status", "--json", "-c", idle.config)
+    (row,) = orjson.loads(out)
+    assert (code, row["robot"], row["state"], row["motions"]) == (0, "arm", "idle", ["long", "short"])
+
+
+def test_the_environment_may_name_the_configuration(
+    idle: Daemon, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MOTIOND_CONFIG", str(idle.config))
+    assert run_here(capsys, "stop", "arm") == (0, "arm: nothing plays\n", "")
+
+
+def test_a_robot_that_nobody_knows_does_not_answer(idle: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
+    said = "amr: no answer in 5 s; the robots here are arm; did you mean 'arm'?\n"
+    assert run_here(capsys, "stop", "amr", "-c", idle.config) == (3, "", said)
+
+
+def test_without_a_broker_nobody_answers(capsys: pytest.CaptureFixture[str], free_port: int) -> None:
+    address = f"mqtt://127.0.0.1:{free_port}"
+    code, out, err = run_here(capsys, "status", "--broker", address)
+    assert (code, out) == (3, "")
+    assert err == (
+        f"{address}: no connection to the broker; [Errno 111] Connection refused; "
+        "start it with `motiond run`, or check mqtt.broker\n"
+    )
+
+
+def test_a_daemon_without_its_port_says_so(idle: Daemon, tmp_path: Path, port: int) -> None:
+    config = tmp_path / "second.yaml"
+    config.write_text(idle.config.read_text().replace("motions:\n    - motions", "motions: []"))
+    second = motiond("run", "-c", config)
+    said = (
+        f"127.0.0.1:{port}: cannot listen; address already in use; stop the other broker or set mqtt.listen\n"
+    )
+    assert (second.returncode, second.stdout, second.stderr) == (1, "", said)
+
+
+def test_inspect_shows_a_robots_joints_and_a_motions_peaks(capsys: pytest.CaptureFixture[str]) -> None:
+    arm, nod = CONFIG / "robots" / "six_axis.hrdf", CONFIG / "motions" / "nod.seq"
+    code, out, err = run_here(capsys, "inspect", arm, nod)
+    lines = [line.split() for line in out.splitlines()]
+    assert (code, err) == (0, "")
+    assert "six_axis: robot, hrdf 1.6.0; 6 degrees of freedom, 18 links, 3.528 kg" in out
+    assert ["shoulder", "continuous", "-", "-", "2.0944", "44", "rad"] in lines
+    assert ["tool/end_effector", "end_effector", "0.65", "0.0155", "-0.01395"] in lines
+    assert "nod: motion, seq 4.0; 4 s, 401 frames at 100/s" in out
+    assert ["elbow", "1.7", "1.7", "0", "0"] in lines
+
+
+def test_inspect_gives_a_script_numbers_in_si_units(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    write_seq(tmp_path / "ramp.seq", ramp(0.5, rows=101), ("knee",), 100)
+    _, out, _ = run_here(capsys, "inspect", tmp_path / "ramp.seq", "--json")
+    (motion,) = orjson.loads(out)
+    (knee,) = motion["joints"]
+    assert (motion["name"], motion["duration_s"], motion["frames"]) == ("ramp", 1.0, 101)
+    assert (knee["name"], knee["lower"], knee["upper"]) == ("knee", 0.0, 0.5)
+    assert knee["velocity"] == pytest.approx(0.5)
+    assert knee["acceleration"] == pytest.approx(0.0, abs=1e-9)
+
+
+def ramp(height: float, rows: int) -> NDArray[np.float64]:
+    return np.linspace(0.0, height, rows)[:, None]
+
+
+def test_check_lists_what_each_robot_can_play(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run_here(capsys, "check", "-c", CONFIG / "demo.yaml", "nod", "wave")
+    assert (code, err) == (0, "")
+    assert out == "arm: nod: ok; 4 s, speed up to 10\narm: wave: ok; 6.4 s, speed up to 2.61\n"
+
+
+def test_check_fails_on_a_motion_beyond_the_limits(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rig = Rig(tmp_path)
+    write_seq(tmp_path / "motions" / "fast.seq", ramp(4.0, rows=1025), ("elbow",), 1024)
+    code, out, _ = run_here(capsys, "check", "-c", rig.config, "fast", "shrot")
+    assert code == 1
+    beyond = (
+        "arm: fast: joint 'elbow' reaches 4 rad at 1.000 s (frame 1024, the worst of 512); "
+        "its upper limit is 2 rad; lower the motion or raise `joints.elbow.limits.upper`"
+    )
+    too_fast = (
+        "arm: fast: joint 'elbow' moves at 4 rad/s at 0.001 s (frame 1, the worst of 1024); "
+        "its velocity limit is 3 rad/s; slow it to 0.75 of its speed "
+        "or raise `joints.elbow.limits.velocity`"
+    )
+    unknown = "arm: no motion 'shrot'; there are fast, long, short; did you mean 'short'?"
+    assert out.splitlines() == [beyond, too_fast, f"arm: {unknown}"]
+    code, out, _ = run_here(capsys, "check", "-c", rig.config, "fast", "--json")
+    (finding,) = orjson.loads(out)
+    assert (code, finding["robot"], finding["motion"], finding["ok"]) == (1, "arm", "fast", False)
+    assert len(finding["problems"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("play", "arm"), "motiond: missing argument 'motion'; see `motiond --help`"),
+        (("plya",), "motiond: no such command 'plya'. Did you mean 'play'?; see `motiond --help`"),
+        (
+            ("stop", "arm", "--broker", "arm.local"),
+            (
+                "motiond: invalid value for --broker: 'arm.local' is no broker; it must be embedded, "
+                "mqtt://… or mqtts://…; correct it; see `motiond --help`"
+            ),
+        ),
+        (("inspect", __file__), f"{__file__}: is of no known format; motiond knows {KNOWN}; check the file"),
+        (("inspect", "none.seq"), "none.seq: cannot be read; no such file; check the path"),
+        (("run", "-c", "none.yaml"), "none.yaml: cannot be read; no such file; check the path"),
+    ],
+)
+def test_a_wrong_command_line_or_file_is_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
+) -> None:
+    assert run_here(capsys, *arguments) == (2, "", message + "\n")
+
+
+def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_here(capsys, "--version") == (0, f"motiond {version('motiond')}\n", "")
