@@ -93,6 +93,25 @@ class Problems:
             raise FormatError(self.found)
 
 
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A line of a file, to complain about."""
+
+    problems: Problems
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.problems.file}:{self.line}"
+
+    def add(self, what: str, why: str = "", mend: str = "") -> None:
+        """Note a problem here."""
+        self.problems.add(self.line, what, why, mend)
+
+    def warn(self, what: str, why: str = "", mend: str = "") -> None:
+        """Note an oddity here."""
+        self.problems.warn(self.line, what, why, mend)
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """Offer the nearest known word as `did you mean 'X5-1'?`, or nothing where none is near."""
     by_folded = {name.casefold(): name for name in known}

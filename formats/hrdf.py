@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from formats.errors import Where
 from formats.hrdf_catalog import Part, load_catalog, pose
-from formats.hrdf_document import Element, Where, read_document
+from formats.hrdf_document import Element, read_document
 from formats.hrdf_elements import LAST_IMPLICIT_END_EFFECTOR
 from formats.model import Coordinate, Frame, Joint, Link, RobotModel
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
-from formats.errors import FormatError, Problems, nearest
+from formats.errors import FormatError, Problems, Where, nearest
 from formats.hrdf_elements import EITHER_OR, FORMULAS_SINCE, RULES, VERSIONS
 from formats.hrdf_formula import (
     WHITESPACE,
@@ -37,25 +37,6 @@ if TYPE_CHECKING:
 # Bounds that no real robot meets, so that files that include each other many times end in a message.
 MOST_ELEMENTS = 10_000
 MOST_NESTED = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Where:
-    """A line of a file, to complain about."""
-
-    problems: Problems
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.problems.file}:{self.line}"
-
-    def add(self, what: str, why: str = "", mend: str = "") -> None:
-        """Note a problem here."""
-        self.problems.add(self.line, what, why, mend)
-
-    def warn(self, what: str, why: str = "", mend: str = "") -> None:
-        """Note an oddity here."""
-        self.problems.warn(self.line, what, why, mend)
 
 
 @dataclass(frozen=True, slots=True)

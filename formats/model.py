@@ -108,6 +108,8 @@ class Joint:
         How far a screw joint moves along its axis in one full turn.
     actuator : str
         What the file says moves it, in the file's words; '' where it does not say.
+    closes_loop : bool
+        Whether another joint carries the child, so that this one's coordinates do not move it.
     """
 
     name: str
@@ -122,6 +124,7 @@ class Joint:
     gear_ratio: float = 1.0
     pitch_m: float = 0.0
     actuator: str = ""
+    closes_loop: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +187,8 @@ class RobotModel:
         Raises
         ------
         ValueError
-            If `q` has another shape or a value that is not finite, if the robot has a joint type without
-            kinematics, or if its links hang on each other in a loop.
+            If `q` has another shape or a value that is not finite, or if the robot's links hang on each other
+            in a loop.
         """
         postures = self._checked(q)
         if not self._steps:
@@ -265,6 +268,11 @@ def _in_turn(joint: Joint, values: Floats) -> Floats:
     return functools.reduce(np.matmul, turns)
 
 
+def _gearbox(joint: Joint, values: Floats) -> Floats:
+    """Turn the parent and the child in a common body: angles from that body to each of the two."""
+    return _turned(joint.axes[0], -values[:, 0]) @ _turned(joint.axes[1], values[:, 1])
+
+
 def _ball(_: Joint, values: Floats) -> Floats:
     """Turn about a rotation vector by its length: the exponential map."""
     angles = np.linalg.norm(values, axis=1)[:, None, None]
@@ -303,6 +311,8 @@ _DISPLACEMENTS: dict[JointType, Callable[[Joint, Floats], Floats]] = {
     "prismatic": _translational,
     "screw": _screw,
     "universal": _in_turn,
+    "revolute2": _in_turn,
+    "gearbox": _gearbox,
     "euler": _in_turn,
     "ball": _ball,
     "free": _free,
@@ -341,12 +351,8 @@ def _all_steps(model: RobotModel) -> Iterator[_Step]:
     carriers: dict[str, Joint] = {}
     first = 0
     for joint in model.joints:
-        if joint.coordinates and joint.type not in _DISPLACEMENTS:
-            raise ValueError(
-                f"{model.name}: joint {joint.name!r} is of type {joint.type!r}; "
-                f"kinematics know {', '.join(sorted(_DISPLACEMENTS))} and fixed"
-            )
-        carriers.setdefault(joint.child, joint)
+        if not joint.closes_loop:
+            carriers.setdefault(joint.child, joint)
         yield _Step(("joint", joint.name), place(joint.parent), joint.parent_pose, joint, first)
         first += len(joint.coordinates)
     for link in model.links:

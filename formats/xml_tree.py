@@ -26,25 +26,43 @@ def first_tag(head: bytes) -> bytes:
     return found[1] if found else b""
 
 
-def parse_xml(data: bytes, problems: Problems) -> Xml:
+def parse_xml(data: bytes, problems: Problems, *, free_prefixes: bool = False) -> Xml:
     """Parse a whole file.
+
+    Parameters
+    ----------
+    free_prefixes : bool
+        Whether names may have a prefix that is not bound to a namespace; such a name keeps it: `gz:speed`.
 
     Raises
     ------
     FormatError
         If it is no well-formed XML or has a document type.
     """
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
-        root = etree.fromstring(data, parser)
+        root = _parse(data, free_prefixes=free_prefixes)
     except etree.XMLSyntaxError as error:
-        why = re.sub(r", line \d+, column \d+.*", "", error.msg or "it is empty")
+        why = re.sub(r", line \d+, column \d+.*", "", (error.msg or "").strip())
         raise problems.fail(error.lineno or 0, "this is no well-formed XML", why) from None
     tree: Any = root.getroottree()
     if tree.docinfo.doctype:
         what, why = "a document type is not allowed", "it could pull in other files"
         raise problems.fail(1, what, why, "remove <!DOCTYPE …>")
     return root
+
+
+def _parse(data: bytes, *, free_prefixes: bool) -> Xml:
+    try:
+        return etree.fromstring(data, _parser())
+    except etree.XMLSyntaxError as error:
+        unbound = etree.ErrorTypes.NS_ERR_UNDEFINED_NAMESPACE
+        if not free_prefixes or any(one.type != unbound for one in error.error_log):
+            raise
+    return etree.fromstring(data, _parser(recover=True))
+
+
+def _parser(*, recover: bool = False) -> etree.XMLParser:
+    return etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=recover)
 
 
 def line_of(xml: Xml) -> int:

@@ -162,13 +162,6 @@ def test_wrong_positions_are_refused(q: Any, message: str) -> None:
             "crane: 'frame focus' hangs on 'nowhere'; there is no such place",
         ),
         (
-            {"joints": (joint("turn", "gearbox", "world", "mast", (0, 0, 1)),)},
-            (
-                "crane: joint 'turn' is of type 'gearbox'; kinematics know ball, continuous, euler, free, "
-                "planar, prismatic, revolute, screw, translational, universal and fixed"
-            ),
-        ),
-        (
             {"links": (Link("a", attached_to="b"), Link("b", attached_to="a")), "joints": (), "frames": ()},
             "crane: links hang on each other in a loop: a -> b -> a",
         ),
@@ -179,3 +172,22 @@ def test_robot_without_kinematics_is_refused(changes: dict[str, Any], message: s
     with pytest.raises(ValueError, match="crane") as refused:
         model.forward_kinematics(np.zeros(model.dof))
     assert str(refused.value) == message
+
+
+def test_joint_that_closes_a_loop_moves_but_carries_nothing() -> None:
+    rod = joint("rod", "prismatic", "world", "boom", (0, 0, 1), closes_loop=True)
+    model = arm(joints=(rod, *arm().joints))
+    poses = model.forward_kinematics([5.0, 3.0, 0.0])
+    np.testing.assert_allclose(poses["rod"][:3, 3], [10, 0, 5], atol=1e-12)
+    np.testing.assert_allclose(poses["boom"][:3, 3], [13, 0, 3], atol=1e-12)
+
+
+def test_gearbox_turns_its_parent_and_its_child_in_a_common_body() -> None:
+    gears = Joint(
+        "gears", "gearbox", "world", "wheel", np.eye(3)[[2, 0]], (Coordinate("in"), Coordinate("out"))
+    )
+    model = RobotModel("box", "test", "1", (gears,), (Link("wheel"),), (), "wheel")
+    turned = model.forward_kinematics([np.pi / 2, 0])["wheel"]
+    np.testing.assert_allclose(turned[:3, :3] @ [0, 1, 0], [1, 0, 0], atol=1e-12)
+    turned = model.forward_kinematics([0, np.pi / 2])["wheel"]
+    np.testing.assert_allclose(turned[:3, :3] @ [0, 1, 0], [0, 0, 1], atol=1e-12)
