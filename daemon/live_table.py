@@ -84,7 +84,7 @@ class LiveTable:
             return "no tick yet"
         late = ", ".join(f"{name} {value * 1e3:.3f}" for name, value in timing["lateness_s"].items())
         missed = timing.get("missed_deadlines_total", timing["missed_deadlines"])
-        return f"{timing['tick_rate_hz']:.0f} ticks/s, lateness in ms {late}, {missed} deadlines missed"
+        return f"{timing['tick_rate_hz']:.0f} ticks/s, lateness in ms {late}, missed deadlines {missed}"
 
     def _result(self) -> str:
         result = self._latest.get("result")

@@ -25,9 +25,8 @@ def motiond(*arguments: object) -> subprocess.CompletedProcess[str]:
 def background(*arguments: object, **options: Any) -> Iterator[subprocess.Popen[str]]:
     """Run motiond beside the test; what still runs at the end is terminated."""
     command = [str(MOTIOND), *map(str, arguments)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
-    ) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **(pipes | options)) as process:
         try:
             yield process
         finally:

@@ -1,0 +1,175 @@
+"""Behaviour of the demonstration, run as a newcomer runs it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+from contextlib import contextmanager, suppress
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+import psutil
+import pytest
+
+from daemon.config import Settings
+from daemon.demo import on_free_port, trigger_lines
+from daemon.live_table import LiveTable
+from daemon.reports import Report
+from tests.daemon.programs import PATIENCE_S, background, motiond
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from daemon.reports import Subject
+
+STOPPED = "arm has stopped softly; its process and the broker have ended"
+
+
+def lines_until(stream: IO[str] | None, part: str) -> list[str]:
+    assert stream is not None
+    lines: list[str] = []
+    for line in stream:
+        lines.append(line.rstrip("\n"))
+        if part in line:
+            return lines
+    raise AssertionError("\n".join([*lines, f"no '{part}'"]))
+
+
+def commands(lines: list[str]) -> list[list[str]]:
+    return [shlex.split(line) for line in lines if line.startswith("  ")]
+
+
+def is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+@contextmanager
+def taken(port: int) -> Iterator[None]:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", port))
+        other.listen()
+        yield
+
+
+def test_the_first_line_to_paste_takes_the_robot_until_its_motion_has_ended() -> None:
+    with background("demo") as demo:
+        by_motiond, _ = commands(lines_until(demo.stdout, "Ctrl-C"))
+        lines_until(demo.stdout, "playing")
+        played = subprocess.run(by_motiond, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        assert (played.returncode, played.stderr) == (0, "")
+        assert played.stdout == "arm: nod ended with SUCCESSFUL; the last row is out and held\n"
+        lines_until(demo.stdout, "approaching")
+
+
+def test_the_second_line_to_paste_works_with_any_mqtt_client() -> None:
+    if not shutil.which("mosquitto_pub"):
+        pytest.skip("mosquitto_pub is not installed")
+    with background("demo") as demo:
+        _, by_mosquitto = commands(lines_until(demo.stdout, "Ctrl-C"))
+        lines_until(demo.stdout, "nod")
+        subprocess.run(by_mosquitto, timeout=PATIENCE_S, check=True)
+        lines = lines_until(demo.stdout, "playing wave")
+    assert not any("stretch" in line for line in lines)  # which the demonstration itself plays next
+
+
+def test_ctrl_c_stops_softly_and_leaves_no_process_and_no_port_behind() -> None:
+    with background("demo") as demo:
+        _, by_mosquitto = commands(lines_until(demo.stdout, "Ctrl-C"))
+        lines_until(demo.stdout, "playing")
+        streams = psutil.Process(demo.pid).children()
+        demo.send_signal(signal.SIGINT)
+        out, err = demo.communicate(timeout=PATIENCE_S)
+    assert (demo.returncode, out.splitlines()[-1]) == (0, STOPPED)
+    assert "Traceback" not in err
+    assert streams
+    assert not any(stream.is_running() for stream in streams)
+    assert is_free(int(by_mosquitto[by_mosquitto.index("-p") + 1]))
+
+
+def test_it_ends_by_itself_after_the_seconds_it_was_given() -> None:
+    done = motiond("demo", "--seconds", "2")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, STOPPED)
+
+
+def test_on_a_terminal_it_shows_a_table_of_every_joint() -> None:
+    ours, theirs = pty.openpty()
+    with background("demo", "--seconds", "4", stdout=theirs, env=os.environ | {"TERM": "xterm"}) as demo:
+        os.close(theirs)
+        shown = read_to_the_end(ours)
+        assert demo.wait(PATIENCE_S) == 0
+    for word in (
+        "joint",
+        "reference",
+        "feedback",
+        "error",
+        "shoulder",
+        "wrist3",
+        "lateness in ms p50",
+        STOPPED,
+    ):
+        assert word in shown
+
+
+def read_to_the_end(terminal: int) -> str:
+    shown = b""
+    with suppress(OSError):  # how Linux says that the other end of a terminal is closed
+        while part := os.read(terminal, 4096):
+            shown += part
+    os.close(terminal)
+    return shown.decode()
+
+
+def test_it_moves_to_another_port_where_its_own_is_taken(free_port: int) -> None:
+    settings = Settings.model_validate(
+        {
+            "mqtt": {"listen": f"127.0.0.1:{free_port}"},
+            "robots": {"arm": {"model": "arm.hrdf", "driver": {"type": "sim"}}},
+        }
+    )
+    assert on_free_port(settings) == settings
+    with taken(free_port):
+        moved = on_free_port(settings).mqtt
+    assert moved.listen != settings.mqtt.listen
+    port = moved.listen.rpartition(":")[2]
+    assert list(trigger_lines(moved, "arm", ["nod", "wave"], "/opt/my arm/motiond")) == [
+        f"'/opt/my arm/motiond' play arm nod --replace --broker mqtt://127.0.0.1:{port}",
+        (
+            f"mosquitto_pub -h 127.0.0.1 -p {port} -t motiond/arm/request/play "
+            '-m \'{"motion":"wave","on_busy":"replace"}\''
+        ),
+    ]
+
+
+def test_one_line_says_what_the_robot_does() -> None:
+    table = LiveTable("arm")
+    assert table.line() == "arm: starting; no tick yet; no motion has ended yet"
+    timing = {
+        "tick_rate_hz": 499.9,
+        "lateness_s": {"p50": 4e-5, "p99": 1e-4, "max": 5.15e-4},
+        "missed_deadlines": 0,
+        "missed_deadlines_total": 1,
+    }
+    error = {"position": np.array([0.001, -0.002, np.nan])}
+    reports: dict[Subject, dict[str, Any]] = {
+        "state": {"state": "playing", "motion": "nod", "duration": 4.0, "message": ""},
+        "telemetry": {"frame": 86.0, "error": error},
+        "diagnostics": timing,
+        "result": {"motion": "wave", "code": "SUCCESSFUL"},
+    }
+    for subject, data in reports.items():
+        table.take(Report("arm", subject, data))
+    assert table.line() == (
+        "arm: playing nod, frame 86 of 4.0 s; largest error 0.0020; 500 ticks/s, lateness in ms p50 0.040, "
+        "p99 0.100, max 0.515, missed deadlines 1; last result: wave SUCCESSFUL"
+    )
