@@ -23,6 +23,8 @@ from daemon.connection import split_listen
 if TYPE_CHECKING:
     from types import TracebackType
 
+log = logging.getLogger(__name__)
+
 LISTENER = "default"
 CLOSE_TIMEOUT_S = 2.0
 
@@ -47,7 +49,7 @@ class EmbeddedBroker:
         self._listen = listen
         self._broker = _make_broker()
         self._server: asyncio.Server
-        self._connections: set[asyncio.Task[None]] = set()
+        self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     @property
     def port(self) -> int:
@@ -80,24 +82,34 @@ class EmbeddedBroker:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """End every connection and stop listening."""
+        """Stop listening and end every connection.
+
+        Connections end first, by closing their sockets: amqtt's own way, cancelling its readers, loses the
+        cancellation where a packet arrives in the same moment, and then waits for ever.
+        """
         self._server.close()
-        await self._broker.shutdown()
+        for writer in self._connections.values():
+            writer.close()
         if self._connections:
             await asyncio.wait(self._connections, timeout=CLOSE_TIMEOUT_S)
-        for connection in self._connections:
-            connection.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
+        try:
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
+                await self._broker.shutdown()
+        except TimeoutError:
+            log.exception("%s: the broker did not shut down in %g s", self._listen, CLOSE_TIMEOUT_S)
+        await self._server.wait_closed()
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = asyncio.create_task(self._serve(reader, writer), name="broker.connection")
-        self._connections.add(connection)
-        connection.add_done_callback(self._connections.discard)
+        self._connections[connection] = writer
+        connection.add_done_callback(self._connections.pop)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        stream = StreamReaderAdapter(reader), StreamWriterAdapter(writer)
         try:
-            stream = StreamReaderAdapter(reader), StreamWriterAdapter(writer)
             await self._broker.external_connected(*stream, LISTENER)
+        except Exception:
+            log.exception("%s: a connection failed", self._listen)
         finally:
             writer.close()
 

@@ -74,7 +74,6 @@ class MqttBridge:
         raise AssertionError  # a connection is kept until cancelled
 
     async def _keep_connected(self, reports: Subscription, requests: asyncio.TaskGroup) -> NoReturn:
-        task = asyncio.current_task()
         waits_s = self._waits_s()
         while True:
             reason: BaseException | None = None
@@ -84,9 +83,8 @@ class MqttBridge:
                     await self._session(client, reports, requests).run(self.connected)
             except* (aiomqtt.MqttError, OSError) as errors:
                 reason = _first(errors)
-            # a connection that breaks in the moment of the cancellation hides it
-            if task is not None and task.cancelling():
-                raise asyncio.CancelledError
+            # a connection that breaks at the moment of the cancellation hides it
+            _heed_cancellation()
             await self._wait(next(waits_s), reason)
 
     def _client(self) -> aiomqtt.Client:
@@ -168,11 +166,12 @@ class _Session:
         """Serve until the connection breaks (MqttError, alone or in a group) or the task is cancelled."""
         try:
             await self._greet()
+            _heed_cancellation()
             connected.set()
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._publish_reports(), name="mqtt.reports")
                 tasks.create_task(self._publish_streams(), name="mqtt.streams")
-                tasks.create_task(self._take_messages(), name="mqtt.requests")
+                await self._take_messages()
         except asyncio.CancelledError:
             await self._say_goodbye()
             raise
@@ -208,12 +207,14 @@ class _Session:
             except BaseException:
                 self.reports.put_back(report)
                 raise
+            _heed_cancellation()
 
     async def _publish_streams(self) -> None:
         """Publish what only the moment matters of; nothing of it waits for a new connection."""
         with self.hub.subscribe(STREAMED, STREAMED_LENGTH) as streams:
             async for report in streams:
                 await self._publish_report(report)
+                _heed_cancellation()
 
     async def _publish_report(self, report: Report) -> None:
         data = report.data
@@ -235,6 +236,7 @@ class _Session:
         async for message in self.client.messages:
             if message.topic.value == self.topics.availability:
                 await self._correct_availability(message)
+                _heed_cancellation()
             elif message.payload or not message.retain:  # an empty retained message only clears one
                 name = f"mqtt.{message.topic.value}"
                 self.requests.create_task(self._serve(message), name=name)
@@ -266,6 +268,17 @@ class _Session:
                 await self._publish(self.topics.availability, {"state": "offline"}, retain=True)
         except (aiomqtt.MqttError, TimeoutError) as error:
             log.warning("%s: could not say offline; %s", self.topics.availability, error)
+
+
+def _heed_cancellation() -> None:
+    """Raise a cancellation that was lost on the way.
+
+    Before Python 3.12, `asyncio.wait_for`, which aiomqtt publishes by, drops one that arrives together with
+    what it waits for.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def _correlated(request: Properties | None) -> Properties:

@@ -158,9 +158,10 @@ def read_body(where: str, payload: bytes) -> dict[str, Any]:
     try:
         body = orjson.loads(payload or b"{}")
     except orjson.JSONDecodeError as error:
-        raise invalid("not JSON", str(error), "send a JSON object in UTF-8, without NaN") from error
+        what = f"not JSON at line {error.lineno} column {error.colno}"
+        raise invalid(what, "a request is a JSON object in UTF-8, without NaN", "correct it") from error
     if not isinstance(body, dict):
-        raise invalid(f"{reprlib.repr(body)} is no JSON object", "", "send keys and values in { }")
+        raise invalid(f"{reprlib.repr(body)} is no JSON object", "", "put keys and values in { }")
     return body
 
 

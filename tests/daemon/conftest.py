@@ -1,0 +1,256 @@
+"""Brokers, a robot to command, and an ear on the wire, for the tests of everything that speaks MQTT."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import os
+import shutil
+import socket
+import subprocess
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, Literal
+
+import orjson
+import pytest
+
+from daemon.broker import EmbeddedBroker
+from daemon.config import MqttSettings
+from daemon.connection import make_client
+from daemon.mqtt import MqttBridge
+from daemon.reports import Report, ReportHub
+from daemon.requests import RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    import aiomqtt
+
+    from daemon.requests import Request
+
+PATIENCE_S = 20.0
+
+
+class Embedded:
+    """The daemon's own broker, on a port that stays the same from start to start."""
+
+    def __init__(self, port: int) -> None:
+        self.settings = MqttSettings(
+            broker="embedded", listen=f"127.0.0.1:{port}", reconnect_min_s=0.05, reconnect_max_s=0.2
+        )
+        self._broker: EmbeddedBroker | None = None
+
+    async def start(self) -> None:
+        self._broker = EmbeddedBroker(self.settings.listen)
+        await self._broker.__aenter__()
+
+    async def kill(self) -> None:
+        if self._broker is not None:
+            broker, self._broker = self._broker, None
+            await broker.__aexit__(None, None, None)
+
+
+class Mosquitto:
+    """A real mosquitto; killing it is SIGKILL."""
+
+    def __init__(self, port: int, folder: Path, protocol: Literal["5", "3.1.1"] = "5") -> None:
+        self.settings = MqttSettings(
+            broker=f"mqtt://127.0.0.1:{port}", protocol=protocol, reconnect_min_s=0.05, reconnect_max_s=0.2
+        )
+        self._config = folder / "mosquitto.conf"
+        # told to become another user, mosquitto could not read a folder of root's
+        lines = (f"listener {port} 127.0.0.1", "allow_anonymous true", f"user {getpass.getuser()}")
+        self._config.write_text("\n".join((*lines, "log_dest stderr", "log_type information", "")))
+        self._process: subprocess.Popen[str] | None = None
+
+    async def start(self) -> None:
+        self._process = started([mosquitto_program(), "-c", str(self._config)])
+        assert self._process.stderr is not None
+        assert any("running" in line for line in self._process.stderr), "mosquitto ended"
+
+    async def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+
+AnyBroker = Embedded | Mosquitto
+
+
+def started(command: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+
+def mosquitto_program() -> str:
+    path = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin"))
+    program = shutil.which("mosquitto", path=path)
+    if program is None:
+        pytest.skip("mosquitto is not installed")
+    return program
+
+
+@pytest.fixture(autouse=True)
+async def _ends_the_threads_that_connect() -> AsyncIterator[None]:
+    yield
+    await asyncio.get_running_loop().shutdown_default_executor()
+
+
+@pytest.fixture
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture(params=["embedded", "mosquitto", "mosquitto 3.1.1"])
+async def broker(request: pytest.FixtureRequest, free_port: int, tmp_path: Path) -> AsyncIterator[AnyBroker]:
+    broker: AnyBroker
+    if request.param == "embedded":
+        broker = Embedded(free_port)
+    else:
+        broker = Mosquitto(free_port, tmp_path, "3.1.1" if "3.1.1" in request.param else "5")
+    await broker.start()
+    yield broker
+    await broker.kill()
+
+
+@pytest.fixture
+async def mosquitto(free_port: int, tmp_path: Path) -> AsyncIterator[Mosquitto]:
+    broker = Mosquitto(free_port, tmp_path)
+    await broker.start()
+    yield broker
+    await broker.kill()
+
+
+class Robots:
+    """Stands in for the supervisor: notes every request, and does what the tests tell it.
+
+    Attributes
+    ----------
+    gate : asyncio.Event
+        A play is answered only when it is set.
+    """
+
+    robots = ("arm", "hand")
+
+    def __init__(self) -> None:
+        self.handled: list[tuple[str, str, dict[str, Any]]] = []
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
+        self.handled.append((robot, verb, request.model_dump(exclude_unset=True)))
+        goal_id = f"g{len(self.handled)}"
+        if verb == "play":
+            await self.gate.wait()
+            motion = getattr(request, "motion", "")
+            if motion == "unknown":
+                raise RequestError("UNKNOWN_MOTION", f"{robot}: no motion 'unknown'", {"known": ["wave"]})
+            if motion == "crash":
+                raise ZeroDivisionError("division by zero")
+            return {"goal_id": goal_id}
+        return {"state": "idle", "time": float("nan")}
+
+    def verbs(self) -> list[str]:
+        return [verb for _, verb, _ in self.handled]
+
+
+@pytest.fixture
+def robots() -> Robots:
+    return Robots()
+
+
+@pytest.fixture
+def hub() -> ReportHub:
+    """A hub that knows what a supervisor says when it starts."""
+    hub = ReportHub()
+    for robot in Robots.robots:
+        hub.publish(Report(robot, "availability", {"state": "online"}))
+        hub.publish(Report(robot, "description", {"joints": ["elbow"]}))
+        hub.publish(Report(robot, "motions", {"motions": [{"name": "wave"}]}))
+        hub.publish(Report(robot, "state", {"state": "idle"}))
+    return hub
+
+
+class WatchedBridge(MqttBridge):
+    """A bridge that tells when it lost its connection, and tries anew only when it may."""
+
+    def __init__(self, settings: MqttSettings, robots: Robots, hub: ReportHub) -> None:
+        super().__init__(settings, "d1", robots, hub)
+        self.lost = asyncio.Event()
+        self.may_return = asyncio.Event()
+        self.may_return.set()
+
+    async def _wait(self, wait_s: float, reason: BaseException | None) -> None:
+        self.lost.set()
+        await super()._wait(wait_s, reason)
+        await self.may_return.wait()
+
+
+async def is_connected(bridge: MqttBridge) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        await bridge.connected.wait()
+
+
+@asynccontextmanager
+async def running(bridge: MqttBridge) -> AsyncIterator[asyncio.Task[Any]]:
+    """Run a bridge; leaving is the daemon's clean shutdown."""
+    task = asyncio.create_task(bridge.run(), name="bridge")
+    try:
+        await is_connected(bridge)
+        yield task
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+@pytest.fixture
+async def bridge(broker: AnyBroker, robots: Robots, hub: ReportHub) -> AsyncIterator[WatchedBridge]:
+    bridge = WatchedBridge(broker.settings, robots, hub)
+    async with running(bridge):
+        yield bridge
+
+
+class Ear:
+    """A client that hears everything below the base."""
+
+    def __init__(self, client: aiomqtt.Client) -> None:
+        self.client = client
+        self.heard: list[aiomqtt.Message] = []
+
+    async def until(self, topic: str, wanted: Callable[[Any], bool] = lambda _: True) -> aiomqtt.Message:
+        """Wait for a message (or find one that has come and was not asked for yet)."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                for message in self.heard:
+                    if message.topic.value == topic and wanted(said(message)):
+                        self.heard.remove(message)
+                        return message
+                self.heard.append(await anext(self.client.messages))
+
+    async def ask(self, topic: str, payload: bytes) -> Any:
+        """Send a request and give its answer."""
+        await self.client.publish(topic, payload, qos=1)
+        return said(await self.until(topic.replace("/request/", "/response/")))
+
+
+def said(message: aiomqtt.Message) -> Any:
+    assert isinstance(message.payload, bytes)
+    return orjson.loads(message.payload) if message.payload else None
+
+
+@asynccontextmanager
+async def listening(settings: MqttSettings) -> AsyncIterator[Ear]:
+    async with make_client(settings) as client:
+        await client.subscribe(f"{settings.base}/#", qos=1)
+        yield Ear(client)
+
+
+@pytest.fixture
+async def ear(broker: AnyBroker) -> AsyncIterator[Ear]:
+    async with listening(broker.settings) as ear:
+        yield ear

@@ -1,0 +1,279 @@
+"""The bridge, on the embedded broker and on a real mosquitto over both versions of the protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from daemon.config import MqttSettings
+from daemon.mqtt import MqttBridge
+from daemon.reports import Report
+from tests.daemon.conftest import PATIENCE_S, is_connected, listening, running, said, started
+
+if TYPE_CHECKING:
+    from daemon.reports import ReportHub
+    from tests.daemon.conftest import AnyBroker, Ear, Mosquitto, Robots, WatchedBridge
+
+BRIDGE = "motiond/bridge/d1/availability"
+LASTING: dict[str, Any] = {
+    BRIDGE: {"state": "online"},
+    "motiond/arm/availability": {"state": "online", "bridge": "d1"},
+    "motiond/arm/description": {"joints": ["elbow"]},
+    "motiond/arm/motions": {"motions": [{"name": "wave"}]},
+    "motiond/arm/state": {"state": "idle"},
+}
+
+
+async def is_told(broker: AnyBroker, topics: dict[str, Any]) -> None:
+    """Hold what a newcomer is told against what is expected."""
+    async with listening(broker.settings) as newcomer:
+        for topic, data in topics.items():
+            message = await newcomer.until(topic)
+            assert (topic, said(message), message.retain) == (topic, data, True)
+
+
+@pytest.mark.usefixtures("bridge")
+async def test_a_newcomer_is_told_all_that_lasts(broker: AnyBroker) -> None:
+    await is_told(broker, LASTING)
+
+
+async def test_all_that_lasts_comes_back_after_the_broker_was_killed(
+    broker: AnyBroker, bridge: WatchedBridge, hub: ReportHub
+) -> None:
+    await broker.kill()
+    await bridge.lost.wait()
+    hub.publish(Report("arm", "state", {"state": "playing"}))
+    hub.publish(Report("arm", "state", {"state": "paused"}))
+    await broker.start()
+    await is_connected(bridge)
+    await is_told(broker, LASTING | {"motiond/arm/state": {"state": "paused"}})
+
+
+async def test_what_ends_without_a_broker_is_told_afterwards_and_streams_are_not(
+    broker: AnyBroker, bridge: WatchedBridge, hub: ReportHub
+) -> None:
+    bridge.may_return.clear()
+    await broker.kill()
+    await bridge.lost.wait()
+    hub.publish(Report("arm", "telemetry", {"stamp": 1}))
+    hub.publish(Report("arm", "result", {"goal_id": "g1"}))
+    hub.publish(Report("arm", "event", {"what": "reconnected"}))
+    await broker.start()
+    async with listening(broker.settings) as ear:
+        bridge.may_return.set()
+        assert said(await ear.until("motiond/arm/result")) == {"goal_id": "g1"}
+        assert said(await ear.until("motiond/arm/event")) == {"what": "reconnected"}
+        hub.publish(Report("arm", "telemetry", {"stamp": 2}))
+        assert said(await ear.until("motiond/arm/telemetry")) == {"stamp": 2}
+
+
+@pytest.mark.usefixtures("bridge")
+async def test_streams_come_once_with_null_for_nan(ear: Ear, hub: ReportHub) -> None:
+    feedback = np.array([0.5, np.nan])
+    hub.publish(Report("arm", "telemetry", {"feedback": {"position": feedback}}))
+    message = await ear.until("motiond/arm/telemetry")
+    assert message.payload == b'{"feedback":{"position":[0.5,null]}}'
+    assert not message.retain
+
+
+@pytest.mark.usefixtures("bridge")
+async def test_a_report_that_is_not_json_is_left_out(
+    ear: Ear, hub: ReportHub, caplog: pytest.LogCaptureFixture
+) -> None:
+    hub.publish(Report("arm", "event", {"what": object()}))
+    hub.publish(Report("arm", "event", {"what": "next"}))
+    assert said(await ear.until("motiond/arm/event")) == {"what": "next"}
+    assert "motiond/arm/event: the report is not JSON and was left out" in caplog.text
+
+
+@pytest.mark.usefixtures("bridge")
+async def test_a_request_reaches_its_robot_and_is_answered(ear: Ear, robots: Robots) -> None:
+    answer = await ear.ask("motiond/arm/request/play", b'{"motion":"wave","transaction":"t1"}')
+    assert answer == {"status": "ok", "data": {"goal_id": "g1"}, "transaction": "t1"}
+    assert robots.handled == [("arm", "play", {"motion": "wave", "transaction": "t1"})]
+
+
+@pytest.mark.usefixtures("bridge")
+async def test_a_verb_of_two_levels_is_one_verb(ear: Ear, robots: Robots) -> None:
+    answer = await ear.ask("motiond/hand/request/motions/reload", b"")
+    assert answer == {"status": "ok", "data": {"state": "idle", "time": None}, "transaction": None}
+    assert robots.handled == [("hand", "motions/reload", {})]
+
+
+@pytest.mark.usefixtures("bridge")
+async def test_garbage_is_refused_and_the_next_request_is_served(ear: Ear, robots: Robots) -> None:
+    garbage = (b"\xff\x00", b"[" * 5000, b"x" * 100_000, b"NaN", b'"play"', b"{}")
+    for topic in ("play", "", "play/wave", "dance", "//"):
+        for payload in garbage:
+            answer = await ear.ask(f"motiond/arm/request/{topic}", payload)
+            assert answer["status"] == "error"
+    await ear.client.publish("motiond/arm/request", b"{}", qos=1)
+    answer = await ear.ask("motiond/arm/request/status", b"{}")
+    assert answer["status"] == "ok"
+    assert robots.verbs() == ["status"]
+
+
+async def test_a_retained_request_is_refused_on_every_connection(
+    broker: AnyBroker, robots: Robots, hub: ReportHub, ear: Ear
+) -> None:
+    await ear.client.publish("motiond/arm/request/play", b'{"motion":"wave","transaction":"t"}', 1, True)
+    for _ in range(2):
+        async with running(MqttBridge(broker.settings, "d1", robots, hub)):
+            assert said(await ear.until("motiond/arm/response/play")) == {
+                "status": "error",
+                "code": "RETAINED",
+                "error": "arm/play: retained; it would act at every reconnect; "
+                "clear it with an empty retained message and send it without the flag",
+                "data": {},
+                "transaction": "t",
+            }
+    assert robots.handled == []
+
+
+async def test_on_version_5_a_request_is_refused_when_it_is_sent_with_the_retain_flag(
+    mosquitto: Mosquitto, robots: Robots, hub: ReportHub
+) -> None:
+    async with (
+        running(MqttBridge(mosquitto.settings, "d1", robots, hub)),
+        listening(mosquitto.settings) as ear,
+    ):
+        await ear.client.publish("motiond/arm/request/reset", b"{}", 1, True)
+        assert said(await ear.until("motiond/arm/response/reset"))["code"] == "RETAINED"
+        await ear.client.publish("motiond/arm/request/reset", b"", 1, True)  # clears it, and asks nothing
+        await ear.ask("motiond/arm/request/status", b"")
+    assert robots.verbs() == ["status"]
+
+
+@pytest.mark.usefixtures("bridge")
+async def test_a_repeated_transaction_acts_once_also_while_it_is_served(ear: Ear, robots: Robots) -> None:
+    robots.gate.clear()
+    for _ in range(3):
+        await ear.client.publish("motiond/arm/request/play", b'{"motion":"wave","transaction":"t"}', 1)
+    await ear.ask("motiond/arm/request/status", b"")
+    robots.gate.set()
+    answers = [said(await ear.until("motiond/arm/response/play")) for _ in range(3)]
+    assert answers == [{"status": "ok", "data": {"goal_id": "g1"}, "transaction": "t"}] * 3
+    assert robots.verbs() == ["play", "status"]
+
+
+@pytest.mark.usefixtures("bridge")
+async def test_a_stop_does_not_wait_for_a_slow_play(ear: Ear, robots: Robots) -> None:
+    robots.gate.clear()
+    await ear.client.publish("motiond/arm/request/play", b'{"motion":"wave"}', 1)
+    stopped = await ear.ask("motiond/arm/request/stop", b"")
+    assert stopped["status"] == "ok"
+    assert robots.verbs() == ["play", "stop"]
+    robots.gate.set()
+    await ear.until("motiond/arm/response/play")
+
+
+async def test_what_was_begun_outlives_the_connection_and_its_answer_can_be_had_again(
+    broker: AnyBroker, bridge: WatchedBridge, robots: Robots
+) -> None:
+    robots.gate.clear()
+    play = b'{"motion":"wave","transaction":"t"}'
+    async with listening(broker.settings) as ear:
+        await ear.client.publish("motiond/arm/request/play", play, 1)
+        await ear.ask("motiond/arm/request/status", b"")
+        await broker.kill()
+        await bridge.lost.wait()
+        robots.gate.set()
+    await broker.start()
+    async with listening(broker.settings) as ear:
+        await is_connected(bridge)
+        answer = await ear.ask("motiond/arm/request/play", play)
+    assert answer == {"status": "ok", "data": {"goal_id": "g1"}, "transaction": "t"}
+    assert robots.verbs() == ["play", "status"]
+
+
+async def test_on_version_5_the_answer_goes_where_the_request_says(
+    mosquitto: Mosquitto, robots: Robots, hub: ReportHub
+) -> None:
+    properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
+    properties.ResponseTopic = "motiond/answers/me"
+    properties.CorrelationData = b"\x01\x02"
+    properties.MessageExpiryInterval = 60
+    async with (
+        running(MqttBridge(mosquitto.settings, "d1", robots, hub)),
+        listening(mosquitto.settings) as ear,
+    ):
+        await ear.client.publish("motiond/arm/request/stop", b"{}", 1, properties=properties)
+        answer = await ear.until("motiond/answers/me")
+        await ear.ask("motiond/arm/request/status", b"")
+    assert said(answer)["status"] == "ok"
+    assert getattr(answer.properties, "CorrelationData", None) == b"\x01\x02"
+    assert all(message.topic.value != "motiond/arm/response/stop" for message in ear.heard)
+
+
+async def test_a_clean_shutdown_says_what_is_left_and_then_offline(
+    broker: AnyBroker, robots: Robots, hub: ReportHub, ear: Ear
+) -> None:
+    async with running(MqttBridge(broker.settings, "d1", robots, hub)):
+        await ear.until(BRIDGE, lambda said: said == {"state": "online"})
+        hub.publish(Report("arm", "result", {"goal_id": "g1", "code": "CANCELED"}))
+    await ear.until("motiond/arm/result", lambda said: said["code"] == "CANCELED")
+    await ear.until(BRIDGE, lambda said: said == {"state": "offline"})
+    gone = {"state": "offline", "bridge": "d1"}
+    await is_told(broker, {BRIDGE: {"state": "offline"}, "motiond/hand/availability": gone})
+
+
+DAEMON = """
+import asyncio, sys
+from daemon.config import MqttSettings
+from daemon.mqtt import MqttBridge
+from daemon.reports import ReportHub
+class Nobody:
+    robots = ("arm",)
+settings = MqttSettings.model_validate_json(sys.argv[1])
+asyncio.run(MqttBridge(settings, "d1", Nobody(), ReportHub()).run())
+"""
+
+
+async def test_the_last_will_says_offline_when_the_daemon_is_killed(broker: AnyBroker, ear: Ear) -> None:
+    settings = broker.settings.model_dump_json(exclude_unset=True)
+    daemon = started([sys.executable, "-c", DAEMON, settings])
+    try:
+        await ear.until(BRIDGE, lambda said: said == {"state": "online"})
+    finally:
+        daemon.kill()
+        daemon.communicate()
+    await ear.until(BRIDGE, lambda said: said == {"state": "offline"})
+    await is_told(broker, {BRIDGE: {"state": "offline"}})
+
+
+@pytest.mark.usefixtures("bridge")
+async def test_a_will_that_comes_late_does_not_leave_the_daemon_offline(broker: AnyBroker, ear: Ear) -> None:
+    await ear.client.publish(BRIDGE, b'{"state":"offline"}', 1, True)
+    await ear.until(BRIDGE, lambda said: said == {"state": "offline"})
+    ear.heard.clear()
+    await ear.until(BRIDGE, lambda said: said == {"state": "online"})
+    await is_told(broker, {BRIDGE: {"state": "online"}})
+
+
+async def test_nothing_is_left_when_cancelled_while_a_broker_does_not_answer(
+    robots: Robots, hub: ReportHub
+) -> None:
+    called, over = asyncio.Event(), asyncio.Event()
+
+    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        called.set()
+        await reader.read()
+        writer.close()
+        over.set()
+
+    server = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    bridge = MqttBridge(MqttSettings(broker=f"mqtt://127.0.0.1:{port}"), "d1", robots, hub)
+    task = asyncio.create_task(bridge.run())
+    async with asyncio.timeout(PATIENCE_S), server:
+        await called.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await over.wait()

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from daemon.reports import LASTING, STREAMED, Report, ReportHub
+
+if TYPE_CHECKING:
+    from daemon.reports import Subject, Subscription
+
+
+def report(subject: Subject, number: int = 0) -> Report:
+    return Report("arm", subject, {"number": number})
+
+
+def queued(subscription: Subscription) -> list[tuple[Subject, int]]:
+    reports = iter(subscription.get_now, None)
+    return [(report.subject, report.data["number"]) for report in reports]
+
+
+def test_the_hub_remembers_the_latest_of_what_lasts() -> None:
+    hub = ReportHub()
+    for number in range(2):
+        hub.publish(report("state", number))
+        hub.publish(report("result", number))
+    assert hub.latest() == [report("state", 1)]
+
+
+def test_a_full_queue_drops_what_can_best_be_missed() -> None:
+    with ReportHub().subscribe(length=3) as reports:
+        for subject in ("result", "telemetry", "state", "event", "diagnostics", "result"):
+            reports.put(report(subject))
+        assert reports.dropped == 3
+        assert queued(reports) == [("result", 0), ("event", 0), ("result", 0)]
+
+
+def test_a_queue_full_of_results_drops_the_oldest() -> None:
+    with ReportHub().subscribe(length=2) as reports:
+        for number in range(3):
+            reports.put(report("result", number))
+        assert queued(reports) == [("result", 1), ("result", 2)]
+
+
+def test_a_listener_gets_what_it_listens_to_until_it_leaves() -> None:
+    hub = ReportHub()
+    with hub.subscribe(STREAMED) as streams:
+        hub.publish(report("telemetry"))
+        hub.publish(report("state"))
+    hub.publish(report("telemetry", 1))
+    assert queued(streams) == [("telemetry", 0)]
+
+
+def test_what_was_put_back_comes_next_and_what_was_discarded_does_not_come() -> None:
+    with ReportHub().subscribe() as reports:
+        for subject in ("result", "state", "event"):
+            reports.put(report(subject))
+        first = reports.get_now()
+        assert first is not None
+        reports.put_back(first)
+        reports.discard(LASTING)
+        assert queued(reports) == [("result", 0), ("event", 0)]
+
+
+async def test_a_listener_waits_for_what_comes() -> None:
+    hub = ReportHub()
+    with hub.subscribe() as reports:
+        waiting = asyncio.create_task(reports.get())
+        await asyncio.sleep(0)
+        hub.publish(report("state", 7))
+        assert await waiting == report("state", 7)

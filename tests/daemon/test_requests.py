@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import pytest
+
+from daemon.requests import PlayRequest, RequestError, check_request, read_body
+
+JSON = "a request is a JSON object in UTF-8, without NaN; correct it"
+CUT = "'xxxxxxxxxxxx...xxxxxxxxxxxxx'"
+KNOWN = "play knows motion, speed, on_busy, transaction, expires_at"
+
+
+@pytest.mark.parametrize(
+    ("payload", "message"),
+    [
+        (b"x" * 65537, "arm/play: 65537 bytes; a request has at most 65536; send less"),
+        (b"{motion}", f"arm/play: not JSON at line 1 column 2; {JSON}"),
+        (b'{\n "speed": NaN}', f"arm/play: not JSON at line 2 column 11; {JSON}"),
+        (b'{"motion": "\xff"}', f"arm/play: not JSON at line 1 column 1; {JSON}"),
+        (b'"wave"', "arm/play: 'wave' is no JSON object; put keys and values in { }"),
+        (b"[1, 2]", "arm/play: [1, 2] is no JSON object; put keys and values in { }"),
+    ],
+    ids=["large", "no JSON", "NaN", "no UTF-8", "text", "list"],
+)
+def test_a_payload_that_is_no_json_object_is_refused(payload: bytes, message: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        read_body("arm/play", payload)
+    assert (caught.value.code, str(caught.value)) == ("INVALID_REQUEST", message)
+
+
+def test_an_empty_payload_asks_for_nothing_in_particular() -> None:
+    assert read_body("arm/stop", b"") == {}
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"motion": "wave", "sped": 1}, f"arm/play: unknown key 'sped'; {KNOWN}; did you mean 'speed'?"),
+        ({}, "arm/play: 'motion' is missing; play needs it; add it"),
+        ({"motion": 7}, "arm/play: 'motion' is 7; it must be a valid string; correct it"),
+        ({"motion": ""}, "arm/play: 'motion' is ''; it must have at least 1 character; correct it"),
+        (
+            {"motion": "wave", "speed": 20},
+            "arm/play: 'speed' is 20; it must be less than or equal to 10; correct it",
+        ),
+        ({"motion": "wave", "speed": "1"}, "arm/play: 'speed' is '1'; it must be a valid number; correct it"),
+        (
+            {"motion": "wave", "speed": True},
+            "arm/play: 'speed' is True; it must be a valid number; correct it",
+        ),
+        (
+            {"motion": "wave", "on_busy": "shove"},
+            "arm/play: 'on_busy' is 'shove'; it must be 'reject' or 'replace'; correct it",
+        ),
+        (
+            {"motion": "wave", "transaction": "x" * 201},
+            f"arm/play: 'transaction' is {CUT}; it must have at most 200 characters; correct it",
+        ),
+        (
+            {"speed": 0, "loop": 2},
+            f"""\
+arm/play: 'motion' is missing; play needs it; add it
+arm/play: 'speed' is 0; it must be greater than or equal to 0.1; correct it
+arm/play: unknown key 'loop'; {KNOWN}""",
+        ),
+    ],
+    ids=["key", "missing", "type", "empty", "range", "text", "boolean", "choice", "length", "several"],
+)
+def test_every_problem_of_a_request_is_told(body: dict[str, object], message: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        check_request("arm/play", "play", body)
+    assert (caught.value.code, str(caught.value)) == ("INVALID_REQUEST", message)
+
+
+def test_an_unknown_verb_is_told_what_there_is() -> None:
+    with pytest.raises(RequestError) as caught:
+        check_request("arm/plya", "plya", {})
+    assert caught.value.code == "UNKNOWN_VERB"
+    assert str(caught.value) == (
+        "arm/plya: unknown verb; motiond knows play, stop, estop, reset, status, motions/reload; "
+        "did you mean 'play'?"
+    )
+
+
+def test_a_sound_request_comes_with_its_defaults() -> None:
+    request = check_request("arm/play", "play", {"motion": "wave", "speed": 2, "transaction": "t"})
+    assert request == PlayRequest(motion="wave", speed=2.0, on_busy="reject", transaction="t")
