@@ -59,7 +59,9 @@ def load(data: bytes, source: Source) -> list[RobotModel]:
         document.add(f"version is '{version}'", f"{VERSION} is read", "save the file in that version")
     world = _world(document)
     skeletons = [*world.all("skeleton"), *(document.all("skeleton") if world is not document else ())]
-    robots = [_Skeleton(node).robot(version, _physics(world)) for node in skeletons]
+    physics = _physics(world)
+    robots = [_Skeleton(node).robot(version, physics) for node in skeletons]
+    problems.found.sort(key=lambda problem: problem.line)
     problems.raise_if_any()
     _warn_of_twins(skeletons)
     return [
@@ -104,6 +106,20 @@ def _name_of(node: Node) -> str:
     return str(node.values.get("name", f"Unknown {node.tag}"))
 
 
+@dataclass(frozen=True, slots=True)
+class _Carrier:
+    """The joint above a body; `joint` is None where it could not be read."""
+
+    node: Node
+    name: str
+    joint: Joint | None
+
+    @property
+    def parent(self) -> str:
+        """The body that the joint hangs on."""
+        return str(self.node.values.get("parent", ""))
+
+
 @dataclass(slots=True)
 class _Skeleton:
     """Reads one skeleton: its bodies, then the joints that carry them.
@@ -113,14 +129,17 @@ class _Skeleton:
     bodies : dict of str to Node
     places : dict of str to ndarray, shape (4, 4)
         Where each body is in the skeleton with all coordinates at zero.
-    carriers : dict of str to Node
-        The joint of which a body is the child.
+    carriers : dict of str to _Carrier
+        By the body that is the joint's child.
+    joints : dict of str to int
+        The line of every joint by name.
     """
 
     node: Node
     bodies: dict[str, Node] = field(default_factory=dict)
     places: dict[str, Floats] = field(default_factory=dict)
-    carriers: dict[str, Node] = field(default_factory=dict)
+    carriers: dict[str, _Carrier] = field(default_factory=dict)
+    joints: dict[str, int] = field(default_factory=dict)
 
     def robot(self, version: str, physics: Mapping[str, object]) -> RobotModel:
         """Read all of it; what is wrong is noted."""
@@ -155,18 +174,18 @@ class _Skeleton:
             )
 
     def _find_carriers(self) -> None:
-        names: dict[str, int] = {}
-        for joint in self.node.all("joint"):
-            name = _joint_name(joint)
-            if name in names:
-                why = f"first on line {names[name]}"
-                joint.add(f"joint '{name}' stands twice", why, "give each its own name")
-            names.setdefault(name, joint.line)
-            if self._is_connected(joint, name):
-                self.carriers.setdefault(joint.values["child"], joint)
+        for node in self.node.all("joint"):
+            name = str(node.values.get("name", f"{node.values.get('child', 'Unknown')}_joint"))
+            if name in self.joints:
+                why = f"first on line {self.joints[name]}"
+                node.add(f"joint '{name}' stands twice", why, "give each its own name")
+            self.joints.setdefault(name, node.line)
+            joint = read_joint(node, name)
+            if self._is_connected(node, name):
+                self.carriers.setdefault(node.values["child"], _Carrier(node, name, joint))
 
     def _is_connected(self, joint: Node, name: str) -> bool:
-        """Whether both ends of a joint are there; problems are noted."""
+        """Whether there is a body to carry; problems with either end are noted."""
         ends = {"parent": {*self.bodies, "world"}, "child": set(self.bodies)}
         for end, known in ends.items():
             body = joint.values.get(end)
@@ -178,19 +197,16 @@ class _Skeleton:
         child = joint.values.get("child")
         if child in self.carriers:
             other = self.carriers[child]
-            why = f"joint '{_joint_name(other)}' on line {other.line} carries it already"
-            joint.add(f"joint '{name}' has child '{child}'", why, "a body has one joint above it")
+            why = f"joint '{other.name}' on line {other.node.line} carries it"
+            joint.add(f"joint '{name}' has child '{child}'", why, "remove one of them")
         return child in self.bodies
 
     def _joints(self) -> Iterator[Joint]:
-        taken = {_joint_name(joint) for joint in self.node.all("joint")}
         for body in self._carried_order():
-            if body in self.carriers:
-                joint = self._joint(self.carriers[body], body)
-                if joint:
-                    yield joint
-            else:
-                yield self._free_joint(body, taken)
+            if body not in self.carriers:
+                yield self._free_joint(body)
+            elif joint := self._joint(self.carriers[body], body):
+                yield joint
 
     def _carried_order(self) -> list[str]:
         """Give the bodies, each after those that carry it."""
@@ -206,43 +222,35 @@ class _Skeleton:
         return [*order]
 
     def _parent(self, body: str) -> str:
-        carrier = self.carriers.get(body)
-        return str(carrier.values.get("parent", "")) if carrier else ""
+        return self.carriers[body].parent if body in self.carriers else ""
 
     def _complain_of_ring(self, ring: list[str]) -> None:
         path = " -> ".join([*ring, ring[0]])
-        self.carriers[ring[0]].add("bodies carry each other in a ring", path, "hang one of them on the world")
+        what, mend = "bodies carry each other in a ring", "hang one of them on the world"
+        self.carriers[ring[0]].node.add(what, path, mend)
 
-    def _joint(self, node: Node, body: str) -> Joint | None:
-        joint = read_joint(node, _joint_name(node))
-        if joint is None:
+    def _joint(self, carrier: _Carrier, body: str) -> Joint | None:
+        if carrier.joint is None:
             return None
-        parent = self._parent(body)
-        above = self.places.get(parent, np.eye(4))
-        inside = _matrix(node.values.get("transformation", STANDING_STILL))
+        above = self.places.get(carrier.parent, np.eye(4))
+        inside = _matrix(carrier.node.values.get("transformation", STANDING_STILL))
         return replace(
-            joint,
-            parent=parent,
+            carrier.joint,
+            parent=carrier.parent,
             child=body,
             parent_pose=_frozen(_inverse(above) @ self.places[body] @ inside),
             child_pose=_frozen(_inverse(inside)),
         )
 
-    def _free_joint(self, body: str, taken: set[str]) -> Joint:
-        name, number = "root", 0
-        while name in taken:
-            number += 1
-            name = f"root({number})"
-        taken.add(name)
+    def _free_joint(self, body: str) -> Joint:
+        """Give the joint of a body that nothing carries, named as in DART."""
+        names = ("root", *(f"root({number})" for number in range(1, len(self.bodies) + 1)))
+        name = next(name for name in names if name not in self.joints)
+        self.joints[name] = self.bodies[body].line
         # Where a body is called `world`, no joint may hang on the world by that name.
         parent = "" if "world" in self.bodies else "world"
-        return replace(
-            free_joint(name), parent=parent, child=body, parent_pose=_frozen(self.places[body].copy())
-        )
-
-
-def _joint_name(joint: Node) -> str:
-    return str(joint.values.get("name", f"{joint.values.get('child', 'Unknown')}_joint"))
+        place = _frozen(self.places[body].copy())
+        return replace(free_joint(name), parent=parent, child=body, parent_pose=place)
 
 
 def _link(name: str, body: Node) -> Link:

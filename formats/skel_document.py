@@ -6,6 +6,7 @@ other elements is checked here: XML, names, values, and what stands twice.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -158,7 +159,7 @@ def _value(text: str, type_: ValueType) -> Any:
 def _number(word: str, type_: ValueType) -> float | None:
     if _NUMBER.fullmatch(word):
         value = float(word)
-        return value if np.isfinite(value) else None
+        return value if math.isfinite(value) else None
     return float(word) if type_ == "limit" and _INFINITE.fullmatch(word) else None
 
 

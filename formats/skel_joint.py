@@ -150,7 +150,7 @@ def _direction(node: Node, tag: str, owner: str) -> Floats:
         (axis or node).add(
             f"{owner} has no direction in <{tag}>", "it is required", f"write <{tag}><xyz>1 0 0</xyz>"
         )
-        return np.array([1.0, 0.0, 0.0])
+        return np.array([0.0, 1.0, 0.0] if tag.endswith("2") else [1.0, 0.0, 0.0])
     length = float(np.linalg.norm(vector))
     if length == 0:
         axis.add(f"<{tag}> of {owner} is 0 0 0", "it points nowhere", "give it a direction")
@@ -165,7 +165,7 @@ def _axis_order(node: Node, name: str) -> str:
     letters = order.lower()
     turning = all(first != second for first, second in pairwise(letters))
     if len(letters) != 3 or not set(letters) <= set("xyz") or not turning:
-        why = "it is three of x, y and z, neighbours different"
+        why = "it is three of x, y, z"
         node.add(f"axis_order of euler joint '{name}' is '{order}'", why, "write xyz or zyx")
         return "xyz"
     return letters
@@ -223,7 +223,8 @@ def _read_axes(node: Node, name: str, kind: Kind, settings: list[dict[str, Any]]
         else:
             used = len(settings) if kind.has_axes else 0
             why = f"a {node.values['type']} joint has {used or 'none'}"
-            axis.warn(f"<{tag}> of joint '{name}' is skipped", why, "set limits in <dof>" if settings else "")
+            mend = "remove it" if kind.has_axes else "set limits in <dof>"
+            axis.warn(f"<{tag}> of joint '{name}' is skipped", why, mend)
 
 
 def _axis_settings(axis: Node) -> dict[str, Any]:
@@ -240,7 +241,7 @@ def _axis_settings(axis: Node) -> dict[str, Any]:
 def _read_initial(node: Node, name: str, tag: str, key: str, settings: list[dict[str, Any]]) -> None:
     values = node.values.get(tag, ())
     if len(values) and len(values) != len(settings):
-        why = f"joint '{name}' has {len(settings)} degrees of freedom"
+        why = f"joint '{name}' has {len(settings)} coordinate{'' if len(settings) == 1 else 's'}"
         node.add(f"<{tag}> has {len(values)} numbers", why, "give each one")
         return
     for one, value in zip(settings, values, strict=False):
@@ -266,7 +267,7 @@ def _local_index(dof: Node, name: str, count: int) -> int | None:
     if index is not None and float(index).is_integer() and 0 <= index < count:
         return int(index)
     what = "has no local_index" if index is None else f"has local_index {index:g}"
-    why = f"the joint has {count} degree{'' if count == 1 else 's'} of freedom, counted from 0"
+    why = f"the joint has {count}, counted from 0"
     dof.add(f"<dof> of joint '{name}' {what}", why, "correct it")
     return None
 
@@ -278,10 +279,9 @@ def _dof_settings(dof: Node) -> dict[str, Any]:
     if position := dof.one("position"):
         settings |= position.values
     if velocity := dof.one("velocity"):
-        settings |= {
-            "initial_velocity": velocity.values.get("initial", 0.0),
-            "velocity_limit": _bound(velocity),
-        }
+        settings["velocity_limit"] = _bound(velocity)
+        if "initial" in velocity.values:
+            settings["initial_velocity"] = velocity.values["initial"]
     if force := dof.one("force"):
         settings["effort_limit"] = _bound(force)
     return settings

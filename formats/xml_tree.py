@@ -42,7 +42,7 @@ def parse_xml(data: bytes, problems: Problems, *, free_prefixes: bool = False) -
     try:
         root = _parse(data, free_prefixes=free_prefixes)
     except etree.XMLSyntaxError as error:
-        why = re.sub(r", line \d+, column \d+.*", "", (error.msg or "").strip())
+        why = re.sub(r"\s*, line \d+, column \d+.*", "", error.msg or "")
         raise problems.fail(error.lineno or 0, "this is no well-formed XML", why) from None
     tree: Any = root.getroottree()
     if tree.docinfo.doctype:

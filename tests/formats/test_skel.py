@@ -1,0 +1,300 @@
+"""What a SKEL file says and what becomes of it; poses are worked out by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from formats import load_robot, load_robots, skel
+from formats.source import Source
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from formats.model import RobotModel
+
+GOOD = Path(__file__).parents[1] / "files" / "good"
+PAGE = Path(__file__).parents[2] / "docs" / "formats" / "skel.md"
+QUARTER = np.pi / 2
+
+
+def robot(inside: str) -> RobotModel:
+    """Read a skeleton with bodies a and b, a on the world by a weld."""
+    text = f"""<skel version="1.0"><world name="w"><skeleton name="s">
+        <body name="a"/><body name="b"/>
+        <joint type="weld" name="fixed"><parent>world</parent><child>a</child></joint>
+        {inside}
+        </skeleton></world></skel>"""
+    (model,) = skel.load(text.encode(), Source(Path("s.skel")))
+    return model
+
+
+def joint(type_: str, inside: str = "") -> str:
+    return f'<joint type="{type_}" name="j"><parent>a</parent><child>b</child>{inside}</joint>'
+
+
+def axis(text: str, tag: str = "axis") -> str:
+    return f"<{tag}><xyz>{text}</xyz></{tag}>"
+
+
+def plane(first: str, second: str) -> str:
+    axes = axis(first, "translation_axis1") + axis(second, "translation_axis2")
+    return f'<plane type="arbitrary">{axes}</plane>'
+
+
+def where_is_b(model: RobotModel, *q: float) -> NDArray[np.float64]:
+    return np.round(model.forward_kinematics(q)["b"], 9)
+
+
+def test_every_skeleton_of_a_world_is_a_robot_in_the_worlds_frame() -> None:
+    bench, arm = load_robots(GOOD / "workshop.skel")
+    assert (bench.name, arm.name, arm.format, arm.version) == ("bench", "arm", "skel", "1.0")
+    assert (bench.dof, [one.type for one in bench.joints]) == (0, ["fixed"])
+    np.testing.assert_allclose(bench.forward_kinematics([])["top"][:3, 3], [0, 0.8, 0])
+    at_rest = arm.forward_kinematics(np.zeros(arm.dof))
+    np.testing.assert_allclose(at_rest["base"][:3, 3], [1, 0, 0])
+    np.testing.assert_allclose(at_rest["hand"][:3, 3], [1.3, 0, 0.5])
+    np.testing.assert_allclose(at_rest["wrist"][:3, 3], [1, 0, 0.5])
+
+
+def test_a_body_that_nothing_carries_is_free_and_joints_follow_those_that_carry_them() -> None:
+    arm = load_robot(GOOD / "workshop.skel", "arm")
+    assert [(one.name, one.type, one.parent, one.child) for one in arm.joints] == [
+        ("root", "free", "world", "base"),
+        ("lift", "screw", "base", "mast"),
+        ("wrist", "universal", "mast", "hand"),
+    ]
+    assert arm.canonical_link == "base"
+
+
+def test_the_worlds_physics_and_what_is_immobile_or_weightless_are_kept() -> None:
+    bench, arm = load_robots(GOOD / "workshop.skel")
+    assert arm.metadata["gravity"].tolist() == [0, -9.81, 0]
+    assert (arm.metadata["world"], arm.metadata["time_step_s"]) == ("workshop", 0.002)
+    assert (bench.metadata["immobile"], arm.metadata["immobile"]) == (True, False)
+    assert (bench.metadata["weightless"], arm.metadata["weightless"]) == ((), ("base",))
+
+
+def test_what_the_world_does_not_say_has_the_defaults_of_the_specification() -> None:
+    text = b"<skel><world><skeleton><body/></skeleton></world></skel>"
+    (model,) = skel.load(text, Source(Path("s.skel")))
+    assert (model.name, [link.name for link in model.links]) == ("Unknown skeleton", ["Unknown body"])
+    assert model.metadata["gravity"].tolist() == [0, 0, -9.8]
+    assert (model.metadata["world"], model.metadata["time_step_s"]) == ("Unknown world", 0.001)
+    assert (model.links[0].mass, model.links[0].inertia.tolist()) == (1, np.eye(3).tolist())
+    assert (model.version, model.metadata["immobile"], model.warnings) == ("1.0", False, ())
+
+
+def test_inertia_is_as_stated_or_else_that_of_the_first_shape() -> None:
+    base, mast, hand = load_robot(GOOD / "workshop.skel", "arm").links
+    assert base.inertia.tolist() == [[0.02, 0.001, 0.002], [0.001, 0.03, 0.003], [0.002, 0.003, 0.04]]
+    assert (base.mass, base.com[:3, 3].tolist()) == (4, [0, 0, 0.05])
+    np.testing.assert_allclose(np.diag(mast.inertia), [0.0475, 0.0475, 0.015])
+    np.testing.assert_allclose(np.diag(hand.inertia), [0.5 * 0.13 / 12, 0.5 * 0.1 / 12, 0.5 * 0.05 / 12])
+
+
+def test_a_ball_of_an_ellipsoid_has_two_fifths_of_its_mass_times_its_radius_squared() -> None:
+    solid = "<geometry><ellipsoid><size>0.4 0.4 0.4</size></ellipsoid></geometry>"
+    body = (
+        "<body name='c'><inertia><mass>5</mass></inertia>"
+        f"<visualization_shape>{solid}</visualization_shape></body>"
+    )
+    np.testing.assert_allclose(robot(body).links[2].inertia, 0.08 * np.eye(3))
+
+
+def test_limits_dynamics_and_initial_values_come_from_axes_and_then_from_dofs() -> None:
+    first, second = load_robot(GOOD / "workshop.skel", "arm").joints[2].coordinates
+    assert (first.name, first.lower, first.upper, first.velocity_limit) == ("wrist_1", -1.5, 1.5, np.inf)
+    assert (first.initial, first.initial_velocity, first.damping) == (0.1, 0.3, 0.1)
+    assert (second.name, second.lower, second.upper) == ("wrist_turn", -2, 2)
+    assert (second.velocity_limit, second.effort_limit) == (4, 8)
+    assert (second.initial, second.initial_velocity) == (0.25, 0.5)
+    assert (second.damping, second.friction) == (0.2, 0.3)
+    assert (second.spring_reference, second.spring_stiffness) == (0.4, 5)
+
+
+def test_a_limit_may_bound_velocity_and_effort() -> None:
+    limit = "<axis><xyz>1 0 0</xyz><limit><effort>12</effort><velocity>3</velocity></limit></axis>"
+    (one,) = robot(joint("revolute", limit)).joints[1].coordinates
+    assert (one.lower, one.upper, one.effort_limit, one.velocity_limit) == (-np.inf, np.inf, 12, 3)
+
+
+def test_a_transformation_turns_about_x_then_the_new_y_then_the_new_z() -> None:
+    body = f"<body name='c'><transformation>1 2 3 {QUARTER} {QUARTER} 0</transformation></body>"
+    model = robot(body)
+    pose = model.forward_kinematics(np.zeros(model.dof))["c"]
+    np.testing.assert_allclose(pose, [[0, 0, 1, 1], [1, 0, 0, 2], [0, 1, 0, 3], [0, 0, 0, 1]], atol=1e-12)
+
+
+def test_a_joint_sits_in_its_child() -> None:
+    inside = axis("0 0 1") + "<transformation>-2 0 0 0 0 0</transformation>"
+    model = robot(joint("revolute", inside))
+    np.testing.assert_allclose(where_is_b(model, QUARTER)[:3, 3], [-2, 2, 0], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("type_", "inside", "q", "position", "columns"),
+    [
+        ("revolute", axis("0 0 1"), (QUARTER,), (0, 0, 0), ("y", "-x", "z")),
+        ("prismatic", axis("0 1 0"), (0.5,), (0, 0.5, 0), ("x", "y", "z")),
+        (
+            "screw",
+            "<axis><xyz>0 0 1</xyz><pitch>0.4</pitch></axis>",
+            (QUARTER,),
+            (0, 0, 0.1),
+            ("y", "-x", "z"),
+        ),
+        (
+            "universal",
+            axis("1 0 0") + axis("0 1 0", "axis2"),
+            (QUARTER, QUARTER),
+            (0, 0, 0),
+            ("y", "z", "x"),
+        ),
+        ("ball", "", (0, 0, QUARTER), (0, 0, 0), ("y", "-x", "z")),
+        ("euler", "", (QUARTER, QUARTER, 0), (0, 0, 0), ("y", "z", "x")),
+        (
+            "euler",
+            "<axis_order>zyx</axis_order>",
+            (QUARTER, QUARTER, 0),
+            (0, 0, 0),
+            ("-z", "-x", "y"),
+        ),
+        ("translational", "", (1, 2, 3), (1, 2, 3), ("x", "y", "z")),
+        ("planar", "", (1, 2, QUARTER), (1, 2, 0), ("y", "-x", "z")),
+        ("planar", '<plane type="yz"/>', (1, 2, QUARTER), (0, 1, 2), ("x", "z", "-y")),
+        ("planar", '<plane type="zx"/>', (1, 2, QUARTER), (2, 0, 1), ("-z", "y", "x")),
+        (
+            # The second axis counts as far as it is square to the first.
+            "planar",
+            plane("0 1 0", "0 0.6 0.8"),
+            (1, 2, QUARTER),
+            (0, 1, 2),
+            ("x", "z", "-y"),
+        ),
+        ("free", "", (0, 0, QUARTER, 1, 2, 3), (1, 2, 3), ("y", "-x", "z")),
+    ],
+)
+def test_each_joint_type_moves_its_child(
+    type_: str,
+    inside: str,
+    q: tuple[float, ...],
+    position: tuple[float, ...],
+    columns: tuple[str, ...],
+) -> None:
+    model = robot(joint(type_, inside))
+    pose = where_is_b(model, *q)
+    unit = dict(zip(("x", "y", "z", "-x", "-y", "-z"), (*np.eye(3), *-np.eye(3)), strict=True))
+    np.testing.assert_allclose(pose[:3, :3], np.transpose([unit[one] for one in columns]), atol=1e-9)
+    np.testing.assert_allclose(pose[:3, 3], position, atol=1e-9)
+    assert model.joints[1].type == type_
+    assert np.allclose(np.linalg.norm(model.joints[1].axes, axis=1), 1)
+    assert model.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("inside", "names"),
+    [
+        (joint("universal", axis("1 0 0") + axis("0 1 0", "axis2")), ["j_1", "j_2"]),
+        (joint("euler", "<axis_order>zyx</axis_order>"), ["j_z", "j_y", "j_x"]),
+        (joint("planar", '<plane type="zx"/>'), ["j_z", "j_x", "j_angle"]),
+        (joint("free"), ["j_rot_x", "j_rot_y", "j_rot_z", "j_pos_x", "j_pos_y", "j_pos_z"]),
+        (joint("revolute", axis("1 0 0") + '<dof name="elbow"/>'), ["elbow"]),
+    ],
+)
+def test_coordinates_are_named_as_in_dart(inside: str, names: list[str]) -> None:
+    assert [one.name for one in robot(inside).joints[1].coordinates] == names
+
+
+def test_free_bodies_joints_get_names_that_are_free() -> None:
+    text = joint("weld").replace('"j"', '"root"') + '<body name="c"/><body name="d"/>'
+    assert [one.name for one in robot(text).joints] == ["fixed", "root", "root(1)", "root(2)"]
+
+
+def test_a_body_may_be_called_world() -> None:
+    text = b"""<skel><world><skeleton><body name="world"/><body name="b"/>
+        <joint type="weld" name="j"><parent>world</parent><child>b</child></joint>
+        </skeleton></world></skel>"""
+    (model,) = skel.load(text, Source(Path("s.skel")))
+    np.testing.assert_allclose(model.forward_kinematics([0, 0, 0, 1, 2, 3])["b"][:3, 3], [1, 2, 3])
+
+
+def test_actuator_types_are_kept_and_the_default_is_torque() -> None:
+    arm = load_robot(GOOD / "workshop.skel", "arm")
+    assert [one.actuator for one in arm.joints] == ["", "torque", "servo"]
+
+
+@pytest.mark.parametrize(
+    ("inside", "warning"),
+    [
+        (
+            "<body name='c'><soft_shape><kv>1</kv></soft_shape></body>",
+            "<soft_shape> in <body> is skipped; it is no part of a rigid body",
+        ),
+        (
+            "<body name='c'><marker name='m'/></body>",
+            "<marker> in <body> is skipped; it is no part of a rigid body",
+        ),
+        (
+            "<body name='c'><collision_shape><geometry><cone/></geometry></collision_shape></body>",
+            "<cone> in <geometry> is skipped; SKEL does not describe that shape",
+        ),
+        (
+            "<body name='c'><inertia><transformation>0 0 1 0 0 0</transformation></inertia></body>",
+            "<transformation> in <inertia>; an old spelling; write <offset>",
+        ),
+        ("<body name='c'><mas>1</mas></body>", "<mas> in <body> is skipped; SKEL does not know it"),
+        ("<body name='c' colour='red'/>", "attribute 'colour' of <body> is skipped; SKEL does not know it"),
+        (
+            "<body name='c'>heavy</body>",
+            "text 'heavy' in <body> is skipped; it holds elements; write it as <!-- … -->",
+        ),
+        (
+            joint("revolute", "<axis><xyz>1 0 0</xyz><damping>1</damping></axis>"),
+            "<damping> in <axis>; an old spelling; write it in <dynamics>",
+        ),
+        (
+            joint(
+                "revolute",
+                "<axis><xyz>1 0 0</xyz><dynamics><sprint_stiffness>1</sprint_stiffness></dynamics></axis>",
+            ),
+            "<sprint_stiffness> in <dynamics>; an old spelling; write <spring_stiffness>",
+        ),
+        (
+            joint("revolute", axis("1 0 1")),
+            "<axis> of revolute joint 'j' has length 1.414; an axis should have length 1; normalised",
+        ),
+        (
+            joint("revolute", axis("1 0 0") + axis("1 0 0", "axis2")),
+            "<axis2> of joint 'j' is skipped; a revolute joint has 1; remove it",
+        ),
+        (
+            joint("ball", axis("1 0 0")),
+            "<axis> of joint 'j' is skipped; a ball joint has none; set limits in <dof>",
+        ),
+        (
+            joint("screw", axis("1 0 0")),
+            "screw joint 'j' has no <pitch>; 0.1 m a turn is taken; add it to <axis>",
+        ),
+        (
+            joint("revolute", axis("1 0 0") + '<dof><position lower="0" upper="1" initial="2"/></dof>'),
+            "coordinate 'j' begins at 2; its limits are 0 and 1; correct one of them",
+        ),
+        (
+            joint("revolute", axis("1 0 0") + '<dof><velocity lower="-1" upper="2"/></dof>'),
+            "<velocity> lies between -1 and 2; one limit holds both ways here; the smaller is taken",
+        ),
+    ],
+)
+def test_what_is_odd_is_read_with_a_warning(inside: str, warning: str) -> None:
+    assert list(robot(inside).warnings) == [f"s.skel:4: {warning}"]
+
+
+def test_the_pages_example_is_read() -> None:
+    example = PAGE.read_text().partition("```xml\n")[2].partition("```")[0]
+    (arm,) = skel.load(example.encode(), Source(Path("arm.skel")))
+    assert ([one.name for one in arm.joints], arm.dof, arm.warnings) == (["foot", "elbow"], 1, ())
+    np.testing.assert_allclose(arm.forward_kinematics([1.0])["forearm"][:3, 3], [0, 0, 0.3])
