@@ -61,6 +61,7 @@ class Stop:
     """Stop softly and end the goal with `code`."""
 
     code: str = "CANCELED"
+    message: str = "stopped on request, softly, on the path"
 
 
 @dataclass(frozen=True, slots=True)

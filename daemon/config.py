@@ -131,6 +131,8 @@ class MqttSettings(_Section):
     """First wait before a new try to connect; it doubles from try to try."""
     reconnect_max_s: Positive = 30.0
     """Longest wait before a new try to connect."""
+    stop_when_lost_s: Positive | None = 2.0
+    """A motion stops softly once the broker has been away for so long; `null` plays on."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -71,6 +71,8 @@ class Plan:
         The fastest speed factor within the limits.
     limiting_joint : str
         The joint that sets `max_speed`; '' where none does.
+    interpolation : str
+        What lies between two rows: `hold`, `linear` or `cubic`.
     warnings : tuple of str
         What was changed or left out.
     """
@@ -85,12 +87,20 @@ class Plan:
     clock_acceleration: float
     max_speed: float
     limiting_joint: str
+    interpolation: Interpolation
     warnings: tuple[str, ...]
 
     @property
     def track(self) -> Track:
         """The rows as the stream process maps them."""
-        return Track(self.positions, self.velocities, self.driven, self.rate_hz, self.clock_acceleration)
+        return Track(
+            self.positions,
+            self.velocities,
+            self.driven,
+            self.rate_hz,
+            self.clock_acceleration,
+            self.interpolation,
+        )
 
     @property
     def duration_s(self) -> float:
@@ -162,6 +172,7 @@ def plan(motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_
         clock_acceleration=ramp,
         max_speed=max_speed,
         limiting_joint=limiting_joint,
+        interpolation=settings.interpolation,
         warnings=tuple(f"{motion.name}: {warning}" for warning in (*rows.warnings, *warnings, *doubts)),
     )
 

@@ -191,7 +191,7 @@ class Robot:
 
     async def _preempt(self) -> None:
         if self._goal is not None:
-            self.keeper.send(ch.Stop(ResultCode.PREEMPTED))
+            self.keeper.send(ch.Stop(ResultCode.PREEMPTED, "another motion was asked to replace this one"))
             await self._until(lambda: self._goal is None, RESTART_TIMEOUT_S, "the motion before did not end")
         await self._until(
             lambda: self.state not in MOVING, ANSWER_TIMEOUT_S, "the robot did not come to rest"
@@ -253,9 +253,13 @@ class Robot:
             self._shared[plan.motion] = plan, fd
         return fd
 
-    async def _stop(self, _request: Request) -> dict[str, Any]:
+    def stop(self, message: str) -> None:
+        """Stop softly; a play that has not begun does not begin."""
         self._stops += 1
-        self.keeper.send(ch.Stop())
+        self.keeper.send(ch.Stop(ResultCode.CANCELED, message))
+
+    async def _stop(self, _request: Request) -> dict[str, Any]:
+        self.stop("stopped on request, softly, on the path")
         return {"state": self.state, "goal_id": self._goal.goal_id if self._goal else None}
 
     async def _estop(self, _request: Request) -> dict[str, Any]:
@@ -349,20 +353,22 @@ class Robot:
     def _come_on_line(self, ready: ch.Ready) -> None:
         for warning in ready.warnings:
             log.warning("%s: %s", self.name, warning)
+            self._report("event", {"kind": "warning", "message": warning})
         self._max_rate_hz = ready.max_rate_hz
         self._message = ""
         if self._estop_latched:
             self.keeper.send(ch.Estop())
         self._report("description", self._description())
-        self._report("availability", {"state": "online"})
 
     def _enter(self, state: State) -> None:
-        self.state = state
+        before, self.state = self.state, state
         if state is State.IDLE:
             self._message = ""
         self._changed.set()
         self._changed.clear()
         self._report("state", self._state_payload())
+        if before is State.OFFLINE and state is not State.OFFLINE:
+            self._report("availability", {"state": "online"})
 
     def _conclude(
         self, goal_id: str, code: str, message: str, played_s: float | None, details: dict[str, Any]

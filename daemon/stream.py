@@ -220,7 +220,7 @@ class StreamLoop:
                 case ch.Play():
                     self._play(command, fds)
                 case ch.Stop():
-                    self.player.stop(ResultCode(command.code), "stopped on request, softly, on the path")
+                    self.player.stop(ResultCode(command.code), command.message)
                 case ch.Estop():
                     self.player.estop()
                 case ch.Enable() if self.player.state is State.IDLE and not self.player.torque:
@@ -343,7 +343,7 @@ def main() -> int:
     loop = StreamLoop(setup, driver, RealClock(), channel, ring)
     signal.signal(signal.SIGTERM, lambda *_: loop.leave("terminated"))
     refused = realtime.prepare(setup.priority, setup.core, lock_memory=setup.lock_memory)
-    channel.send(ch.Ready(driver.max_rate_hz, refused))
+    channel.send(ch.Ready(driver.max_rate_hz, [*driver.warnings, *refused]))
     try:
         loop.run()
     finally:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("motiond")
 
 CLOSE_PATIENCE_S = 3.0
+LOOK_PERIOD_S = 0.1
 
 
 class Supervisor:
@@ -72,6 +73,11 @@ class Supervisor:
         """Stop all robots softly and let `run` return."""
         for robot in self._robots.values():
             robot.leave()
+
+    def stop(self, message: str) -> None:
+        """Stop all robots softly; they stay on line."""
+        for robot in self._robots.values():
+            robot.stop(message)
 
     async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
         """Act on a request.
@@ -161,6 +167,9 @@ async def serve(settings: Settings, hub: ReportHub, supervisor: Supervisor) -> N
         helpers = [
             tasks.create_task(bridge.run(), name="mqtt"),
             tasks.create_task(_feed_watchdog(supervisor), name="watchdog"),
+            tasks.create_task(
+                _stop_when_lost(bridge, supervisor, settings.mqtt.stop_when_lost_s), name="lost"
+            ),
             tasks.create_task(write_journal(hub), name="journal"),
         ]
         with _leave_on_signals(supervisor):
@@ -178,6 +187,18 @@ async def _feed_watchdog(supervisor: Supervisor) -> None:
         if supervisor.ticking:
             service.notify("WATCHDOG=1")
         await asyncio.sleep(period_s)
+
+
+async def _stop_when_lost(bridge: MqttBridge, supervisor: Supervisor, allowed_s: float | None) -> None:
+    """Stop motions that nobody could stop any more, because the broker is away."""
+    loop = asyncio.get_running_loop()
+    seen_s = loop.time()
+    while allowed_s is not None:
+        await asyncio.sleep(LOOK_PERIOD_S)
+        if bridge.connected.is_set():
+            seen_s = loop.time()
+        elif loop.time() - seen_s > allowed_s:
+            supervisor.stop(f"the broker has been away for more than {allowed_s:g} s; nobody could stop it")
 
 
 @contextmanager

@@ -17,10 +17,21 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from formats.motion import Interpolation
+
     Floats: TypeAlias = NDArray[np.float64]
     Booleans: TypeAlias = NDArray[np.bool_]
 
-_HEADER = np.dtype([("rows", "<u8"), ("joints", "<u8"), ("rate_hz", "<f8"), ("clock_acceleration", "<f8")])
+_INTERPOLATIONS: tuple[Interpolation, ...] = ("cubic", "linear", "hold")
+_HEADER = np.dtype(
+    [
+        ("rows", "<u8"),
+        ("joints", "<u8"),
+        ("rate_hz", "<f8"),
+        ("clock_acceleration", "<f8"),
+        ("interpolation", "<u8"),
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +46,8 @@ class Track:
         The joints that the rows move; the others keep the setpoint they have.
     clock_acceleration : float
         In 1/s: how fast the clock's rate, which has no unit, may change on this track.
+    interpolation : str
+        What lies between two rows: `cubic`, `linear` or `hold`.
     """
 
     positions: Floats
@@ -42,6 +55,7 @@ class Track:
     driven: Booleans
     rate_hz: float
     clock_acceleration: float
+    interpolation: Interpolation = "cubic"
 
     @property
     def last(self) -> int:
@@ -51,8 +65,9 @@ class Track:
     def sample(self, place: float, position: Floats, velocity: Floats, rate: float) -> None:
         """Write the setpoint at `place` into `position` and `velocity`, for the driven joints.
 
-        On a row the setpoint is that row, bit for bit. Between rows it is the cubic Hermite polynomial
-        through them with the rows' velocities as slopes (Fritsch and Carlson 1980).
+        On a row the setpoint is that row, bit for bit. Between rows, where they are not held or joined by
+        straight lines, it is the cubic Hermite polynomial through them with the rows' velocities as slopes
+        (Fritsch and Carlson 1980).
 
         Parameters
         ----------
@@ -65,13 +80,21 @@ class Track:
         """
         row = int(place)
         fraction = place - row
-        if fraction == 0.0:
+        if fraction == 0.0 or self.interpolation == "hold":
             np.copyto(position, self.positions[row], where=self.driven)
             np.multiply(self.velocities[row], rate, out=velocity, where=self.driven)
+        elif self.interpolation == "linear":
+            self._line(row, fraction, position, velocity, rate)
         else:
-            self._between(row, fraction, position, velocity, rate)
+            self._cubic(row, fraction, position, velocity, rate)
 
-    def _between(self, row: int, u: float, position: Floats, velocity: Floats, rate: float) -> None:
+    def _line(self, row: int, u: float, position: Floats, velocity: Floats, rate: float) -> None:
+        start = self.positions[row]
+        rise = self.positions[row + 1] - start
+        np.copyto(position, start + u * rise, where=self.driven)
+        np.multiply(rise, rate * self.rate_hz, out=velocity, where=self.driven)
+
+    def _cubic(self, row: int, u: float, position: Floats, velocity: Floats, rate: float) -> None:
         start, end = self.positions[row], self.positions[row + 1]
         period_s = 1.0 / self.rate_hz
         slope_in, slope_out = self.velocities[row] * period_s, self.velocities[row + 1] * period_s
@@ -91,9 +114,9 @@ def share(track: Track) -> int:
     OSError
         If there is no memory for it.
     """
-    header = np.array(
-        (*track.positions.shape, track.rate_hz, track.clock_acceleration), dtype=_HEADER
-    ).tobytes()
+    kind = _INTERPOLATIONS.index(track.interpolation)
+    values = (*track.positions.shape, track.rate_hz, track.clock_acceleration, kind)
+    header = np.array(values, dtype=_HEADER).tobytes()
     fd = os.memfd_create("motiond-track", os.MFD_CLOEXEC)
     try:
         with os.fdopen(os.dup(fd), "wb") as file:
@@ -124,4 +147,11 @@ def map_shared(fd: int) -> Track:
     positions = np.frombuffer(memory, np.float64, cells, _HEADER.itemsize).reshape(shape)
     velocities = np.frombuffer(memory, np.float64, cells, _HEADER.itemsize + 8 * cells).reshape(shape)
     driven = np.frombuffer(memory, np.bool_, shape[1], _HEADER.itemsize + 16 * cells)
-    return Track(positions, velocities, driven, float(header["rate_hz"]), float(header["clock_acceleration"]))
+    return Track(
+        positions,
+        velocities,
+        driven,
+        float(header["rate_hz"]),
+        float(header["clock_acceleration"]),
+        _INTERPOLATIONS[int(header["interpolation"])],
+    )

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 PATIENCE_S = 30.0
 JOINTS = ("shoulder", "elbow")
 RATE_HZ = 200
+FULL_SWING = 100
+"""The row of the long motion from which on it has been at its fastest."""
 
 
 def write_seq(path: Path, rows: NDArray[np.float64], joints: tuple[str, ...], rate_hz: float) -> None:
@@ -47,11 +49,23 @@ def write_seq(path: Path, rows: NDArray[np.float64], joints: tuple[str, ...], ra
     path.write_text("\n".join(lines) + "\n")
 
 
-def sweep(duration_s: float, rate_hz: float = RATE_HZ, joints: int = 2) -> NDArray[np.float64]:
-    """Swing every joint once, from rest to rest, by up to 0.4 rad; shape (rows, joints)."""
-    at = np.linspace(0.0, 1.0, round(duration_s * rate_hz) + 1)
+def sweep(
+    duration_s: float, rate_hz: float = RATE_HZ, joints: int = 2, swings: int = 1
+) -> NDArray[np.float64]:
+    """Swing every joint to and fro, from rest to rest, by up to 0.4 rad; shape (rows, joints)."""
+    at = np.linspace(0.0, swings, round(duration_s * rate_hz) + 1)
     reach = np.linspace(0.2, 0.4, joints)
     return 0.1 + np.outer(0.5 - 0.5 * np.cos(2 * np.pi * at), reach)
+
+
+def comes_to_rest_softly(positions: NDArray[np.float64]) -> bool:
+    """Whether the setpoints end at rest with no step much unlike the one before.
+
+    The long motion's steps are up to 6e-3 rad, so a hard stop there changes a step by as much; slowing down
+    over 0.2 s changes each by 2e-4.
+    """
+    steps = np.diff(positions, axis=0)
+    return bool(np.abs(np.diff(steps, axis=0)).max() < 1e-3 and np.abs(steps[-1]).max() < 1e-4)
 
 
 class Rig:
@@ -78,7 +92,7 @@ class Rig:
         self.daemon: dict[str, Any] = {}
         (folder / "motions").mkdir()
         write_seq(folder / "motions" / "short.seq", sweep(0.5), JOINTS, RATE_HZ)
-        write_seq(folder / "motions" / "long.seq", sweep(20.0), JOINTS, RATE_HZ)
+        write_seq(folder / "motions" / "long.seq", sweep(20.0, swings=10), JOINTS, RATE_HZ)
 
     @property
     def config(self) -> Path:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from daemon.requests import RequestError, StatusRequest
 from drivers.trace import read_trace
-from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, sweep, write_seq
+from tests.daemon.rig import FULL_SWING, JOINTS, RATE_HZ, Rig, ask, comes_to_rest_softly, sweep, write_seq
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,12 +38,8 @@ def stream_pid(supervisor: Supervisor) -> int:
 async def start_long(rig: Rig, supervisor: Supervisor) -> str:
     await rig.until_state("idle")
     goal_id: str = (await ask(supervisor, "play", motion="long"))["goal_id"]
-    await rig.until_state("playing")
+    await rig.until("telemetry", lambda data: (data["frame"] or 0) > FULL_SWING)
     return goal_id
-
-
-def largest_second_difference(trace: np.ndarray[Any, Any]) -> float:
-    return float(np.abs(np.diff(trace["position"], n=2, axis=0)).max())
 
 
 async def test_a_motion_plays_row_by_row_after_an_approach_within_its_bounds(rig: Rig) -> None:
@@ -111,7 +107,7 @@ async def test_a_stop_ends_the_goal_canceled_on_the_path_and_may_be_sent_twice(r
         await rig.until_state("idle", since=len(rig.reports) - 5)
     assert (result["code"], result["message"]) == ("CANCELED", "stopped on request, softly, on the path")
     assert rig.results() == ["CANCELED"]
-    assert largest_second_difference(read_trace(rig.folder / "trace.npy")) < 1e-3
+    assert comes_to_rest_softly(read_trace(rig.folder / "trace.npy")["position"])
 
 
 async def test_a_stop_at_rest_is_accepted_and_moves_nothing(rig: Rig) -> None:
@@ -184,7 +180,7 @@ async def test_a_shutdown_in_the_middle_stops_softly_and_says_so(rig: Rig) -> No
         goal_id = await start_long(rig, supervisor)
     result = await rig.result_of(goal_id)
     assert (result["code"], result["message"]) == ("CANCELED", "the daemon shuts down")
-    assert largest_second_difference(read_trace(rig.folder / "trace.npy")) < 1e-3
+    assert comes_to_rest_softly(read_trace(rig.folder / "trace.npy")["position"])
     assert [r.data for r in rig.reports if r.subject == "availability"][-1] == {"state": "offline"}
 
 

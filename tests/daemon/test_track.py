@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from formats.motion import pchip_slopes
 
 if TYPE_CHECKING:
     from daemon.track import Floats
+    from formats.motion import Interpolation
 
 
 def track_of(positions: list[list[float]], rate_hz: float = 100.0, driven: list[bool] | None = None) -> Track:
@@ -64,6 +66,19 @@ def test_between_two_rows_the_setpoint_never_leaves_them(rows: list[float], plac
     assert low - slack <= at(track, where)[0][0] <= high + slack
 
 
+@pytest.mark.parametrize(
+    ("interpolation", "position", "velocity"), [("hold", 0.1, 0.0), ("linear", 0.125, 10.0)]
+)
+def test_rows_may_be_held_or_joined_by_lines_instead(
+    interpolation: Interpolation, position: float, velocity: float
+) -> None:
+    track = replace(track_of([[0.1], [0.2]]), velocities=np.zeros((2, 1)), interpolation=interpolation)
+    fd = share(track)
+    mapped = map_shared(fd)
+    os.close(fd)
+    assert [part.tolist() for part in at(mapped, 0.25)] == [[position], [velocity]]
+
+
 @pytest.mark.parametrize("rows", [[], [[1.0, 2.0]], [[1.0, 2.0], [3.0, 4.0]]])
 def test_what_is_shared_is_mapped_the_same(rows: list[list[float]]) -> None:
     track = Track(np.array(rows).reshape(-1, 2), np.ones((len(rows), 2)), np.array([True, False]), 500.0, 1.5)
@@ -86,7 +101,7 @@ def test_a_mapped_track_cannot_be_written() -> None:
 
 def test_memory_that_was_cut_short_is_refused() -> None:
     fd = share(track_of([[0.0], [1.0]]))
-    os.ftruncate(fd, 40)
-    with pytest.raises(ValueError, match="shared track: 40 bytes; its header says 2 x 1"):
+    os.ftruncate(fd, 41)
+    with pytest.raises(ValueError, match="shared track: 41 bytes; its header says 2 x 1"):
         map_shared(fd)
     os.close(fd)

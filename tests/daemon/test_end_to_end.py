@@ -1,0 +1,296 @@
+"""Behaviour of the whole daemon: a process of its own, a real broker, and things killed in the middle."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import time
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import aiomqtt
+import orjson
+import psutil
+import pytest
+
+from daemon.config import MqttSettings
+from drivers.sim_plant import read_plant
+from drivers.trace import read_trace
+from tests.daemon.conftest import Mosquitto, listening, said
+from tests.daemon.rig import FULL_SWING, PATIENCE_S, Rig, comes_to_rest_softly, sweep, write_seq
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from daemon.track import Floats
+    from tests.daemon.conftest import Ear
+
+WALK_JOINTS = tuple(f"joint{number}" for number in range(29))
+WALK_HZ = 500
+"""A robot of the size of a small humanoid."""
+
+
+class Daemon:
+    """`motiond run` in a process of its own."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+
+    def streams(self) -> list[psutil.Process]:
+        """Give its stream processes."""
+        return psutil.Process(self.process.pid).children()
+
+    async def end(self) -> int:
+        """Ask it to end and give its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return await self.exit_code()
+
+    async def exit_code(self) -> int:
+        async with asyncio.timeout(PATIENCE_S):
+            return await self.process.wait()
+
+    async def kill(self) -> None:
+        self.process.kill()
+        await self.exit_code()
+
+
+@asynccontextmanager
+async def running(rig: Rig) -> AsyncIterator[Daemon]:
+    """Run a daemon; whatever happens, it and its stream processes have ended afterwards."""
+    command = (sys.executable, "-m", "daemon.cli", "run", "-c", str(rig.config))
+    process = await asyncio.create_subprocess_exec(*command)
+    daemon = Daemon(process)
+    try:
+        yield daemon
+    finally:
+        if process.returncode is None:
+            streams = daemon.streams()
+            process.kill()
+            await process.wait()
+            await gone(streams)
+
+
+async def gone(processes: list[psutil.Process]) -> None:
+    """Wait until processes have ended by themselves."""
+    _, alive = await asyncio.to_thread(psutil.wait_procs, processes, PATIENCE_S)
+    assert alive == []
+
+
+def use(rig: Rig, settings: MqttSettings) -> None:
+    rig.daemon["mqtt"] = {
+        "broker": settings.broker,
+        **({"listen": settings.listen} if settings.broker == "embedded" else {"protocol": settings.protocol}),
+        "reconnect_min_s": 0.05,
+        "reconnect_max_s": 0.2,
+        "stop_when_lost_s": 0.5,
+    }
+
+
+async def play(ear: Ear, motion: str) -> str:
+    answer = await ear.ask("motiond/arm/request/play", orjson.dumps({"motion": motion}))
+    assert answer["status"] == "ok", answer
+    goal_id: str = answer["data"]["goal_id"]
+    return goal_id
+
+
+async def play_into_full_swing(ear: Ear) -> str:
+    """Play the long motion until it is at its fastest, where a hard stop would show."""
+    goal_id = await play(ear, "long")
+    await ear.until("motiond/arm/telemetry", lambda data: (data["frame"] or 0) > FULL_SWING)
+    ear.heard.clear()
+    return goal_id
+
+
+async def state(ear: Ear, wanted: str) -> Any:
+    """Wait for a state and give its report."""
+    return said(await ear.until("motiond/arm/state", lambda payload: payload["state"] == wanted))
+
+
+async def result(ear: Ear, goal_id: str) -> Any:
+    return said(await ear.until("motiond/arm/result", lambda payload: payload["goal_id"] == goal_id))
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    return Rig(tmp_path)
+
+
+@pytest.fixture(params=["embedded", "mosquitto"])
+async def settings(
+    request: pytest.FixtureRequest, free_port: int, tmp_path: Path
+) -> AsyncIterator[MqttSettings]:
+    """Settings of the broker inside the daemon, and of a mosquitto that runs."""
+    if request.param == "embedded":
+        yield MqttSettings(broker="embedded", listen=f"127.0.0.1:{free_port}")
+        return
+    mosquitto = Mosquitto(free_port, tmp_path)
+    await mosquitto.start()
+    yield mosquitto.settings
+    await mosquitto.kill()
+
+
+@asynccontextmanager
+async def hearing(settings: MqttSettings) -> AsyncIterator[Ear]:
+    """Connect as soon as there is a broker."""
+    async with AsyncExitStack() as stack:
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                try:
+                    ear = await stack.enter_async_context(listening(settings))
+                    break
+                except aiomqtt.MqttError:
+                    await asyncio.sleep(0.05)
+        yield ear
+
+
+def walk(rig: Rig) -> Floats:
+    """Make the robot one of 29 joints, with a walk for it; give the walk's rows."""
+    limits = {"lower": -2.0, "upper": 2.0, "velocity": 5.0}
+    rig.robot["joints"] = {name: {"limits": limits} for name in WALK_JOINTS}
+    rows = sweep(2.0, WALK_HZ, len(WALK_JOINTS))
+    write_seq(rig.folder / "motions" / "walk.seq", rows, WALK_JOINTS, WALK_HZ)
+    return rows
+
+
+def contains_in_order(trace: Floats, rows: Floats) -> bool:
+    """Whether the rows stand in the trace one after the other, bit for bit."""
+    starts = range(len(trace) - len(rows) + 1)
+    return any(trace[start : start + len(rows)].tobytes() == rows.tobytes() for start in starts)
+
+
+async def test_one_request_through_the_broker_plays_every_row_of_a_29_joint_walk(
+    rig: Rig, settings: MqttSettings
+) -> None:
+    use(rig, settings)
+    rows = walk(rig)
+    async with running(rig) as daemon, hearing(settings) as ear:
+        await state(ear, "idle")
+        for _attempt in range(3):  # a machine may stand still for two milliseconds; it does not thrice
+            ended = await result(ear, await play(ear, "walk"))
+            assert ended["code"] == "SUCCESSFUL"
+            if ended["timing"]["missed_deadlines"] == 0:
+                break
+        assert await daemon.end() == 0
+    assert ended["timing"]["missed_deadlines"] == 0
+    assert ended["played_s"] == 2.0
+    assert contains_in_order(read_trace(rig.folder / "trace.npy")["position"], rows)
+
+
+async def test_what_the_robot_does_is_told_while_it_plays_and_kept_for_those_who_come_later(
+    rig: Rig, settings: MqttSettings
+) -> None:
+    use(rig, settings)
+    async with running(rig) as daemon, hearing(settings) as ear:
+        assert said(await ear.until("motiond/arm/availability"))["bridge"] == "motiond"
+        await state(ear, "idle")
+        description = said(await ear.until("motiond/arm/description", lambda data: data["rates"]["max_hz"]))
+        motions = said(await ear.until("motiond/arm/motions"))
+        goal_id = await play(ear, "long")
+        playing = await state(ear, "playing")
+        telemetry = said(await ear.until("motiond/arm/telemetry", lambda data: data["frame"]))
+        diagnostics = said(await ear.until("motiond/arm/diagnostics"))
+        await ear.ask("motiond/arm/request/stop", b"")
+        assert (await result(ear, goal_id))["code"] == "CANCELED"
+        assert await daemon.end() == 0
+    assert [joint["name"] for joint in description["joints"]] == ["shoulder", "elbow"]
+    assert [(motion["name"], motion["ok"]) for motion in motions["motions"]] == [
+        ("long", True),
+        ("short", True),
+    ]
+    assert (playing["motion"], playing["goal_id"], playing["duration"]) == ("long", goal_id, 20.0)
+    assert [len(telemetry[side]["position"]) for side in ("reference", "feedback", "error")] == [2, 2, 2]
+    assert {"tick_rate_hz", "lateness_s", "missed_deadlines", "driver_errors"} <= diagnostics.keys()
+
+
+async def test_when_the_broker_is_killed_the_robot_stops_softly_and_tells_it_afterwards(
+    rig: Rig, mosquitto: Mosquitto
+) -> None:
+    use(rig, mosquitto.settings)
+    async with running(rig) as daemon:
+        async with listening(mosquitto.settings) as ear:
+            await state(ear, "idle")
+            goal_id = await play_into_full_swing(ear)
+        await mosquitto.kill()
+        stopped = await asyncio.to_thread(trace_at_rest, rig)
+        await mosquitto.start()
+        async with listening(mosquitto.settings) as ear:
+            ended = await result(ear, goal_id)
+            assert (await state(ear, "idle"))["torque"] is True
+            again = await result(ear, await play(ear, "short"))
+        assert await daemon.end() == 0
+    why = "the broker has been away for more than 0.5 s; nobody could stop it"
+    assert (ended["code"], ended["message"], again["code"]) == ("CANCELED", why, "SUCCESSFUL")
+    assert comes_to_rest_softly(stopped)
+
+
+def trace_at_rest(rig: Rig) -> Floats:
+    """Wait until the setpoints stand still, and give all there were."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline_s:
+        positions = read_trace(rig.folder / "trace.npy")["position"]
+        if len(positions) > 20 and (positions[-10:] == positions[-1]).all():
+            return positions
+        time.sleep(0.05)
+    pytest.fail("the robot never came to rest")
+
+
+async def test_when_the_daemon_is_killed_the_stream_stops_softly_ends_and_a_fresh_start_works(
+    rig: Rig, mosquitto: Mosquitto
+) -> None:
+    use(rig, mosquitto.settings)
+    async with listening(mosquitto.settings) as ear:
+        async with running(rig) as daemon:
+            await state(ear, "idle")
+            await play_into_full_swing(ear)
+            streams = daemon.streams()
+            await daemon.kill()
+            await gone(streams)
+            await ear.until("motiond/bridge/motiond/availability", lambda data: data["state"] == "offline")
+        stopped = read_trace(rig.folder / "trace.npy")["position"]
+        ear.heard.clear()
+        async with running(rig) as daemon:
+            await ear.until("motiond/bridge/motiond/availability", lambda data: data["state"] == "online")
+            await ear.until("motiond/arm/availability", lambda data: data["state"] == "online")
+            assert (await result(ear, await play(ear, "short")))["code"] == "SUCCESSFUL"
+            assert await daemon.end() == 0
+    assert len(streams) == 1
+    assert comes_to_rest_softly(stopped)
+
+
+async def test_when_the_stream_process_is_killed_the_actuators_let_go_and_the_robot_comes_back(
+    rig: Rig, mosquitto: Mosquitto
+) -> None:
+    use(rig, mosquitto.settings)
+    rig.driver["command_lifetime_s"] = 0.1
+    async with running(rig) as daemon, listening(mosquitto.settings) as ear:
+        await state(ear, "idle")
+        goal_id = await play_into_full_swing(ear)
+        (stream,) = daemon.streams()
+        stream.kill()
+        ended = await result(ear, goal_id)
+        offline = await state(ear, "offline")
+        reading = read_plant(rig.folder / "plant.bin", time.monotonic() + 0.1)
+        back = await state(ear, "idle")
+        assert (reading.torque, back["torque"]) == (False, False)
+        assert (await result(ear, await play(ear, "short")))["code"] == "SUCCESSFUL"
+        assert await daemon.end() == 0
+    why = "the stream process ended unasked (killed by signal 9)"
+    assert (ended["code"], ended["message"], offline["message"]) == ("COMM_LOST", why, why)
+
+
+async def test_sigterm_in_the_middle_of_a_motion_stops_softly_and_exits_cleanly(
+    rig: Rig, mosquitto: Mosquitto
+) -> None:
+    use(rig, mosquitto.settings)
+    async with running(rig) as daemon, listening(mosquitto.settings) as ear:
+        await state(ear, "idle")
+        goal_id = await play_into_full_swing(ear)
+        streams = daemon.streams()
+        assert await daemon.end() == 0
+        ended = await result(ear, goal_id)
+        await gone(streams)
+        await ear.until("motiond/bridge/motiond/availability", lambda data: data["state"] == "offline")
+    assert (ended["code"], ended["message"]) == ("CANCELED", "the daemon shuts down")
+    assert comes_to_rest_softly(read_trace(rig.folder / "trace.npy")["position"])
