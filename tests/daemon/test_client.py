@@ -1,0 +1,141 @@
+"""What the command line asks of a running daemon, on each broker."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from daemon.client import NoAnswer, ask, play_and_wait, watch
+from daemon.config import MqttSettings
+from daemon.mqtt import MqttBridge
+from daemon.reports import Report
+from daemon.requests import RequestError
+from tests.daemon.conftest import PATIENCE_S, Robots, running
+
+if TYPE_CHECKING:
+    from daemon.reports import ReportHub
+    from daemon.requests import Request
+    from tests.daemon.conftest import AnyBroker
+
+SOON_S = 0.3
+
+
+@pytest.mark.usefixtures("bridge")
+async def test_ask_gives_the_data_of_the_answer(broker: AnyBroker, robots: Robots) -> None:
+    assert await ask(broker.settings, "arm", "play", {"motion": "wave"}, PATIENCE_S) == {"goal_id": "g1"}
+    assert await ask(broker.settings, "hand", "status", timeout_s=PATIENCE_S) == {
+        "state": "idle",
+        "time": None,
+    }
+    assert [(robot, verb) for robot, verb, _ in robots.handled] == [("arm", "play"), ("hand", "status")]
+
+
+@pytest.mark.usefixtures("bridge")
+async def test_a_refusal_is_raised_as_the_daemon_said_it(broker: AnyBroker) -> None:
+    with pytest.raises(RequestError) as caught:
+        await ask(broker.settings, "arm", "play", {"motion": "unknown"}, PATIENCE_S)
+    refusal = caught.value
+    assert (refusal.code, str(refusal)) == ("UNKNOWN_MOTION", "arm: no motion 'unknown'")
+    assert refusal.data == {"known": ["wave"]}
+
+
+async def test_without_a_broker_there_is_no_answer(free_port: int) -> None:
+    settings = MqttSettings(listen=f"127.0.0.1:{free_port}")
+    with pytest.raises(NoAnswer) as caught:
+        await ask(settings, "arm", "status")
+    assert str(caught.value) == (
+        f"mqtt://127.0.0.1:{free_port}: no connection to the broker; [Errno 111] Connection refused; "
+        "start the daemon with `motiond run`, or check mqtt.broker"
+    )
+
+
+async def test_without_a_daemon_there_is_no_answer(broker: AnyBroker) -> None:
+    with pytest.raises(NoAnswer) as caught:
+        await ask(broker.settings, "arm", "status", timeout_s=SOON_S)
+    assert str(caught.value) == (
+        "arm: no answer in 0.3 s; no daemon has been at this broker; start it with `motiond run`"
+    )
+
+
+@pytest.mark.usefixtures("bridge")
+async def test_a_robot_that_nobody_has_is_told_who_there_is(broker: AnyBroker) -> None:
+    with pytest.raises(NoAnswer) as caught:
+        await ask(broker.settings, "amr", "status", timeout_s=SOON_S)
+    assert str(caught.value) == "amr: no answer in 0.3 s; the robots here are arm, hand; did you mean 'arm'?"
+
+
+@pytest.mark.usefixtures("bridge")
+async def test_a_daemon_that_is_too_slow_is_told_from_one_that_is_gone(
+    broker: AnyBroker, robots: Robots
+) -> None:
+    robots.gate.clear()
+    with pytest.raises(NoAnswer) as caught:
+        await ask(broker.settings, "arm", "play", {"motion": "wave"}, SOON_S)
+    assert str(caught.value) == (
+        "arm: no answer in 0.3 s; its daemon says that it is online; look at the daemon's log"
+    )
+
+
+async def test_a_daemon_that_is_gone_is_told(broker: AnyBroker, robots: Robots, hub: ReportHub) -> None:
+    async with running(MqttBridge(broker.settings, "d1", robots, hub)):
+        pass
+    with pytest.raises(NoAnswer) as caught:
+        await ask(broker.settings, "arm", "status", timeout_s=SOON_S)
+    assert str(caught.value) == "arm: no answer in 0.3 s; its daemon is offline; start it with `motiond run`"
+
+
+class Player(Robots):
+    """Reports on what it plays; ends one motion before its acceptance is said, another when asked."""
+
+    def __init__(self, hub: ReportHub) -> None:
+        super().__init__()
+        self._hub = hub
+
+    async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
+        data = await super().handle(robot, verb, request)
+        if verb == "play":
+            self._hub.publish(Report(robot, "result", {"goal_id": "another"}))
+            self._hub.publish(Report(robot, "state", {"state": "playing", **data}))
+        if verb == "status" or getattr(request, "motion", "") == "short":
+            self._hub.publish(Report(robot, "result", {"goal_id": "g1", "code": "SUCCESSFUL"}))
+        return data
+
+
+@pytest.mark.parametrize(
+    ("motion", "timeout_s", "verbs"),
+    [("short", PATIENCE_S, ["play"]), ("long", SOON_S, ["play", "status"])],
+    ids=["at once", "after a silence"],
+)
+async def test_play_and_wait_follows_its_own_goal_to_the_end(
+    broker: AnyBroker, hub: ReportHub, motion: str, timeout_s: float, verbs: list[str]
+) -> None:
+    player = Player(hub)
+    async with running(MqttBridge(broker.settings, "d1", player, hub)):
+        playing = play_and_wait(broker.settings, "arm", {"motion": motion}, timeout_s)
+        reports = [(report.subject, report.data) async for report in playing]
+    assert reports == [
+        ("state", {"state": "playing", "goal_id": "g1"}),
+        ("result", {"goal_id": "g1", "code": "SUCCESSFUL"}),
+    ]
+    assert player.verbs() == verbs
+
+
+async def test_play_and_wait_ends_when_the_broker_goes(broker: AnyBroker, hub: ReportHub) -> None:
+    async with running(MqttBridge(broker.settings, "d1", Player(hub), hub)):
+        playing = play_and_wait(broker.settings, "arm", {"motion": "long"}, PATIENCE_S)
+        assert (await anext(playing)).data["state"] == "playing"
+        await broker.kill()
+        with pytest.raises(NoAnswer):
+            await anext(playing)
+
+
+@pytest.mark.usefixtures("bridge")
+async def test_watch_gives_what_lasts_at_once_and_the_rest_as_it_comes(
+    broker: AnyBroker, hub: ReportHub
+) -> None:
+    async with aclosing(watch(broker.settings, "arm", ("state", "telemetry"))) as reports:
+        assert await anext(reports) == Report("arm", "state", {"state": "idle"})
+        hub.publish(Report("arm", "telemetry", {"frame": 1}))
+        assert await anext(reports) == Report("arm", "telemetry", {"frame": 1})
