@@ -37,20 +37,32 @@ class Address:
 class Client(aiomqtt.Client):
     """An aiomqtt client that leaves nothing behind when it cannot connect, and that acknowledges at once."""
 
+    _dialled: asyncio.Event
+
     async def __aenter__(self) -> Self:
+        self._dialled = asyncio.Event()
         try:
             return await super().__aenter__()
         except BaseException:
-            if self._client.socket() is not None:
-                await self._hang_up()
+            await self._hang_up()
             raise
 
+    def _client_connect(self) -> None:
+        """Dial, in a thread."""
+        try:
+            super()._client_connect()
+        finally:
+            self._loop.call_soon_threadsafe(self._dialled.set)
+
     async def _hang_up(self) -> None:
-        """Close a connection that the broker has not accepted yet; aiomqtt only closes one that it has."""
-        self._connected = asyncio.get_running_loop().create_future()
-        self._connected.set_result(None)
-        with suppress(aiomqtt.MqttError):
-            await self.__aexit__(None, None, None)
+        """Close a connection that was not accepted: aiomqtt leaves it open, and its thread dials on."""
+        with suppress(aiomqtt.MqttError, TimeoutError):
+            async with asyncio.timeout(TIMEOUT_S):
+                await self._dialled.wait()
+                if self._client.socket() is not None:
+                    self._connected = asyncio.get_running_loop().create_future()
+                    self._connected.set_result(None)
+                    await self.__aexit__(None, None, None)
 
     def _on_publish(self, client: paho.Client, *details: Any) -> None:
         """Let TCP acknowledge the broker's acknowledgement without delay.

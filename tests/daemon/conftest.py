@@ -58,11 +58,15 @@ class Mosquitto:
         self.settings = MqttSettings(
             broker=f"mqtt://127.0.0.1:{port}", protocol=protocol, reconnect_min_s=0.05, reconnect_max_s=0.2
         )
+        self._port = port
         self._config = folder / "mosquitto.conf"
-        # told to become another user, mosquitto could not read a folder of root's
-        lines = (f"listener {port} 127.0.0.1", "allow_anonymous true", f"user {getpass.getuser()}")
-        self._config.write_text("\n".join((*lines, "log_dest stderr", "log_type information", "")))
+        self.configure("allow_anonymous true")
         self._process: subprocess.Popen[str] | None = None
+
+    def configure(self, *lines: str) -> None:
+        # told to become another user, mosquitto could not read a folder of root's
+        common = (f"user {getpass.getuser()}", "log_dest stderr", "log_type information")
+        self._config.write_text("\n".join((f"listener {self._port} 127.0.0.1", *lines, *common, "")))
 
     async def start(self) -> None:
         self._process = started([mosquitto_program(), "-c", str(self._config)])

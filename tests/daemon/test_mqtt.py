@@ -269,7 +269,8 @@ async def test_nothing_is_left_when_cancelled_while_a_broker_does_not_answer(
 
     server = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    bridge = MqttBridge(MqttSettings(broker=f"mqtt://127.0.0.1:{port}"), "d1", robots, hub)
+    settings = MqttSettings(broker=f"mqtt://127.0.0.1:{port}", keepalive_s=60)
+    bridge = MqttBridge(settings, "d1", robots, hub)
     task = asyncio.create_task(bridge.run())
     async with asyncio.timeout(PATIENCE_S), server:
         await called.wait()

@@ -1,0 +1,86 @@
+"""Reaching a broker: addresses, login and TLS, on a real mosquitto that asks for all of it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import aiomqtt
+import pytest
+
+from daemon.config import MqttSettings
+from daemon.connection import address_of, make_client
+from tests.daemon.conftest import Mosquitto, mosquitto_program
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+CA = Path(__file__).parents[1] / "files" / "good" / "broker.crt"
+
+
+@pytest.mark.parametrize(
+    ("settings", "address"),
+    [
+        ({}, "mqtt://127.0.0.1:1883"),
+        ({"listen": "0.0.0.0:1884"}, "mqtt://127.0.0.1:1884"),
+        ({"listen": "192.0.2.7:1884"}, "mqtt://192.0.2.7:1884"),
+        ({"broker": "mqtt://broker.example"}, "mqtt://broker.example:1883"),
+        ({"broker": "mqtts://me:secret@broker.example"}, "mqtts://broker.example:8883"),
+        ({"broker": "mqtt://[2001:db8::1]:1885"}, "mqtt://2001:db8::1:1885"),
+    ],
+)
+def test_an_address_is_shown_without_its_login(settings: dict[str, Any], address: str) -> None:
+    assert str(address_of(MqttSettings(**settings))) == address
+
+
+@pytest.fixture
+def passwords(tmp_path: Path) -> Path:
+    """Let in `arm` with the password `s3 cret/` alone."""
+    mosquitto_program()
+    path = tmp_path / "passwords"
+    subprocess.run(["mosquitto_passwd", "-b", "-c", str(path), "arm", "s3 cret/"], check=True)
+    return path
+
+
+@pytest.fixture
+async def port(free_port: int, tmp_path: Path, passwords: Path) -> AsyncIterator[int]:
+    """Run a mosquitto that encrypts and asks for a login."""
+    broker = Mosquitto(free_port, tmp_path)
+    certificate = (f"certfile {CA}", f"keyfile {CA.with_suffix('.key')}")
+    broker.configure("allow_anonymous false", f"password_file {passwords}", *certificate)
+    await broker.start()
+    yield free_port
+    await broker.kill()
+
+
+async def says_something(settings: MqttSettings) -> None:
+    async with make_client(settings) as client:
+        await client.publish("motiond/test", b"{}", qos=1)
+
+
+@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+async def test_login_by_url_over_tls(port: int, protocol: Any) -> None:
+    url = f"mqtts://arm:s3%20cret%2F@localhost:{port}"
+    await says_something(MqttSettings(broker=url, ca_file=CA, protocol=protocol))
+
+
+async def test_login_by_password_file_over_tls(port: int, tmp_path: Path) -> None:
+    password = tmp_path / "password"
+    password.write_text("s3 cret/\n")
+    url = f"mqtts://127.0.0.1:{port}"
+    await says_something(MqttSettings(broker=url, ca_file=CA, username="arm", password_file=password))
+
+
+async def test_a_wrong_password_is_refused(port: int) -> None:
+    url = f"mqtts://arm:wrong@localhost:{port}"
+    with pytest.raises(aiomqtt.MqttError, match="Not authorized"):
+        await says_something(MqttSettings(broker=url, ca_file=CA))
+
+
+# paho leaves the socket of a failed handshake to the garbage collector
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+async def test_a_broker_that_nobody_vouches_for_is_not_trusted(port: int) -> None:
+    url = f"mqtts://arm:s3%20cret%2F@localhost:{port}"
+    with pytest.raises(aiomqtt.MqttError, match="certificate verify failed"):
+        await says_something(MqttSettings(broker=url))
