@@ -60,7 +60,7 @@ class Kind(Generic[T]):
         return next(by_suffix, None) or next(by_content, None)
 
 
-ROBOTS: Kind[RobotModel] = Kind("robot description", ("formats.hrdf", "formats.skel"))
+ROBOTS: Kind[RobotModel] = Kind("robot description", ("formats.hrdf", "formats.skel", "formats.sdf"))
 MOTIONS: Kind[Motion] = Kind("motion", ("formats.seq",))
 
 
