@@ -64,8 +64,7 @@ class LiveTable:
         state = self._latest.get("state", {"state": "starting"})
         text = f"{self._robot}: {state['state']}"
         if state.get("motion"):
-            frame = (self._latest.get("telemetry") or {}).get("frame") or 0.0
-            text += f" {state['motion']}, frame {frame:.0f} of {state['duration']:.1f} s"
+            text += f" {state['motion']}, {state['time']:.1f} of {state['duration']:.1f} s"
         return f"{text}; {state['message']}" if state.get("message") else text
 
     def _joints(self) -> Table:

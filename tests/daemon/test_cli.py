@@ -162,7 +162,7 @@ def test_without_a_broker_nobody_answers(capsys: pytest.CaptureFixture[str], fre
     assert (code, out) == (3, "")
     assert err == (
         f"{address}: no connection to the broker; [Errno 111] Connection refused; "
-        "start it with `motiond run`, or check mqtt.broker\n"
+        "start the daemon with `motiond run`, or check mqtt.broker\n"
     )
 
 

@@ -162,14 +162,14 @@ def test_one_line_says_what_the_robot_does() -> None:
     }
     error = {"position": np.array([0.001, -0.002, np.nan])}
     reports: dict[Subject, dict[str, Any]] = {
-        "state": {"state": "playing", "motion": "nod", "duration": 4.0, "message": ""},
-        "telemetry": {"frame": 86.0, "error": error},
+        "state": {"state": "playing", "motion": "nod", "time": 0.86, "duration": 4.0, "message": ""},
+        "telemetry": {"error": error},
         "diagnostics": timing,
         "result": {"motion": "wave", "code": "SUCCESSFUL"},
     }
     for subject, data in reports.items():
         table.take(Report("arm", subject, data))
     assert table.line() == (
-        "arm: playing nod, frame 86 of 4.0 s; largest error 0.0020; 500 ticks/s, lateness in ms p50 0.040, "
+        "arm: playing nod, 0.9 of 4.0 s; largest error 0.0020; 500 ticks/s, lateness in ms p50 0.040, "
         "p99 0.100, max 0.515, missed deadlines 1; last result: wave SUCCESSFUL"
     )
