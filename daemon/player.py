@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-
 from daemon.clock import TrajectoryClock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from daemon.track import Track
@@ -69,6 +68,8 @@ class ResultCode(StrEnum):
 STATES = tuple(State)
 MOVING = frozenset({State.APPROACHING, State.PLAYING, State.STOPPING})
 HALTED = frozenset({State.ESTOPPED, State.FAULT})
+
+_STOPPING = State.STOPPING  # looking up an enum's member costs a microsecond on Python 3.11
 
 # Every pair that is not here leaves the state as it is.
 TRANSITIONS: Mapping[tuple[State, Event], State] = {
@@ -131,20 +132,31 @@ class Player:
 
     Attributes
     ----------
+    state : State
+    moving, halted : bool
+        Whether it is one of `MOVING` or `HALTED`.
+    state_number : int
+        Its place in `STATES`.
+    changes : int
+        Counts what happens to the state, the torque or the goal, so that one look tells whether to report.
     torque : bool
         Whether the actuators hold; without torque there is no reference.
     goal_count : int
         Goals taken since the start.
+    frame : float
+        The place on the newest goal's motion, in rows of the plan.
     """
 
     def __init__(self, position: Floats, velocity: Floats) -> None:
         self.position = position
         self.velocity = velocity
         self.velocity[:] = 0.0
-        self.state = State.IDLE
+        self.changes = 0
+        self._enter(State.IDLE)
         self.torque = False
         self.goal: Goal | None = None
         self.goal_count = 0
+        self.frame = 0.0
         self.clock = TrajectoryClock()
         self.results: list[Result] = []
         self._on_motion = False
@@ -159,16 +171,19 @@ class Player:
         self.position[:] = measured
         self.velocity[:] = 0.0
         self.torque = True
+        self.changes += 1
 
     def release(self) -> None:
         """Take torque as switched off."""
         self.velocity[:] = 0.0
         self.torque = False
+        self.changes += 1
 
     def play(self, goal: Goal) -> None:
         """Begin a goal; only from idle, with torque on."""
         self.goal = goal
         self.goal_count += 1
+        self.frame = 0.0
         self._played_ticks = 0
         self._apply(Event.PLAY)
         if goal.approach.last >= 0:
@@ -204,24 +219,20 @@ class Player:
 
     def tick(self, ticks: int) -> None:
         """Move the reference on by so many ticks; more than one where deadlines were missed."""
-        if self.goal is None or self.state not in MOVING:
+        goal = self.goal
+        if goal is None or not self.moving:
             return
-        track = self.goal.motion if self._on_motion else self.goal.approach
-        place = self.clock.advance(ticks)
-        at_end = place >= track.last
+        track = goal.motion if self._on_motion else goal.approach
+        place, last = self.clock.advance(ticks), track.last
+        at_end = place >= last
         if at_end:
-            place = self.clock.position = float(track.last)
+            place = self.clock.position = float(last)
         track.sample(place, self.position, self.velocity, self.clock.rate)
         if self._on_motion:
+            self.frame = place
             self._played_ticks += ticks
-        self._conclude(self.goal, at_end=at_end)
-
-    @property
-    def frame(self) -> float:
-        """The place on the motion, in rows of the plan; 0 before it begins, NaN without a goal."""
-        if self.goal is None:
-            return np.nan
-        return max(0.0, self.clock.position) if self._on_motion else 0.0
+        if at_end or self.state is _STOPPING:
+            self._conclude(goal, at_end=at_end)
 
     def _begin(self, track: Track, rate: float) -> None:
         self.clock.start(rate, track.clock_acceleration / track.rate_hz)
@@ -232,14 +243,14 @@ class Player:
         self._apply(Event.ARRIVED)
 
     def _conclude(self, goal: Goal, *, at_end: bool) -> None:
-        if self.state is State.STOPPING:
+        if self.state is _STOPPING:
             if at_end or self.clock.at_rest:
                 self._come_to_rest(Event.STOPPED)
                 self._end(self._stop_code, self._stop_message)
-        elif at_end and self._on_motion:
+        elif self._on_motion:
             self._come_to_rest(Event.FINISHED)
             self._end(ResultCode.SUCCESSFUL, "the last row is out and held")
-        elif at_end:
+        else:
             self._begin_motion(goal)
 
     def _come_to_rest(self, event: Event) -> None:
@@ -252,4 +263,10 @@ class Player:
             self.goal = None
 
     def _apply(self, event: Event) -> None:
-        self.state = TRANSITIONS.get((self.state, event), self.state)
+        self._enter(TRANSITIONS.get((self.state, event), self.state))
+
+    def _enter(self, state: State) -> None:
+        self.changes += 1
+        self.state = state
+        self.moving, self.halted = state in MOVING, state in HALTED
+        self.state_number = STATES.index(state)

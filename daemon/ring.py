@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import mmap
 import os
+import struct
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -43,6 +45,8 @@ VECTORS = (
     "effort",
     "temperature_c",
 )
+REFERENCES = 3  # vectors of the reference; the others are feedback
+_SCALARS = struct.Struct(f"={len(SCALARS)}d")
 
 
 class Record:
@@ -52,16 +56,31 @@ class Record:
     ----------
     joints : int
         Length of each vector part.
+
+    Attributes
+    ----------
+    data : ndarray, shape (width,)
+        The whole record.
+    reference : ndarray, shape (3, joints)
+        Its setpoints: positions, velocities, efforts.
+    feedback : ndarray, shape (4, joints)
+        Positions, velocities, efforts, temperatures.
+    set_scalars : callable
+        Sets all scalars, in the order of `SCALARS`; a call into C, as it is made in every tick.
     """
 
     def __init__(self, joints: int) -> None:
         self.data: Floats = np.full(width(joints), np.nan)
-        self.scalars: Floats = self.data[: len(SCALARS)]
-        self.scalars[:] = 0.0
-        self._parts = {name: self.data[part] for name, part in slices(joints).items()}
+        self.data[: len(SCALARS)] = 0.0
+        vectors = self.data[len(SCALARS) :].reshape(len(VECTORS), joints)
+        self.reference = vectors[:REFERENCES]
+        self.feedback = vectors[REFERENCES:]
+        self._parts = dict(zip(VECTORS, vectors, strict=True))
+        self.set_scalars = partial(_SCALARS.pack_into, self.data.data.cast("B"), 0)
 
     def __getitem__(self, name: str) -> Floats:
-        return self._parts[name]
+        part: Floats = self._parts[name]
+        return part
 
 
 def width(joints: int) -> int:

@@ -410,7 +410,6 @@ class Robot:
         if goal is None:
             return payload
         row = observer.sample.scalar("frame") if observer and observer.sample else 0.0
-        row = 0.0 if np.isnan(row) else row
         time_s = row / goal.plan.rate_hz
         return payload | {
             "motion": goal.plan.motion,

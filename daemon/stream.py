@@ -23,7 +23,7 @@ import numpy as np
 from daemon import channel as ch
 from daemon import realtime
 from daemon.clock import Clock, RealClock
-from daemon.player import HALTED, MOVING, STATES, Goal, Player, ResultCode, State
+from daemon.player import Goal, Player, ResultCode, State
 from daemon.ring import Record, RingWriter
 from daemon.track import map_shared
 from daemon.transmission import Transmission
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("motiond.stream")
 
-STATE_NUMBERS = {state: float(number) for number, state in enumerate(STATES)}
+REPORTED = 4  # rows of an actuator's state that are published: all but the stamps
 
 
 class StreamLoop:
@@ -69,10 +69,11 @@ class StreamLoop:
         self.transmission = Transmission.from_lists(setup.transmission)
         self.command = ActuatorCommand(len(setup.actuators))
         self.state = ActuatorState(len(setup.actuators))
+        self._reported = self.state.values[:REPORTED]
         self._poller = select.poll()
         self._poller.register(channel.fileno(), select.POLLIN)
         self._outbox: deque[ch.Notice] = deque()
-        self._told: tuple[State, bool, str | None] | None = None
+        self._told = 0
         self._leaving = False
         self._idle_period_s = 1.0 / setup.idle_rate_hz
         self._period_s = self._idle_period_s
@@ -90,7 +91,7 @@ class StreamLoop:
         """Wait for the next tick and do what is due; False, with nothing done, once it is time to leave."""
         ticks, lateness_s = self._wait()
         self._take_commands()
-        if self._leaving and self.player.state not in MOVING:
+        if self._leaving and not self.player.moving:
             return False
         self._tick(ticks, lateness_s)
         self._tell()
@@ -105,7 +106,7 @@ class StreamLoop:
 
     def _wait(self) -> tuple[int, float]:
         """Wait for the next tick; give how many ticks have become due, and how late this one is in s."""
-        if self.player.state not in MOVING:
+        if not self.player.moving:
             self._origin_s = self.clock.now() + self._idle_period_s
             self._index = 0
             self.clock.wait_readable(self.channel.fileno(), self._origin_s)
@@ -142,24 +143,22 @@ class StreamLoop:
 
     def _tick(self, ticks: int, lateness_s: float) -> None:
         player, clock = self.player, self.clock
-        frame_before = player.frame
         player.tick(ticks)
         begun_s = clock.now()
         self._write()
         written_s = clock.now()
         self._read()
         read_s = clock.now()
-        frame = player.frame
-        self.record.scalars[:] = (
+        self.record.set_scalars(
             0.0,
             self._origin_s + self._index * self._period_s,
             lateness_s,
             written_s - begun_s,
             read_s - written_s,
-            STATE_NUMBERS[player.state],
+            player.state_number,
             player.torque,
             player.goal_count,
-            frame if frame == frame else frame_before,  # noqa: PLR0124 - NaN is the one number unlike itself
+            player.frame,
             player.clock.rate,
             self._missed,
             self._errors,
@@ -169,11 +168,10 @@ class StreamLoop:
     def _write(self) -> None:
         player = self.player
         try:
-            if player.state in HALTED:
+            if player.halted:
                 self.driver.halt()
             elif player.torque:
-                self.transmission.to_actuators(player.position, self.command.position)
-                self.transmission.velocities_to_actuators(player.velocity, self.command.velocity)
+                self.transmission.to_actuators(self.record.reference, self.command.values)
                 self.driver.write(self.command)
         except Exception as error:  # noqa: BLE001 - whatever a driver raises must halt its robot, not the loop
             self._fault("write", error)
@@ -184,11 +182,7 @@ class StreamLoop:
         except Exception as error:  # noqa: BLE001 - the same
             self._fault("read", error)
             return
-        record = self.record
-        self.transmission.to_joints(self.state.position, record["position"])
-        self.transmission.velocities_to_joints(self.state.velocity, record["velocity"])
-        self.transmission.efforts_to_joints(self.state.effort, record["effort"])
-        self.transmission.temperatures_to_joints(self.state.temperature_c, record["temperature_c"])
+        self.transmission.to_joints(self._reported, self.record.feedback)
 
     def _fault(self, during: str, error: Exception) -> None:
         self._errors += 1
@@ -240,8 +234,8 @@ class StreamLoop:
     def _enable(self) -> None:
         self.driver.enable()
         self.driver.read(self.state)
+        self.transmission.to_joints(self._reported, self.record.feedback)
         measured = self.record["position"]
-        self.transmission.to_joints(self.state.position, measured)
         if not np.isfinite(measured).all():
             self.driver.disable()
             raise DriverError(
@@ -287,14 +281,15 @@ class StreamLoop:
     def _tell(self) -> None:
         """Send what has changed in this tick: results first, then the state."""
         player = self.player
+        if player.changes == self._told and not self._outbox:
+            return
         if player.results:
             self._outbox.extend(self._ended(result) for result in player.results)
             player.results.clear()
             self._set_period(self._idle_period_s)
-        goal_id = player.goal.goal_id if player.goal else None
-        now = (player.state, player.torque, goal_id)
-        if now != self._told:
-            self._told = now
+        if player.changes != self._told:
+            self._told = player.changes
+            goal_id = player.goal.goal_id if player.goal else None
             reference = player.position.tolist() if player.torque else None
             self._outbox.append(ch.Status(player.state, player.torque, goal_id, reference))
         while self._outbox and self._send(self._outbox[0]):

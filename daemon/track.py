@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -56,6 +56,10 @@ class Track:
     rate_hz: float
     clock_acceleration: float
     interpolation: Interpolation = "cubic"
+    _drives_all: bool = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_drives_all", bool(self.driven.all()))
 
     @property
     def last(self) -> int:
@@ -80,7 +84,10 @@ class Track:
         """
         row = int(place)
         fraction = place - row
-        if fraction == 0.0 or self.interpolation == "hold":
+        if fraction == 0.0 and self._drives_all and rate == 1.0:
+            position[:] = self.positions[row]
+            velocity[:] = self.velocities[row]
+        elif fraction == 0.0 or self.interpolation == "hold":
             np.copyto(position, self.positions[row], where=self.driven)
             np.multiply(self.velocities[row], rate, out=velocity, where=self.driven)
         elif self.interpolation == "linear":

@@ -1,13 +1,13 @@
 """Between joints and actuators: `joint = actuator / reduction + offset`.
 
-In come arrays on one side, out go arrays on the other, filled in place: the real-time loop calls these in
-every tick. With a reduction of 1 and an offset of 0 every value passes bit for bit. The formula is
-ros2_control's simple transmission.
+In come setpoints or feedback on one side, out they go on the other, filled in place: the real-time loop does
+this twice in every tick, so all quantities go together. With a reduction of 1 and an offset of 0 every value
+passes bit for bit. The formula is ros2_control's simple transmission.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
@@ -44,41 +44,50 @@ class Transmission:
     joint_reduction: Floats
     joint_offset: Floats
     effort_factor: Floats
+    _plain: bool = field(init=False, repr=False)
+    _to_actuators: Floats = field(init=False, repr=False)
+    _to_joints: Floats = field(init=False, repr=False)
 
-    def to_actuators(self, q: Floats, out: Floats) -> None:
-        """Fill `out`, shape (actuators,), from joint positions `q`, shape (joints,)."""
-        np.take(q, self.joint_of, out=out, mode="clip")
-        np.subtract(out, self.offset, out=out)
-        np.multiply(out, self.reduction, out=out)
+    def __post_init__(self) -> None:
+        turn, joint_turn = self.reduction, self.joint_reduction
+        with np.errstate(divide="ignore"):
+            to_joints = np.stack(
+                [1 / joint_turn, 1 / joint_turn, self.effort_factor, np.ones_like(joint_turn)]
+            )
+        object.__setattr__(self, "_to_actuators", np.stack([turn, turn, 1 / turn]))
+        object.__setattr__(self, "_to_joints", to_joints)
+        in_order = np.array_equal(self.joint_of, np.arange(len(self.actuator_of)))
+        even = (turn == 1).all() and (self.offset == 0).all()
+        object.__setattr__(self, "_plain", bool(in_order and even))
 
-    def to_joints(self, a: Floats, out: Floats) -> None:
-        """Fill `out`, shape (joints,), from actuator positions `a`, shape (actuators,)."""
-        np.take(a, self.actuator_of, out=out, mode="clip")
-        np.divide(out, self.joint_reduction, out=out)
-        np.add(out, self.joint_offset, out=out)
+    def to_actuators(self, joints: Floats, out: Floats) -> None:
+        """Fill `out`, shape (3, actuators), from setpoints of shape (3, joints).
 
-    def velocities_to_actuators(self, v: Floats, out: Floats) -> None:
-        """Fill `out`, shape (actuators,), from joint velocities `v`, shape (joints,)."""
-        np.take(v, self.joint_of, out=out, mode="clip")
-        np.multiply(out, self.reduction, out=out)
+        The rows are positions, velocities and efforts.
+        """
+        if self._plain:
+            out[:] = joints
+            return
+        np.take(joints, self.joint_of, axis=1, out=out, mode="clip")
+        out[0] -= self.offset
+        out *= self._to_actuators
 
-    def velocities_to_joints(self, v: Floats, out: Floats) -> None:
-        """Fill `out`, shape (joints,), from actuator velocities `v`, shape (actuators,)."""
-        np.take(v, self.actuator_of, out=out, mode="clip")
-        np.divide(out, self.joint_reduction, out=out)
+    def to_joints(self, actuators: Floats, out: Floats) -> None:
+        """Fill `out`, shape (4, joints), from feedback of shape (4, actuators).
 
-    def efforts_to_joints(self, e: Floats, out: Floats) -> None:
-        """Fill `out`, shape (joints,), from actuator efforts `e`; NaN where a joint has no actuator."""
-        np.take(e, self.actuator_of, out=out, mode="clip")
-        np.multiply(out, self.effort_factor, out=out)
-
-    def temperatures_to_joints(self, t: Floats, out: Floats) -> None:
-        """Fill `out`, shape (joints,), from the temperatures `t` of the actuators that tell the positions."""
-        np.take(t, self.actuator_of, out=out, mode="clip")
+        The rows are positions, velocities, efforts and temperatures; a mimic joint without an actuator has
+        its leader's temperature, and no effort (NaN).
+        """
+        if self._plain:
+            out[:] = actuators
+            return
+        np.take(actuators, self.actuator_of, axis=1, out=out, mode="clip")
+        out *= self._to_joints
+        out[0] += self.joint_offset
 
     def as_lists(self) -> dict[str, list[float]]:
         """Give the arrays as lists, to cross the process border."""
-        return {entry.name: getattr(self, entry.name).tolist() for entry in fields(self)}
+        return {entry.name: getattr(self, entry.name).tolist() for entry in fields(self) if entry.init}
 
     @classmethod
     def from_lists(cls, lists: dict[str, list[float]]) -> Self:

@@ -63,6 +63,10 @@ class Header(IntEnum):
     TORQUE = 6
 
 
+# Looking up an enum's member costs a microsecond on Python 3.11, too much for every tick.
+_STEP, _COMMAND_STEP = int(Header.STEP), int(Header.COMMAND_STEP)
+
+
 class Row(IntEnum):
     """Rows of the numbers that each actuator has; the order lets neighbours be worked on together."""
 
@@ -146,10 +150,12 @@ class Plant:
 
     def __init__(self, numbers: Floats, count: int, delay_steps: int = 0) -> None:
         self.header = numbers[: len(Header)]
+        self._header = self.header.data
         self.rows = numbers[len(Header) :].reshape(len(Row), count)
         self.step = int(self.header[Header.STEP])
         self._motion, self._reported, self._feeds = self.rows[MOTION], self.rows[REPORTED], self.rows[FEEDS]
         self._position, self._velocity, self._change = self.rows[Row.POSITION : Row.CHANGE + 1]
+        self._goal, self._velocity_lead = self.rows[Row.GOAL : Row.VELOCITY_LEAD + 1]
         self._state = self.rows[STATE, np.newaxis]
         self._target = self.rows[Row.TARGET]
         self._products = np.empty((2, 4, count))
@@ -225,7 +231,7 @@ class Plant:
 
     def refresh(self) -> None:
         """Count the actuators as commanded just now."""
-        self.header[Header.COMMAND_STEP] = self.step
+        self._header[_COMMAND_STEP] = self.step
 
     def command(self, values: Floats) -> None:
         """Set new goals.
@@ -242,10 +248,10 @@ class Plant:
             self._learn_what_is_set(self._unset)
         whole = self._whole_feeds
         if whole:
-            np.multiply(values[:whole], self._feed_gains[:whole], self._feeds[:whole])
+            np.multiply(values[:whole], self._whole_gains, self._whole_out)
         else:
             np.multiply(values, self._feed_gains, self._feeds, where=self._set)
-        np.add(self._feeds[0], self._feeds[1], self._target)
+        np.add(self._goal, self._velocity_lead, self._target)
         if whole != POSITION_AND_VELOCITY:
             np.add(self._target, self._feeds[2], self._target)
         if self._drifting or not whole:
@@ -258,6 +264,10 @@ class Plant:
         whole = np.count_nonzero(self._set.all(axis=1))
         is_plain = self._set[:whole].all() and unset[whole:].all()
         self._whole_feeds = int(whole) if is_plain else 0
+        self._whole_gains, self._whole_out = (
+            self._feed_gains[: self._whole_feeds],
+            self._feeds[: self._whole_feeds],
+        )
         self._feeds[1:] = 0.0
 
     def _set_drift(self, velocity: Floats) -> None:
@@ -271,12 +281,12 @@ class Plant:
         if step <= self.step:
             return
         if self.torque:
-            last = float(self.header[Header.COMMAND_STEP]) + self._lifetime_steps
+            last = self._header[_COMMAND_STEP] + self._lifetime_steps
             if step > last:
                 self._run(int(max(last, self.step)))
                 self.set_torque(on=False)
         self._run(step)
-        self.header[Header.STEP] = step
+        self._header[_STEP] = step
 
     def _run(self, step: int) -> None:
         steps = step - self.step

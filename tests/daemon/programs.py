@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
+
+    from daemon.config import MqttSettings
+    from tests.daemon.rig import Rig
 
 PATIENCE_S = 60.0
 MOTIOND = Path(sys.executable).with_name("motiond")
@@ -33,3 +40,59 @@ def background(*arguments: object, **options: Any) -> Iterator[subprocess.Popen[
             if process.poll() is None:
                 process.terminate()
             process.communicate(timeout=PATIENCE_S)
+
+
+class Daemon:
+    """`motiond run` in a process of its own."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+
+    def streams(self) -> list[psutil.Process]:
+        """Give its stream processes."""
+        return psutil.Process(self.process.pid).children()
+
+    async def end(self) -> int:
+        """Ask it to end and give its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return await self.exit_code()
+
+    async def exit_code(self) -> int:
+        async with asyncio.timeout(PATIENCE_S):
+            return await self.process.wait()
+
+    async def kill(self) -> None:
+        self.process.kill()
+        await self.exit_code()
+
+
+@asynccontextmanager
+async def running(rig: Rig, stderr: int | None = None) -> AsyncIterator[Daemon]:
+    """Run a daemon; whatever happens, it and its stream processes have ended afterwards."""
+    process = await asyncio.create_subprocess_exec(MOTIOND, "run", "-c", rig.config, stderr=stderr)
+    daemon = Daemon(process)
+    try:
+        yield daemon
+    finally:
+        if process.returncode is None:
+            streams = daemon.streams()
+            process.kill()
+            await process.wait()
+            await gone(streams)
+
+
+async def gone(processes: list[psutil.Process]) -> None:
+    """Wait until processes have ended by themselves."""
+    _, alive = await asyncio.to_thread(psutil.wait_procs, processes, PATIENCE_S)
+    assert alive == []
+
+
+def use(rig: Rig, settings: MqttSettings) -> None:
+    """Let a rig's daemon use a broker, and come back to it soon."""
+    rig.daemon["mqtt"] = {
+        "broker": settings.broker,
+        **({"listen": settings.listen} if settings.broker == "embedded" else {"protocol": settings.protocol}),
+        "reconnect_min_s": 0.05,
+        "reconnect_max_s": 0.2,
+        "stop_when_lost_s": 0.5,
+    }

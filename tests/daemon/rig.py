@@ -105,8 +105,12 @@ class Rig:
     async def running(self) -> AsyncIterator[Supervisor]:
         """Run the robots without MQTT, from on line to shut down."""
         hub = ReportHub()
-        settings = load_settings(self.config)
-        supervisor = make_supervisor(settings, hub)
+        async with self.running_on(make_supervisor(load_settings(self.config), hub), hub) as supervisor:
+            yield supervisor
+
+    @asynccontextmanager
+    async def running_on(self, supervisor: Supervisor, hub: ReportHub) -> AsyncIterator[Supervisor]:
+        """Run a supervisor's robots and note what they report."""
         with hub.subscribe() as reports:
             hearing = asyncio.create_task(self._hear(reports), name="rig.hear")
             running = asyncio.create_task(supervisor.run(), name="rig.run")

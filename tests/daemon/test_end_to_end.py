@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-import sys
 import time
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import aiomqtt
 import orjson
-import psutil
 import pytest
 
 from daemon.config import MqttSettings
 from drivers.sim_plant import read_plant
 from drivers.trace import read_trace
 from tests.daemon.conftest import Mosquitto, listening, said
+from tests.daemon.programs import gone, running, use
 from tests.daemon.rig import FULL_SWING, PATIENCE_S, Rig, comes_to_rest_softly, sweep, write_seq
 
 if TYPE_CHECKING:
@@ -30,62 +28,6 @@ if TYPE_CHECKING:
 WALK_JOINTS = tuple(f"joint{number}" for number in range(29))
 WALK_HZ = 500
 """A robot of the size of a small humanoid."""
-
-
-class Daemon:
-    """`motiond run` in a process of its own."""
-
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self.process = process
-
-    def streams(self) -> list[psutil.Process]:
-        """Give its stream processes."""
-        return psutil.Process(self.process.pid).children()
-
-    async def end(self) -> int:
-        """Ask it to end and give its exit code."""
-        self.process.send_signal(signal.SIGTERM)
-        return await self.exit_code()
-
-    async def exit_code(self) -> int:
-        async with asyncio.timeout(PATIENCE_S):
-            return await self.process.wait()
-
-    async def kill(self) -> None:
-        self.process.kill()
-        await self.exit_code()
-
-
-@asynccontextmanager
-async def running(rig: Rig) -> AsyncIterator[Daemon]:
-    """Run a daemon; whatever happens, it and its stream processes have ended afterwards."""
-    command = (sys.executable, "-m", "daemon.cli", "run", "-c", str(rig.config))
-    process = await asyncio.create_subprocess_exec(*command)
-    daemon = Daemon(process)
-    try:
-        yield daemon
-    finally:
-        if process.returncode is None:
-            streams = daemon.streams()
-            process.kill()
-            await process.wait()
-            await gone(streams)
-
-
-async def gone(processes: list[psutil.Process]) -> None:
-    """Wait until processes have ended by themselves."""
-    _, alive = await asyncio.to_thread(psutil.wait_procs, processes, PATIENCE_S)
-    assert alive == []
-
-
-def use(rig: Rig, settings: MqttSettings) -> None:
-    rig.daemon["mqtt"] = {
-        "broker": settings.broker,
-        **({"listen": settings.listen} if settings.broker == "embedded" else {"protocol": settings.protocol}),
-        "reconnect_min_s": 0.05,
-        "reconnect_max_s": 0.2,
-        "stop_when_lost_s": 0.5,
-    }
 
 
 async def play(ear: Ear, motion: str) -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -58,23 +59,30 @@ def test_configured_limits_narrow_the_models() -> None:
 def test_positions_pass_bit_for_bit_without_reduction_and_offset() -> None:
     rng = np.random.default_rng(1)
     found = map_of({f"j{index}": {"limits": WIDE} for index in range(30)})
-    q, a, back = rng.normal(size=30), np.empty(30), np.empty(30)
-    found.transmission.to_actuators(q, a)
-    found.transmission.to_joints(a, back)
-    assert a.tobytes() == q.tobytes() == back.tobytes()
+    setpoints, commands = rng.normal(size=(3, 30)), np.empty((3, 30))
+    found.transmission.to_actuators(setpoints, commands)
+    assert commands.tobytes() == setpoints.tobytes()
+    reports, feedback = rng.normal(size=(4, 30)), np.empty((4, 30))
+    found.transmission.to_joints(reports, feedback)
+    assert feedback.tobytes() == reports.tobytes()
+
+
+def test_joints_in_another_order_pass_bit_for_bit_too() -> None:
+    found = map_of({"a": {"limits": WIDE}, "b": {"limits": WIDE}})
+    crossed = replace(found.transmission, joint_of=np.array([1, 0]), actuator_of=np.array([1, 0]))
+    setpoints, commands = np.array([[0.1, 0.7]] * 3), np.empty((3, 2))
+    crossed.to_actuators(setpoints, commands)
+    assert commands.tolist() == [[0.7, 0.1]] * 3
 
 
 def test_reduction_and_offset_relate_joint_and_actuator() -> None:
     found = map_of({"a": {"limits": WIDE}, "b": {"limits": WIDE, "reduction": -4, "offset": 0.25}})
-    sides, out = found.transmission, np.empty(2)
-    sides.to_actuators(np.array([1.0, 0.75]), out)
-    assert out.tolist() == [1.0, -2.0]
-    sides.to_joints(np.array([1.0, -2.0]), out)
-    assert out.tolist() == [1.0, 0.75]
-    sides.velocities_to_joints(np.array([1.0, 8.0]), out)
-    assert out.tolist() == [1.0, -2.0]
-    sides.efforts_to_joints(np.array([1.0, 0.5]), out)
-    assert out.tolist() == [1.0, -2.0]
+    commands, feedback = np.empty((3, 2)), np.empty((4, 2))
+    found.transmission.to_actuators(np.array([[1.0, 0.75], [1.0, 2.0], [1.0, 8.0]]), commands)
+    assert commands.tolist() == [[1.0, -2.0], [1.0, -8.0], [1.0, -2.0]]
+    reports = np.array([[1.0, -2.0], [1.0, 8.0], [1.0, 0.5], [25.0, 30.0]])
+    found.transmission.to_joints(reports, feedback)
+    assert feedback.tolist() == [[1.0, 0.75], [1.0, -2.0], [1.0, -2.0], [25.0, 30.0]]
 
 
 def test_a_mimic_joint_follows_through_others_to_the_one_that_leads() -> None:
@@ -93,13 +101,12 @@ def test_a_mimic_joint_follows_through_others_to_the_one_that_leads() -> None:
 def test_a_mimic_joint_without_actuator_is_where_its_leader_puts_it() -> None:
     follower = {"actuator": "none", "mimic": {"joint": "finger", "multiplier": 3.0, "offset": 0.5}}
     found = map_of({"tip": follower, "finger": {"limits": WIDE, "reduction": 2.0, "offset": 1.0}})
-    out = np.empty(2)
-    found.transmission.to_joints(np.array([4.0]), out)
+    feedback = np.empty((4, 2))
+    found.transmission.to_joints(np.array([[4.0], [2.0], [4.0], [30.0]]), feedback)
     assert found.actuators == ("finger",)
-    assert out.tolist() == [3.0 * 3.0 + 0.5, 3.0]
-    found.transmission.efforts_to_joints(np.array([4.0]), out)
-    assert np.isnan(out[0])
-    assert out[1] == 8.0
+    assert feedback[[0, 1, 3]].tolist() == [[3.0 * 3.0 + 0.5, 3.0], [3.0, 1.0], [30.0, 30.0]]
+    assert np.isnan(feedback[2, 0])
+    assert feedback[2, 1] == 8.0
 
 
 def test_the_models_mimic_joints_count_too() -> None:

@@ -252,7 +252,7 @@ def test_a_late_tick_plays_where_the_clock_is_now_and_nothing_is_replayed(bench:
     late_by(bench, 3.5 / RATE_HZ)
     bench.step()
     assert bench.loop.player.frame == before + 4
-    assert bench.loop.record.scalars[SCALARS.index("missed")] == 3
+    assert bench.loop.record.data[SCALARS.index("missed")] == 3
     bench.step()
     assert bench.loop.player.frame == before + 5
     bench.step_until(bench.ended)
@@ -347,7 +347,7 @@ def test_a_driver_that_fails_ends_the_goal_halts_and_is_counted(
     assert [(ended.code, ended.message) for ended in bench.told(ch.Ended)] == [(code, message)]
     assert [happened.message for happened in bench.told(ch.Happened)] == [message]
     assert driver.halts == 2
-    assert bench.loop.record.scalars[SCALARS.index("errors")] == 3
+    assert bench.loop.record.data[SCALARS.index("errors")] == 3
     bench.close()
 
 

@@ -1,0 +1,118 @@
+"""From a play request to the first setpoint, beside a bare echo through the same mosquitto.
+
+The daemon is a process of its own, as is the echo. The robot holds; a request to play makes it approach a
+motion that begins elsewhere, and the driver's trace tells when its setpoint first moved.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import orjson
+
+from daemon.connection import make_client
+from drivers.trace import read_trace
+from tests.bench.rig import free_port
+from tests.daemon.conftest import Mosquitto, listening, said
+from tests.daemon.programs import running, use
+from tests.daemon.rig import JOINTS, Rig, write_seq
+
+if TYPE_CHECKING:
+    from daemon.config import MqttSettings
+    from tests.daemon.conftest import Ear
+
+TIMES = 100
+RATE_HZ = 500
+
+
+def main() -> None:
+    """Print both times."""
+    echo_s, play_s = asyncio.run(_measure())
+    print(f"{TIMES} times each, one mosquitto, QoS 1; ms")
+    print(f"{'':28}{'p50':>8}{'p95':>8}")
+    for name, times in (("bare echo", echo_s), ("request to first setpoint", play_s)):
+        print(f"{name:28}{1e3 * np.quantile(times, 0.5):8.2f}{1e3 * np.quantile(times, 0.95):8.2f}")
+    bound_s = 2 * np.quantile(echo_s, 0.95) + 2 / RATE_HZ
+    share = np.quantile(play_s, 0.95) / bound_s
+    print(f"p95 beside twice the echo plus two ticks ({1e3 * bound_s:.2f} ms): {share:.2f} (goal: at most 1)")
+
+
+async def _measure() -> tuple[list[float], list[float]]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        mosquitto = Mosquitto(free_port(), folder)
+        await mosquitto.start()
+        try:
+            return await _echo_times(mosquitto.settings), await _play_times(folder, mosquitto.settings)
+        finally:
+            await mosquitto.kill()
+
+
+async def _echo_times(settings: MqttSettings) -> list[float]:
+    context = multiprocessing.get_context("spawn")
+    ready = context.Event()
+    echo = context.Process(target=_echo, args=(settings, ready))
+    echo.start()
+    await asyncio.to_thread(ready.wait, 30.0)
+    times = []
+    async with make_client(settings) as client:
+        await client.subscribe("echo/back", qos=1)
+        for _ in range(TIMES):
+            asked_s = time.monotonic()
+            await client.publish("echo/there", b"{}", qos=1)
+            await anext(client.messages)
+            times.append(time.monotonic() - asked_s)
+            await asyncio.sleep(0.01)
+    echo.kill()
+    echo.join()
+    return times
+
+
+def _echo(settings: MqttSettings, ready: multiprocessing.synchronize.Event) -> None:
+    asyncio.run(_serve_echo(settings, ready))
+
+
+async def _serve_echo(settings: MqttSettings, ready: multiprocessing.synchronize.Event) -> None:
+    async with make_client(settings) as client:
+        await client.subscribe("echo/there", qos=1)
+        ready.set()
+        async for message in client.messages:
+            await client.publish("echo/back", message.payload, qos=1)
+
+
+async def _play_times(folder: Path, settings: MqttSettings) -> list[float]:
+    rig = Rig(folder)
+    use(rig, settings)
+    for name, place in (("low", 0.0), ("high", 0.5)):
+        write_seq(folder / "motions" / f"{name}.seq", np.full((5, len(JOINTS)), place), JOINTS, RATE_HZ)
+    asked: list[float] = []
+    async with running(rig, subprocess.DEVNULL) as daemon, listening(settings) as ear:
+        await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
+        await _play(ear, "low")
+        for turn in range(TIMES):
+            asked.append(time.monotonic())
+            await _play(ear, "low" if turn % 2 else "high")
+        await daemon.end()
+    return _first_steps(read_trace(folder / "trace.npy"), asked)
+
+
+async def _play(ear: Ear, motion: str) -> None:
+    answer = await ear.ask("motiond/arm/request/play", orjson.dumps({"motion": motion}))
+    goal_id = answer["data"]["goal_id"]
+    ended = said(await ear.until("motiond/arm/result", lambda data: data["goal_id"] == goal_id))
+    assert ended["code"] == "SUCCESSFUL", ended
+    ear.heard.clear()
+    await asyncio.sleep(0.05)
+
+
+def _first_steps(trace: np.ndarray[tuple[int], np.dtype[np.void]], asked: list[float]) -> list[float]:
+    """Give the time from each request to the first setpoint that differs from the one held."""
+    moved_s = trace["time"][1:][(np.diff(trace["position"], axis=0) != 0).any(axis=1)]
+    return [float(moved_s[np.searchsorted(moved_s, asked_s)] - asked_s) for asked_s in asked]

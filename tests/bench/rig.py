@@ -1,0 +1,72 @@
+"""A daemon with one simulated robot and a mosquitto, for benchmarks."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from daemon.config import load_settings
+from daemon.mqtt import MqttBridge
+from daemon.reports import ReportHub
+from daemon.supervisor import make_supervisor
+from tests.daemon.conftest import Mosquitto
+from tests.daemon.rig import Rig, ask, write_seq
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from daemon.telemetry import Observer
+
+
+@dataclass(frozen=True)
+class PlayingRobot:
+    """A robot in the middle of its motion."""
+
+    pid: int
+    observer: Observer
+
+
+def free_port() -> int:
+    """Give a port of loopback that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@asynccontextmanager
+async def playing_robot(folder: Path, rows: NDArray[Any], rate_hz: int) -> AsyncIterator[PlayingRobot]:
+    """Play rows (ticks, joints) on simulated actuators, with telemetry to a mosquitto."""
+    names = tuple(f"joint{number}" for number in range(rows.shape[1]))
+    rig = Rig(folder)
+    rig.driver = rig.robot["driver"] = {"type": "sim"}
+    limits = {"lower": -2.0, "upper": 2.0, "velocity": 10.0}
+    rig.robot["joints"] = {name: {"limits": limits} for name in names}
+    for path in (folder / "motions").iterdir():
+        path.unlink()
+    write_seq(folder / "motions" / "motion.seq", rows, names, rate_hz)
+    mosquitto = Mosquitto(free_port(), folder)
+    await mosquitto.start()
+    rig.daemon["mqtt"] = {"broker": mosquitto.settings.broker}
+    settings, hub = load_settings(rig.config), ReportHub()
+    supervisor = make_supervisor(settings, hub)
+    bridge = MqttBridge(settings.mqtt, settings.id, supervisor, hub)
+    bridging = asyncio.create_task(bridge.run())
+    async with rig.running_on(supervisor, hub):
+        await rig.until_state("idle")
+        await ask(supervisor, "play", motion="motion")
+        await rig.until_state("playing")
+        keeper = supervisor._robots["arm"].keeper
+        assert keeper.pid is not None
+        assert keeper.observer is not None
+        keeper.observer.start_goal()
+        yield PlayingRobot(keeper.pid, keeper.observer)
+    bridging.cancel()
+    await asyncio.wait((bridging,))
+    await mosquitto.kill()
