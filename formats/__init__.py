@@ -17,7 +17,7 @@ from formats import registry
 from formats.errors import FormatError, Problem, nearest
 from formats.model import Coordinate, Frame, Joint, Link, Mimic, RobotModel
 from formats.motion import Interpolation, Motion
-from formats.source import Source
+from formats.source import KeyFrames, Source
 
 if TYPE_CHECKING:
     import os
@@ -29,6 +29,7 @@ __all__ = [
     "Frame",
     "Interpolation",
     "Joint",
+    "KeyFrames",
     "Link",
     "Mimic",
     "Motion",
@@ -39,6 +40,9 @@ __all__ = [
     "load_robot",
     "load_robots",
 ]
+
+
+DEFAULT_KEY_FRAMES = KeyFrames()
 
 
 class _Named(Protocol):
@@ -79,25 +83,32 @@ def load_robot(
     return _pick(load_robots(path, within=within), name, "robot", path)
 
 
-def load_motions(path: str | os.PathLike[str]) -> list[Motion]:
+def load_motions(path: str | os.PathLike[str], *, key_frames: KeyFrames = DEFAULT_KEY_FRAMES) -> list[Motion]:
     """Read every motion in a file, in document order.
 
     Parameters
     ----------
     path : path
-        Choreonoid .seq.
+        Choreonoid .seq or XMDI.
+    key_frames : KeyFrames
+        How key frames become rows, for XMDI.
 
     Raises
     ------
     FormatError
         If the file cannot be read or is invalid, with every problem found in it.
     """
-    return registry.load_motions(Source(Path(path)))
+    return registry.load_motions(Source(Path(path), key_frames=key_frames))
 
 
-def load_motion(path: str | os.PathLike[str], name: str | None = None) -> Motion:
+def load_motion(
+    path: str | os.PathLike[str],
+    name: str | None = None,
+    *,
+    key_frames: KeyFrames = DEFAULT_KEY_FRAMES,
+) -> Motion:
     """Read the only motion in a file, or the one named; otherwise as `load_motions`."""
-    return _pick(load_motions(path), name, "motion", path)
+    return _pick(load_motions(path, key_frames=key_frames), name, "motion", path)
 
 
 def _pick(found: Sequence[N], name: str | None, kind: str, path: str | os.PathLike[str]) -> N:

@@ -61,7 +61,7 @@ class Kind(Generic[T]):
 
 
 ROBOTS: Kind[RobotModel] = Kind("robot description", ("formats.hrdf", "formats.skel", "formats.sdf"))
-MOTIONS: Kind[Motion] = Kind("motion", ("formats.seq",))
+MOTIONS: Kind[Motion] = Kind("motion", ("formats.seq", "formats.xmdi"))
 
 
 def load_robots(source: Source) -> list[RobotModel]:

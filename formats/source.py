@@ -14,6 +14,28 @@ from formats.errors import FormatError, Problem
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from formats.motion import Interpolation
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFrames:
+    """How key frames become rows, in a format that has them and states no time for a frame.
+
+    Attributes
+    ----------
+    frame_period_s : float
+        32 ms is a step of Webots, and XMDI's.
+    interpolation : {'hold', 'linear', 'cubic'}
+        Between one key frame and the next.
+    """
+
+    frame_period_s: float = 0.032
+    interpolation: Interpolation = "linear"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.frame_period_s < float("inf"):
+            raise ValueError(f"frame period is {self.frame_period_s} s; it is above 0; XMDI's is 0.032 s")
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -25,10 +47,13 @@ class Source:
         The file; messages name it as given.
     within : tuple of Path
         Folders that may be read from; empty means anywhere.
+    key_frames : KeyFrames
+        For formats that have key frames.
     """
 
     path: Path
     within: tuple[Path, ...] = ()
+    key_frames: KeyFrames = KeyFrames()
 
     @property
     def name(self) -> str:

@@ -26,13 +26,17 @@ def first_tag(head: bytes) -> bytes:
     return found[1] if found else b""
 
 
-def parse_xml(data: bytes, problems: Problems, *, free_prefixes: bool = False) -> Xml:
+def parse_xml(
+    data: bytes, problems: Problems, *, free_prefixes: bool = False, long_texts: bool = False
+) -> Xml:
     """Parse a whole file.
 
     Parameters
     ----------
     free_prefixes : bool
         Whether names may have a prefix that is not bound to a namespace; such a name keeps it: `gz:speed`.
+    long_texts : bool
+        Whether a text may be longer than 10 MB. Depth is then unbounded, so that no reader may recurse.
 
     Raises
     ------
@@ -40,7 +44,9 @@ def parse_xml(data: bytes, problems: Problems, *, free_prefixes: bool = False) -
         If it is no well-formed XML or has a document type.
     """
     try:
-        root = _parse(data, free_prefixes=free_prefixes)
+        # Without libxml2's bounds entities could explode, so that what may declare some keeps them.
+        huge = long_texts and b"<!" not in data and b"\0" not in data
+        root = _parse(data, free_prefixes=free_prefixes, huge=huge)
     except etree.XMLSyntaxError as error:
         why = re.sub(r"\s*, line \d+, column \d+.*", "", error.msg or "")
         raise problems.fail(error.lineno or 0, "this is no well-formed XML", why) from None
@@ -51,18 +57,21 @@ def parse_xml(data: bytes, problems: Problems, *, free_prefixes: bool = False) -
     return root
 
 
-def _parse(data: bytes, *, free_prefixes: bool) -> Xml:
+def _parse(data: bytes, *, free_prefixes: bool, huge: bool) -> Xml:
     try:
-        return etree.fromstring(data, _parser())
+        return etree.fromstring(data, _parser(huge=huge))
     except etree.XMLSyntaxError as error:
         unbound = etree.ErrorTypes.NS_ERR_UNDEFINED_NAMESPACE
-        if not free_prefixes or any(one.type != unbound for one in error.error_log):
+        log: Any = error.error_log
+        if not free_prefixes or any(one.type != unbound for one in log):
             raise
     return etree.fromstring(data, _parser(recover=True))
 
 
-def _parser(*, recover: bool = False) -> etree.XMLParser:
-    return etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=recover)
+def _parser(*, recover: bool = False, huge: bool = False) -> etree.XMLParser:
+    return etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, recover=recover, huge_tree=huge
+    )
 
 
 def line_of(xml: Xml) -> int:

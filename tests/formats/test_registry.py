@@ -61,7 +61,10 @@ def test_a_robot_is_known_by_content() -> None:
             "tea.txt",
             "tea\n",
             load_motions,
-            "tea.txt: no motion format fits; seq: not its suffix nor content; name it .seq if it is one",
+            (
+                "tea.txt: no motion format fits; seq: not its suffix nor content; "
+                "xmdi: not its suffix nor content; name it .seq or .xmdi if it is one"
+            ),
         ),
         ("tea.txt", "tea\n", None, "missing.seq: cannot be read; no such file; check the path"),
     ],
