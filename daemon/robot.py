@@ -100,6 +100,7 @@ class Robot:
         self._reference: list[float] | None = None
         self._max_rate_hz: float | None = None
         self._goal: ActiveGoal | None = None
+        self._frames_per_tick = 1.0
         self._estop_latched = False
         self._stops = 0
         self._one_play = asyncio.Lock()
@@ -220,7 +221,7 @@ class Robot:
                 raise RequestError("OFFLINE", f"{self.name}: the stream process does not listen; try again")
         finally:
             os.close(approach)
-        self._goal = goal
+        self._goal, self._frames_per_tick = goal, plan.frames_per_tick
         if self.keeper.observer is not None:
             self.keeper.observer.start_goal()
         return goal.goal_id
@@ -329,7 +330,7 @@ class Robot:
     def observed(self, observer: Observer) -> None:
         """Report telemetry, and once a second diagnostics and, in motion, the state."""
         if observer.sample is not None:
-            self._report("telemetry", observer.sample.payload())
+            self._report("telemetry", observer.sample.payload(self._frames_per_tick))
         now_s = asyncio.get_running_loop().time()
         if now_s >= self._second_s:
             self._second_s = now_s + 1.0

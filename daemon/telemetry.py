@@ -102,8 +102,14 @@ class Sample:
         """The player's state in that tick."""
         return STATES[int(self.scalar("state"))]
 
-    def payload(self) -> dict[str, Any]:
-        """Give the sample as published: reference, feedback and their difference, in joint units."""
+    def payload(self, frames_per_tick: float) -> dict[str, Any]:
+        """Give the sample as published: reference, feedback and their difference, in joint units.
+
+        Parameters
+        ----------
+        frames_per_tick : float
+            The file's frames in a row of the plan that is played.
+        """
         reference = {
             "position": self.vector("reference_position"),
             "velocity": self.vector("reference_velocity"),
@@ -113,7 +119,7 @@ class Sample:
         error = {name: reference[name] - feedback[name] for name in reference}
         return {
             "stamp_s": self.scalar("deadline_s") + self.scalar("lateness_s"),
-            "frame": self.scalar("frame"),
+            "frame": self.scalar("frame") * frames_per_tick,
             "reference": reference,
             "feedback": feedback,
             "error": error,
