@@ -42,6 +42,7 @@ DONE, FAILED, WRONG_INPUT, NOBODY_ANSWERS = 0, 1, 2, 3
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
+    pretty_exceptions_enable=False,
     help="Plays motion files on real actuators.",
     epilog="Exit codes: 0 done; 1 refused or failed; 2 wrong command line, configuration or file; "
     "3 nobody answers; 130 interrupted.",

@@ -10,7 +10,7 @@ import socket
 
 
 def notify(*states: str) -> bool:
-    """Send states such as `READY=1`; False where nobody listens.
+    """Send states such as `READY=1` without waiting; False where nobody listens, or reads what was sent.
 
     Raises
     ------
@@ -23,7 +23,10 @@ def notify(*states: str) -> bool:
     if address.startswith("@"):
         address = "\0" + address[1:]
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as connection:
-        connection.sendto("\n".join(states).encode(), address)
+        try:
+            connection.sendto("\n".join(states).encode(), socket.MSG_DONTWAIT, address)
+        except BlockingIOError:
+            return False
     return True
 
 

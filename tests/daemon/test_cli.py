@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -260,3 +262,11 @@ def test_a_wrong_command_line_or_file_is_one_line_and_exit_code_2(
 
 def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_here(capsys, "--version") == (0, f"motiond {version('motiond')}\n", "")
+
+
+def test_an_unforeseen_error_is_a_plain_traceback_for_the_journal() -> None:
+    unforeseen = "import daemon.cli as cli; cli.load_settings = lambda _: 1 // 0; cli.main(['run'])"
+    ended = subprocess.run([sys.executable, "-c", unforeseen], capture_output=True, text=True, check=False)
+    lines = ended.stderr.splitlines()
+    assert (ended.returncode, lines[0]) == (1, "Traceback (most recent call last):")
+    assert lines[-1] == "ZeroDivisionError: integer division or modulo by zero"

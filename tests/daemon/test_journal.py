@@ -53,7 +53,7 @@ MOTIONS = [
 def test_a_report_is_logged_in_one_line_at_its_level(
     caplog: pytest.LogCaptureFixture, subject: Subject, data: dict[str, Any], logged: list[tuple[str, str]]
 ) -> None:
-    caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, "motiond")
     log_report(Report("arm", subject, data))
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == logged
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 import psutil
 import pytest
 
+from daemon.service import notify
 from daemon.supervisor import _feed_watchdog
 from tests.daemon.programs import PATIENCE_S, background, motiond
 from tests.daemon.rig import Rig
@@ -104,6 +105,17 @@ async def test_the_watchdog_goes_hungry_while_a_stream_does_not_tick(
     feeding.cancel()
     with suppress(asyncio.CancelledError):
         await feeding
+
+
+def test_a_systemd_that_does_not_read_holds_nothing_up(
+    systemd: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOTIFY_SOCKET", systemd.getsockname())
+    assert notify("READY=1")
+    while notify("WATCHDOG=1"):
+        pass
+    assert heard(systemd) == "READY=1"
+    assert notify("WATCHDOG=1")
 
 
 def test_a_wrong_configuration_has_an_exit_code_of_its_own_so_that_systemd_does_not_try_again(
