@@ -120,7 +120,10 @@ class StreamLoop:
         return self._skip(lateness_s), lateness_s
 
     def _skip(self, lateness_s: float) -> int:
-        """Pass over the deadlines that were missed; the trajectory goes on where the clock is now."""
+        """Pass over the deadlines that were missed; the trajectory goes on where the clock is now.
+
+        After more than `max_lateness_s` that would be a lunge: then the robot slows down from where it is.
+        """
         skipped = int(lateness_s / self._period_s)
         self._index += skipped
         self._missed += skipped
@@ -131,6 +134,7 @@ class StreamLoop:
             )
             self._happened("deadline_missed", message)
             self.player.stop(ResultCode.DEADLINE_MISSED, message)
+            return 1
         return 1 + skipped
 
     def _start_grid(self, period_s: float) -> None:

@@ -258,13 +258,15 @@ def test_a_late_tick_plays_where_the_clock_is_now_and_nothing_is_replayed(bench:
     bench.step_until(bench.ended)
 
 
-def test_a_tick_later_than_allowed_stops_softly_and_says_so(bench: Bench) -> None:
+def test_a_tick_later_than_allowed_stops_softly_from_where_the_robot_is_and_says_so(bench: Bench) -> None:
     bench.enable()
     bench.play()
     bench.step(50)
+    before = bench.loop.player.frame
     late_by(bench, 0.15)
     bench.step()
     assert bench.state() is State.STOPPING
+    assert before < bench.loop.player.frame <= before + 1
     bench.step_until(bench.ended)
     (ended,) = bench.told(ch.Ended)
     assert (ended.code, ended.message) == (
