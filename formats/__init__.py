@@ -18,6 +18,7 @@ from formats.errors import FormatError, Problem, nearest
 from formats.model import Coordinate, Frame, Joint, Link, Mimic, RobotModel
 from formats.motion import Interpolation, Motion
 from formats.source import KeyFrames, Source
+from formats.writing import dump_motion
 
 if TYPE_CHECKING:
     import os
@@ -35,6 +36,7 @@ __all__ = [
     "Motion",
     "Problem",
     "RobotModel",
+    "dump_motion",
     "load_motion",
     "load_motions",
     "load_robot",

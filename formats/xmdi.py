@@ -158,7 +158,8 @@ def _read_motion(xml: Xml, problems: Problems) -> _Track:
     label = f"motion '{name}'" if name else "a motion"
     if not name:
         problems.add(line_of(xml), "<motion> has no name", "it is required", 'write name="…"')
-    track = _Track(name, line_of(xml), attributes, _rows_per_frame(xml, attributes, problems))
+    rows_per_frame = _rows_per_frame(xml, attributes.pop(ROWS_PER_FRAME, "1"), problems)
+    track = _Track(name, line_of(xml), attributes, rows_per_frame)
     before = len(problems.found)
     lines: dict[str, int] = {}
     _refuse_text(xml, problems)
@@ -188,8 +189,7 @@ def _text_of(xml: Xml) -> str:
     return "".join([xml.text or "", *(child.tail or "" for child in xml)])
 
 
-def _rows_per_frame(xml: Xml, attributes: dict[str, str], problems: Problems) -> float:
-    text = attributes.get(ROWS_PER_FRAME, "1")
+def _rows_per_frame(xml: Xml, text: str, problems: Problems) -> float:
     value = float(text) if _NUMBER.fullmatch(text) else 0.0
     if not 1 / MOST_ROWS_PER_FRAME <= value <= MOST_ROWS_PER_FRAME:
         why = f"it is a number from {1 / MOST_ROWS_PER_FRAME:g} to {MOST_ROWS_PER_FRAME:g}"

@@ -1,0 +1,56 @@
+"""Numbers rounded to significant decimal digits, so that their shortest text has no more.
+
+In come arrays, out come arrays: each value becomes the nearest double with so many digits, as by `%.9g`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+# With more, the multiplication's own rounding would show; whoever wants more wants all.
+MOST_DIGITS = 12
+# 10^22 is the last power of ten that is a double; a whole double divided by it is rounded once, and rightly.
+_LARGEST_EXACT_POWER = 22
+_EXPONENT_BITS, _BIAS = 52, 1023
+
+
+def rounded(values: Floats, digits: int) -> Floats:
+    """Round finite values to significant digits.
+
+    Parameters
+    ----------
+    values : ndarray of float64
+    digits : int
+        1 to 12. A number too small for a full double (2e-308) becomes 0.
+    """
+    if not 1 <= digits <= MOST_DIGITS:
+        raise ValueError(f"precision is {digits}; it is 1 to {MOST_DIGITS} digits, or None for all of them")
+    values = np.ascontiguousarray(values)
+    exponents = (values.view(np.int64) >> _EXPONENT_BITS) & 0x7FF
+    scale = _scales(digits)[exponents]
+    # A binary exponent spans a power of ten now and then; what has come out a digit too long is scaled less.
+    too_long = np.abs(values * scale) >= 10.0**digits - 0.5
+    scale = np.where(too_long, scale / 10, scale)
+    result: Floats = np.rint(values * scale) / scale
+    for index in zip(*np.nonzero(np.isnan(scale)), strict=True):
+        result[index] = float(f"{values[index]:.{digits}g}")
+    return result
+
+
+@cache
+def _scales(digits: int) -> Floats:
+    """Give the power of ten that makes a number whole, by its biased binary exponent; NaN where inexact."""
+    powers = digits - 1 - np.floor((np.arange(2048) - _BIAS) * np.log10(2.0))
+    # One more is taken off where a number comes out too long, and zero is whole whatever its scale.
+    exact = (powers >= 1) & (powers <= _LARGEST_EXACT_POWER)
+    scales = np.where(exact, 10.0 ** np.where(exact, powers, 0), np.nan)
+    scales[0] = 1.0
+    return scales
