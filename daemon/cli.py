@@ -10,6 +10,7 @@ import logging
 import shutil
 import sys
 from collections.abc import Coroutine
+from concurrent.futures.process import BrokenProcessPool
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -30,7 +31,7 @@ from daemon.overview import overview
 from daemon.playing import Playing
 from daemon.requests import RequestError
 from drivers.base import DriverError
-from formats import FormatError
+from formats import FormatError, Problem
 
 if TYPE_CHECKING:
     from daemon.dry_run import Finding
@@ -66,6 +67,7 @@ Broker = Annotated[
     typer.Option(metavar="URL", help="The broker, in place of the configuration's: mqtt://host[:port]."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many processes read files at once.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell more on stderr.")]
 
 
@@ -84,6 +86,9 @@ def _exit_code(arguments: list[str] | None) -> int:
         return _tell(str(error), WRONG_INPUT)
     except RequestError as error:
         return _tell(str(error), FAILED)
+    except BrokenProcessPool:
+        why, mend = "the system may be short of memory", "try again with fewer --jobs"
+        return _tell(f"motiond: a process that read files ended by itself; {why}; {mend}", FAILED)
     except NoAnswer as error:
         return _tell(str(error), NOBODY_ANSWERS)
 
@@ -238,20 +243,25 @@ def status(
 @app.command()
 def inspect(
     files: Annotated[list[Path], typer.Argument(help="Robot descriptions and motions.")],
+    jobs: Jobs = 1,
     *,
     json: AsJson = False,
-) -> None:
-    """Say what is in robot descriptions and motion files."""
-    from daemon.inspection import describe_file, show  # noqa: PLC0415 - see the module's docstring
+) -> int:
+    """Say what is in robot descriptions and motion files; exit code 1 if one cannot be read."""
+    from daemon.batch import for_each_file  # noqa: PLC0415 - see the module's docstring
+    from daemon.inspection import describe_file  # noqa: PLC0415 - the same
+    from daemon.inspection_tables import show  # noqa: PLC0415 - the same
 
-    found = [description for file in files for description in describe_file(file)]
+    each = for_each_file(describe_file, files, jobs, Console(stderr=True))
+    found = [description for descriptions in each for description in descriptions]
     if json:
         _print_json(found)
-        return
-    console = Console()
     for description in found:
-        for part in show(description):
-            console.print(part)
+        if description["kind"] == "unreadable":
+            _tell(str(FormatError([Problem(**one) for one in description["problems"]])), FAILED)
+        elif not json:
+            show(description, Console())
+    return FAILED if any(one["kind"] == "unreadable" for one in found) else DONE
 
 
 @app.command()

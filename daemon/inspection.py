@@ -1,17 +1,14 @@
-"""What is in a robot description or a motion file, for people and for programs.
+"""What is in a robot description or a motion file, for programs; `docs/cli.md` tells every key.
 
-In comes a file of any format that motiond reads, out comes a JSON-ready description, and from it tables.
-Units are SI; what a file does not limit is infinite here and null in JSON.
+In comes a file of any format that motiond reads, out come JSON-ready descriptions. Units are SI; what a file
+does not limit is infinite here and null in JSON.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
 from formats import FormatError, Problem, load_motions, load_robots
 from formats.registry import MOTIONS, ROBOTS
@@ -21,36 +18,48 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from rich.console import RenderableType
+    from numpy.typing import NDArray
 
-    from formats import Joint, Motion, RobotModel
+    from formats import Frame, Joint, Link, Motion, RobotModel
+
+    Floats: TypeAlias = NDArray[np.float64]
 
 Description = dict[str, Any]
 
-LINEAR = frozenset({"prismatic", "translational"})
+# Peaks nearer than this are the same one: differences of rounded positions are never quite alike.
+SAME = 1e-9
+
+# The coordinates that move along, by a joint's type; all others turn.
+_ALONG = {"prismatic": {0}, "translational": {0, 1, 2}, "planar": {0, 1}, "free": {3, 4, 5}}
 
 
 def describe_file(path: Path) -> list[Description]:
-    """Describe every robot or motion in a file.
+    """Describe every robot or motion in a file; one that cannot be read is described by its problems."""
+    try:
+        return [{"file": str(path), **found} for found in _described(path)]
+    except FormatError as error:
+        problems = [
+            {name: getattr(problem, name) for name in Problem.__slots__} for problem in error.problems
+        ]
+        return [{"file": str(path), "kind": "unreadable", "problems": problems}]
 
-    Raises
-    ------
-    FormatError
-        If it cannot be read, is invalid, or is of no known format.
-    """
+
+def _described(path: Path) -> Iterator[Description]:
     source = Source(path)
     data = source.read()
     if ROBOTS.fitting(data, source):
-        return [describe_robot(robot) for robot in load_robots(path)]
-    if MOTIONS.fitting(data, source):
-        return [describe_motion(motion) for motion in load_motions(path)]
-    known = ", ".join(one.NAME for kind in (ROBOTS, MOTIONS) for one in kind.formats())
-    why = f"motiond knows {known}"
-    raise FormatError([Problem(source.name, 0, "is of no known format", why, "check the file")])
+        yield from map(describe_robot, load_robots(path))
+    elif MOTIONS.fitting(data, source):
+        yield from map(describe_motion, load_motions(path))
+    else:
+        known = ", ".join(one.NAME for kind in (ROBOTS, MOTIONS) for one in kind.formats())
+        why = f"motiond knows {known}"
+        raise FormatError([Problem(source.name, 0, "is of no known format", why, "check the file")])
 
 
 def describe_robot(robot: RobotModel) -> Description:
     """Give a robot's joints, links and frames; frames where they are with every joint at 0."""
+    places = robot.forward_kinematics(np.zeros(robot.dof))
     return {
         "kind": "robot",
         "name": robot.name,
@@ -59,42 +68,60 @@ def describe_robot(robot: RobotModel) -> Description:
         "dof": robot.dof,
         "mass_kg": sum(link.mass for link in robot.links),
         "joints": [coordinate for joint in robot.joints for coordinate in _describe_joint(joint)],
-        "links": [{"name": link.name, "mass_kg": link.mass} for link in robot.links],
-        "frames": list(_describe_frames(robot)),
+        "links": [_describe_link(link) for link in robot.links],
+        "frames": [_describe_frame(frame, places[frame.name]) for frame in robot.frames],
         "warnings": list(robot.warnings),
     }
 
 
 def _describe_joint(joint: Joint) -> Iterator[Description]:
-    for coordinate in joint.coordinates:
+    """Describe each coordinate; a joint that moves nothing has none."""
+    for number, coordinate in enumerate(joint.coordinates):
         yield {
             "name": coordinate.name,
+            "joint": joint.name,
             "type": joint.type,
             "parent": joint.parent,
             "child": joint.child,
-            "unit": "m" if joint.type in LINEAR else "rad",
+            "unit": coordinate_unit(joint, number),
             "lower": coordinate.lower,
             "upper": coordinate.upper,
             "velocity_limit": coordinate.velocity_limit,
             "effort_limit": coordinate.effort_limit,
+            "initial": coordinate.initial,
+            "follows": joint.mimic.of if joint.mimic else None,
         }
 
 
-def _describe_frames(robot: RobotModel) -> Iterator[Description]:
-    places = robot.forward_kinematics(np.zeros(robot.dof))
-    for frame in robot.frames:
-        yield {
-            "name": frame.name,
-            "kind": frame.kind,
-            "attached_to": frame.attached_to,
-            "position_m": places[frame.name][:3, 3].tolist(),
-        }
+def coordinate_unit(joint: Joint, number: int) -> str:
+    """Give the unit of one of a joint's coordinates, counted from 0: rad or m."""
+    return "m" if number in _ALONG.get(joint.type, ()) else "rad"
+
+
+def _describe_link(link: Link) -> Description:
+    return {
+        "name": link.name,
+        "mass_kg": link.mass,
+        "com_m": link.com[:3, 3].tolist(),
+        "inertia_kg_m2": link.inertia.tolist(),
+    }
+
+
+def _describe_frame(frame: Frame, place: Floats) -> Description:
+    return {
+        "name": frame.name,
+        "kind": frame.kind,
+        "attached_to": frame.attached_to,
+        "position_m": place[:3, 3].tolist(),
+        "rotation": place[:3, :3].tolist(),
+    }
 
 
 def describe_motion(motion: Motion) -> Description:
     """Give a motion's timing, and each joint's range and greatest speed and acceleration."""
-    speeds, accelerations = (np.abs(series).max(axis=0, initial=0.0) for series in motion.derivatives())
     names = motion.joint_names or tuple(str(number) for number in range(motion.positions.shape[1]))
+    velocities, accelerations = motion.derivatives()
+    lower, upper = motion.positions.min(axis=0), motion.positions.max(axis=0)
     return {
         "kind": "motion",
         "name": motion.name,
@@ -108,10 +135,10 @@ def describe_motion(motion: Motion) -> Description:
         "joints": [
             {
                 "name": name,
-                "lower": float(motion.positions[:, column].min()),
-                "upper": float(motion.positions[:, column].max()),
-                "velocity": float(speeds[column]),
-                "acceleration": float(accelerations[column]),
+                "lower": float(lower[column]),
+                "upper": float(upper[column]),
+                **_peak("velocity", velocities[:, column], motion.times),
+                **_peak("acceleration", accelerations[:, column], motion.times),
             }
             for column, name in enumerate(names)
         ],
@@ -123,53 +150,9 @@ def describe_motion(motion: Motion) -> Description:
     }
 
 
-def show(description: Description) -> Iterator[RenderableType]:
-    """Give what a terminal shows of a description."""
-    yield from _show_robot(description) if description["kind"] == "robot" else _show_motion(description)
-    for warning in description["warnings"]:
-        yield Text(f"warning: {warning}", style="yellow")
-
-
-def _show_robot(robot: Description) -> Iterator[RenderableType]:
-    yield Text(
-        f"{robot['name']}: robot, {robot['format']} {robot['version']}; {robot['dof']} degrees of freedom, "
-        f"{len(robot['links'])} links, {robot['mass_kg']:.3f} kg",
-        style="bold",
-    )
-    limits = {"lower": "lower", "upper": "upper", "velocity_limit": "velocity /s", "effort_limit": "effort"}
-    yield _table({"name": "joint", "type": "type"} | limits | {"unit": "unit"}, robot["joints"])
-    yield _table({"name": "link", "mass_kg": "mass in kg"}, robot["links"])
-    frames = [{**frame, **dict(zip("xyz", frame["position_m"], strict=True))} for frame in robot["frames"]]
-    axes = {axis: f"{axis} in m" for axis in "xyz"}
-    yield _table({"name": "frame, joints at 0", "kind": "kind"} | axes, frames)
-
-
-def _show_motion(motion: Description) -> Iterator[RenderableType]:
-    spacing = "" if motion["uniform"] else ", each with its own time"
-    timing = f"{motion['duration_s']:g} s, {motion['frames']} frames at {motion['frame_rate']:g}/s{spacing}"
-    yield Text(
-        f"{motion['name']}: motion, {motion['format']} {motion['version'] or ''}; {timing}",
-        style="bold",
-    )
-    peaks = {"velocity": "velocity /s", "acceleration": "acceleration /s²"}
-    name = "joint" if motion["named"] else "joint, by number"
-    yield _table({"name": name, "lower": "lower", "upper": "upper"} | peaks, motion["joints"])
-    if motion["components"]:
-        yield _table({"name": "other series", "shape": "shape"}, motion["components"])
-
-
-def _table(columns: dict[str, str], rows: list[Description]) -> Table:
-    """Make a table of some of the rows' keys, each under its title."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for key, title in columns.items():
-        numeric = any(isinstance(row[key], float) for row in rows)
-        table.add_column(title, justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(_cell(row[key]) for key in columns))
-    return table
-
-
-def _cell(value: Any) -> Text:
-    if isinstance(value, float):
-        return Text("-" if np.isinf(value) else f"{round(value, 9) + 0.0:.6g}")
-    return Text("" if value is None else str(value))
+def _peak(name: str, series: Floats, times: Floats) -> Description:
+    """Give the greatest value of a joint's series, shape (frames,), without sign, and its first time."""
+    amounts = np.abs(series)
+    peak = amounts.max()
+    first = int((amounts >= peak - SAME * max(peak, 1.0)).argmax())
+    return {name: float(peak), f"{name}_at_s": float(times[first])}

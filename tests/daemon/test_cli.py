@@ -17,11 +17,9 @@ import numpy as np
 import orjson
 import pytest
 
-from daemon.cli import main
 from daemon.client import NoAnswer, ask
 from daemon.config import load_settings
-from formats.registry import MOTIONS, ROBOTS
-from tests.daemon.programs import PATIENCE_S, background, motiond
+from tests.daemon.programs import PATIENCE_S, background, motiond, run_here
 from tests.daemon.rig import Rig, write_seq
 
 if TYPE_CHECKING:
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-KNOWN = ", ".join(one.NAME for kind in (ROBOTS, MOTIONS) for one in kind.formats())
 CONFIG = Path(__file__).parents[2] / "config"
 
 
@@ -77,14 +74,6 @@ def idle(daemon: Daemon) -> Daemon:
     daemon.ask("stop")
     daemon.until("idle")
     return daemon
-
-
-def run_here(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    assert isinstance(ended.value.code, int)
-    return ended.value.code, out, err
 
 
 def test_play_waits_for_the_end_and_says_how_it_was(idle: Daemon) -> None:
@@ -178,31 +167,6 @@ def test_a_daemon_without_its_port_says_so(idle: Daemon, tmp_path: Path, port: i
     assert (second.returncode, second.stdout, second.stderr) == (1, "", said)
 
 
-def test_inspect_shows_a_robots_joints_and_a_motions_peaks(capsys: pytest.CaptureFixture[str]) -> None:
-    arm, nod = CONFIG / "robots" / "six_axis.hrdf", CONFIG / "motions" / "nod.seq"
-    code, out, err = run_here(capsys, "inspect", arm, nod)
-    lines = [line.split() for line in out.splitlines()]
-    assert (code, err) == (0, "")
-    assert "six_axis: robot, hrdf 1.6.0; 6 degrees of freedom, 18 links, 3.528 kg" in out
-    assert ["shoulder", "continuous", "-", "-", "2.0944", "44", "rad"] in lines
-    assert ["tool/end_effector", "end_effector", "0.65", "0.0155", "-0.01395"] in lines
-    assert "nod: motion, seq 4.0; 4 s, 401 frames at 100/s" in out
-    assert ["elbow", "1.7", "1.7", "0", "0"] in lines
-
-
-def test_inspect_gives_a_script_numbers_in_si_units(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    write_seq(tmp_path / "ramp.seq", ramp(0.5, rows=101), ("knee",), 100)
-    _, out, _ = run_here(capsys, "inspect", tmp_path / "ramp.seq", "--json")
-    (motion,) = orjson.loads(out)
-    (knee,) = motion["joints"]
-    assert (motion["name"], motion["duration_s"], motion["frames"]) == ("ramp", 1.0, 101)
-    assert (knee["name"], knee["lower"], knee["upper"]) == ("knee", 0.0, 0.5)
-    assert knee["velocity"] == pytest.approx(0.5)
-    assert knee["acceleration"] == pytest.approx(0.0, abs=1e-9)
-
-
 def ramp(height: float, rows: int) -> NDArray[np.float64]:
     return np.linspace(0.0, height, rows)[:, None]
 
@@ -249,8 +213,6 @@ def test_check_fails_on_a_motion_beyond_the_limits(
                 "mqtt://… or mqtts://…; correct it; see `motiond --help`"
             ),
         ),
-        (("inspect", __file__), f"{__file__}: is of no known format; motiond knows {KNOWN}; check the file"),
-        (("inspect", "none.seq"), "none.seq: cannot be read; no such file; check the path"),
         (("run", "-c", "none.yaml"), "none.yaml: cannot be read; no such file; check the path"),
     ],
 )

@@ -1,0 +1,92 @@
+"""Work on many files: one after the other or in several processes, with progress where somebody watches.
+
+In come files and what to do with one of them, out come the results in the order of the files.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from rich.console import Console
+
+    Work = Callable[[Path], "R"]
+
+R = TypeVar("R")
+
+QUIET_S = 1.0
+
+
+def for_each_file(work: Work[R], files: Sequence[Path], jobs: int, console: Console) -> list[R]:
+    """Do the same with each of many files.
+
+    Parameters
+    ----------
+    work : callable
+        From a file to a result; what it raises ends everything. With several jobs, it and its results go
+        from process to process.
+    jobs : int
+        How many processes work at once; with 1, this one does.
+    console : Console
+        Where progress is shown, if it is a terminal.
+
+    Raises
+    ------
+    concurrent.futures.process.BrokenProcessPool
+        If a process ended by itself.
+    """
+    total = len(files) if len(files) > 1 else None
+    with progress_if_slow(console, "reading", total) as done:
+        return [_counted(result, done) for result in _results(work, files, min(jobs, len(files)))]
+
+
+def _counted(result: R, done: Callable[[], None]) -> R:
+    done()
+    return result
+
+
+def _results(work: Work[R], files: Sequence[Path], jobs: int) -> Iterable[R]:
+    if jobs <= 1:
+        yield from map(work, files)
+        return
+    # A fork would copy the thread that draws the progress, and its locks.
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(work, files)
+
+
+@contextmanager
+def progress_if_slow(console: Console, what: str, total: int | None) -> Iterator[Callable[[], None]]:
+    """Show progress on a terminal once something has taken a second.
+
+    Parameters
+    ----------
+    total : int or None
+        How many steps there are; None where nobody knows.
+
+    Yields
+    ------
+    callable
+        To be called after each step.
+    """
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    shown = columns if total else (columns[0], columns[1], columns[3])
+    progress = Progress(*shown, console=console, transient=True, disable=not console.is_terminal)
+    task = progress.add_task(what, total=total)
+    starter = threading.Timer(QUIET_S, progress.start)
+    starter.start()
+    try:
+        yield partial(progress.advance, task)
+    finally:
+        starter.cancel()
+        starter.join()
+        progress.stop()

@@ -1,0 +1,154 @@
+"""What `motiond inspect` says of files, to people and to programs."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from daemon.batch import for_each_file
+from daemon.inspection import describe_file
+from formats.registry import MOTIONS, ROBOTS
+from tests.daemon.programs import motiond, run_here
+from tests.daemon.rig import write_seq
+
+CHECKOUT = Path(__file__).parents[2]
+CONFIG, FILES = CHECKOUT / "config", CHECKOUT / "tests" / "files"
+GOLDEN = FILES / "good" / "inspected.json"
+LISTS = {"joints", "links", "frames", "components", "problems"}
+KNOWN = ", ".join(one.NAME for kind in (ROBOTS, MOTIONS) for one in kind.formats())
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def rounded(text: str) -> Any:
+    return json.loads(text, parse_float=lambda number: round(float(number), 9))
+
+
+def test_a_script_gets_the_keys_and_numbers_that_it_got_before(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(FILES)
+    files = ("good/scale.hrdf", "good/workshop.skel", "good/two_feet.seq", "bad/short_row.seq")
+    code, out, err = run_here(capsys, "inspect", "--json", *files)
+    assert (code, rounded(out)) == (1, rounded(GOLDEN.read_text()))
+    assert err == (
+        "bad/short_row.seq:24: row 12 has 2 numbers; numParts is 3; "
+        "add the missing value or correct numParts\n"
+    )
+
+
+def test_every_key_is_documented_and_no_other() -> None:
+    page = (CHECKOUT / "docs" / "cli.md").read_text().split("\n## JSON of `inspect`\n")[1].split("\n## ")[0]
+    documented = set(re.findall(r"`([\w.]+)`(?=[^|\n]*\|.*\|$)", page, re.MULTILINE))
+    described = set().union(*(keys_of(one) for one in json.loads(GOLDEN.read_text())))
+    assert described == documented
+
+
+def keys_of(description: Any) -> Iterable[str]:
+    """Give the keys of a description, and those of what its lists hold as `list.key`."""
+    for key, value in description.items():
+        if key in LISTS and isinstance(value, list):
+            yield from (f"{key}.{inner}" for item in value for inner in item)
+        else:
+            yield key
+
+
+def test_people_see_a_robots_joints_and_a_motions_peaks(capsys: pytest.CaptureFixture[str]) -> None:
+    arm, nod = CONFIG / "robots" / "six_axis.hrdf", CONFIG / "motions" / "nod.seq"
+    code, out, err = run_here(capsys, "inspect", arm, nod)
+    lines = [line.split() for line in out.splitlines()]
+    assert (code, err) == (0, "")
+    assert "six_axis: robot, hrdf 1.6.0; 6 degrees of freedom, 18 links, 3.528 kg" in out
+    assert ["shoulder", "continuous", "-", "-", "2.0944", "44", "rad"] in lines
+    assert ["link1", "0.329", "0.1625", "0", "0.02"] in lines
+    assert ["tool/end_effector", "end_effector", "0.65", "0.0155", "-0.01395"] in lines
+    assert "nod: motion, seq 4.0; 4 s, 401 frames at 100/s" in out
+    assert ["elbow", "1.7", "1.7", "0", "0", "0", "0"] in lines
+
+
+def test_a_warning_stays_in_one_line_and_an_empty_table_is_left_out(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, _ = run_here(capsys, "inspect", FILES / "good" / "workshop.skel")
+    assert code == 0
+    assert (
+        f"warning: {FILES}/good/workshop.skel:60: <damping> in <axis>; an old spelling; "
+        "write it in <dynamics>\n"
+    ) in out
+    assert (out.count("\n joint "), out.count("\n frame,")) == (1, 0)
+
+
+def test_a_free_joint_turns_first_and_then_moves() -> None:
+    _, arm = describe_file(FILES / "good" / "workshop.skel")
+    units = {joint["name"]: joint["unit"] for joint in arm["joints"] if joint["joint"] == "root"}
+    assert list(units.values()) == ["rad", "rad", "rad", "m", "m", "m"]
+
+
+def test_a_peak_is_where_the_motion_is_fastest(tmp_path: Path) -> None:
+    at = np.linspace(0.0, 1.0, 101)
+    write_seq(tmp_path / "half_turn.seq", np.sin(np.pi * at)[:, None], ("knee",), 100)
+    (motion,) = describe_file(tmp_path / "half_turn.seq")
+    (knee,) = motion["joints"]
+    assert (motion["name"], motion["duration_s"], motion["frames"]) == ("half_turn", 1.0, 101)
+    assert (knee["lower"], knee["upper"]) == (0.0, 1.0)
+    assert (knee["velocity"], knee["velocity_at_s"]) == (pytest.approx(np.pi, rel=1e-3), 0.0)
+    assert (knee["acceleration"], knee["acceleration_at_s"]) == (pytest.approx(np.pi**2, rel=1e-3), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        (__file__, f"{__file__}: is of no known format; motiond knows {KNOWN}; check the file"),
+        ("none.seq", "none.seq: cannot be read; no such file; check the path"),
+    ],
+)
+def test_a_file_that_cannot_be_read_does_not_hide_the_others(
+    capsys: pytest.CaptureFixture[str], file: str, message: str
+) -> None:
+    code, out, err = run_here(capsys, "inspect", file, CONFIG / "motions" / "nod.seq")
+    assert (code, err) == (1, message + "\n")
+    assert "nod: motion, seq 4.0; 4 s, 401 frames at 100/s" in out
+
+
+def test_several_processes_give_what_one_gives_in_the_same_order() -> None:
+    files = [*sorted((CONFIG / "motions").glob("*.seq")), CONFIG / "robots" / "six_axis.hrdf"]
+    alone, together = (motiond("inspect", "--json", f"--jobs={jobs}", *files, "none.seq") for jobs in (1, 3))
+    assert [one["name"] for one in json.loads(alone.stdout)[:-1]] == ["nod", "stretch", "wave", "six_axis"]
+    assert (together.returncode, together.stdout) == (1, alone.stdout)
+
+
+@pytest.mark.parametrize(("terminal", "shown"), [(True, True), (False, False)])
+def test_what_takes_more_than_a_moment_shows_progress_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch, *, terminal: bool, shown: bool
+) -> None:
+    monkeypatch.setattr("daemon.batch.QUIET_S", 0.0)
+    stderr = io.StringIO()
+    console = Console(file=stderr, force_terminal=terminal, width=80)
+
+    def slowly(path: Path) -> Path:
+        deadline_s = time.monotonic() + 30.0
+        while terminal and "reading" not in stderr.getvalue():
+            assert time.monotonic() < deadline_s
+            time.sleep(0.01)
+        return path
+
+    files = [Path("a"), Path("b")]
+    assert for_each_file(slowly, files, 1, console) == files
+    assert ("reading" in stderr.getvalue()) == shown
+
+
+def test_what_is_quick_shows_no_progress() -> None:
+    stderr = io.StringIO()
+    console = Console(file=stderr, force_terminal=True, width=80)
+    for_each_file(partial(Path), [Path("a"), Path("b")], 1, console)
+    assert stderr.getvalue() == ""
