@@ -3,6 +3,10 @@
 Every motion reader makes one of these; nothing here knows a file format. SI units, times in seconds.
 `cubic` is PCHIP: F. N. Fritsch and J. Butland, "A method for constructing local monotone piecewise cubic
 interpolants", SIAM J. Sci. Stat. Comput. 5(2), 1984. It is C1 and stays between the two rows around.
+`motion_tools` makes new motions of motions.
+
+    ValueError
+    └── MotionError      what cannot be done with a motion
 """
 
 from __future__ import annotations
@@ -25,6 +29,13 @@ Interpolation = Literal["hold", "linear", "cubic"]
 SAME_TIME_S = 1e-9
 # Relative departure of a frame's spacing from 1 / frame_rate that files with rounded times show.
 SAME_SPACING = 1e-3
+
+# What is known of a series by its type; a series of another type stands as it stood in its file.
+SERIES_TYPES = frozenset({"MultiValueSeq", "MultiSE3Seq", "Vector3Seq"})
+
+
+class MotionError(ValueError):
+    """What was asked for cannot be done with a motion; `str()` says why and how to mend it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,31 +131,104 @@ class Motion:
         """
         return interpolate(np.atleast_1d(np.asarray(at, float)), self.times, self.positions, interpolation)
 
+    def closest_frame(self, time_s: float) -> int:
+        """Give the frame whose time is nearest; of two as near, the earlier."""
+        after = min(int(np.searchsorted(self.times, time_s)), self.times.size - 1)
+        before = max(after - 1, 0)
+        # Halfway stays halfway in spite of rounding.
+        nearer_before = time_s - self.times[before] <= self.times[after] - time_s + SAME_TIME_S
+        return before if nearer_before else after
+
+    def series(self, name: str) -> tuple[Floats, Floats]:
+        """Give the times, shape (n,), and the values, shape (n, ...), of a component.
+
+        Raises
+        ------
+        MotionError
+            If the component is no series of numbers over time.
+        """
+        values, about = self.components[name], self.about(name)
+        known = about.get("type", "MultiValueSeq") in SERIES_TYPES and isinstance(values, np.ndarray)
+        times = about.get("times", self.times)
+        if not known or len(values) != len(times):
+            raise MotionError(
+                f"{self.name}: component '{name}' cannot go along; "
+                "it is no series of numbers over time that is known here; drop it first"
+            )
+        return times, values
+
+    def about(self, name: str) -> Mapping[str, Any]:
+        """Give what the file says of a component besides its values."""
+        found: Mapping[str, Any] = self.metadata.get("components", {}).get(name, {})
+        return found
+
+    def is_poses(self, name: str) -> bool:
+        """Whether a component holds poses as x y z qw qx qy qz."""
+        return bool(self.about(name).get("type", name) in {"MultiSE3Seq", "LinkPosition"})
+
     def resampled(self, rate_hz: float, interpolation: Interpolation = "cubic") -> Motion:
         """Give the same motion with frames 1 / rate_hz apart, from the first row until the last is reached.
 
-        Series that share the motion's frames go along (poses on the shorter arc); others stay as they are.
+        Time-specified frames become frames at a fixed rate. Every component goes along, poses on the shorter
+        arc; one that had times of its own then has the motion's.
+
+        Raises
+        ------
+        MotionError
+            If a component is no series of numbers over time, or the rate is no number above 0.
         """
+        if not 0 < rate_hz < np.inf:
+            raise MotionError(f"{self.name}: the rate is {rate_hz:g} frames/s; it is above 0; correct it")
         count = int(np.ceil(self.duration_s * rate_hz - SAME_SPACING)) + 1
         times = self.times[0] + np.arange(count) / rate_hz
-        return replace(
-            self,
+        return self.with_series(
+            times,
+            self.sample(times, interpolation),
+            {name: (times, self._sampled(name, times, interpolation)) for name in self.components},
             frame_rate=float(rate_hz),
-            times=times,
-            positions=self.sample(times, interpolation),
-            components={
-                name: self._resampled_series(name, series, times, interpolation)
-                for name, series in self.components.items()
-            },
         )
 
-    def _resampled_series(self, name: str, series: Any, at: Floats, interpolation: Interpolation) -> Any:
-        about = self.metadata.get("components", {}).get(name, {})
-        if not isinstance(series, np.ndarray) or len(series) != self.times.size or "times" in about:
-            return series
-        if about.get("type") == "MultiSE3Seq":
-            return _interpolate_poses(at, self.times, series, interpolation)
-        return interpolate(at, self.times, series, interpolation)
+    def _sampled(self, name: str, at: Floats, interpolation: Interpolation) -> Floats:
+        times, values = self.series(name)
+        if self.is_poses(name):
+            return _interpolate_poses(at, times, values, interpolation)
+        return interpolate(at, times, values, interpolation)
+
+    def with_series(
+        self,
+        times: Floats,
+        positions: Floats,
+        series: Mapping[str, tuple[Floats, Floats]],
+        *,
+        frame_rate: float | None = None,
+    ) -> Motion:
+        """Give a motion with other rows, and everything else as here.
+
+        Parameters
+        ----------
+        times : ndarray, shape (frames,)
+        positions : ndarray, shape (frames, joints)
+        series : mapping
+            Of every component the times, shape (n,), and the values, shape (n, ...).
+        frame_rate : float, optional
+            In frames/s, of the motion and of every component; as before where it is not given.
+        """
+        about = {
+            name: {key: value for key, value in said.items() if key not in {"times", "frame_rate"}}
+            for name, said in self.metadata.get("components", {}).items()
+        }
+        for name, (own_times, _) in series.items():
+            if not np.array_equal(own_times, times):
+                own_rate = self.about(name).get("frame_rate", self.frame_rate)
+                about.setdefault(name, {}).update(times=_read_only(own_times), frame_rate=own_rate)
+        return replace(
+            self,
+            frame_rate=self.frame_rate if frame_rate is None else frame_rate,
+            times=times,
+            positions=positions,
+            components={name: _read_only(values) for name, (_, values) in series.items()},
+            metadata={**self.metadata, "components": about} if about else self.metadata,
+        )
 
 
 def interpolate(at: Floats, times: Floats, values: Floats, interpolation: Interpolation) -> Floats:

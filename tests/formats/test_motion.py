@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formats import Motion
-from formats.motion import hermite, pchip_slopes
+from formats.motion import MotionError, hermite, pchip_slopes
 
 if TYPE_CHECKING:
     from formats import Interpolation
@@ -131,21 +131,59 @@ def test_resampling_past_the_end_holds_the_last_row() -> None:
     assert sampled.positions[-1].tolist() == ROWS[-1].tolist()
 
 
-def test_resampling_takes_along_what_shares_the_frames() -> None:
+def test_resampling_takes_every_series_along() -> None:
     half = np.sqrt(0.5)
     poses = np.array([[[0, 0, 0, 1, 0, 0, 0]], [[1, 0, 0, -half, -half, 0, 0]]], dtype=float)
-    zmp, other = np.array([[0.0, 0, 0], [1, 2, 3]]), np.arange(5.0)
+    zmp, logged = np.array([[0.0, 0, 0], [1, 2, 3]]), np.array([[4.0], [4.0], [6.0]])
     long = Motion(
         "wave", (), 1.0, np.array([0.0, 1.0]), np.zeros((2, 0)),
-        {"LinkPosition": poses, "ZMP": zmp, "Other": other},
-        {"components": {"LinkPosition": {"type": "MultiSE3Seq"}}},
+        {"LinkPosition": poses, "ZMP": zmp, "Logged": logged},
+        {
+            "components": {
+                "LinkPosition": {"type": "MultiSE3Seq"},
+                "Logged": {"type": "MultiValueSeq", "times": np.array([0, 0.25, 0.75]), "frame_rate": 100},
+            }
+        },
     )  # fmt: skip
-    sampled = long.resampled(2, "linear").components
-    assert sampled["ZMP"].tolist() == [[0, 0, 0], [0.5, 1, 1.5], [1, 2, 3]]
+    sampled = long.resampled(2, "linear")
+    assert sampled.components["ZMP"].tolist() == [[0, 0, 0], [0.5, 1, 1.5], [1, 2, 3]]
     # The second quaternion has the other sign: the shorter way is an eighth of a turn about x.
     eighth = [np.cos(np.pi / 8), np.sin(np.pi / 8), 0, 0]
-    np.testing.assert_allclose(sampled["LinkPosition"][1, 0], [0.5, 0, 0, *eighth], atol=1e-12)
-    assert sampled["Other"] is other
+    np.testing.assert_allclose(sampled.components["LinkPosition"][1, 0], [0.5, 0, 0, *eighth], atol=1e-12)
+    assert sampled.components["Logged"].tolist() == [[4], [5], [6]]
+    assert sampled.metadata["components"]["Logged"] == {"type": "MultiValueSeq"}
+    assert long.metadata["components"]["Logged"]["frame_rate"] == 100
+
+
+def test_time_specified_frames_become_frames_at_a_fixed_rate() -> None:
+    held = motion().resampled(10, "hold")
+    assert held.is_uniform
+    assert held.positions[:, 0].tolist() == [0, 1, 1, 1, 3, 2]
+
+
+def test_resampling_refuses_what_cannot_go_along() -> None:
+    strange = Motion("wave", (), 1.0, TIMES, ROWS, {"Faces": [{"smile": 1.0}]})
+    with pytest.raises(MotionError) as caught:
+        strange.resampled(2)
+    assert str(caught.value) == (
+        "wave: component 'Faces' cannot go along; it is no series of numbers over time that is known here; "
+        "drop it first"
+    )
+
+
+@pytest.mark.parametrize("rate_hz", [0, -1, np.inf, np.nan])
+def test_a_rate_is_a_number_above_zero(rate_hz: float) -> None:
+    with pytest.raises(MotionError) as caught:
+        motion().resampled(rate_hz)
+    assert str(caught.value) == f"wave: the rate is {rate_hz:g} frames/s; it is above 0; correct it"
+
+
+@pytest.mark.parametrize(
+    ("time_s", "frame"),
+    [(-5, 0), (0.04, 0), (0.05, 0), (0.06, 1), (0.4, 2), (0.25, 1), (0.46, 3), (5, 3)],
+)
+def test_the_closest_frame_is_the_nearest_in_time_and_of_two_the_earlier(time_s: float, frame: int) -> None:
+    assert motion().closest_frame(time_s) == frame
 
 
 @pytest.mark.parametrize(
