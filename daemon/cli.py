@@ -9,7 +9,7 @@ import asyncio
 import logging
 import shutil
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from concurrent.futures.process import BrokenProcessPool
 from importlib.metadata import version
 from pathlib import Path
@@ -67,6 +67,9 @@ Broker = Annotated[
     typer.Option(metavar="URL", help="The broker, in place of the configuration's: mqtt://host[:port]."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
+RobotOfFile = Annotated[
+    str | None, typer.Option("--name", help="Which robot of the description, where it holds several.")
+]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many processes read files at once.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell more on stderr.")]
 
@@ -266,20 +269,48 @@ def inspect(
 
 @app.command()
 def check(
-    motions: Annotated[list[str] | None, typer.Argument(help="The motions to plan; all by default.")] = None,
+    motions: Annotated[
+        list[str] | None,
+        typer.Argument(help="Names of motions, all by default; with --robot, motion files."),
+    ] = None,
     config: ConfigFile = DEFAULT_CONFIG,
     *,
+    robot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Check against this description and its limits alone."),
+    ] = None,
+    name: RobotOfFile = None,
+    motion_joints: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,…", help="With --robot: the joints of motions that carry no names."),
+    ] = None,
+    jobs: Jobs = 1,
     json: AsJson = False,
 ) -> int:
-    """Plan motions on every robot without moving one; exit code 1 if one cannot be played."""
-    from daemon.dry_run import check_motions  # noqa: PLC0415 - see the module's docstring
+    """Plan motions without moving anything; exit code 1 if one cannot be played."""
+    from daemon.dry_run import Against, check_files, check_motions  # noqa: PLC0415 - see the module's docstring
 
-    findings = check_motions(load_settings(config), motions or ())
+    if robot is None:
+        _refuse_without("--robot", {"--name": name, "--motion-joints": motion_joints})
+        findings = check_motions(load_settings(config), motions or ())
+    elif motions:
+        names = motion_joints.split(",") if motion_joints else None
+        against = Against(robot, name, names)
+        findings = check_files(against, [Path(one) for one in motions], jobs, Console(stderr=True))
+    else:
+        raise typer.BadParameter("it needs motion files; name some", param_hint="--robot")
     if json:
         _print_json([finding.payload() for finding in findings])
     else:
         _print_findings(findings)
     return FAILED if any(finding.problems for finding in findings) else DONE
+
+
+def _refuse_without(needed: str, options: Mapping[str, object]) -> None:
+    """Refuse options that say nothing without another one."""
+    for option, value in options.items():
+        if value is not None:
+            raise typer.BadParameter(f"it has no effect without {needed}; remove it", param_hint=option)
 
 
 def _print_findings(findings: "list[Finding]") -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from daemon.config import RobotSettings
     from daemon.joint_map import JointMap
+    from daemon.violations import Violation
     from formats.motion import Motion
 
 
@@ -35,6 +36,8 @@ class Entry:
         None where it cannot be played.
     reason : str
         Why it cannot, one line for each problem; '' where it can.
+    violations : tuple of Violation
+        Of limits, where they are the reason.
     duration_s, frame_rate, frames, joints
         As the file tells; 0 and () where it cannot be read.
     """
@@ -43,6 +46,7 @@ class Entry:
     file: Path
     plan: Plan | None = None
     reason: str = ""
+    violations: tuple[Violation, ...] = ()
     duration_s: float = 0.0
     frame_rate: float = 0.0
     frames: int = 0
@@ -142,9 +146,12 @@ class MotionLibrary:
 
     def _planned(self, path: Path, motion: Motion) -> Entry:
         planned, reason = None, ""
+        violations: tuple[Violation, ...] = ()
         try:
             planned = plan(motion, self._joint_map, self._settings, self.max_rate_hz)
-        except (PlanError, JointMapError) as error:
+        except PlanError as error:
+            reason, violations = str(error), error.violations
+        except JointMapError as error:
             reason = str(error)
         moved = planned.driven.nonzero()[0] if planned else ()
         return Entry(
@@ -152,6 +159,7 @@ class MotionLibrary:
             file=path,
             plan=planned,
             reason=reason,
+            violations=violations,
             duration_s=motion.duration_s,
             frame_rate=motion.frame_rate,
             frames=len(motion.times),

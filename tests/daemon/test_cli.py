@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-CONFIG = Path(__file__).parents[2] / "config"
+CONFIG, FILES = Path(__file__).parents[2] / "config", Path(__file__).parents[1] / "files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,8 @@ def test_status_shows_every_robot_with_its_motions(
 ) -> None:
     code, out, _ = run_here(capsys, "status", "--broker", f"mqtt://127.0.0.1:{port}")
     assert (code, out.split()[-4:]) == (0, ["arm", "idle", "long,", "short"])
-    code, out, _ = run_here(capsys, "status", "--json", "-c", idle.config)
+    code, out, err = run_here(capsys, "status", "--json", "-c", idle.config)
+    assert err == ""
     (row,) = orjson.loads(out)
     assert (code, row["robot"], row["state"], row["motions"]) == (0, "arm", "idle", ["long", "short"])
 
@@ -201,9 +202,75 @@ def test_check_fails_on_a_motion_beyond_the_limits(
     assert len(finding["problems"]) == 2
 
 
+def test_a_motion_is_checked_against_a_description_alone(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    write_seq(tmp_path / "dash.seq", ramp(1.0, rows=2), ("wrist1",), 16)
+    files = (tmp_path / "dash.seq", CONFIG / "motions" / "nod.seq", "none.seq")
+    code, out, err = run_here(capsys, "check", "--robot", CONFIG / "robots" / "six_axis.hrdf", *files)
+    assert (code, err) == (1, "")
+    assert out.splitlines() == [
+        (
+            "six_axis: dash: joint 'wrist1' moves at 16 rad/s at 0.062 s (frame 1); its velocity limit is "
+            "9.42 rad/s; slow it to 0.589 of its speed or raise the model's limit"
+        ),
+        "six_axis: nod: ok; 4 s, speed up to 10",
+        "six_axis: none.seq: cannot be read; no such file; check the path",
+    ]
+
+
+def test_a_script_gets_every_violation_in_numbers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    write_seq(tmp_path / "dash.seq", ramp(1.0, rows=2), ("wrist1",), 16)
+    arm = CONFIG / "robots" / "six_axis.hrdf"
+    code, out, _ = run_here(capsys, "check", "--json", "--robot", arm, tmp_path / "dash.seq")
+    (finding,) = orjson.loads(out)
+    (violation,) = finding.pop("violations")
+    assert code == 1
+    assert violation.pop("limit") == pytest.approx(9.42478, abs=1e-5)
+    assert violation.pop("speed_factor") == pytest.approx(9.42478 / 16, abs=1e-5)
+    assert violation == {
+        "joint": "wrist1", "kind": "velocity", "time_s": 0.0625, "frame": 1, "count": 1, "value": 16.0,
+        "unit": "rad/s", "limit_is_configured": False,
+    }  # fmt: skip
+    assert len(finding.pop("problems")) == 1
+    assert finding == {
+        "robot": "six_axis", "motion": "dash", "file": str(tmp_path / "dash.seq"), "duration_s": 0.0625,
+        "max_speed": None, "warnings": [], "ok": False,
+    }  # fmt: skip
+
+
+def test_a_motion_without_names_is_checked_with_those_given(capsys: pytest.CaptureFixture[str]) -> None:
+    arm, nameless = CONFIG / "robots" / "six_axis.hrdf", FILES / "good" / "two_feet.seq"
+    slow = ("check", "--robot", arm, nameless, "--motion-joints")
+    assert run_here(capsys, *slow, "wrist1")[1].startswith("six_axis: two_feet: joint 'wrist1' moves at 25 ")
+    said = "six_axis: two_feet: 1 columns without names; motion_joints lists 2 joints; list 1\n"
+    assert run_here(capsys, *slow, "wrist1,wrist1") == (1, said, "")
+
+
+def test_a_robot_with_a_ball_joint_cannot_be_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    workshop = FILES / "good" / "workshop.skel"
+    code, out, err = run_here(capsys, "check", "--robot", workshop, "--name", "arm", "nod.seq")
+    assert (code, out) == (2, "")
+    assert err.splitlines()[1] == (
+        "arm: joint 'wrist' (universal) has 2 coordinates; motiond moves joints with one; "
+        "leave it out of the model"
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (
+            ("check", "--name", "arm"),
+            (
+                "motiond: invalid value for --name: it has no effect without --robot; remove it; "
+                "see `motiond --help`"
+            ),
+        ),
+        (
+            ("check", "--robot", "arm.hrdf"),
+            ("motiond: invalid value for --robot: it needs motion files; name some; see `motiond --help`"),
+        ),
         (("play", "arm"), "motiond: missing argument 'motion'; see `motiond --help`"),
         (("plya",), "motiond: no such command 'plya'. Did you mean 'play'?; see `motiond --help`"),
         (
