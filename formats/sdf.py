@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from formats.model import Coordinate, Frame, Joint, Link, RobotModel, identity_pose
+from formats.model import Coordinate, Frame, Joint, Link, RobotModel
 from formats.sdf_document import read_document
-from formats.sdf_elements import MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement
+from formats.sdf_elements import IDENTITY, MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement
 from formats.sdf_frames import Frames, full, inverse
 from formats.sdf_values import shown
 from formats.xml_tree import first_tag
@@ -89,7 +89,7 @@ class _Robot:
         self._model = model
         self._frames = frames
         self._document = document
-        self._places: dict[str, Floats] = {WORLD: identity_pose()}
+        self._inverses: dict[str, Floats] = {}
         self._elements = list(_all_elements(model.name, model))
         self._joints = [
             _Joined(element, scope, self._body(scope, element.parent), self._body(scope, element.child))
@@ -192,7 +192,7 @@ class _Robot:
         for scope, element in self._elements:
             if isinstance(element, LinkElement):
                 name = full(scope, element.name)
-                pose = identity_pose() if name in carriers else self._between(WORLD, name)
+                pose = IDENTITY if name in carriers else self._between(WORLD, name)
                 yield Link(self._local(name), element.mass, element.com, element.inertia, pose=pose)
 
     def _joint(self, joint: _Joined, carriers: Mapping[str, _Joined]) -> Joint:
@@ -248,16 +248,19 @@ class _Robot:
 
     def _between(self, start: str, end: str) -> Floats:
         """Say where a place is in the frame of another, all joints being at zero, shape (4, 4)."""
-        pose = inverse(self._here(start)) @ self._here(end)
+        pose = self._back(start) @ self._frames.pose(self._named(end))
         pose.flags.writeable = False
         return pose
 
-    def _here(self, name: str) -> Floats:
-        """Say where a place is in the robot's own frame; the world stands for that frame itself."""
-        if name not in self._places:
-            own = self._frames.pose(full(self._model.name, MODEL))
-            self._places[name] = inverse(own) @ self._frames.pose(name)
-        return self._places[name]
+    def _back(self, name: str) -> Floats:
+        """Give the inverse of a place's pose."""
+        if name not in self._inverses:
+            self._inverses[name] = inverse(self._frames.pose(self._named(name)))
+        return self._inverses[name]
+
+    def _named(self, name: str) -> str:
+        """Give the place that a name stands for; to a robot the world is where its own frame is put."""
+        return full(self._model.name, MODEL) if name == WORLD else name
 
     def _local(self, name: str) -> str:
         return name.removeprefix(full(self._model.name, ""))

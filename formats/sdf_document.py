@@ -7,6 +7,7 @@ names, values, includes. Follows SDFormat 1.4 to 1.12.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -71,9 +72,10 @@ class _TooMuchError(FormatError):
 
 @dataclass(slots=True)
 class _Budget:
-    """How many elements there may still be."""
+    """How many elements there may still be, and how deep models and includes stand in each other."""
 
     elements: int = MOST_ELEMENTS
+    depth: int = 0
 
 
 class _File:
@@ -166,6 +168,12 @@ class _File:
 
     def _model(self, node: Node) -> ModelElement | None:
         self._spend(node)
+        with self._deeper(node):
+            content = tuple(
+                element
+                for child in node.all("link", "joint", "frame", "model", "include")
+                for element in self._content(child)
+            )
         name = node.name()
         model = ModelElement(
             name=name,
@@ -175,11 +183,7 @@ class _File:
             static=node.truth("static"),
             canonical_link=node.attribute("canonical_link"),
             placement_frame=node.attribute("placement_frame"),
-            content=tuple(
-                element
-                for child in node.all("link", "joint", "frame", "model", "include")
-                for element in self._content(child)
-            ),
+            content=content,
         )
         return with_own_names(model) if name else None
 
@@ -244,8 +248,6 @@ class _File:
             ring = [*list(self._trail.values())[start:], source.name]
             node.where.add("files include each other in a ring", " -> ".join(ring), "remove one <include>")
             return False
-        if len(self._trail) > MOST_NESTED:
-            raise self._too_much(node, f"files include each other deeper than {MOST_NESTED}")
         return True
 
     def _read_other(self, node: Node, source: Source) -> ModelElement | None:
@@ -258,7 +260,8 @@ class _File:
         problems = Problems(source.name, self._problems.found, self._problems.warnings)
         trail = {**self._trail, source.identity(): source.name}
         try:
-            return _File(source, problems, trail, self._budget).read_included(data)
+            with self._deeper(node):
+                return _File(source, problems, trail, self._budget).read_included(data)
         except _TooMuchError:
             raise
         except FormatError:
@@ -269,6 +272,17 @@ class _File:
         self._budget.elements -= 1
         if self._budget.elements < 0:
             raise self._too_much(node, f"more than {MOST_ELEMENTS} elements")
+
+    @contextmanager
+    def _deeper(self, node: Node) -> Iterator[None]:
+        """Count what is read meanwhile as one level deeper."""
+        self._budget.depth += 1
+        if self._budget.depth > MOST_NESTED:
+            raise self._too_much(node, f"models and includes nest deeper than {MOST_NESTED}")
+        try:
+            yield
+        finally:
+            self._budget.depth -= 1
 
     def _too_much(self, node: Node, what: str) -> _TooMuchError:
         node.where.add(what, "counted with all included files", "no real robot is that large")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
 
+IDENTITY = identity_pose()
 # What a model calls its own frame, and everything the frame that nothing moves.
 MODEL, WORLD = "__model__", "world"
 
@@ -45,7 +46,7 @@ AXES: dict[JointType, int] = {
 class Pose:
     """A `<pose>`, shape (4, 4), in the frame that `relative_to` names; '' is the default of its element."""
 
-    matrix: Floats = field(default_factory=identity_pose)
+    matrix: Floats = field(default_factory=lambda: IDENTITY)
     relative_to: str = ""
 
 
@@ -57,7 +58,7 @@ class LinkElement:
     where: Where
     pose: Pose = Pose()
     mass: float = 1.0
-    com: Floats = field(default_factory=identity_pose)
+    com: Floats = field(default_factory=lambda: IDENTITY)
     inertia: Floats = field(default_factory=lambda: np.eye(3))
 
 
@@ -148,58 +149,56 @@ class WorldElement:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What an element may have in it; `elsewhere` is what SDFormat knows and a robot does not need."""
+    """What an element may have in it."""
 
-    attributes: str = ""
-    elements: str = ""
-    elsewhere: str = ""
+    attributes: frozenset[str]
+    elements: frozenset[str]
 
-    def has_attribute(self, name: str) -> bool:
-        """Whether SDFormat knows the attribute."""
-        return name in self.attributes.split()
 
-    def known_elements(self) -> list[str]:
-        """Give the elements that SDFormat knows."""
-        return [*self.elements.split(), *self.elsewhere.split()]
+def _words(attributes: str, elements: str = "", elsewhere: str = "") -> Vocabulary:
+    """Give a vocabulary; `elsewhere` are elements that SDFormat knows and a robot does not need."""
+    return Vocabulary(
+        frozenset(attributes.split()), frozenset(elements.split()) | frozenset(elsewhere.split())
+    )
 
 
 _INCLUDE = "uri name pose static placement_frame"
-_AXIS = Vocabulary("", "xyz limit dynamics mimic initial_position use_parent_model_frame")
+_AXIS = _words("", "xyz limit dynamics mimic initial_position use_parent_model_frame")
 
 # Of the elements that are read; what stands in others is not looked at.
 VOCABULARY: dict[str, Vocabulary] = {
-    "sdf": Vocabulary("version", "world model include", "actor light"),
-    "world": Vocabulary(
+    "sdf": _words("version", "world model include", "actor light"),
+    "world": _words(
         "name",
         "model frame include joint",
         "actor audio atmosphere gravity gui light magnetic_field physics plugin population road scene "
         "spherical_coordinates state wind",
     ),
-    "model": Vocabulary(
+    "model": _words(
         "name canonical_link placement_frame",
         "pose static link joint frame model include",
         "allow_auto_disable enable_wind gripper plugin self_collide",
     ),
-    "include": Vocabulary("merge", _INCLUDE, "plugin joint link"),
-    "frame": Vocabulary("name attached_to", "pose"),
-    "pose": Vocabulary("relative_to frame rotation_format degrees"),
-    "link": Vocabulary(
+    "include": _words("merge", _INCLUDE, "plugin joint link"),
+    "frame": _words("name attached_to", "pose"),
+    "pose": _words("relative_to frame rotation_format degrees"),
+    "link": _words(
         "name",
         "pose inertial visual collision sensor light",
         "audio_sink audio_source battery enable_wind frame gravity kinematic must_be_base_link "
         "particle_emitter plugin projector self_collide velocity_decay",
     ),
-    "inertial": Vocabulary("auto", "pose mass inertia", "auto_inertia_params density fluid_added_mass frame"),
-    "inertia": Vocabulary("", "ixx iyy izz ixy ixz iyz"),
-    "joint": Vocabulary(
+    "inertial": _words("auto", "pose mass inertia", "auto_inertia_params density fluid_added_mass frame"),
+    "inertia": _words("", "ixx iyy izz ixy ixz iyz"),
+    "joint": _words(
         "name type",
         "pose parent child axis axis2 thread_pitch screw_thread_pitch gearbox_ratio sensor",
         "frame gearbox_reference_body physics plugin",
     ),
     "axis": _AXIS,
     "axis2": _AXIS,
-    "xyz": Vocabulary("expressed_in"),
-    "limit": Vocabulary("", "lower upper velocity effort", "dissipation stiffness"),
-    "dynamics": Vocabulary("", "damping friction spring_reference spring_stiffness"),
-    "mimic": Vocabulary("joint axis", "multiplier offset reference"),
+    "xyz": _words("expressed_in"),
+    "limit": _words("", "lower upper velocity effort", "dissipation stiffness"),
+    "dynamics": _words("", "damping friction spring_reference spring_stiffness"),
+    "mimic": _words("joint axis", "multiplier offset reference"),
 }

@@ -9,13 +9,13 @@ or to the world. Names are looked up and both graphs are checked for cycles befo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from formats.errors import nearest
-from formats.model import identity_pose
-from formats.sdf_elements import MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement
+from formats.errors import MOST_PROBLEMS, nearest
+from formats.sdf_elements import IDENTITY, MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement
 from formats.sdf_values import shown
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 SCOPES = "::"
 # The last version in which tools flattened nested models: to names such as `arm::palm` and `arm::__model__`.
 LAST_FLAT = 7
+# Bounds on what a crafted file can cost.
+MOST_COMPARED, MOST_SHOWN, MOST_SCOPES = 200, 10, 60
 _FLAT = "flattened model"
 _KINDS = {LinkElement: "link", JointElement: "joint", FrameElement: "frame"}
 
@@ -90,9 +92,10 @@ class Frames:
     """
 
     def __init__(self, world: WorldElement) -> None:
-        self._places = {WORLD: _Place("world", world.name, world.where, identity_pose(), is_body=True)}
-        self._resolved: dict[str, Floats] = {WORLD: identity_pose()}
+        self._places = {WORLD: _Place("world", world.name, world.where, IDENTITY, is_body=True)}
+        self._resolved: dict[str, Floats] = {WORLD: IDENTITY}
         self._edges: dict[str, Floats] = {}
+        self._bodies: dict[str, str] = {"": ""}
         for frame in world.frames:
             self._add("", frame)
         for model in world.models:
@@ -118,13 +121,15 @@ class Frames:
 
     def body(self, name: str) -> str:
         """Name the link, static model's frame or world that a place moves with; '' if none is found."""
-        seen = set()
-        while name in self._places and name not in seen:
-            if self._places[name].is_body:
-                return name
-            seen.add(name)
-            name = self._places[name].attached_to or ""
-        return ""
+        trail = []
+        while name not in self._bodies:
+            # Until it is known better: in a ring of places, which is a problem of its own, there is no body.
+            self._bodies[name] = name if name in self._places and self._places[name].is_body else ""
+            trail.append(name)
+            if not self._bodies[name] and name in self._places:
+                name = self._places[name].attached_to or ""
+        self._bodies.update(dict.fromkeys(trail, self._bodies[name]))
+        return self._bodies[name]
 
     def has(self, name: str) -> bool:
         """Whether there is a place of a full name."""
@@ -143,9 +148,11 @@ class Frames:
 
     def _edge(self, name: str) -> Floats:
         """Give the pose of a place in the frame that it is relative to."""
+        place = self._places[name]
+        if place.placement is None:
+            return place.pose
         if name not in self._edges:
-            place, inside = self._places[name], identity_pose()
-            at = place.placement or name
+            inside, at = IDENTITY, place.placement
             while at != name:
                 inside = self._edge(at) @ inside
                 at = self._places[at].relative_to or WORLD
@@ -160,7 +167,7 @@ class Frames:
     def _add_model(self, scope: str, model: ModelElement) -> None:
         """Enter a model and all that is in it; its name outside of it stands for its own frame."""
         inside = full(scope, model.name)
-        alias = _Place("model", model.name, model.where, identity_pose())
+        alias = _Place("model", model.name, model.where, IDENTITY)
         self._places.setdefault(inside, alias)
         own = _Place("model", model.name, model.where, model.pose.matrix, is_body=model.static)
         self._places.setdefault(full(inside, MODEL), own)
@@ -177,7 +184,7 @@ class Frames:
     def _add_flat(self, scope: str, name: str, model: ModelElement) -> None:
         own = full(full(scope, name), MODEL)
         frame = own if own in self._places else full(scope, MODEL)
-        place = _Place(_FLAT, name, model.where, identity_pose(), relative_to=frame, attached_to=frame)
+        place = _Place(_FLAT, name, model.where, IDENTITY, relative_to=frame, attached_to=frame)
         self._places.setdefault(full(scope, name), place)
 
     def _connect_model(self, scope: str, model: ModelElement, around: str) -> None:
@@ -252,9 +259,14 @@ class Frames:
         if found in self._places:
             return found
         inside = full(scope, "")
-        known = [key.removeprefix(inside) for key in self._places if key.startswith(inside)]
+        known = (key.removeprefix(inside) for key in self._places if key.startswith(inside))
+        mend = (
+            nearest(name, islice(known, MOST_COMPARED))
+            if len(place.where.problems.found) < MOST_PROBLEMS
+            else ""
+        )
         around = f"model '{scope}'" if scope else "the world"
-        place.complain(f"{how} {shown(name)}", f"there is no such frame in {around}", nearest(name, known))
+        place.complain(f"{how} {shown(name)}", f"there is no such frame in {around}", mend)
         return None
 
     def _refuse_rings(self, fault: str, edge: Callable[[_Place], str | None]) -> None:
@@ -267,8 +279,8 @@ class Frames:
                 trail[name] = None
                 name = edge(self._places[name])
             if name is not None and name in trail:
-                ring = list(trail)[list(trail).index(name) :]
-                way = " -> ".join([*ring, name])
+                ring = [*list(trail)[list(trail).index(name) :], name]
+                way = " -> ".join(ring if len(ring) <= MOST_SHOWN else [*ring[:MOST_SHOWN], "…", name])
                 self._places[name].complain(
                     f"{fault}: {way}", "such a chain leads nowhere", "change one of them"
                 )
@@ -290,5 +302,5 @@ class Frames:
 def _prefixes(name: str) -> Iterator[str]:
     """Give the scopes in a name: `a` and `a::b` of `a::b::c`."""
     parts = name.split(SCOPES)
-    for count in range(1, len(parts)):
+    for count in range(1, min(len(parts), MOST_SCOPES)):
         yield SCOPES.join(parts[:count])

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 NO_LIMIT = 1e15
 SHORTEST_AXIS = 1e-6
 DEFAULT_PITCH_M = 1.0
+SMALLEST_PITCH = 1e-9
 # Up to this version an axis could be, and in 1.4 was, given in the model's frame.
 LAST_PARENT_MODEL_FRAME, ALWAYS_PARENT_MODEL_FRAME = 6, 4
 
@@ -95,6 +96,8 @@ def _axes(node: Node, name: str, type_: JointType) -> Iterator[AxisElement]:
             f"{type_} joint '{name}' has no <{tag}>", "it is taken to be 0 0 1 in the joint's frame"
         )
         yield AxisElement(node.where, Coordinate(coordinate))
+    if count == 1 and "axis2" in node.tags():
+        node.where.warn(f"{type_} joint '{name}' has an <axis2>", "it has one axis", "it is not read")
 
 
 def _axis(node: Node, name: str) -> AxisElement:
@@ -180,7 +183,7 @@ def _pitch_m(node: Node, name: str) -> float:
         )
         return DEFAULT_PITCH_M
     radians = node.number("thread_pitch", 1.0)
-    if radians == 0:
-        node.where.add("<thread_pitch> is 0", "the screw would move infinitely far in one turn")
+    if abs(radians) < SMALLEST_PITCH:
+        node.where.add(f"<thread_pitch> is {radians:g}", "the screw would move infinitely far in one turn")
         return DEFAULT_PITCH_M
     return -2 * math.pi / radians

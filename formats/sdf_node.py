@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from formats.errors import Where, nearest
-from formats.sdf_elements import VOCABULARY, WORLD, Pose
+from formats.sdf_elements import IDENTITY, VOCABULARY, WORLD, Pose
 from formats.sdf_values import ValueProblem, parse_number, parse_pose, parse_truth, parse_vector, shown
 from formats.xml_tree import line_of
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 SCOPES = "::"
+# After so many, unknown names are passed over in silence.
+MOST_WARNINGS = 100
 # The first version in which `::` in a name means a scope and nothing else.
 SCOPES_SINCE = 8
 
@@ -109,7 +111,7 @@ class Node:
         """Read this element as a `<pose>`."""
         form, degrees = self.attribute("rotation_format") or "euler_rpy", self.attribute("degrees")
         matrix = self.value(
-            lambda text: parse_pose(text, form, degrees=parse_truth(degrees or "false")), Pose().matrix
+            lambda text: parse_pose(text, form, degrees=parse_truth(degrees or "false")), IDENTITY
         )
         matrix.flags.writeable = False
         # Before 1.7, `frame` was what is `relative_to` now.
@@ -151,21 +153,22 @@ class Node:
         return Node(xml, self.where.problems, self.minor)
 
     def _warn_of_unknown(self, known: Vocabulary) -> None:
+        if len(self.where.problems.warnings) >= MOST_WARNINGS:
+            return
         # A prefix marks what is somebody's own, as in `gz:system`.
         for name in self.xml.attrib:
-            if not known.has_attribute(str(name)) and not _is_foreign(str(name)):
+            if name not in known.attributes and not _is_foreign(str(name)):
                 self.where.warn(
                     f"unknown attribute {str(name)!r} of <{self.tag}>",
                     "it is not read",
-                    nearest(str(name), known.attributes.split()),
+                    nearest(str(name), sorted(known.attributes)),
                 )
-        elements = known.known_elements()
         for child in self._children:
             tag = str(child.tag)
-            if tag not in elements and not _is_foreign(tag):
-                Where(self.where.problems, line_of(child)).warn(
-                    f"unknown element <{tag}> in <{self.tag}>", "it is not read", nearest(tag, elements)
-                )
+            if tag not in known.elements and not _is_foreign(tag):
+                where = Where(self.where.problems, line_of(child))
+                mend = nearest(tag, sorted(known.elements))
+                where.warn(f"unknown element <{tag}> in <{self.tag}>", "it is not read", mend)
 
 
 def is_reserved(name: str) -> bool:

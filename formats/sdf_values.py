@@ -6,6 +6,7 @@ radians. Follows `//pose` of SDFormat 1.4 to 1.12: x y z, then roll pitch yaw or
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats: TypeAlias = NDArray[np.float64]
+    _Rows: TypeAlias = tuple[tuple[float, float, float], ...]
 
 MOST_SHOWN = 60
+# Far beyond any robot; sums and squares of it stay finite.
+FARTHEST = 1e15
 # Quaternions are written with six digits or so; one further off is a mistake worth a warning.
 UNIT_TOLERANCE = 1e-2
 
@@ -55,7 +59,7 @@ def parse_number(text: str, *, infinite: bool = False) -> float:
     if not _NUMBER.fullmatch(text):
         raise ValueProblem(f"{shown(text)} is no number", "a number is written as 3.24, -.5 or 32e-4")
     value = float(text)
-    if not np.isfinite(value):
+    if not math.isfinite(value):
         raise ValueProblem(f"{shown(text)} is too large", "it overflows a floating-point number")
     return value
 
@@ -82,7 +86,7 @@ def parse_vector(text: str) -> Floats:
     ValueProblem
         If there are not three, or one is no finite number.
     """
-    return _parse_numbers(text, 3, "a vector is three numbers, x y z")
+    return np.array(_parse_numbers(text, 3, "a vector is three numbers, x y z"))
 
 
 def parse_pose(text: str, rotation_format: str = _EULER, *, degrees: bool = False) -> Floats:
@@ -105,7 +109,8 @@ def parse_pose(text: str, rotation_format: str = _EULER, *, degrees: bool = Fals
         values = _parse_numbers(text or "0 0 0 0 0 0 1", 7, "with quat_xyzw a pose is x y z qx qy qz qw")
         return _posed(values[:3], _from_quaternion(values[3:], text))
     values = _parse_numbers(text or "0 0 0 0 0 0", 6, "a pose is six numbers, x y z roll pitch yaw")
-    return _posed(values[:3], _from_angles(np.radians(values[3:]) if degrees else values[3:]))
+    roll, pitch, yaw = map(math.radians, values[3:]) if degrees else values[3:]
+    return _posed(values[:3], _from_angles(roll, pitch, yaw))
 
 
 def shown(text: str) -> str:
@@ -113,44 +118,43 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + "…")
 
 
-def _parse_numbers(text: str, count: int, why: str) -> Floats:
+def _parse_numbers(text: str, count: int, why: str) -> list[float]:
     words = text.split()
     if len(words) != count:
         raise ValueProblem(f"{shown(text)} has {len(words)} numbers", why)
-    return np.array([parse_number(word) for word in words])
+    numbers = [parse_number(word) for word in words]
+    if max(map(abs, numbers)) > FARTHEST:
+        raise ValueProblem(f"{shown(text)} is too large", "no robot reaches that far")
+    return numbers
 
 
-def _posed(position: Floats, rotation: Floats) -> Floats:
-    pose = np.eye(4)
-    pose[:3, :3], pose[:3, 3] = rotation, position
-    return pose
-
-
-def _from_angles(angles_rad: Floats) -> Floats:
-    cos_r, cos_p, cos_y = np.cos(angles_rad).tolist()
-    sin_r, sin_p, sin_y = np.sin(angles_rad).tolist()
-    return np.array(
-        [
-            [cos_y * cos_p, cos_y * sin_p * sin_r - sin_y * cos_r, cos_y * sin_p * cos_r + sin_y * sin_r],
-            [sin_y * cos_p, sin_y * sin_p * sin_r + cos_y * cos_r, sin_y * sin_p * cos_r - cos_y * sin_r],
-            [-sin_p, cos_p * sin_r, cos_p * cos_r],
-        ]
+def _from_angles(roll: float, pitch: float, yaw: float) -> _Rows:
+    """Give the rows of `Rz(yaw) Ry(pitch) Rx(roll)`."""
+    cos_r, cos_p, cos_y = math.cos(roll), math.cos(pitch), math.cos(yaw)
+    sin_r, sin_p, sin_y = math.sin(roll), math.sin(pitch), math.sin(yaw)
+    return (
+        (cos_y * cos_p, cos_y * sin_p * sin_r - sin_y * cos_r, cos_y * sin_p * cos_r + sin_y * sin_r),
+        (sin_y * cos_p, sin_y * sin_p * sin_r + cos_y * cos_r, sin_y * sin_p * cos_r - cos_y * sin_r),
+        (-sin_p, cos_p * sin_r, cos_p * cos_r),
     )
 
 
-def _from_quaternion(quaternion: Floats, text: str) -> Floats:
-    length = float(np.linalg.norm(quaternion))
+def _from_quaternion(quaternion: list[float], text: str) -> _Rows:
+    length = math.hypot(*quaternion)
     if abs(length - 1.0) > UNIT_TOLERANCE:
         raise ValueProblem(
             f"the quaternion of {shown(text)} has length {length:.6g}",
             "a rotation is a quaternion of length 1, in the order x y z w",
             "divide it by its length",
         )
-    x, y, z, w = (quaternion / length).tolist()
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
+    x, y, z, w = (component / length for component in quaternion)
+    return (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),
+        (2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)),
+        (2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)),
     )
+
+
+def _posed(position: list[float], rotation: _Rows) -> Floats:
+    rows = [(*row, value) for row, value in zip(rotation, position, strict=True)]
+    return np.array([*rows, (0.0, 0.0, 0.0, 1.0)])
