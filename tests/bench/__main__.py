@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = ("load_seq", "wakeup", "request")
+NAMES = ("load_seq", "cache", "wakeup", "request")
 
 
 def main() -> int:
