@@ -40,8 +40,9 @@ def rounded(values: Floats, digits: int) -> Floats:
     too_long = np.abs(values * scale) >= 10.0**digits - 0.5
     scale = np.where(too_long, scale / 10, scale)
     result: Floats = np.rint(values * scale) / scale
-    for index in zip(*np.nonzero(np.isnan(scale)), strict=True):
-        result[index] = float(f"{values[index]:.{digits}g}")
+    inexact = np.isnan(scale)
+    if inexact.any():
+        result[inexact] = [float(f"{value:.{digits}g}") for value in values[inexact]]
     return result
 
 

@@ -24,14 +24,17 @@ if TYPE_CHECKING:
 # Cutting is worth while from a few rows on; the bound on chunks bounds the memory.
 FEWEST_ROWS = 8
 CHUNK_BYTES = 1 << 17
+FIRST_PIECE_BYTES = 1 << 9
 
 _NUMBERS = rb"[-+.0-9eE, \t]*+"
 _ROW = rb"\[" + _NUMBERS + rb"(?:\[" + _NUMBERS + rb"\]" + _NUMBERS + rb")*+\][ \t]*+\r?\n"
-_BLOCK = re.compile(
-    rb"^(?P<prefix> *+- ++)" + _ROW + rb"(?:(?P=prefix)" + _ROW + rb"){%d,}+" % (FEWEST_ROWS - 1),
+_BLOCK_START = re.compile(
+    rb"^(?P<prefix> *+- ++)" + _ROW + rb"(?:(?P=prefix)" + _ROW + rb"){%d}+" % (FEWEST_ROWS - 1),
     re.MULTILINE,
 )
+_ONE_ROW = re.compile(_ROW)
 _BETWEEN_BRACKETS = b"0123456789+-.eE \t\r"
+_IN_ROWS = _BETWEEN_BRACKETS + b"[],\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +84,9 @@ def cut_rows(text: bytes) -> tuple[bytes, dict[int, Block]]:
     kept: list[bytes] = []
     blocks: dict[int, Block] = {}
     view, characters, done = memoryview(text), 0, 0
-    for found in _BLOCK.finditer(text):
-        prefix = found["prefix"]
-        start, end = found.span()
+    while found := _BLOCK_START.search(text, done):
+        prefix, start = found["prefix"], found.start()
+        end = _end_of_rows(text, found.end(), prefix)
         before = text[done : start + len(prefix)]
         characters += _length(before)
         blocks[characters] = Block(view[start:end], prefix)
@@ -94,6 +97,33 @@ def cut_rows(text: bytes) -> tuple[bytes, dict[int, Block]]:
         done = end
     kept.append(text[done:])
     return b"".join(kept), blocks
+
+
+def _end_of_rows(text: bytes, end: int, prefix: bytes) -> int:
+    """Give where a run of rows ends, some of which, up to `end`, are known."""
+    size = FIRST_PIECE_BYTES
+    while end < len(text):
+        # A row longer than a piece makes the piece longer.
+        piece_end = text.rfind(b"\n", end, end + size) + 1 or text.find(b"\n", end) + 1
+        if not _are_rows(text[end:piece_end], prefix):
+            while text.startswith(prefix, end) and (
+                row := _ONE_ROW.match(text, end + len(prefix), piece_end)
+            ):
+                end = row.end()
+            return end
+        # Pieces grow, so that a file of many short runs is not looked at many times.
+        end, size = piece_end, min(2 * size, CHUNK_BYTES)
+    return end
+
+
+def _are_rows(piece: bytes, prefix: bytes) -> bool:
+    """Whether each line begins as a row and holds nothing that a row may not; how it nests is seen later."""
+    start = prefix + b"["
+    return (
+        piece.startswith(start)
+        and piece.count(b"\n" + start) == piece.count(b"\n") - 1
+        and not piece.translate(None, _IN_ROWS)
+    )
 
 
 def read_chunk(chunk: bytes, prefix: bytes, shape: bytes, parser: simdjson.Parser) -> Floats | None:

@@ -42,6 +42,8 @@ KNOWN_TYPES = ("MultiValueSeq", "MultiSE3Seq", "Vector3Seq")
 _CAMEL_TO_SNAKE = {camel: snake for snake, camel in SNAKE_CASE.items() if camel != "SE3Format"}
 _ORDER = ("LinkPosition", JOINTS)
 _LINE = b"      - "
+_INDENTED = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_INDENT_2
+_BLANK_FOR_LINE_END = bytes.maketrans(b"\n", b" ")
 
 
 def dump(
@@ -287,17 +289,18 @@ def _quoted(text: str) -> str:
 def _row_text(values: Floats, times: Floats | None, precision: int | None) -> bytes:
     """Give the lines of some frames."""
     values = np.ascontiguousarray(values if precision is None else rounded(values, precision))
-    text = orjson.dumps(values, option=orjson.OPT_SERIALIZE_NUMPY)
-    poses = values.ndim == 3
-    rows = text[3:-3].split(b"]],[[") if poses else text[2:-2].split(b"],[")
-    before, after = (b"[ [ ", b" ] ]\n") if poses else (b"[ ", b" ]\n")
-    if times is not None:
-        # Times stand whole, so that rounding cannot make two of them the same.
-        stamps = orjson.dumps(np.ascontiguousarray(times), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1].split(
-            b","
-        )
-        inner = b",[ " if poses else b","
-        rows = [stamp + inner + row for stamp, row in zip(stamps, rows, strict=True)]
-        before = b"[ "
-    joined = (after + _LINE + before).join(rows).replace(b",", b", ").replace(b"], [", b" ], [ ")
-    return _LINE + before + joined + after
+    # Indented JSON without its blanks, and with blanks for its line ends, is `[ [ a, b ], [ c, d ] ]`.
+    listed = orjson.dumps(values, option=_INDENTED).translate(_BLANK_FOR_LINE_END, b" ")[2:-2]
+    between = b"], [" if values.ndim == 2 else b"] ], [ ["
+    text = _LINE + listed.replace(between, between.replace(b", ", b"\n" + _LINE)) + b"\n"
+    return text if times is None else _with_times(text, times)
+
+
+def _with_times(text: bytes, times: Floats) -> bytes:
+    """Put a time into each line; times stand whole, as rounding could make two of them the same."""
+    start = _LINE + b"[ "
+    stamps = orjson.dumps(np.ascontiguousarray(times), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1].split(b",")
+    lines = text.splitlines(keepends=True)
+    return b"".join(
+        start + stamp + b", " + line[len(start) :] for stamp, line in zip(stamps, lines, strict=True)
+    )

@@ -1,5 +1,7 @@
 """Loading .seq files beside `yaml.load(…, CSafeLoader)` into an array, in time and peak memory.
 
+A long one is loaded beside `orjson.loads` of the same rows as JSON.
+
     python -m tests.bench.load_seq [FILE.seq …]
 
 Each measurement is a process of its own. Memory is the highest resident size while loading, less that before.
@@ -17,15 +19,20 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
+import orjson
 import yaml
 
 import formats
+from tests.bench.dump_seq import walk
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 WARM_UP = Path(__file__).parents[2] / "config" / "motions" / "nod.seq"
 FASTER_GOAL, MEMORY_GOAL = 30, 4
+FASTER_THAN_ORJSON_GOAL, LONG_MEMORY_GOAL = 1.5, 3
 
 
 def write_walk(path: Path, frames: int, joints: int, rate_hz: float, *, with_root: bool) -> None:
@@ -56,7 +63,15 @@ def load_by_yaml(path: Path) -> NDArray[np.float64]:
         return np.array(yaml.load(file, yaml.CSafeLoader)["components"][0]["frames"])
 
 
-LOADERS = {"ours": load_ours, "yaml": load_by_yaml}
+def load_by_orjson(path: Path) -> object:
+    return orjson.loads(path.with_suffix(".json").read_bytes())
+
+
+LOADERS: dict[str, Callable[[Path], object]] = {
+    "ours": load_ours,
+    "yaml": load_by_yaml,
+    "orjson": load_by_orjson,
+}
 
 
 def memory_bytes(what: str) -> int:
@@ -71,7 +86,7 @@ def measure_here(loader: str, path: Path, times: int) -> dict[str, float]:
     """Load a file several times in this process: median seconds, and peak bytes of the first time."""
     load = LOADERS[loader]
     # What is imported on first use is no part of loading a file.
-    load(WARM_UP)
+    load_ours(WARM_UP)
     # Writing 5 sets the high-water mark back to what is resident now.
     Path("/proc/self/clear_refs").write_text("5")
     before = memory_bytes("VmRSS")
@@ -104,15 +119,32 @@ def compare(what: str, path: Path, times_yaml: int) -> None:
     print(f"  {faster:.0f} times faster; goal {goal}: {verdict}")
 
 
+def compare_with_orjson(what: str, path: Path) -> None:
+    motion = formats.load_motion(path)
+    path.with_suffix(".json").write_bytes(orjson.dumps(motion.positions, option=orjson.OPT_SERIALIZE_NUMPY))
+    del motion
+    size = path.stat().st_size
+    ours, by_orjson = measure("ours", path, 3), measure("orjson", path, 3)
+    faster = by_orjson["seconds"] / ours["seconds"]
+    print(f"{what}, {size / 1e6:.1f} MB")
+    for name, one in (("motiond", ours), ("orjson.loads", by_orjson)):
+        print(f"  {name:<17} {one['seconds'] * 1e3:>10.1f} ms   peak {one['peak_bytes'] / size:>6.1f} x file")
+    met = faster >= FASTER_THAN_ORJSON_GOAL and ours["peak_bytes"] <= LONG_MEMORY_GOAL * size
+    goal = f"at least {FASTER_THAN_ORJSON_GOAL} times, at most {LONG_MEMORY_GOAL} x file"
+    print(f"  {faster:.1f} times faster; goal {goal}: {'met' if met else 'MISSED'}")
+
+
 def main(paths: tuple[Path, ...] = ()) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        walk, long = Path(folder, "walk.seq"), Path(folder, "long.seq")
-        write_walk(walk, 4451, 29, 500, with_root=True)
+        short, long, very_long = (Path(folder, f"{name}.seq") for name in ("walk", "long", "very_long"))
+        write_walk(short, 4451, 29, 500, with_root=True)
         write_walk(long, 60_000, 30, 1000, with_root=False)
         for path in paths:
             compare(f"load {path.name}", path, 3)
-        compare("load a walk of 4,451 frames x 29 joints, with root and ZMP", walk, 3)
+        compare("load a walk of 4,451 frames x 29 joints, with root and ZMP", short, 3)
         compare("load 60,000 frames x 30 joints", long, 1)
+        formats.dump_motion(walk(600_000, 30, 1000.0), very_long)
+        compare_with_orjson("load 600,000 frames x 30 joints", very_long)
 
 
 if __name__ == "__main__":
