@@ -40,7 +40,7 @@ def refuse_losses(
     ]
     known = {*held, *losses}
     problems += [
-        Problem(str(path), 0, f"the motion holds no '{name}' to drop", _list(known), nearest(name, known))
+        Problem(str(path), 0, f"there is no '{name}' to drop", _list(known), nearest(name, known))
         for name in drop
         if name not in known
     ]
@@ -49,4 +49,4 @@ def refuse_losses(
 
 
 def _list(known: Collection[str]) -> str:
-    return f"it holds {', '.join(sorted(known))}" if known else "there is nothing to drop"
+    return f"the motion holds {', '.join(sorted(known))}" if known else "the motion holds nothing to drop"

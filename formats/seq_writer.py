@@ -6,7 +6,7 @@ motion file format"; keys, names, order and layout of each version are those tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -77,8 +77,11 @@ def dump(
     series = [
         one for name in _names(motion) if name not in drop and (one := _series(motion, name, precision))
     ]
-    refuse_losses(path, _losses(motion, series, version), drop, _names(motion))
-    _refuse_what_is_not_finite(path, series)
+    timed = ["times"] if any(one.times is not None for one in series) else []
+    refuse_losses(path, _losses(motion, series, version), drop, [*_names(motion), *timed])
+    _refuse_what_cannot_stand(path, series)
+    if "times" in drop:
+        series = [replace(one, times=None) for one in series]
     with replacing(path) as out:
         out.write(_header(motion, version))
         for one in series:
@@ -217,12 +220,10 @@ def _losses(motion: Motion, series: list[_Series], version: int) -> dict[str, st
     }
     if version == 1 and any(one.times is not None for one in series):
         losses["times"] = "version 1 has frames at the frame rate only"
-    if not series:
-        losses["the motion"] = "nothing is left to write"
     return losses
 
 
-def _refuse_what_is_not_finite(path: Path, series: list[_Series]) -> None:
+def _refuse_what_cannot_stand(path: Path, series: list[_Series]) -> None:
     problems = [
         Problem(
             str(path), 0, f"{one.name} holds {bad[0]} in row {row}", "numbers are finite", "mend the motion"
@@ -231,6 +232,9 @@ def _refuse_what_is_not_finite(path: Path, series: list[_Series]) -> None:
         if isinstance(one.values, np.ndarray)
         for row, bad in _not_finite(one.values)
     ]
+    if not any(isinstance(one.values, np.ndarray) for one in series):
+        what, why = "nothing is left to write", "a .seq file has one series at least"
+        problems.append(Problem(str(path), 0, what, why, "drop less"))
     if problems:
         raise FormatError(problems)
 

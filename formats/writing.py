@@ -81,7 +81,7 @@ def _format(path: Path, name: str | None) -> str:
         if path.suffix.lower() in suffixes:
             return known
     what = f"its suffix '{path.suffix}' names no motion format"
-    raise FormatError([Problem(str(path), 0, what, written, "name it so, or say which format")])
+    raise FormatError([Problem(str(path), 0, what, written, "name the format")])
 
 
 def _refuse_options(name: str, options: dict[str, float | None]) -> None:
