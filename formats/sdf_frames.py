@@ -104,8 +104,8 @@ class Frames:
             self._connect_frame("", frame, WORLD)
         for model in world.models:
             self._connect_model("", model, WORLD)
-        self._refuse_rings("is placed by itself", lambda place: place.relative_to)
-        self._refuse_rings("is attached to itself", lambda place: place.attached_to)
+        ringed = self._refuse_rings("is attached to itself", lambda place: place.attached_to, set())
+        self._refuse_rings("is placed by itself", lambda place: place.relative_to, ringed)
         self._refuse_outer_placements()
 
     def pose(self, name: str) -> Floats:
@@ -269,8 +269,8 @@ class Frames:
         place.complain(f"{how} {shown(name)}", f"there is no such frame in {around}", mend)
         return None
 
-    def _refuse_rings(self, fault: str, edge: Callable[[_Place], str | None]) -> None:
-        """Complain once of each ring in a graph."""
+    def _refuse_rings(self, fault: str, edge: Callable[[_Place], str | None], known: set[str]) -> set[str]:
+        """Complain once of each ring in a graph, unless it is known; give the places in rings."""
         done: set[str] = set()
         for start in self._places:
             trail: dict[str, None] = {}
@@ -278,13 +278,13 @@ class Frames:
             while name is not None and name not in done and name not in trail:
                 trail[name] = None
                 name = edge(self._places[name])
-            if name is not None and name in trail:
+            if name is not None and name in trail and name not in known:
                 ring = [*list(trail)[list(trail).index(name) :], name]
+                known = known.union(ring)
                 way = " -> ".join(ring if len(ring) <= MOST_SHOWN else [*ring[:MOST_SHOWN], "…", name])
-                self._places[name].complain(
-                    f"{fault}: {way}", "such a chain leads nowhere", "change one of them"
-                )
+                self._places[name].complain(f"{fault}: {way}", "that leads nowhere", "change one of them")
             done.update(trail)
+        return known
 
     def _refuse_outer_placements(self) -> None:
         """Complain where a merged model's placement frame is not one of its own."""
