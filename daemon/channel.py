@@ -48,12 +48,39 @@ class Play:
     ----------
     start : list of float
         The setpoint from which the approach was planned; refused if it is not the present one.
+    clock_acceleration : float
+        In 1/s: how fast the clock's rate may change on the motion at that speed.
     """
 
     goal_id: str
     motion: str
     speed: float
     start: list[float]
+    clock_acceleration: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Slow down on the path and wait there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Go on along the path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """Play the motion at another speed.
+
+    Attributes
+    ----------
+    clock_acceleration : float
+        In 1/s: how fast the clock's rate may change at that speed.
+    """
+
+    speed: float
+    clock_acceleration: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +164,27 @@ class Happened:
     message: str
 
 
-Command: TypeAlias = Setup | Enable | Play | Stop | Estop | Reset | Shutdown
+Command: TypeAlias = Setup | Enable | Play | Pause | Resume | Speed | Stop | Estop | Reset | Shutdown
 Notice: TypeAlias = Ready | Failed | Status | Ended | Happened
 _TYPES: dict[str, type[Command | Notice]] = {
     kind.__name__: kind
-    for kind in (Setup, Enable, Play, Stop, Estop, Reset, Shutdown, Ready, Failed, Status, Ended, Happened)
+    for kind in (
+        Setup,
+        Enable,
+        Play,
+        Pause,
+        Resume,
+        Speed,
+        Stop,
+        Estop,
+        Reset,
+        Shutdown,
+        Ready,
+        Failed,
+        Status,
+        Ended,
+        Happened,
+    )
 }
 
 

@@ -6,9 +6,23 @@ the streaming process asks what time it is, so the same code runs on real and on
 
 from __future__ import annotations
 
+import itertools
+import math
 import select
 import time
-from typing import Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from ruckig import ControlInterface, InputParameter, Ruckig, Trajectory
+
+SHARE = 0.8
+"""How much of the steepest slope ramps use; the rest is for bending those to rate 1 onto a whole row."""
+FULL_RAMP = 1.5 / SHARE
+"""A ramp from 0 to 1 takes this over the steepest slope; for two thirds of the time the slope changes."""
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Clock(Protocol):
@@ -67,10 +81,11 @@ class VirtualClock:
 
 
 class TrajectoryClock:
-    """Where on a trajectory the robot is, in ticks, and how fast that place moves.
+    """Where on a trajectory the robot is, in rows, and how fast that place moves.
 
-    The rate changes at a bounded pace, so the robot slows down and speeds up on the path. At rate 1 the place
-    stays a whole number, which is how rows reach the actuators bit for bit.
+    The rate, in rows a tick, goes from one value to another on a ramp with bounded acceleration and jerk, so
+    the robot slows down and speeds up on the path. A ramp to rate 1 ends on a whole row, and at rate 1 the
+    place stays on whole rows: that is how rows reach the actuators bit for bit.
 
     Attributes
     ----------
@@ -78,55 +93,200 @@ class TrajectoryClock:
         Rows from the first one; a fraction lies between two rows.
     rate : float
         Rows per tick; 1 plays at the file's speed.
+    steepest : float
+        How much the rate may change in one tick; for the ramps to come.
     """
 
-    __slots__ = ("_ramp", "_target", "position", "rate")
+    __slots__ = ("_elapsed", "_heading", "_ramp", "_target", "position", "rate", "steepest")
 
     def __init__(self) -> None:
         self.position = 0.0
         self.rate = 0.0
-        self._target = 0.0
-        self._ramp = 1.0
+        self._target = self._heading = 0.0
+        self.steepest = 1.0
+        self._elapsed = 0
+        self._ramp: Ramp | None = None
 
-    def start(self, rate: float, ramp_per_tick: float) -> None:
-        """Stand so that the next tick is at row 0, moving at `rate`.
+    def start(self, rate: float, steepest: float, row: float = 0.0) -> None:
+        """Stand so that the next tick is at `row`, moving at `rate`.
 
         Parameters
         ----------
         rate : float
             Rows per tick.
-        ramp_per_tick : float
+        steepest : float
             How much the rate may change in one tick.
         """
-        self.position = -rate
-        self.rate = self._target = rate
-        self._ramp = ramp_per_tick
+        self.position = row - rate
+        self.rate = self._target = self._heading = rate
+        self.steepest = steepest
+        self._ramp = None
 
     def aim(self, rate: float) -> None:
         """Ramp to another rate from the next tick on."""
-        self._target = rate
+        if rate != self._target:
+            self._ramp = self._ramp_to(rate)
+            self._elapsed = 0
+            self._target = rate
 
     @property
     def at_rest(self) -> bool:
         """Whether the rate has come down to 0."""
-        return self.rate == 0.0
+        return self.rate == 0.0 and self._ramp is None
+
+    @property
+    def rows_to_rest(self) -> float:
+        """How many rows a stop from here would take; the stopping distance on the path."""
+        return self._ramp_to(0.0).end - self.position
+
+    def _ramp_to(self, rate: float) -> Ramp:
+        slope = self._ramp.at(self._elapsed)[2] if self._ramp else 0.0
+        if slope * (self._target - self.rate) >= 0.0:  # otherwise it still turns round
+            self._heading = self._target
+        return plan_ramp(
+            self.position, self.rate, slope, rate, steepest=self.steepest, not_past=self._heading
+        )
 
     def advance(self, ticks: int) -> float:
-        """Move on by so many ticks and give the new position.
-
-        The place moves by the integral of the linearly ramped rate: (old + new) / 2 in each tick.
-        """
-        for _ in range(ticks):
-            if self.rate == self._target:
-                self.position += self.rate
-            else:
-                before = self.rate
-                self.rate = _step_towards(before, self._target, self._ramp)
-                self.position += 0.5 * (before + self.rate)
+        """Move on by so many ticks and give the new position."""
+        if self._ramp is None:
+            self.position += self.rate * ticks
+            return self.position
+        self._elapsed += ticks
+        beyond = self._elapsed - self._ramp.ticks
+        if beyond < 0.0:
+            self.position, self.rate, _ = self._ramp.at(self._elapsed)
+        else:
+            self.rate = self._target
+            self.position = self._ramp.end + self.rate * beyond
+            self._ramp = None
         return self.position
 
 
-def _step_towards(value: float, target: float, step: float) -> float:
-    if abs(target - value) <= step:
-        return target
-    return value + step if target > value else value - step
+class Phase(NamedTuple):
+    """A stretch of constant jerk; values at its beginning, in rows and ticks."""
+
+    begin: float
+    place: float
+    rate: float
+    slope: float
+    jerk: float
+
+    def after(self, t: float) -> tuple[float, float, float]:
+        """Give the place, the rate and its slope t ticks after the beginning."""
+        place = self.place + t * (self.rate + t * (self.slope / 2 + t * self.jerk / 6))
+        return place, self.rate + t * (self.slope + t * self.jerk / 2), self.slope + t * self.jerk
+
+
+@dataclass(frozen=True, slots=True)
+class Ramp:
+    """A change of the clock's rate, and what it does to the place.
+
+    From `shifted_from` on, with u the share of the rest that has passed, `shift` times
+    `u³ (10 - 15 u + 6 u²)` is added to the place; that leaves the rate and its slope at both ends alone.
+
+    Attributes
+    ----------
+    phases : tuple of Phase
+    ticks : float
+        How long it takes.
+    end : float
+        The place where it ends, in rows.
+    shift : float
+        How far the place is carried on besides, in rows.
+    shifted_from : float
+        In ticks.
+    """
+
+    phases: tuple[Phase, ...]
+    ticks: float
+    end: float
+    shift: float = 0.0
+    shifted_from: float = 0.0
+
+    def at(self, elapsed: float) -> tuple[float, float, float]:
+        """Give the place, the rate and its slope after so many ticks."""
+        phase = self.phases[0]
+        for later in self.phases:
+            if later.begin > elapsed:
+                break
+            phase = later
+        place, rate, slope = phase.after(elapsed - phase.begin)
+        if self.shift and elapsed > self.shifted_from:
+            ticks = self.ticks - self.shifted_from
+            u = (elapsed - self.shifted_from) / ticks
+            left = 1.0 - u
+            place += self.shift * u**3 * (10.0 - u * (15.0 - 6.0 * u))
+            rate += self.shift / ticks * 30.0 * (u * left) ** 2
+            slope += self.shift / ticks**2 * 60.0 * u * left * (left - u)
+        return place, rate, slope
+
+
+def plan_ramp(
+    place: float, rate: float, slope: float, to: float, *, steepest: float, not_past: float
+) -> Ramp:
+    """Plan the quickest ramp of the clock's rate within its bounds (by the library `ruckig`).
+
+    Parameters
+    ----------
+    place, rate, slope : float
+        In rows, rows per tick and rows per tick²: where the clock is.
+    to : float
+        The rate to reach; at 1 the ramp ends on a whole row, after a whole number of ticks.
+    steepest : float
+        Bound of the slope. Ramps use a share of it, and have a jerk of at most twice the square of that; so a
+        full one, from 0 to 1, takes `FULL_RAMP / steepest` ticks.
+    not_past : float
+        The rate that the clock has been heading for, and that is not to be passed in turning round.
+    """
+    start, usual = Phase(0.0, place, rate, slope, 0.0), SHARE * steepest
+    turn: tuple[Phase, ...] = ()
+    if slope * (to - rate) < 0.0:
+        turn, start = _turn_round(start, usual, not_past)
+    phases = (*turn, *_quickest(start, to, usual))
+    ramp = Ramp(phases, phases[-1].begin, phases[-1].place)
+    return _ended_on_a_row(ramp, start.begin, steepest) if to == 1.0 else ramp
+
+
+def _turn_round(start: Phase, steepest: float, not_past: float) -> tuple[tuple[Phase, ...], Phase]:
+    """Bring the slope to 0 before the rate passes `not_past`; give that phase, and what follows it."""
+    room = abs(not_past - start.rate)
+    jerk = max(2.0 * steepest**2, start.slope**2 / (2.0 * room) if room > 0.0 else 0.0)
+    lasts = abs(start.slope) / jerk
+    phase = start._replace(jerk=math.copysign(jerk, -start.slope))
+    place, rate, _ = phase.after(lasts)
+    return (phase,), Phase(lasts, place, rate, 0.0, 0.0)
+
+
+def _quickest(start: Phase, to: float, steepest: float) -> Iterator[Phase]:
+    """Plan with a jerk of 2 `steepest`²; the last phase is where it ends."""
+    wanted = InputParameter(1)
+    wanted.control_interface = ControlInterface.Velocity
+    # In units of 1 / steepest ticks, in which ruckig's own tolerances are small.
+    wanted.current_position, wanted.current_velocity = [0.0], [start.rate]
+    wanted.current_acceleration, wanted.target_velocity = [start.slope / steepest], [to]
+    wanted.max_acceleration, wanted.max_jerk = [max(1.0, abs(start.slope / steepest))], [2.0]
+    trajectory = Trajectory(1)
+    Ruckig(1).calculate(wanted, trajectory)
+    profile = trajectory.profiles[0][0]
+    begins = [0.0, *itertools.accumulate(profile.t)]
+    for begin, p, v, a, j in zip(begins, profile.p, profile.v, profile.a, [*profile.j, 0.0], strict=True):
+        yield Phase(
+            start.begin + begin / steepest, start.place + p / steepest, v, a * steepest, j * steepest**2
+        )
+
+
+def _ended_on_a_row(ramp: Ramp, begin: float, steepest: float) -> Ramp:
+    """Make a ramp to rate 1 a little longer, and hold it back by less than a row, onto a whole one.
+
+    From `begin` on, the rate is at least that of a start from rest, (`SHARE` `steepest`)² t² after t ticks,
+    and holding back takes at most 30 t² / ticks³ of it: over enough ticks the rate never falls below 0. The
+    slope of holding back, at most 5.78 / ticks², has the room that `SHARE` leaves.
+    """
+    least = max(
+        (30.0 / (SHARE * steepest) ** 2) ** (1 / 3), math.sqrt(5.78 / ((1.0 - SHARE) * steepest)), 20.0
+    )
+    ticks = math.ceil(max(ramp.ticks, begin + least))
+    end = ramp.end + ticks - ramp.ticks
+    row = math.floor(end + 1e-9)
+    return Ramp(ramp.phases, float(ticks), float(row), min(0.0, row - end), begin)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from daemon.clock import FULL_RAMP
 from daemon.track import Track
 from daemon.violations import Violation, accelerations_of, find_violations, position_violations, speeds_of
 from formats.motion import interpolate, pchip_slopes
@@ -66,7 +67,7 @@ class Plan:
     frames_per_tick : float
         Frames of the file from one tick to the next.
     clock_acceleration : float
-        In 1/s²: the steepest ramp of the trajectory clock's rate within the acceleration limits.
+        In 1/s: the steepest ramp of the trajectory clock's rate within the acceleration limits.
     max_speed : float
         The fastest speed factor within the limits.
     limiting_joint : str
@@ -333,12 +334,19 @@ def _max_speed(ticks: _Ticks, velocities: Floats, joint_map: JointMap, driven: B
 
 
 def clock_acceleration(
-    positions: Floats, velocities: Floats, rate_hz: float, joint_map: JointMap, stop_duration_s: float
+    positions: Floats,
+    velocities: Floats,
+    rate_hz: float,
+    joint_map: JointMap,
+    stop_duration_s: float,
+    *,
+    speed: float = 1.0,
 ) -> tuple[float, tuple[str, ...]]:
     """Give the steepest ramp of the clock's rate r that no acceleration limit forbids, and doubts about it.
 
-    On the path q(s) the acceleration is q'' r² + q' dr/dt; with r up to 1 it stays within the limit A where
-    |dr/dt| is at most (A - |q''|) / |q'|. Where that leaves next to nothing, a stop that ends comes first.
+    On the path q(s) the acceleration is q'' r² + q' dr/dt; with r up to `speed` it stays within the limit A
+    where |dr/dt| is at most (A - |q''| speed²) / |q'|. Where that leaves next to nothing, a stop that ends
+    comes first.
 
     Parameters
     ----------
@@ -348,20 +356,22 @@ def clock_acceleration(
     Returns
     -------
     ramp : float
-        In 1/s², at most 1 / `stop_duration_s`.
+        In 1/s; at most that which stops from rate 1 in `stop_duration_s` (`clock.plan_ramp`).
     """
-    wanted, least = 1.0 / stop_duration_s, 1.0 / (LONGEST_STOP * stop_duration_s)
+    wanted = FULL_RAMP / stop_duration_s
+    least = wanted / LONGEST_STOP
     limited = np.flatnonzero(np.isfinite(joint_map.limits.acceleration))
     if len(positions) < 2 or not limited.size:
         return wanted, ()
     steps, speeds = speeds_of(np.arange(len(positions)) / rate_hz, positions[:, limited])
-    spare = joint_map.limits.acceleration[limited] - np.abs(accelerations_of(steps, speeds))
+    own = np.abs(accelerations_of(steps, speeds)) * speed**2
+    spare = joint_map.limits.acceleration[limited] - own
     ramps = _ratio(spare, np.abs(velocities[:, limited])).min(axis=0)
     tightest = int(ramps.argmin())
     if ramps[tightest] >= least:
         return float(min(wanted, ramps[tightest])), ()
     joint = joint_map.joints[limited[tightest]]
-    why = f"it may take no longer than {1.0 / least:g} s"
+    why = f"it may take no longer than {FULL_RAMP / least:g} s"
     return least, (
         f"a soft stop may pass the acceleration limit of joint '{joint}'; {why}; raise stop_duration_s",
     )

@@ -31,7 +31,9 @@ class State(StrEnum):
     IDLE = "idle"  # holding, or released
     APPROACHING = "approaching"  # on the way to the first row
     PLAYING = "playing"
-    STOPPING = "stopping"  # slowing down on the path
+    PAUSING = "pausing"  # slowing down on the path, to go on later
+    PAUSED = "paused"  # at rest on the path
+    STOPPING = "stopping"  # slowing down on the path, to end
     ESTOPPED = "estopped"  # halted, until reset
     FAULT = "fault"  # halted, until reset
 
@@ -42,6 +44,9 @@ class Event(StrEnum):
     PLAY = "play"
     ARRIVED = "arrived"  # at the first row
     FINISHED = "finished"  # the last row is out
+    PAUSE = "pause"
+    RESUME = "resume"  # on the motion
+    RETURN = "return"  # resume on the approach
     STOP = "stop"
     STOPPED = "stopped"  # the clock has come to rest
     ESTOP = "estop"
@@ -66,10 +71,9 @@ class ResultCode(StrEnum):
 
 
 STATES = tuple(State)
-MOVING = frozenset({State.APPROACHING, State.PLAYING, State.STOPPING})
+ACTIVE = frozenset({State.APPROACHING, State.PLAYING, State.PAUSING, State.PAUSED, State.STOPPING})
+SLOWING = frozenset({State.PAUSING, State.PAUSED, State.STOPPING})
 HALTED = frozenset({State.ESTOPPED, State.FAULT})
-
-_STOPPING = State.STOPPING  # looking up an enum's member costs a microsecond on Python 3.11
 
 # Every pair that is not here leaves the state as it is.
 TRANSITIONS: Mapping[tuple[State, Event], State] = {
@@ -77,13 +81,27 @@ TRANSITIONS: Mapping[tuple[State, Event], State] = {
     (State.IDLE, Event.ESTOP): State.ESTOPPED,
     (State.IDLE, Event.FAULT): State.FAULT,
     (State.APPROACHING, Event.ARRIVED): State.PLAYING,
+    (State.APPROACHING, Event.PAUSE): State.PAUSING,
     (State.APPROACHING, Event.STOP): State.STOPPING,
     (State.APPROACHING, Event.ESTOP): State.ESTOPPED,
     (State.APPROACHING, Event.FAULT): State.FAULT,
     (State.PLAYING, Event.FINISHED): State.IDLE,
+    (State.PLAYING, Event.PAUSE): State.PAUSING,
     (State.PLAYING, Event.STOP): State.STOPPING,
     (State.PLAYING, Event.ESTOP): State.ESTOPPED,
     (State.PLAYING, Event.FAULT): State.FAULT,
+    (State.PAUSING, Event.STOPPED): State.PAUSED,
+    (State.PAUSING, Event.FINISHED): State.IDLE,
+    (State.PAUSING, Event.RESUME): State.PLAYING,
+    (State.PAUSING, Event.RETURN): State.APPROACHING,
+    (State.PAUSING, Event.STOP): State.STOPPING,
+    (State.PAUSING, Event.ESTOP): State.ESTOPPED,
+    (State.PAUSING, Event.FAULT): State.FAULT,
+    (State.PAUSED, Event.RESUME): State.PLAYING,
+    (State.PAUSED, Event.RETURN): State.APPROACHING,
+    (State.PAUSED, Event.STOP): State.STOPPING,
+    (State.PAUSED, Event.ESTOP): State.ESTOPPED,
+    (State.PAUSED, Event.FAULT): State.FAULT,
     (State.STOPPING, Event.STOPPED): State.IDLE,
     (State.STOPPING, Event.ESTOP): State.ESTOPPED,
     (State.STOPPING, Event.FAULT): State.FAULT,
@@ -101,7 +119,7 @@ class Goal:
     approach, motion : Track
         At the same rate; the approach may be empty.
     speed : float
-        Rows of the motion per tick.
+        Rows of the motion per tick, to begin with.
     """
 
     goal_id: str
@@ -133,8 +151,10 @@ class Player:
     Attributes
     ----------
     state : State
-    moving, halted : bool
-        Whether it is one of `MOVING` or `HALTED`.
+    active, halted : bool
+        Whether it is one of `ACTIVE` (there is a goal) or `HALTED`.
+    speed : float
+        Rows of the motion per tick that are aimed at while it plays.
     state_number : int
         Its place in `STATES`.
     changes : int
@@ -157,10 +177,12 @@ class Player:
         self.goal: Goal | None = None
         self.goal_count = 0
         self.frame = 0.0
+        self.speed = 1.0
         self.clock = TrajectoryClock()
         self.results: list[Result] = []
         self._on_motion = False
         self._played_ticks = 0
+        self._clock_acceleration = 0.0
         self._stop_code = ResultCode.CANCELED
         self._stop_message = ""
 
@@ -184,11 +206,12 @@ class Player:
         self.goal = goal
         self.goal_count += 1
         self.frame = 0.0
+        self.speed, self._clock_acceleration = goal.speed, goal.motion.clock_acceleration
         self._played_ticks = 0
         self._apply(Event.PLAY)
         if goal.approach.last >= 0:
-            self._begin(goal.approach, 1.0)
             self._on_motion = False
+            self.clock.start(1.0, goal.approach.clock_acceleration / goal.approach.rate_hz)
         else:
             self._begin_motion(goal)
 
@@ -198,6 +221,35 @@ class Player:
             self._stop_code, self._stop_message = code, message
             self.clock.aim(0.0)
             self._apply(Event.STOP)
+
+    def pause(self) -> None:
+        """Slow down on the path and wait there; only on the way."""
+        if (self.state, Event.PAUSE) in TRANSITIONS:
+            self.clock.aim(0.0)
+            self._apply(Event.PAUSE)
+
+    def resume(self) -> None:
+        """Go on along the path at the speed that was asked for last."""
+        event = Event.RESUME if self._on_motion else Event.RETURN
+        if (self.state, event) in TRANSITIONS:
+            self.clock.aim(self.speed if self._on_motion else 1.0)
+            self._apply(event)
+
+    def set_speed(self, speed: float, clock_acceleration: float) -> None:
+        """Play the motion at another speed, from now on or from when it goes on; the approach keeps its own.
+
+        Parameters
+        ----------
+        clock_acceleration : float
+            In 1/s: how fast the clock's rate may change at that speed.
+        """
+        if self.goal is None:
+            return
+        self.speed, self._clock_acceleration = speed, clock_acceleration
+        if self._on_motion:
+            self.clock.steepest = clock_acceleration / self.goal.motion.rate_hz
+            if self.state is State.PLAYING:
+                self.clock.aim(speed)
 
     def estop(self) -> None:
         """Latch the emergency stop; a goal ends with ESTOP."""
@@ -220,7 +272,7 @@ class Player:
     def tick(self, ticks: int) -> None:
         """Move the reference on by so many ticks; more than one where deadlines were missed."""
         goal = self.goal
-        if goal is None or not self.moving:
+        if goal is None or not self.active:
             return
         track = goal.motion if self._on_motion else goal.approach
         place, last = self.clock.advance(ticks), track.last
@@ -231,27 +283,27 @@ class Player:
         if self._on_motion:
             self.frame = place
             self._played_ticks += ticks
-        if at_end or self.state is _STOPPING:
+        if at_end or self._slowing:
             self._conclude(goal, at_end=at_end)
-
-    def _begin(self, track: Track, rate: float) -> None:
-        self.clock.start(rate, track.clock_acceleration / track.rate_hz)
 
     def _begin_motion(self, goal: Goal) -> None:
         self._on_motion = True
-        self._begin(goal.motion, goal.speed)
+        self.clock.start(self.speed, self._clock_acceleration / goal.motion.rate_hz)
         self._apply(Event.ARRIVED)
 
     def _conclude(self, goal: Goal, *, at_end: bool) -> None:
-        if self.state is _STOPPING:
+        """Take note of the end of a track, and of the clock's coming to rest."""
+        if self.state is State.STOPPING:
             if at_end or self.clock.at_rest:
                 self._come_to_rest(Event.STOPPED)
                 self._end(self._stop_code, self._stop_message)
-        elif self._on_motion:
+        elif at_end and self._on_motion:
             self._come_to_rest(Event.FINISHED)
             self._end(ResultCode.SUCCESSFUL, "the last row is out and held")
-        else:
+        elif self.state is State.APPROACHING:
             self._begin_motion(goal)
+        elif self.state is State.PAUSING and (at_end or self.clock.at_rest):
+            self._come_to_rest(Event.STOPPED)
 
     def _come_to_rest(self, event: Event) -> None:
         self._apply(event)
@@ -268,5 +320,6 @@ class Player:
     def _enter(self, state: State) -> None:
         self.changes += 1
         self.state = state
-        self.moving, self.halted = state in MOVING, state in HALTED
+        # Sets and enums are slow to look up in every tick.
+        self.active, self.halted, self._slowing = state in ACTIVE, state in HALTED, state in SLOWING
         self.state_number = STATES.index(state)

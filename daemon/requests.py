@@ -30,6 +30,7 @@ ErrorCode = Literal[
     "RETAINED",  # a retained request would act again at every reconnect
     "EXPIRED",
     "BUSY",
+    "NOT_PLAYING",  # there is nothing to pause, resume or speed up
     "UNKNOWN_MOTION",
     "INVALID_MOTION",  # known, but it cannot be played; the message says why
     "ESTOPPED",
@@ -82,6 +83,20 @@ class PlayRequest(Request):
     on_busy: Literal["reject", "replace"] = "reject"
 
 
+class PauseRequest(Request):
+    """Slow down on the path and wait there."""
+
+
+class ResumeRequest(Request):
+    """Go on along the path."""
+
+
+class SpeedRequest(Request):
+    """Play at another speed from now on; 1 is the file's."""
+
+    speed: Annotated[float, Field(ge=0.1, le=10.0)]
+
+
 class StopRequest(Request):
     """Stop softly, on the path; allowed at any time."""
 
@@ -104,6 +119,9 @@ class ReloadMotionsRequest(Request):
 
 VERBS: dict[str, type[Request]] = {
     "play": PlayRequest,
+    "pause": PauseRequest,
+    "resume": ResumeRequest,
+    "speed": SpeedRequest,
     "stop": StopRequest,
     "estop": EstopRequest,
     "reset": ResetRequest,

@@ -20,9 +20,9 @@ import numpy as np
 from daemon import channel as ch
 from daemon.approach import ApproachError, plan_approach
 from daemon.planner import clock_acceleration
-from daemon.player import MOVING, ResultCode, State
+from daemon.player import ACTIVE, HALTED, ResultCode, State
 from daemon.reports import Report
-from daemon.requests import PlayRequest, RequestError
+from daemon.requests import PlayRequest, RequestError, SpeedRequest
 from daemon.track import Track, share
 from formats.registry import MOTIONS, ROBOTS
 
@@ -46,7 +46,7 @@ ANSWER_TIMEOUT_S = 5.0
 RESTART_TIMEOUT_S = 25.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ActiveGoal:
     """A goal that the stream process was given and has not ended."""
 
@@ -109,6 +109,9 @@ class Robot:
         self._shared: dict[str, tuple[Plan, int]] = {}
         self._verbs: dict[str, Callable[[Any], Coroutine[Any, Any, dict[str, Any]]]] = {
             "play": self._play,
+            "pause": self._pause,
+            "resume": self._resume,
+            "speed": self._set_speed,
             "stop": self._stop,
             "estop": self._estop,
             "reset": self._reset,
@@ -164,14 +167,31 @@ class Robot:
             raise RequestError("UNKNOWN_MOTION", self.library.unknown(request.motion))
         if entry.plan is None:
             raise RequestError("INVALID_MOTION", entry.reason)
-        if request.speed > entry.plan.max_speed * (1 + 1e-9):
-            fastest = f"the joints' limits allow {entry.plan.max_speed:.3g}"
+        self._refuse_speed(entry.plan, request.speed)
+        return entry.plan
+
+    def _refuse_speed(self, plan: Plan, speed: float) -> None:
+        if speed > plan.max_speed * (1 + 1e-9):
+            who = f"joint '{plan.limiting_joint}' allows" if plan.limiting_joint else "motiond plays at most"
             raise RequestError(
                 "INVALID_MOTION",
-                f"{request.motion}: speed {request.speed:g} is too fast; {fastest}; lower the speed",
-                {"max_speed": entry.plan.max_speed},
+                f"{plan.motion}: speed {speed:g} is too fast; {who} {plan.max_speed:.3g}; lower the speed",
+                {"max_speed": plan.max_speed, "joint": plan.limiting_joint},
             )
-        return entry.plan
+
+    def _clock_acceleration(self, plan: Plan, speed: float) -> float:
+        """Give how fast the clock may ramp at a speed; beyond 1 the path itself leaves less room."""
+        if speed <= 1.0:
+            return plan.clock_acceleration
+        ramp, _ = clock_acceleration(
+            plan.positions,
+            plan.velocities,
+            plan.rate_hz,
+            self.joint_map,
+            self.settings.stop_duration_s,
+            speed=speed,
+        )
+        return ramp
 
     def _refuse_unless_able(self, request: PlayRequest) -> None:
         where = f"{self.name}: {request.motion} cannot be played"
@@ -195,7 +215,7 @@ class Robot:
             self.keeper.send(ch.Stop(ResultCode.PREEMPTED, "another motion was asked to replace this one"))
             await self._until(lambda: self._goal is None, RESTART_TIMEOUT_S, "the motion before did not end")
         await self._until(
-            lambda: self.state not in MOVING, ANSWER_TIMEOUT_S, "the robot did not come to rest"
+            lambda: self.state not in ACTIVE, ANSWER_TIMEOUT_S, "the robot did not come to rest"
         )
 
     async def _enable(self) -> None:
@@ -215,7 +235,9 @@ class Robot:
             raise RequestError("OFFLINE", f"{self.name}: the robot went offline; {self._message}")
         approach = share(self._approach(plan, np.array(start)))
         goal = ActiveGoal(uuid.uuid4().hex, plan, request.speed, request.transaction)
-        play = ch.Play(goal.goal_id, plan.motion, request.speed, start)
+        play = ch.Play(
+            goal.goal_id, plan.motion, request.speed, start, self._clock_acceleration(plan, request.speed)
+        )
         try:
             if not self.keeper.send(play, (approach, self._track_fd(plan))):
                 raise RequestError("OFFLINE", f"{self.name}: the stream process does not listen; try again")
@@ -253,6 +275,35 @@ class Robot:
             fd = share(plan.track)
             self._shared[plan.motion] = plan, fd
         return fd
+
+    async def _pause(self, _request: Request) -> dict[str, Any]:
+        goal = self._playing("pause")
+        self.keeper.send(ch.Pause())
+        settled = {State.PAUSED, State.STOPPING, State.IDLE, *HALTED, State.OFFLINE}
+        await self._until(lambda: self.state in settled, RESTART_TIMEOUT_S, "the robot did not come to rest")
+        return {"state": self.state, "goal_id": goal.goal_id}
+
+    async def _resume(self, _request: Request) -> dict[str, Any]:
+        goal = self._playing("resume")
+        self.keeper.send(ch.Resume())
+        waiting = {State.PAUSING, State.PAUSED}
+        await self._until(lambda: self.state not in waiting, ANSWER_TIMEOUT_S, "the robot did not go on")
+        return {"state": self.state, "goal_id": goal.goal_id}
+
+    async def _set_speed(self, request: SpeedRequest) -> dict[str, Any]:
+        goal = self._playing("change the speed of")
+        self._refuse_speed(goal.plan, request.speed)
+        goal.speed = request.speed
+        self.keeper.send(ch.Speed(request.speed, self._clock_acceleration(goal.plan, request.speed)))
+        self._report("state", self._state_payload())
+        return {"speed": request.speed, "goal_id": goal.goal_id}
+
+    def _playing(self, verb: str) -> ActiveGoal:
+        if self._goal is None:
+            raise RequestError(
+                "NOT_PLAYING", f"{self.name}: nothing to {verb}; the robot is {self.state}; play first"
+            )
+        return self._goal
 
     def stop(self, message: str) -> None:
         """Stop softly; a play that has not begun does not begin."""
@@ -336,7 +387,7 @@ class Robot:
             self._second_s = now_s + 1.0
             self._report("diagnostics", observer.diagnostics())
             observer.start_second()
-            if self.state in MOVING:
+            if self.state in ACTIVE:
                 self._report("state", self._state_payload())
 
     def lost(self, why: str) -> None:

@@ -16,6 +16,7 @@ import signal
 import socket
 import sys
 from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +32,8 @@ from drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, Driv
 from drivers.registry import make_driver
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from daemon.player import Result
 
 log = logging.getLogger("motiond.stream")
@@ -74,6 +77,14 @@ class StreamLoop:
         self._poller.register(channel.fileno(), select.POLLIN)
         self._outbox: deque[ch.Notice] = deque()
         self._told = 0
+        self._acts: dict[type, Callable[[], None]] = {
+            ch.Enable: self._enable,
+            ch.Pause: self.player.pause,
+            ch.Resume: self.player.resume,
+            ch.Estop: self.player.estop,
+            ch.Reset: self._reset,
+            ch.Shutdown: lambda: self.leave("the daemon shuts down"),
+        }
         self._leaving = False
         self._idle_period_s = 1.0 / setup.idle_rate_hz
         self._period_s = self._idle_period_s
@@ -91,7 +102,7 @@ class StreamLoop:
         """Wait for the next tick and do what is due; False, with nothing done, once it is time to leave."""
         ticks, lateness_s = self._wait()
         self._take_commands()
-        if self._leaving and not self.player.moving:
+        if self._leaving and not self.player.active:
             return False
         self._tick(ticks, lateness_s)
         self._tell()
@@ -106,7 +117,7 @@ class StreamLoop:
 
     def _wait(self) -> tuple[int, float]:
         """Wait for the next tick; give how many ticks have become due, and how late this one is in s."""
-        if not self.player.moving:
+        if not self.player.active:
             self._origin_s = self.clock.now() + self._idle_period_s
             self._index = 0
             self.clock.wait_readable(self.channel.fileno(), self._origin_s)
@@ -127,7 +138,7 @@ class StreamLoop:
         skipped = int(lateness_s / self._period_s)
         self._index += skipped
         self._missed += skipped
-        if lateness_s > self.setup.max_lateness_s:
+        if lateness_s > self.setup.max_lateness_s and not self.player.clock.at_rest:
             message = (
                 f"a tick came {lateness_s:.3f} s late; max_lateness_s is {self.setup.max_lateness_s:g} s; "
                 "ease the load on the machine or grant SCHED_FIFO"
@@ -213,22 +224,17 @@ class StreamLoop:
             self.leave("the daemon has gone")
 
     def _obey(self, command: ch.Command | ch.Notice, fds: list[int]) -> None:
+        player = self.player
         try:
             match command:
                 case ch.Play():
                     self._play(command, fds)
+                case ch.Speed():
+                    player.set_speed(command.speed, command.clock_acceleration)
                 case ch.Stop():
-                    self.player.stop(ResultCode(command.code), command.message)
-                case ch.Estop():
-                    self.player.estop()
-                case ch.Enable() if self.player.state is State.IDLE and not self.player.torque:
-                    self._enable()
-                case ch.Reset() if self.player.state is State.ESTOPPED:
-                    self._reset()
-                case ch.Shutdown():
-                    self.leave("the daemon shuts down")
+                    player.stop(ResultCode(command.code), command.message)
                 case _:
-                    pass
+                    self._acts[type(command)]()
         except DriverError as error:
             self._fault("command", error)
         finally:
@@ -236,6 +242,11 @@ class StreamLoop:
                 os.close(fd)
 
     def _enable(self) -> None:
+        """Take hold where the joints are; nothing changes where torque is on or the robot is halted."""
+        if self.player.state is State.IDLE and not self.player.torque:
+            self._take_hold()
+
+    def _take_hold(self) -> None:
         self.driver.enable()
         self.driver.read(self.state)
         self.transmission.to_joints(self._reported, self.record.feedback)
@@ -249,10 +260,12 @@ class StreamLoop:
 
     def _reset(self) -> None:
         """Hold where the robot was halted if torque was on, and stay released if it was off."""
+        if self.player.state is not State.ESTOPPED:
+            return
         held = self.player.torque
         self.player.reset()
         if held:
-            self._enable()
+            self._take_hold()
         else:
             self.driver.disable()
 
@@ -264,6 +277,7 @@ class StreamLoop:
         if refusal is not None:
             self._outbox.append(ch.Ended(play.goal_id, ResultCode.INVALID_GOAL, refusal, 0.0))
             return
+        motion = replace(motion, clock_acceleration=play.clock_acceleration)
         self.player.play(Goal(play.goal_id, play.motion, approach, motion, play.speed))
         self._start_grid(1.0 / motion.rate_hz)
 

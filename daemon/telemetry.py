@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daemon.player import MOVING, STATES, State
+from daemon.player import ACTIVE, STATES, State
 from daemon.ring import SCALARS, slices
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
 
 COLUMN = {name: index for index, name in enumerate(SCALARS)}
-_MOVING_NUMBERS = [STATES.index(state) for state in MOVING]
+_ACTIVE_NUMBERS = [STATES.index(state) for state in ACTIVE]
 # A hundred bins a decade from 1 µs to 10 s: a quantile is right to 2.4 %.
 _EDGES_S: Floats = np.logspace(-6, 1, 701)
 
@@ -168,8 +168,8 @@ class Observer:
         total = float(records[-1, COLUMN["missed"]])
         missed, self._missed = int(total - self._missed), total
         self.second.add(records, missed)
-        moving = np.isin(records[:, COLUMN["state"]], _MOVING_NUMBERS)
-        self.goal.add(records[moving], missed)
+        active = np.isin(records[:, COLUMN["state"]], _ACTIVE_NUMBERS)
+        self.goal.add(records[active], missed)
 
     def diagnostics(self) -> dict[str, Any]:
         """Give the timing of the second that ends now, and what the driver reports of itself."""

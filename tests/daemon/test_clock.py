@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from daemon.clock import RealClock, TrajectoryClock, VirtualClock
+from daemon.clock import FULL_RAMP, RealClock, TrajectoryClock, VirtualClock
+
+if TYPE_CHECKING:
+    from daemon.track import Floats
 
 
 def started(rate: float, ramp: float = 0.25) -> TrajectoryClock:
@@ -30,20 +37,82 @@ def test_missed_ticks_move_the_place_on_by_as_many_rows() -> None:
     assert clock.advance(3) == 3.0
 
 
-def test_the_rate_ramps_down_and_the_place_moves_by_its_integral() -> None:
-    clock = started(1.0, ramp=0.25)
+STEEPEST = FULL_RAMP / 50  # a full ramp takes 50 ticks
+
+
+def ticks_of(clock: TrajectoryClock, count: int) -> tuple[Floats, Floats]:
+    """Advance tick by tick; give the places and the rates, what they were before included."""
+    seen = [(clock.position, clock.rate)]
+    for _ in range(count):
+        clock.advance(1)
+        seen.append((clock.position, clock.rate))
+    places, rates = np.array(seen).T
+    return places, rates
+
+
+def test_a_full_ramp_to_rest_takes_the_time_it_is_allowed_and_half_as_many_rows() -> None:
+    clock = started(1.0, STEEPEST)
+    clock.advance(11)
+    assert clock.rows_to_rest == pytest.approx(25.0)
+    clock.aim(0.0)
+    places, rates = ticks_of(clock, 60)
+    assert places[-1] == pytest.approx(10 + 25.0)
+    assert (rates[49] > 0, rates[50], clock.at_rest) == (True, 0.0, True)
+
+
+def test_after_a_pause_and_a_resume_the_place_is_on_whole_rows_again() -> None:
+    clock = started(1.0, STEEPEST)
+    clock.advance(11)
+    clock.aim(0.0)
+    clock.advance(23)
+    clock.aim(1.0)
+    places, rates = ticks_of(clock, 200)
+    assert rates[-1] == 1.0
+    assert (places[rates == 1.0] % 1.0 == 0.0).all()
+
+
+def test_a_late_tick_in_the_middle_of_a_ramp_is_where_the_ticks_before_would_have_been() -> None:
+    one, other = started(1.0, STEEPEST), started(1.0, STEEPEST)
+    for clock in (one, other):
+        clock.advance(5)
+        clock.aim(0.3)
+    for _ in range(17):
+        one.advance(1)
+    other.advance(17)
+    assert (one.position, one.rate) == (other.position, other.rate)
+
+
+rates = st.sampled_from([0.0, 0.1, 0.5, 0.75, 1.0, 1.5, 2.0])
+
+
+@settings(deadline=None)
+@given(
+    first=rates.filter(bool),
+    changes=st.lists(st.tuples(rates, st.integers(1, 90)), min_size=1, max_size=8),
+    full_ticks=st.integers(8, 300),
+)
+def test_whatever_is_asked_when_the_rate_is_smooth_bounded_and_never_negative(
+    first: float, changes: list[tuple[float, int]], full_ticks: int
+) -> None:
+    steepest = FULL_RAMP / full_ticks
+    clock = started(first, steepest)
     clock.advance(1)
-    clock.aim(0.0)
-    places = [clock.advance(1) for _ in range(5)]
-    assert places == [0.875, 1.5, 1.875, 2.0, 2.0]
-    assert clock.at_rest
-
-
-def test_the_rate_never_goes_past_its_aim() -> None:
-    clock = started(1.0, ramp=0.4)
-    clock.aim(0.0)
-    clock.advance(3)
-    assert clock.rate == 0.0
+    places, rates = [clock.position], [clock.rate]
+    for rate, ticks in changes:
+        clock.aim(rate)
+        for _ in range(ticks):
+            clock.advance(1)
+            places.append(clock.position)
+            rates.append(clock.rate)
+    assert min(rates) > -1e-9
+    assert max(rates) <= max(first, *(rate for rate, _ in changes)) + 1e-9
+    assert np.abs(np.diff(rates)).max() <= steepest * (1 + 1e-6)
+    slowest = np.minimum(rates[1:], rates[:-1]) - steepest
+    fastest = np.maximum(rates[1:], rates[:-1]) + steepest
+    steps = np.diff(places)
+    assert (steps >= slowest).all()
+    assert (steps <= fastest).all()
+    assert (steps >= -1e-9).all()
 
 
 def test_the_real_clock_returns_at_a_deadline_and_not_before() -> None:

@@ -268,14 +268,14 @@ def test_the_clock_ramps_no_steeper_than_acceleration_limits_allow() -> None:
     speed, change = np.pi / 8 * np.sin(np.pi * times / 4), np.pi**2 / 32 * np.cos(np.pi * times / 4)
     with np.errstate(divide="ignore"):
         steepest = ((1.0 - np.abs(change)) / np.abs(speed)).min()
-    assert slow.clock_acceleration == pytest.approx(min(2.0, steepest), rel=0.01)
-    assert planned(swing(8.0, 0.01), {"elbow": {"limits": limits}}).clock_acceleration == 2.0
+    assert slow.clock_acceleration == pytest.approx(min(3.75, steepest), rel=0.01)
+    assert planned(swing(8.0, 0.01), {"elbow": {"limits": limits}}).clock_acceleration == 3.75
 
 
 def test_a_stop_ends_even_where_acceleration_is_short() -> None:
     limits = {"lower": -2, "upper": 2, "velocity": 1.0, "acceleration": 1.25}
     found = planned(swing(4.0, 1.0), {"elbow": {"limits": limits}})
-    assert found.clock_acceleration == 0.5
+    assert found.clock_acceleration == 0.9375
     assert found.warnings == (
         (
             "wave: a soft stop may pass the acceleration limit of joint 'elbow'; "

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from daemon.player import MOVING, TRANSITIONS, Event, Goal, Player, ResultCode, State
+from daemon.player import ACTIVE, TRANSITIONS, Event, Goal, Player, ResultCode, State
 from daemon.track import Track
 
 RATE_HZ = 100.0
@@ -97,6 +97,95 @@ def test_a_stop_slows_down_on_the_path_and_ends_canceled(player: Player) -> None
     assert [(result.code, result.message) for result in player.results] == [(ResultCode.CANCELED, "asked to")]
 
 
+def long_motion() -> list[list[float]]:
+    return [[0.01 * row, 1.0] for row in range(200)]
+
+
+def test_a_pause_waits_on_the_path_and_a_resume_goes_on_through_every_row_from_there(player: Player) -> None:
+    player.play(goal_of(approach=[], motion=long_motion()))
+    play_on(player, 10)
+    player.pause()
+    assert state_of(player) is State.PAUSING
+    play_on(player, 20)
+    assert state_of(player) is State.PAUSED
+    waiting = player.position.tolist()
+    assert play_on(player, 30) == [waiting] * 30
+    assert player.velocity.tolist() == [0.0, 0.0]
+    player.resume()
+    rows = play_on(player, 400)
+    assert state_of(player) is State.IDLE
+    reached = [row for row in long_motion() if row in rows]
+    assert reached == long_motion()[-len(reached) :]
+    assert len(reached) > 150
+    assert [result.code for result in player.results] == [ResultCode.SUCCESSFUL]
+
+
+def test_a_pause_in_the_approach_goes_on_with_the_approach(player: Player) -> None:
+    approach = [[0.002 * row, 1.0] for row in range(1, 101)]
+    player.play(goal_of(approach=approach))
+    play_on(player, 20)
+    player.pause()
+    play_on(player, 50)
+    assert state_of(player) is State.PAUSED
+    player.resume()
+    assert state_of(player) is State.APPROACHING
+    play_on(player, 300)
+    assert [result.code for result in player.results] == [ResultCode.SUCCESSFUL]
+
+
+def test_a_resume_while_still_slowing_down_turns_the_rate_without_a_step(player: Player) -> None:
+    player.play(goal_of(approach=[], motion=long_motion()))
+    play_on(player, 10)
+    player.pause()
+    play_on(player, 1)
+    player.resume()
+    steps = np.diff([row[0] for row in play_on(player, 60)])
+    assert state_of(player) is State.PLAYING
+    assert (steps >= 0).all()
+
+
+def test_a_stop_while_paused_ends_the_goal_where_it_is(player: Player) -> None:
+    player.play(goal_of(approach=[], motion=long_motion()))
+    play_on(player, 10)
+    player.pause()
+    play_on(player, 50)
+    where = player.position.tolist()
+    player.stop(ResultCode.CANCELED, "")
+    play_on(player, 1)
+    assert (state_of(player), player.position.tolist()) == (State.IDLE, where)
+    assert [result.code for result in player.results] == [ResultCode.CANCELED]
+
+
+def test_a_new_speed_is_reached_gently_and_kept(player: Player) -> None:
+    player.play(goal_of(approach=[], motion=long_motion()))
+    play_on(player, 10)
+    player.set_speed(0.5, 5.0)
+    steps = np.diff([row[0] for row in play_on(player, 100)])
+    assert steps[-1] == pytest.approx(0.005)
+    assert np.abs(np.diff(steps)).max() <= 0.01 * 5.0 / RATE_HZ + 1e-12
+
+
+def test_a_speed_set_while_paused_counts_from_the_resume_on(player: Player) -> None:
+    player.play(goal_of(approach=[], motion=long_motion()))
+    play_on(player, 10)
+    player.pause()
+    play_on(player, 50)
+    player.set_speed(0.5, 50.0)
+    where = player.position.tolist()
+    assert play_on(player, 5) == [where] * 5
+    player.resume()
+    steps = np.diff([row[0] for row in play_on(player, 100)])
+    assert steps[-1] == pytest.approx(0.005)
+
+
+@pytest.mark.parametrize("act", ["pause", "resume"])
+def test_without_a_goal_there_is_nothing_to_pause_or_resume(player: Player, act: str) -> None:
+    getattr(player, act)()
+    player.set_speed(0.5, 1.0)
+    player.tick(1)
+    assert (state_of(player), player.position.tolist()) == (State.IDLE, [0.0, 1.0])
+
+
 def test_a_stop_in_the_approach_never_reaches_the_motion(player: Player) -> None:
     approach = [[0.002 * row, 1.0] for row in range(1, 101)]
     player.play(goal_of(approach=approach))
@@ -158,21 +247,26 @@ def test_missed_ticks_skip_rows_but_never_the_first_or_the_last(player: Player) 
     assert (player.position.tolist(), player.state) == (MOTION[-1], State.IDLE)
 
 
-EXPECTED = {
+ON_THE_WAY = {
+    Event.PAUSE: State.PAUSING,
+    Event.STOP: State.STOPPING,
+    Event.ESTOP: State.ESTOPPED,
+    Event.FAULT: State.FAULT,
+}
+SLOWED = {
+    Event.RESUME: State.PLAYING,
+    Event.RETURN: State.APPROACHING,
+    Event.STOP: State.STOPPING,
+    Event.ESTOP: State.ESTOPPED,
+    Event.FAULT: State.FAULT,
+}
+EXPECTED: dict[State, dict[Event, State]] = {
     State.OFFLINE: {},
     State.IDLE: {Event.PLAY: State.APPROACHING, Event.ESTOP: State.ESTOPPED, Event.FAULT: State.FAULT},
-    State.APPROACHING: {
-        Event.ARRIVED: State.PLAYING,
-        Event.STOP: State.STOPPING,
-        Event.ESTOP: State.ESTOPPED,
-        Event.FAULT: State.FAULT,
-    },
-    State.PLAYING: {
-        Event.FINISHED: State.IDLE,
-        Event.STOP: State.STOPPING,
-        Event.ESTOP: State.ESTOPPED,
-        Event.FAULT: State.FAULT,
-    },
+    State.APPROACHING: {Event.ARRIVED: State.PLAYING, **ON_THE_WAY},
+    State.PLAYING: {Event.FINISHED: State.IDLE, **ON_THE_WAY},
+    State.PAUSING: {Event.STOPPED: State.PAUSED, Event.FINISHED: State.IDLE, **SLOWED},
+    State.PAUSED: SLOWED,
     State.STOPPING: {Event.STOPPED: State.IDLE, Event.ESTOP: State.ESTOPPED, Event.FAULT: State.FAULT},
     State.ESTOPPED: {Event.RESET: State.IDLE, Event.FAULT: State.FAULT},
     State.FAULT: {},
@@ -184,5 +278,5 @@ def test_every_pair_of_state_and_event_leads_where_the_page_says(state: State, e
     assert TRANSITIONS.get((state, event), state) == EXPECTED[state].get(event, state)
 
 
-def test_only_moving_states_move() -> None:
-    assert {State.APPROACHING, State.PLAYING, State.STOPPING} == MOVING
+def test_a_goal_is_on_in_these_states() -> None:
+    assert {State.APPROACHING, State.PLAYING, State.PAUSING, State.PAUSED, State.STOPPING} == ACTIVE

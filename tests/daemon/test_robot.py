@@ -110,6 +110,47 @@ async def test_a_stop_ends_the_goal_canceled_on_the_path_and_may_be_sent_twice(r
     assert comes_to_rest_softly(read_trace(rig.folder / "trace.npy")["position"])
 
 
+async def test_a_pause_waits_on_the_path_and_a_resume_goes_on_to_a_stop(rig: Rig) -> None:
+    async with rig.running() as supervisor:
+        goal_id = await start_long(rig, supervisor)
+        assert await ask(supervisor, "pause") == {"state": "paused", "goal_id": goal_id}
+        status = await ask(supervisor, "status")
+        assert (status["state"], status["motion"]) == ("paused", "long")
+        assert await ask(supervisor, "resume") == {"state": "playing", "goal_id": goal_id}
+        await ask(supervisor, "stop")
+        assert (await rig.result_of(goal_id))["code"] == "CANCELED"
+    assert comes_to_rest_softly(read_trace(rig.folder / "trace.npy")["position"])
+
+
+async def test_a_speed_is_taken_while_a_motion_plays_and_told_in_the_state(rig: Rig) -> None:
+    async with rig.running() as supervisor:
+        goal_id = await start_long(rig, supervisor)
+        assert await ask(supervisor, "speed", speed=0.5) == {"speed": 0.5, "goal_id": goal_id}
+        await rig.until("state", lambda data: data.get("speed") == 0.5)
+        observer = arm(supervisor).keeper.observer
+        assert observer is not None
+        await rig.until("telemetry", lambda _: observer.sample.scalar("clock_rate") == 0.5)  # type: ignore[union-attr]
+        with pytest.raises(RequestError) as refusal:
+            await ask(supervisor, "speed", speed=9.0)
+    assert refusal.value.code == "INVALID_MOTION"
+    assert (refusal.value.data["joint"], str(refusal.value)) == (
+        "elbow",
+        "long: speed 9 is too fast; joint 'elbow' allows 4.77; lower the speed",
+    )
+
+
+@pytest.mark.parametrize("verb", ["pause", "resume"])
+async def test_without_a_goal_there_is_nothing_to_pause_or_resume(rig: Rig, verb: str) -> None:
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        with pytest.raises(RequestError) as refusal:
+            await ask(supervisor, verb)
+    assert (refusal.value.code, str(refusal.value)) == (
+        "NOT_PLAYING",
+        f"arm: nothing to {verb}; the robot is idle; play first",
+    )
+
+
 async def test_a_stop_at_rest_is_accepted_and_moves_nothing(rig: Rig) -> None:
     async with rig.running() as supervisor:
         await rig.until_state("idle")
