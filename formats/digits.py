@@ -22,6 +22,12 @@ _LARGEST_EXACT_POWER = 22
 _EXPONENT_BITS, _BIAS = 52, 1023
 
 
+def check_digits(digits: int | None) -> None:
+    """Raise `ValueError` for what is no number of digits; None stands for all of them."""
+    if digits is not None and not 1 <= digits <= MOST_DIGITS:
+        raise ValueError(f"precision is {digits}; it is 1 to {MOST_DIGITS} digits, or None for all of them")
+
+
 def rounded(values: Floats, digits: int) -> Floats:
     """Round finite values to significant digits.
 
@@ -31,8 +37,6 @@ def rounded(values: Floats, digits: int) -> Floats:
     digits : int
         1 to 12. A number too small for a full double (2e-308) becomes 0.
     """
-    if not 1 <= digits <= MOST_DIGITS:
-        raise ValueError(f"precision is {digits}; it is 1 to {MOST_DIGITS} digits, or None for all of them")
     values = np.ascontiguousarray(values)
     exponents = (values.view(np.int64) >> _EXPONENT_BITS) & 0x7FF
     scale = _scales(digits)[exponents]

@@ -13,7 +13,7 @@ import numpy as np
 import orjson
 import yaml
 
-from formats.digits import rounded
+from formats.digits import check_digits, rounded
 from formats.errors import FormatError, Problem
 from formats.losses import refuse_losses
 from formats.motion import SAME_TIME_S
@@ -74,6 +74,7 @@ def dump(
     """
     if version not in VERSIONS:
         raise ValueError(f"version is {version}; versions {VERSIONS[0]} to {VERSIONS[-1]} are written")
+    check_digits(precision)
     series = [
         one for name in _names(motion) if name not in drop and (one := _series(motion, name, precision))
     ]

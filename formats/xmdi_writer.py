@@ -15,7 +15,7 @@ import numpy as np
 import orjson
 from lxml import etree
 
-from formats.digits import rounded
+from formats.digits import check_digits, rounded
 from formats.errors import FormatError, Problem
 from formats.losses import refuse_losses
 from formats.output import replacing
@@ -86,6 +86,7 @@ def dump(
     ValueError
         If there is no such precision.
     """
+    check_digits(precision)
     held = [*motion.components, *(["unknown"] if motion.metadata.get("unknown") else [])]
     refuse_losses(path, dict.fromkeys(held, "XMDI holds joint positions alone"), drop, held)
     root = _document(motion, path, reduction, precision)
@@ -123,11 +124,11 @@ def key_rows(times: Floats, values: Floats, tolerance: float) -> NDArray[np.intp
 def _document(motion: Motion, path: Path, reduction: Reduction, precision: int | None) -> Xml:
     _check(motion, path)
     frames = np.round(motion.times / reduction.frame_period_s, FRAME_DECIMALS)
-    attributes = _attributes(motion, reduction)
     further = motion.metadata.get("servos", {})
+    root = etree.Element("xmdi")
+    xml = etree.SubElement(etree.SubElement(root, "motions"), "motion")
     try:
-        root = etree.Element("xmdi")
-        xml = etree.SubElement(etree.SubElement(root, "motions"), "motion", attributes)
+        xml.attrib.update(_attributes(motion, reduction))
         for name, column in zip(_servo_names(motion), motion.positions.T, strict=True):
             keys = key_rows(motion.times, column, reduction.tolerance)
             servo = etree.SubElement(xml, "servo", {"name": name, **further.get(name, {})})
@@ -135,8 +136,8 @@ def _document(motion: Motion, path: Path, reduction: Reduction, precision: int |
             etree.SubElement(servo, "position").text = _text(positions)
             etree.SubElement(servo, "frames").text = _text(frames[keys])
     except ValueError as error:
-        what = "a name or an attribute cannot stand in XML"
-        raise FormatError([Problem(str(path), 0, what, str(error), "rename it")]) from error
+        what, why = "a name or an attribute cannot stand in XML", "it holds a control character"
+        raise FormatError([Problem(str(path), 0, what, why, "rename it")]) from error
     return root
 
 

@@ -1,0 +1,127 @@
+"""What is written as XMDI, and how near it comes back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lxml import etree
+
+from formats import FormatError, KeyFrames, Motion, dump_motion, load_motion
+from formats.xmdi_writer import key_rows
+
+FILES = Path(__file__).parents[1] / "files"
+ALONE = "XMDI holds joint positions alone; to lose it, name it in drop"
+SCHEMA = Path(__file__).parents[2] / "formats" / "xmdi.xsd"
+
+
+def swing(rate_hz: float = 500.0, **changes: Any) -> Motion:
+    """Give two joints that swing for a second, one of them in steps."""
+    times = np.arange(int(rate_hz) + 1) / rate_hz
+    positions = np.stack([np.sin(3 * times), np.where(times < 0.5, 0.0, 1.0)], axis=1)
+    return replace(Motion("swing", ("hip", "knee"), rate_hz, times, positions), **changes)
+
+
+def test_a_file_that_was_read_is_written_as_it_was(tmp_path: Path) -> None:
+    before = load_motion(FILES / "good" / "gestures.xmdi", "wave")
+    dump_motion(before, tmp_path / "wave.xmdi")
+    assert (tmp_path / "wave.xmdi").read_text() == (FILES / "good" / "written.xmdi").read_text()
+
+
+def test_what_is_written_keeps_to_the_schema(tmp_path: Path) -> None:
+    dump_motion(swing(), tmp_path / "swing.xmdi")
+    (motion,) = etree.parse(tmp_path / "swing.xmdi").getroot().iter("motion")
+    etree.XMLSchema(etree.parse(SCHEMA)).assertValid(motion)
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-6])
+def test_no_row_comes_back_further_off_than_the_tolerance(tolerance: float, tmp_path: Path) -> None:
+    path = tmp_path / "swing.xmdi"
+    dump_motion(swing(), path, tolerance=tolerance, precision=None)
+    after = load_motion(path)
+    assert np.abs(after.positions - swing().positions).max() <= tolerance
+    assert (after.frame_rate, after.joint_names) == (500, ("hip", "knee"))
+    np.testing.assert_allclose(after.times, swing().times, atol=1e-12)
+
+
+def test_a_wider_tolerance_takes_fewer_key_frames(tmp_path: Path) -> None:
+    sizes = []
+    for tolerance in (1e-6, 1e-4, 1e-2):
+        dump_motion(swing(), tmp_path / "swing.xmdi", tolerance=tolerance)
+        sizes.append((tmp_path / "swing.xmdi").stat().st_size)
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] < 1000
+
+
+def test_without_tolerance_every_row_comes_back_to_the_bit(tmp_path: Path) -> None:
+    dump_motion(swing(), tmp_path / "swing.xmdi", tolerance=0, precision=None)
+    assert load_motion(tmp_path / "swing.xmdi").positions.tobytes() == swing().positions.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("values", "rows"),
+    [
+        ([0, 1, 2, 3], [0, 3]),
+        ([0, 0, 1, 1, 1, 0, 0], [0, 1, 2, 4, 5, 6]),
+        ([0, 1, 0], [0, 1, 2]),
+        ([0, 0.05, 0], [0, 2]),
+        ([7], [0]),
+    ],
+)
+def test_rows_on_a_line_between_others_are_left_out(values: list[float], rows: list[int]) -> None:
+    assert key_rows(np.arange(len(values), dtype=float), np.array(values, float), 0.1).tolist() == rows
+
+
+def test_frames_are_32_ms_unless_said_otherwise(tmp_path: Path) -> None:
+    motion = swing(positions=np.linspace(0, 1, 501)[:, None], joint_names=("hip",))
+    for period_s, frames in ((None, "0 31.25"), (0.1, "0 10")):
+        dump_motion(motion, tmp_path / "s.xmdi", frame_period_s=period_s)
+        assert f"<frames>{frames}</frames>" in (tmp_path / "s.xmdi").read_text()
+    after = load_motion(tmp_path / "s.xmdi", key_frames=KeyFrames(0.1))
+    assert (after.frame_rate, after.duration_s) == (500, 1)
+
+
+def test_joints_without_names_are_numbered(tmp_path: Path) -> None:
+    dump_motion(swing(joint_names=()), tmp_path / "swing.xmdi")
+    assert load_motion(tmp_path / "swing.xmdi").joint_names == ("joint0", "joint1")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"components": {"ZMP": np.zeros((501, 3))}, "metadata": {"unknown": {"by": "me"}}},
+            (f"m.xmdi: ZMP would be lost; {ALONE}: 'ZMP'\nm.xmdi: unknown would be lost; {ALONE}: 'unknown'"),
+        ),
+        (
+            {"name": "a\x01b"},
+            "m.xmdi: a name or an attribute cannot stand in XML; it holds a control character; rename it",
+        ),
+        (
+            {"joint_names": (), "positions": np.empty((501, 0))},
+            "m.xmdi: there is nothing to write; the motion has no joints",
+        ),
+        (
+            {"positions": np.full((501, 2), np.nan)},
+            "m.xmdi: a position is not finite; numbers are; mend the motion",
+        ),
+        (
+            {"times": np.arange(501) - 1.0},
+            "m.xmdi: the motion begins at -1 s; XMDI begins at 0; shift its times",
+        ),
+    ],
+)
+def test_what_xmdi_cannot_hold_is_refused(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(FormatError) as caught:
+        dump_motion(swing(**changes), tmp_path / "m.xmdi")
+    assert str(caught.value).replace(f"{tmp_path}/", "") == message
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_may_go_is_dropped(tmp_path: Path) -> None:
+    motion = swing(components={"ZMP": np.zeros((501, 3))}, metadata={"unknown": {"by": "me"}})
+    dump_motion(motion, tmp_path / "m.xmdi", drop=["ZMP", "unknown"])
+    assert load_motion(tmp_path / "m.xmdi").joint_names == ("hip", "knee")
