@@ -128,7 +128,8 @@ def _document(motion: Motion, path: Path, reduction: Reduction, precision: int |
     root = etree.Element("xmdi")
     xml = etree.SubElement(etree.SubElement(root, "motions"), "motion")
     try:
-        xml.attrib.update(_attributes(motion, reduction))
+        for key, value in _attributes(motion, reduction).items():
+            xml.set(key, value)
         for name, column in zip(_servo_names(motion), motion.positions.T, strict=True):
             keys = key_rows(motion.times, column, reduction.tolerance)
             servo = etree.SubElement(xml, "servo", {"name": name, **further.get(name, {})})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -204,10 +205,13 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(
 ) -> None:
     path = tmp_path / "wave.seq"
     path.write_text("old")
-    rounds = iter((rounded,))
-    monkeypatch.setattr("formats.seq_writer.rounded", lambda *values: next(rounds)(*values))
-    with pytest.raises(StopIteration):
-        dump_motion(wave(components={"ZMP": np.zeros((3, 3))}), path)
+
+    def fsync(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", fsync)
+    message = "wave.seq: cannot be written; No space left on device; check the path"
+    assert refusal(wave(), path) == message
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
