@@ -242,3 +242,10 @@ def test_what_the_reader_overlooks_the_schema_refuses(monkeypatch: pytest.Monkey
     text = motion(servo("1", "0")).replace("position>", "angle>")
     assert refusal(text).startswith("m.xmdi:1: Element 'angle': This element is not expected.")
     assert refusal(text).endswith("; xmdi.xsd describes a motion; correct it")
+
+
+def test_the_pages_example_is_read() -> None:
+    example = PAGE.read_text().partition("```xml\n")[2].partition("```")[0]
+    (wave,) = xmdi.load(example.encode(), Source(Path("wave.xmdi")))
+    assert (wave.joint_names, wave.positions.shape, wave.frame_rate) == (("shoulder",), (41, 1), 31.25)
+    assert wave.metadata["attributes"] == {"author": "J. Doe"}
