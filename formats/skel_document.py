@@ -6,7 +6,6 @@ other elements is checked here: XML, names, values, and what stands twice.
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -22,12 +21,18 @@ if TYPE_CHECKING:
     from formats.skel_elements import Rule, ValueType
     from formats.xml_tree import Xml
 
+# Beyond any robot, and near enough that products of a few such numbers are finite.
+MOST = 1e12
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 _INFINITE = re.compile(r"[-+]?inf(?:inity)?", re.IGNORECASE)
 _TRUTH = {"1": True, "true": True, "0": False, "false": False}
 # How many numbers a value has; None where the joint's type says it.
 _COUNTS: dict[str, int | None] = {"number": 1, "limit": 1, "vector": 3, "pose": 6, "numbers": None}
-_WORDS = {"number": "a finite number", "limit": "a number or an infinity", "truth": "1, true, 0 or false"}
+_WORDS = {
+    "number": f"a number up to {MOST:g}",
+    "limit": "a number or an infinity",
+    "truth": "1, true, 0 or false",
+}
 
 
 @dataclass(slots=True)
@@ -157,13 +162,13 @@ def _value(text: str, type_: ValueType) -> Any:
 
 
 def _number(word: str, type_: ValueType) -> float | None:
-    if _NUMBER.fullmatch(word):
+    if _NUMBER.fullmatch(word) or (type_ == "limit" and _INFINITE.fullmatch(word)):
         value = float(word)
-        return value if math.isfinite(value) else None
-    return float(word) if type_ == "limit" and _INFINITE.fullmatch(word) else None
+        return value if type_ == "limit" or abs(value) <= MOST else None
+    return None
 
 
 def _wanted(type_: ValueType) -> str:
     if type_ in _WORDS:
         return _WORDS[type_]
-    return "a name" if type_ == "text" else f"{_COUNTS[type_] or 'some'} finite numbers"
+    return "a name" if type_ == "text" else f"{_COUNTS[type_] or 'some'} numbers up to {MOST:g}"
