@@ -9,13 +9,12 @@ import asyncio
 import logging
 import shutil
 import sys
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from concurrent.futures.process import BrokenProcessPool
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
-import orjson
 import typer
 from pydantic import ValidationError
 from rich import box
@@ -23,22 +22,30 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from daemon.cli_common import (
+    DEFAULT_CONFIG,
+    DONE,
+    FAILED,
+    NOBODY_ANSWERS,
+    WRONG_INPUT,
+    AsJson,
+    ConfigFile,
+    print_json,
+    tell,
+)
+from daemon.cli_files import app as commands_for_files
 from daemon.client import NoAnswer, ask
 from daemon.config import ConfigError, MqttSettings, load_settings
+from daemon.conversion import ConversionError
 from daemon.joint_map import JointMapError
 from daemon.journal import start_logging
 from daemon.overview import overview
 from daemon.playing import Playing
+from daemon.plotting import PlottingUnavailable
 from daemon.requests import RequestError
 from drivers.base import DriverError
-from formats import FormatError, Problem
-
-if TYPE_CHECKING:
-    from daemon.dry_run import Finding
-
-DEFAULT_CONFIG = Path("/etc/motiond/motiond.yaml")
-
-DONE, FAILED, WRONG_INPUT, NOBODY_ANSWERS = 0, 1, 2, 3
+from formats import FormatError
+from formats.motion import MotionError
 
 app = typer.Typer(
     add_completion=False,
@@ -49,10 +56,9 @@ app = typer.Typer(
     "3 nobody answers; 130 interrupted.",
 )
 
+app.add_typer(commands_for_files)
+
 RobotName = Annotated[str, typer.Argument(help="The robot, as the configuration names it.")]
-ConfigFile = Annotated[
-    Path, typer.Option("--config", "-c", envvar="MOTIOND_CONFIG", help="The daemon's configuration.")
-]
 ClientConfig = Annotated[
     Path | None,
     typer.Option(
@@ -66,11 +72,6 @@ Broker = Annotated[
     str | None,
     typer.Option(metavar="URL", help="The broker, in place of the configuration's: mqtt://host[:port]."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
-RobotOfFile = Annotated[
-    str | None, typer.Option("--name", help="Which robot of the description, where it holds several.")
-]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many processes read files at once.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell more on stderr.")]
 
 
@@ -84,21 +85,16 @@ def _exit_code(arguments: list[str] | None) -> int:
         return app(arguments, prog_name="motiond", standalone_mode=False) or DONE
     except typer.TyperException as error:
         what = error.format_message().rstrip(".")
-        return _tell(f"motiond: {what[:1].lower()}{what[1:]}; see `motiond --help`", WRONG_INPUT)
-    except (ConfigError, FormatError, JointMapError, DriverError) as error:
-        return _tell(str(error), WRONG_INPUT)
-    except RequestError as error:
-        return _tell(str(error), FAILED)
+        return tell(f"motiond: {what[:1].lower()}{what[1:]}; see `motiond --help`", WRONG_INPUT)
+    except (ConfigError, FormatError, MotionError, ConversionError, JointMapError, DriverError) as error:
+        return tell(str(error), WRONG_INPUT)
+    except (RequestError, PlottingUnavailable) as error:
+        return tell(str(error), FAILED)
     except BrokenProcessPool:
         why, mend = "the system may be short of memory", "try again with fewer --jobs"
-        return _tell(f"motiond: a process that read files ended by itself; {why}; {mend}", FAILED)
+        return tell(f"motiond: a process that read files ended by itself; {why}; {mend}", FAILED)
     except NoAnswer as error:
-        return _tell(str(error), NOBODY_ANSWERS)
-
-
-def _tell(message: str, code: int) -> int:
-    print(message, file=sys.stderr)  # noqa: T201 - the one place where errors go to people
-    return code
+        return tell(str(error), NOBODY_ANSWERS)
 
 
 def _print_version(*, wanted: bool) -> None:
@@ -150,7 +146,7 @@ def _run_with_broker(running: Coroutine[Any, Any, None]) -> int:
     try:
         asyncio.run(running)
     except BrokerError as error:
-        return _tell(str(error), FAILED)
+        return tell(str(error), FAILED)
     return DONE
 
 
@@ -187,7 +183,7 @@ def play(
         return DONE
     if json:
         _say(result, "", json=True)
-    return _tell(text, FAILED)
+    return tell(text, FAILED)
 
 
 @app.command()
@@ -232,7 +228,7 @@ def status(
     """Say what the robots do, and which motions they have."""
     rows = asyncio.run(overview(_mqtt(config, broker), robot))
     if json:
-        _print_json(rows if robot is None else rows[0])
+        print_json(rows if robot is None else rows[0])
         return
     table = _table("robot", "state", "motion", "time", "message", "motions")
     for row in rows:
@@ -241,85 +237,6 @@ def status(
         cells = (row["robot"], row["state"], row["motion"] or "", time, row["message"])
         table.add_row(*map(Text, (*cells, ", ".join(row["motions"]))))
     Console().print(table)
-
-
-@app.command()
-def inspect(
-    files: Annotated[list[Path], typer.Argument(help="Robot descriptions and motions.")],
-    jobs: Jobs = 1,
-    *,
-    json: AsJson = False,
-) -> int:
-    """Say what is in robot descriptions and motion files; exit code 1 if one cannot be read."""
-    from daemon.batch import for_each_file  # noqa: PLC0415 - see the module's docstring
-    from daemon.inspection import describe_file  # noqa: PLC0415 - the same
-    from daemon.inspection_tables import show  # noqa: PLC0415 - the same
-
-    each = for_each_file(describe_file, files, jobs, Console(stderr=True))
-    found = [description for descriptions in each for description in descriptions]
-    if json:
-        _print_json(found)
-    for description in found:
-        if description["kind"] == "unreadable":
-            _tell(str(FormatError([Problem(**one) for one in description["problems"]])), FAILED)
-        elif not json:
-            show(description, Console())
-    return FAILED if any(one["kind"] == "unreadable" for one in found) else DONE
-
-
-@app.command()
-def check(
-    motions: Annotated[
-        list[str] | None,
-        typer.Argument(help="Names of motions, all by default; with --robot, motion files."),
-    ] = None,
-    config: ConfigFile = DEFAULT_CONFIG,
-    *,
-    robot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Check against this description and its limits alone."),
-    ] = None,
-    name: RobotOfFile = None,
-    motion_joints: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,…", help="With --robot: the joints of motions that carry no names."),
-    ] = None,
-    jobs: Jobs = 1,
-    json: AsJson = False,
-) -> int:
-    """Plan motions without moving anything; exit code 1 if one cannot be played."""
-    from daemon.dry_run import Against, check_files, check_motions  # noqa: PLC0415 - see the module's docstring
-
-    if robot is None:
-        _refuse_without("--robot", {"--name": name, "--motion-joints": motion_joints})
-        findings = check_motions(load_settings(config), motions or ())
-    elif motions:
-        names = motion_joints.split(",") if motion_joints else None
-        against = Against(robot, name, names)
-        findings = check_files(against, [Path(one) for one in motions], jobs, Console(stderr=True))
-    else:
-        raise typer.BadParameter("it needs motion files; name some", param_hint="--robot")
-    if json:
-        _print_json([finding.payload() for finding in findings])
-    else:
-        _print_findings(findings)
-    return FAILED if any(finding.problems for finding in findings) else DONE
-
-
-def _refuse_without(needed: str, options: Mapping[str, object]) -> None:
-    """Refuse options that say nothing without another one."""
-    for option, value in options.items():
-        if value is not None:
-            raise typer.BadParameter(f"it has no effect without {needed}; remove it", param_hint=option)
-
-
-def _print_findings(findings: "list[Finding]") -> None:
-    for finding in findings:
-        where = f"{finding.robot}: {finding.motion}"
-        if finding.max_speed is not None:
-            typer.echo(f"{where}: ok; {finding.duration_s:g} s, speed up to {finding.max_speed:.3g}")
-        for line in (*finding.problems, *(f"warning: {warning}" for warning in finding.warnings)):
-            typer.echo(f"{finding.robot}: {line}")
 
 
 def _mqtt(config: Path | None, broker: str | None) -> MqttSettings:
@@ -338,13 +255,9 @@ def _mqtt(config: Path | None, broker: str | None) -> MqttSettings:
 
 def _say(data: Any, text: str, *, json: bool) -> None:
     if json:
-        _print_json(data)
+        print_json(data)
     else:
         typer.echo(text)
-
-
-def _print_json(data: Any) -> None:
-    typer.echo(orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY))
 
 
 def _table(*columns: str) -> Table:

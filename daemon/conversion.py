@@ -1,0 +1,138 @@
+"""From one motion file to another: joints picked and renamed, frames at another rate, another format.
+
+In come two paths and what is wanted, out goes a file, whole or not at all. Only what was named is lost.
+
+    ValueError
+    └── ConversionError  an option that the format written does not have, or has not with such a value
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from formats import FormatError, KeyFrames, Problem, dump_motion, load_motion, xmdi
+from formats.motion_tools import name_joints, rename, select, without
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from formats import Interpolation, Motion
+
+
+class ConversionError(ValueError):
+    """An option that the format written does not have, or has not with such a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What becomes of a motion between one file and another; None and empty leave it as it is.
+
+    Attributes
+    ----------
+    motion : str or None
+        Which motion of the file, where it holds several.
+    joint_names : sequence of str
+        Names for the joints of a motion that has none, in the order of its columns.
+    joints : sequence of str
+        The joints to keep, in their order, by the names they have in the file.
+    renamed : mapping of str to str
+        Old name to new.
+    rate_hz : float or None
+        Frames per second of the file written.
+    interpolation : str or None
+        Between rows and between key frames; by default cubic and, for key frames, linear.
+    format, version, precision, tolerance, drop
+        As `formats.dump_motion` takes them.
+    frame_period_s : float or None
+        Of XMDI, read or written.
+    overwrite : bool
+        Whether a file that is there already may be replaced.
+    """
+
+    motion: str | None = None
+    joint_names: Sequence[str] = ()
+    joints: Sequence[str] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    rate_hz: float | None = None
+    interpolation: Interpolation | None = None
+    format: str | None = None
+    version: int | None = None
+    precision: int | None = 9
+    tolerance: float | None = None
+    frame_period_s: float | None = None
+    drop: Sequence[str] = ()
+    overwrite: bool = False
+
+
+def convert_file(source: Path, target: Path, wanted: Conversion) -> Motion:
+    """Read a motion, change it, write it, and give what was written.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read or is there already, or something would be lost.
+    MotionError
+        If the motion has no such joints or components, or cannot be resampled.
+    ConversionError
+        If the format written has no such option, or not with such a value.
+    """
+    refuse_overwriting(target, forced=wanted.overwrite)
+    motion = load_motion(source, wanted.motion, key_frames=_key_frames(source, wanted))
+    if wanted.interpolation and wanted.rate_hz is None and motion.metadata.get("format") != xmdi.NAME:
+        why = "no other rate is asked for, and the file has no key frames"
+        raise ConversionError(f"{source}: nothing is interpolated; {why}; leave the interpolation out")
+    dropped = [name for name in wanted.drop if name in motion.components]
+    motion = _changed(without(motion, dropped), wanted)
+    _write(motion, target, wanted, drop=[name for name in wanted.drop if name not in dropped])
+    return motion
+
+
+def refuse_overwriting(target: Path, *, forced: bool) -> None:
+    """Raise `FormatError` if a file is there already and may not be replaced."""
+    if target.exists() and not forced:
+        why, mend = "it would be overwritten", "name another file, or --force it"
+        raise FormatError([Problem(str(target), 0, "exists already", why, mend)])
+
+
+def _key_frames(source: Path, wanted: Conversion) -> KeyFrames:
+    default = KeyFrames()
+    period_s = default.frame_period_s if wanted.frame_period_s is None else wanted.frame_period_s
+    try:
+        return KeyFrames(period_s, wanted.interpolation or default.interpolation)
+    except ValueError as error:
+        raise ConversionError(f"{source}: {error}") from error
+
+
+def _changed(motion: Motion, wanted: Conversion) -> Motion:
+    if wanted.joint_names:
+        motion = name_joints(motion, wanted.joint_names)
+    if wanted.joints:
+        motion = select(motion, wanted.joints)
+    if wanted.renamed:
+        motion = rename(motion, wanted.renamed)
+    if wanted.rate_hz is not None:
+        motion = motion.resampled(wanted.rate_hz, wanted.interpolation or "cubic")
+    return motion
+
+
+def _write(motion: Motion, target: Path, wanted: Conversion, drop: Sequence[str]) -> None:
+    written = wanted.format or target.suffix.lower().removeprefix(".")
+    # A period that was needed to read one XMDI is no option of another format that is written.
+    used = motion.metadata.get("format") == xmdi.NAME and written != xmdi.NAME
+    try:
+        dump_motion(
+            motion,
+            target,
+            wanted.format,
+            precision=wanted.precision,
+            drop=drop,
+            version=wanted.version,
+            tolerance=wanted.tolerance,
+            frame_period_s=None if used else wanted.frame_period_s,
+        )
+    except FormatError:
+        raise
+    except ValueError as error:
+        raise ConversionError(f"{target}: {error}") from error

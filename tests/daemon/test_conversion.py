@@ -1,0 +1,186 @@
+"""Converting motion files: what becomes of them, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from formats import load_motion
+from tests.daemon.programs import run_here
+from tests.daemon.rig import write_seq
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FILES = Path(__file__).parents[1] / "files"
+GESTURES, LOGGED = FILES / "good" / "gestures.xmdi", FILES / "good" / "logged.seq"
+NAMELESS = FILES / "good" / "two_feet.seq"
+# What XMDI knows nothing of and the logged motion holds.
+UNHEARD_OF = ("JointEffort", "Gravity", "Feet", "unknown")
+JOINTS = ("hip", "knee", "toe")
+
+
+def rows(count: int = 101) -> NDArray[np.float64]:
+    at = np.linspace(0.0, 1.0, count)
+    return np.stack([np.sin(3 * at), np.cos(2 * at) / 3, at**3], axis=1)
+
+
+@pytest.fixture
+def walk(tmp_path: Path) -> Path:
+    path = tmp_path / "walk.seq"
+    write_seq(path, rows(), JOINTS, 100)
+    return path
+
+
+def test_joints_are_picked_then_renamed_and_the_file_is_said(
+    capsys: pytest.CaptureFixture[str], walk: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.seq"
+    options = ("--joints", "toe,hip", "--rename", "hip=hip_yaw", "--exact")
+    said = f"{out}: walk; 1 s, 101 frames at 100/s, 2 joints\n"
+    assert run_here(capsys, "convert", walk, out, *options) == (0, said, "")
+    motion = load_motion(out)
+    assert motion.joint_names == ("toe", "hip_yaw")
+    np.testing.assert_array_equal(motion.positions, rows()[:, [2, 0]])
+
+
+def test_nine_digits_are_written_unless_others_are_asked_for(
+    capsys: pytest.CaptureFixture[str], walk: Path, tmp_path: Path
+) -> None:
+    run_here(capsys, "convert", walk, tmp_path / "nine.seq")
+    run_here(capsys, "convert", walk, tmp_path / "three.seq", "--precision", "3")
+    for name, digits in (("nine", 9), ("three", 3)):
+        written = load_motion(tmp_path / f"{name}.seq").positions
+        expected = [[float(f"{value:.{digits}g}") for value in row] for row in rows()]
+        np.testing.assert_array_equal(written, expected)
+
+
+def test_another_rate_goes_through_the_same_rows_on_a_smooth_curve_or_a_line(
+    capsys: pytest.CaptureFixture[str], walk: Path, tmp_path: Path
+) -> None:
+    for kind in ("cubic", "linear"):
+        run_here(capsys, "convert", walk, tmp_path / f"{kind}.seq", "--rate", "400", "--interpolation", kind)
+    cubic, linear = (load_motion(tmp_path / f"{kind}.seq") for kind in ("cubic", "linear"))
+    assert (cubic.frame_rate, cubic.positions.shape) == (400, (401, 3))
+    np.testing.assert_allclose(cubic.positions[::4], rows(), atol=1e-8)
+    np.testing.assert_allclose(linear.positions[2:-2:4], (rows()[1:] + rows()[:-1]) / 2, atol=1e-8)
+
+
+def test_rows_become_key_frames_within_the_tolerance(
+    capsys: pytest.CaptureFixture[str], walk: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "walk.xmdi"
+    run_here(capsys, "convert", walk, out, "--tolerance", "0.002", "--frame-period", "0.01")
+    keys = out.read_text().split("<frames>")[1].split("</frames>")[0].split()
+    assert len(keys) < 40
+    again = tmp_path / "again.seq"
+    run_here(capsys, "convert", out, again, "--frame-period", "0.01", "--exact")
+    motion = load_motion(again)
+    assert (motion.frame_rate, motion.joint_names) == (100, JOINTS)
+    np.testing.assert_allclose(motion.positions, rows(), atol=0.002 + 1e-9)
+
+
+def test_a_motion_without_names_gets_those_given_and_warnings_are_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    kept = ("--drop", "LinkPosition", "--drop", "ZMP")
+    code, _, err = run_here(
+        capsys, "convert", NAMELESS, tmp_path / "knee.xmdi", "--joint-names", "knee", *kept
+    )
+    assert (code, err, load_motion(tmp_path / "knee.xmdi").joint_names) == (0, "", ("knee",))
+    out = tmp_path / "again.seq"
+    code, _, err = run_here(capsys, "convert", LOGGED, out)
+    assert (code, err.splitlines()[0]) == (
+        0,
+        f"warning: {LOGGED}:7: unknown key author; no version has it; kept in metadata",
+    )
+
+
+def test_everything_that_would_be_lost_is_named_and_nothing_is_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "logged.xmdi"
+    why = "XMDI holds joint positions alone; to lose it, name it in drop"
+    lost = [f"{out}: {name} would be lost; {why}: '{name}'" for name in UNHEARD_OF]
+    code, said, err = run_here(capsys, "convert", LOGGED, out)
+    assert (code, said, err.splitlines()) == (2, "", lost)
+    assert not out.exists()
+    drops = [part for name in UNHEARD_OF for part in ("--drop", name)]
+    assert run_here(capsys, "convert", LOGGED, out, *drops)[0] == 0
+    np.testing.assert_allclose(load_motion(out).positions[0], [0.0, 1.0])
+
+
+def test_what_cannot_be_resampled_can_be_dropped_first(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "even.seq"
+    code, _, err = run_here(capsys, "convert", LOGGED, out, "--rate", "50")
+    why = "it is no series of numbers over time that is known here; drop it first"
+    assert (code, err) == (2, f"logged: component 'Feet' cannot go along; {why}\n")
+    assert run_here(capsys, "convert", LOGGED, out, "--rate", "50", "--drop", "Feet")[0] == 0
+    even = load_motion(out)
+    assert (even.is_uniform, sorted(even.components)) == (True, ["Gravity", "JointEffort"])
+
+
+def test_a_file_that_is_there_stays_unless_forced(
+    capsys: pytest.CaptureFixture[str], walk: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.seq"
+    out.write_text("mine")
+    refused = f"{out}: exists already; it would be overwritten; name another file, or --force it\n"
+    assert run_here(capsys, "convert", walk, out) == (2, "", refused)
+    assert out.read_text() == "mine"
+    assert run_here(capsys, "convert", walk, out, "--force")[0] == 0
+    assert load_motion(out).joint_names == JOINTS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((GESTURES, "x.seq"), f"{GESTURES}: has 2 motions; it has wave, nod; name one of them"),
+        (
+            (GESTURES, "x.seq", "--motion", "wavy"),
+            f"{GESTURES}: has no motion named 'wavy'; it has wave, nod; did you mean 'wave'?",
+        ),
+        (
+            (NAMELESS, "x.seq", "--joints", "hip"),
+            "two_feet: its joints have no names; they are selected by name; name them first",
+        ),
+        (
+            (LOGGED, "x.seq", "--joints", "hop"),
+            "logged: no joint 'hop'; it has hip, knee; did you mean 'hip'?",
+        ),
+        (
+            (LOGGED, "x.seq", "--rename", "hip"),
+            ("motiond: invalid value for --rename: it is OLD=NEW; write both names; see `motiond --help`"),
+        ),
+        (
+            (LOGGED, "x.seq", "--frame-period", "0"),
+            f"{LOGGED}: frame period is 0.0 s; it is above 0; XMDI's is 0.032 s",
+        ),
+        (
+            (LOGGED, "x.seq", "--frame-period", "0.01"),
+            "x.seq: frame_period_s is 0.01; seq has no such option; leave it out",
+        ),
+        (
+            (LOGGED, "x.seq", "--interpolation", "hold"),
+            (
+                f"{LOGGED}: nothing is interpolated; no other rate is asked for, and the file has no key "
+                "frames; leave the interpolation out"
+            ),
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_refused(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[object, ...],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_here(capsys, "convert", *arguments) == (2, "", message + "\n")
+    assert list(tmp_path.iterdir()) == []
