@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 # Beyond any robot, and near enough that products of a few such numbers are finite.
 MOST = 1e12
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
-_INFINITE = re.compile(r"[-+]?inf(?:inity)?", re.IGNORECASE)
+_FINITE = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_LIST = re.compile(rf"{_FINITE}(?:\s+{_FINITE})*+", re.ASCII)
+_LIMIT = re.compile(rf"{_FINITE}|[-+]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
+_NUMBERS = {"number": _LIST, "vector": _LIST, "pose": _LIST, "numbers": _LIST, "limit": _LIMIT}
 _TRUTH = {"1": True, "true": True, "0": False, "false": False}
 # How many numbers a value has; None where the joint's type says it.
 _COUNTS: dict[str, int | None] = {"number": 1, "limit": 1, "vector": 3, "pose": 6, "numbers": None}
@@ -130,11 +132,14 @@ def _read_child(node: Node, rule: Rule, xml: Xml) -> None:
 
 def _text_of(xml: Xml) -> str:
     """Give an element's text, comments left out."""
+    if not len(xml):
+        return (xml.text or "").strip()
     return "".join([xml.text or "", *(child.tail or "" for child in xml)]).strip()
 
 
 def _refuse_text(node: Node, text: str | None) -> None:
-    if text and (visible := text.strip()):
+    if text and not text.isspace():
+        visible = text.strip()
         first = visible.splitlines()[0][:60]
         node.warn(f"text {first!r} in <{node.tag}> is skipped", "it holds elements", "write it as <!-- … -->")
 
@@ -154,18 +159,13 @@ def _value(text: str, type_: ValueType) -> Any:
         return text or None
     if type_ == "truth":
         return _TRUTH.get(text.lower())
-    numbers = [_number(word, type_) for word in text.split()]
-    count = _COUNTS[type_]
-    if None in numbers or not numbers or count not in {None, len(numbers)}:
+    if not _NUMBERS[type_].fullmatch(text):
         return None
-    return numbers[0] if count == 1 else np.array(numbers, float)
-
-
-def _number(word: str, type_: ValueType) -> float | None:
-    if _NUMBER.fullmatch(word) or (type_ == "limit" and _INFINITE.fullmatch(word)):
-        value = float(word)
-        return value if type_ == "limit" or abs(value) <= MOST else None
-    return None
+    numbers = [float(word) for word in text.split()]
+    count, most = _COUNTS[type_], np.inf if type_ == "limit" else MOST
+    if count not in {None, len(numbers)} or not all(-most <= number <= most for number in numbers):
+        return None
+    return numbers[0] if count == 1 else np.array(numbers)
 
 
 def _wanted(type_: ValueType) -> str:
