@@ -15,7 +15,9 @@ TESTS = Path(__file__).parent
 PAGES = TESTS.parents[1] / "docs" / "formats"
 CLAUSES = "\n## The specification's clauses and their tests\n"
 # `test_x.py::test_y`, `::test_y` of the same module, or `test_y` after a word that stands for a module.
-NAMED = re.compile(r"`(?:(?P<module>test_\w+\.py))?::(?P<test>test_\w+)`|`(?P<bare>test_\w+)`|(?P<word>\w+): `")
+NAMED = re.compile(
+    r"`(?:(?P<module>test_\w+\.py))?::(?P<test>test_\w+)`|`(?P<bare>test_\w+)`|(?P<word>\w+): `"
+)
 
 
 def pages() -> list[str]:
