@@ -60,7 +60,9 @@ def load(data: bytes, source: Source) -> list[RobotModel]:
         robot.check()
     problems = document.problems
     # A file that is included twice has its problems found twice.
-    problems.found[:] = dict.fromkeys(problems.found)
+    found = dict.fromkeys(problems.found)
+    files = list(dict.fromkeys(problem.file for problem in found))
+    problems.found[:] = sorted(found, key=lambda problem: (files.index(problem.file), problem.line))
     problems.raise_if_any()
     models = [robot.model() for robot in robots]
     warnings = tuple(dict.fromkeys(problems.warnings))

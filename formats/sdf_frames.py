@@ -100,10 +100,9 @@ class Frames:
             self._add("", frame)
         for model in world.models:
             self._add_model("", model)
-        for frame in world.frames:
-            self._connect_frame("", frame, WORLD)
-        for model in world.models:
-            self._connect_model("", model, WORLD)
+        siblings: tuple[Element, ...] = (*world.frames, *world.models)
+        for element in siblings:
+            self._connect("", element, WORLD)
         ringed = self._refuse_rings("is attached to itself", lambda place: place.attached_to, set())
         self._refuse_rings("is placed by itself", lambda place: place.relative_to, ringed)
         self._refuse_outer_placements()
@@ -187,6 +186,20 @@ class Frames:
         place = _Place(_FLAT, name, model.where, IDENTITY, relative_to=frame, attached_to=frame)
         self._places.setdefault(full(scope, name), place)
 
+    def _connect(self, scope: str, element: Element, around: str) -> None:
+        """Give an element its edges, unless its name is another's, which is a problem of its own."""
+        if self._places[full(scope, element.name)].where is not element.where:
+            return
+        match element:
+            case ModelElement():
+                self._connect_model(scope, element, around)
+            case JointElement():
+                self._connect_joint(scope, element)
+            case FrameElement():
+                self._connect_frame(scope, element, around)
+            case LinkElement():
+                self._put(scope, element, around)
+
     def _connect_model(self, scope: str, model: ModelElement, around: str) -> None:
         """Give a model and all that is in it their edges; `around` is the frame of what it stands in."""
         inside = full(scope, model.name)
@@ -199,15 +212,7 @@ class Frames:
         if model.placement_frame not in {"", MODEL}:
             own.placement = self._reference(inside, model.placement_frame, "has the placement_frame", own)
         for element in model.content:
-            match element:
-                case ModelElement():
-                    self._connect_model(inside, element, mine)
-                case JointElement():
-                    self._connect_joint(inside, element)
-                case FrameElement():
-                    self._connect_frame(inside, element, mine)
-                case LinkElement():
-                    self._connect(inside, element, mine)
+            self._connect(inside, element, mine)
 
     def _canonical(self, inside: str, model: ModelElement, own: _Place) -> str | None:
         """Give what a model's frame moves with."""
@@ -224,7 +229,7 @@ class Frames:
         # What the first nested model moves with is not its link then: nothing, for it is static.
         return full(inside, nested[0].name) if nested and not name else None
 
-    def _connect(self, scope: str, element: Element, default: str | None) -> None:
+    def _put(self, scope: str, element: Element, default: str | None) -> None:
         """Give an element its edge in the relative-to graph."""
         place = self._places[full(scope, element.name)]
         named = self._reference(scope, element.pose.relative_to, "is placed by", place)
@@ -236,7 +241,7 @@ class Frames:
             self._joined(scope, joint.parent, "has the parent", place)
         if joint.child != WORLD:
             place.attached_to = self._joined(scope, joint.child, "has the child", place)
-        self._connect(scope, joint, place.attached_to)
+        self._put(scope, joint, place.attached_to)
 
     def _joined(self, scope: str, name: str, how: str, place: _Place) -> str | None:
         if name == MODEL:
@@ -247,7 +252,7 @@ class Frames:
     def _connect_frame(self, scope: str, frame: FrameElement, around: str) -> None:
         place = self._places[full(scope, frame.name)]
         place.attached_to = self._reference(scope, frame.attached_to, "is attached to", place) or around
-        self._connect(scope, frame, place.attached_to)
+        self._put(scope, frame, place.attached_to)
         if frame.placement_frame not in {"", MODEL}:
             place.placement = self._reference(scope, frame.placement_frame, "has the placement_frame", place)
 
@@ -295,7 +300,7 @@ class Frames:
                 at = self._places[at].relative_to
             if place.placement is not None and at != name:
                 place.complain(
-                    "has a placement_frame outside of it", "it places a frame of its own", "name one"
+                    "has a placement_frame outside of it", "it is placed by a frame of its own", "name one"
                 )
 
 

@@ -121,11 +121,12 @@ def shown(text: str) -> str:
 def _parse_numbers(text: str, count: int, why: str) -> list[float]:
     words = text.split()
     if len(words) != count:
-        raise ValueProblem(f"{shown(text)} has {len(words)} numbers", why)
-    numbers = [parse_number(word) for word in words]
-    if max(map(abs, numbers)) > FARTHEST:
+        numbers = "1 number" if len(words) == 1 else f"{len(words)} numbers"
+        raise ValueProblem(f"{shown(text)} has {numbers}", why)
+    values = [parse_number(word) for word in words]
+    if max(map(abs, values)) > FARTHEST:
         raise ValueProblem(f"{shown(text)} is too large", "no robot reaches that far")
-    return numbers
+    return values
 
 
 def _from_angles(roll: float, pitch: float, yaw: float) -> _Rows:

@@ -1,0 +1,309 @@
+"""What SDFormat includes find, how they change it, and what they may not read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from formats import FormatError, load_robot, load_robots
+
+BAD = Path(__file__).parents[1] / "files" / "bad" / "sdf"
+WHEEL = '<sdf version="1.9"><model name="wheel"><pose>9 0 0 0 0 0</pose><link name="rim"/></model></sdf>'
+CONFIG = '<model><sdf version="1.9">model.sdf</sdf></model>'
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SDF_PATH", raising=False)
+
+
+def write(path: str, text: str) -> None:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text(text)
+
+
+def world(include: str) -> str:
+    return f'<sdf version="1.9"><world name="w">\n<include>{include}</include></world></sdf>'
+
+
+def refusal(path: str = "yard.sdf", within: tuple[str, ...] = ()) -> str:
+    with pytest.raises(FormatError) as refused:
+        load_robots(path, within=within)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("uri", "place"),
+    [
+        ("wheel.sdf", "wheel.sdf"),
+        (" parts/wheel.sdf\n", "parts/wheel.sdf"),
+        ("file://parts/wheel.sdf", "parts/wheel.sdf"),
+        ("wheel", "wheel/model.sdf"),
+        ("model://wheel", "wheel/model.sdf"),
+        ("package://wheel", "wheel/model.sdf"),
+        ("model://wheel/model.sdf", "wheel/model.sdf"),
+        ("model://wheel", "elsewhere/wheel/model.sdf"),
+        ("wheel", "elsewhere/wheel/model.sdf"),
+        ("wheel.sdf", "further/wheel.sdf"),
+    ],
+)
+def test_uri_is_looked_for_beside_the_file_and_along_the_path(
+    uri: str, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SDF_PATH", "elsewhere::further")
+    write(place, WHEEL)
+    if place.endswith("model.sdf"):
+        write(str(Path(place).with_name("model.config")), CONFIG)
+    write("yard.sdf", world(f"<uri>{uri}</uri>"))
+    assert load_robot("yard.sdf").name == "wheel"
+
+
+def test_models_beside_each_other_find_each_other() -> None:
+    write("models/wheel/model.config", CONFIG)
+    write("models/wheel/model.sdf", WHEEL)
+    write("models/cart/cart.sdf", world("<uri>model://wheel</uri>"))
+    assert load_robot("models/cart/cart.sdf").name == "wheel"
+
+
+@pytest.mark.parametrize(
+    ("include", "name", "position"),
+    [
+        ("", "wheel", [9, 0, 0]),
+        ("<name>spare</name>", "spare", [9, 0, 0]),
+        ("<pose>0 2 0 0 0 0</pose>", "wheel", [0, 2, 0]),
+        ("<pose/>", "wheel", [0, 0, 0]),
+    ],
+)
+def test_include_may_rename_and_place_its_model(include: str, name: str, position: list[float]) -> None:
+    write("wheel.sdf", WHEEL)
+    write("yard.sdf", world(f"<uri>wheel.sdf</uri>{include}"))
+    robot = load_robot("yard.sdf")
+    assert robot.name == name
+    assert robot.base_pose[:3, 3].tolist() == position
+
+
+def test_include_may_make_its_model_static() -> None:
+    write("wheel.sdf", WHEEL)
+    write("yard.sdf", world("<uri>wheel.sdf</uri><static>true</static>"))
+    assert load_robot("yard.sdf").frames[0].attached_to == "world"
+
+
+def test_include_may_place_a_frame_of_its_model() -> None:
+    write(
+        "rod.sdf",
+        '<sdf version="1.9"><model name="rod"><link name="a"/>'
+        '<link name="b"><pose>0 0 2 0 0 0</pose></link></model></sdf>',
+    )
+    write("yard.sdf", world("<uri>rod.sdf</uri><placement_frame>b</placement_frame><pose>1 0 0 0 0 0</pose>"))
+    found = load_robot("yard.sdf").forward_kinematics([])
+    assert found["a"][:3, 3].tolist() == [1, 0, -2]
+    assert found["b"][:3, 3].tolist() == [1, 0, 0]
+
+
+def test_file_may_include_its_top_model() -> None:
+    write("wheel.sdf", WHEEL)
+    write("top.sdf", '<sdf version="1.9"><include><uri>wheel.sdf</uri></include></sdf>')
+    assert load_robot("top.sdf").name == "wheel"
+
+
+def test_lights_and_actors_are_no_robots() -> None:
+    write("sun.sdf", '<sdf version="1.6"><light name="sun" type="point"/></sdf>')
+    write("yard.sdf", world("<uri>sun.sdf</uri>"))
+    assert load_robots("yard.sdf") == []
+
+
+def test_merged_model_stands_in_its_own_frame() -> None:
+    write(
+        "hand.sdf",
+        """<sdf version="1.9"><model name="hand" canonical_link="palm"><link name="wrist"/>
+        <link name="palm"><pose>0 0 1 0 0 0</pose></link>
+        <frame name="tip"><pose relative_to="palm">0 0 1 0 0 0</pose></frame>
+        <model name="tool"><pose>0 1 0 0 0 0</pose><link name="blade"/></model>
+        <joint name="roll" type="revolute"><pose relative_to="__model__"/>
+          <parent>wrist</parent><child>palm</child>
+          <axis><xyz expressed_in="__model__">0 0 1</xyz></axis></joint></model></sdf>""",
+    )
+    write(
+        "arm.sdf",
+        """<sdf version="1.9"><model name="arm"><link name="base"/>
+        <frame name="end" attached_to="base"><pose degrees="true">5 0 0 0 0 90</pose></frame>
+        <include merge="true"><uri>hand.sdf</uri><pose relative_to="end">1 0 0 0 0 0</pose></include>
+        </model></sdf>""",
+    )
+    robot = load_robot("arm.sdf")
+    found = {name: pose[:3, 3].round(9).tolist() for name, pose in robot.forward_kinematics([0.0]).items()}
+    assert found["_merged__hand__model__"] == found["wrist"] == found["roll"] == [5, 1, 0]
+    assert (found["palm"], found["tip"]) == ([5, 1, 1], [5, 1, 2])
+    assert found["tool::blade"] == [4, 1, 0]
+    assert {frame.name: frame.attached_to for frame in robot.frames} == {
+        "__model__": "base",
+        "end": "base",
+        "_merged__hand__model__": "palm",
+        "tip": "palm",
+        "tool": "tool::blade",
+        "tool::__model__": "tool::blade",
+    }
+    np.testing.assert_allclose(robot.joints[0].axes, [[0, 0, 1]], atol=1e-12)
+    assert robot.canonical_link == "base"
+
+
+TOP = "it has one <model>, <actor> or <light>"
+
+
+@pytest.mark.parametrize(
+    ("include", "message"),
+    [
+        ("", "an <include> has no <uri>; it says what to include; write <uri>model://…</uri>"),
+        (
+            "<uri>wheel.sdf</uri>",
+            "cannot include 'wheel.sdf'; there is no wheel.sdf; check the name, or set SDF_PATH",
+        ),
+        (
+            "<uri>model://wheel</uri>",
+            "cannot include 'model://wheel'; there is no wheel, ../wheel; check the name, or set SDF_PATH",
+        ),
+        (
+            "<uri>https://example.com/wheel</uri>",
+            (
+                "cannot include 'https://example.com/wheel'; nothing is fetched from the network; "
+                "download the model and include it by a path or model://…"
+            ),
+        ),
+        ("<uri>model://</uri>", "cannot include 'model://'; it names no file; write model://… or a path"),
+        (
+            "<uri>plain</uri>",
+            (
+                "cannot include 'plain'; plain/model.config cannot be read, no such file; "
+                "a model's folder has a model.config"
+            ),
+        ),
+        (
+            "<uri>future</uri>",
+            (
+                "cannot include 'future'; future/model.config names no file of a version from 1.4 to 1.12; "
+                'write <sdf version="1.9">model.sdf</sdf> in it'
+            ),
+        ),
+        (
+            "<uri>gone</uri>",
+            "cannot include 'gone'; gone/model.sdf: no such file; check the path",
+        ),
+        (
+            "<uri>good.sdf</uri><placement_frame>X</placement_frame>",
+            "an <include> with <placement_frame> has no <pose>; it places that frame; write <pose/>",
+        ),
+        (
+            "<uri>good.sdf</uri><pose/><placement_frame>X</placement_frame>",
+            "model 'wheel' has the placement_frame 'X'; there is no such frame in model 'wheel'",
+        ),
+        (
+            "<uri>good.sdf</uri><name>__x__</name>",
+            "<name> '__x__' is reserved; it is SDFormat's own; choose another",
+        ),
+    ],
+)
+def test_include_that_finds_no_model_is_refused(include: str, message: str) -> None:
+    write("good.sdf", WHEEL)
+    write("plain/readme.txt", "no model")
+    write("future/model.config", '<model><sdf version="2.0">model.sdf</sdf></model>')
+    write("gone/model.config", CONFIG)
+    write("yard.sdf", world(include))
+    assert refusal().splitlines()[0] == f"yard.sdf:2: {message}"
+
+
+def test_two_problems_at_once_name_their_own_files_once() -> None:
+    write("wheel.sdf", '<sdf version="1.9">\n<model name="wheel"><link name="rim"/>\n<link/></model></sdf>')
+    write("yard.sdf", world("<uri>wheel.sdf</uri></include><include><uri>wheel.sdf</uri><name>b</name>"))
+    assert refusal() == "wheel.sdf:3: <link> has no 'name'; it is required; write name=\"…\""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '<sdf version="1.9"><model name="m"><link name="L"/></model><light name="l"/></sdf>',
+            f"wheel.sdf:1: an included file with <model>, <light> at its top; {TOP}",
+        ),
+        ('<sdf version="1.9"/>', f"wheel.sdf:1: an included file with nothing at its top; {TOP}"),
+        (
+            '<sdf version="1.9"><world name="w"/></sdf>',
+            f"wheel.sdf:1: an included file with <world> at its top; {TOP}",
+        ),
+        ("<sdf", "wheel.sdf:1: this is no well-formed XML; Couldn't find end of Start Tag sdf line 1"),
+        (
+            "<robot/>",
+            "wheel.sdf:1: the root element is <robot>; an SDFormat file has <sdf> as its root",
+        ),
+    ],
+)
+def test_included_file_holds_one_model(text: str, message: str) -> None:
+    write("wheel.sdf", text)
+    write("yard.sdf", world("<uri>wheel.sdf</uri>"))
+    assert refusal() == message
+
+
+def test_merging_into_a_world_is_refused() -> None:
+    write("wheel.sdf", WHEEL)
+    text = (
+        '<sdf version="1.9"><world name="w">\n<include merge="1"><uri>wheel.sdf</uri></include></world></sdf>'
+    )
+    write("yard.sdf", text)
+    assert refusal() == (
+        "yard.sdf:2: a model cannot be merged into a world; a world has no links; remove 'merge'"
+    )
+
+
+def test_merged_model_is_placed_by_a_frame_of_its_own() -> None:
+    write("wheel.sdf", WHEEL)
+    include = "<uri>wheel.sdf</uri><placement_frame>base</placement_frame><pose/>"
+    body = f'<link name="base"/>\n<include merge="true">{include}</include>'
+    write("arm.sdf", f'<sdf version="1.9"><model name="m">{body}</model></sdf>')
+    assert refusal("arm.sdf") == (
+        "arm.sdf:2: frame '_merged__wheel__model__' has a placement_frame outside of it; "
+        "it is placed by a frame of its own; name one"
+    )
+
+
+def test_files_that_include_each_other_are_refused_with_the_ring() -> None:
+    ring = f"{BAD}/ring.sdf -> {BAD}/ring_back.sdf -> {BAD}/ring.sdf"
+    assert refusal(str(BAD / "ring.sdf")) == (
+        f"{BAD}/ring_back.sdf:4: files include each other in a ring; {ring}; remove one <include>"
+    )
+
+
+def test_files_that_double_each_other_end_in_a_message() -> None:
+    for number in range(20):
+        twice = "".join(
+            f"<include><uri>m{number + 1}.sdf</uri><name>{name}</name></include>" for name in "ab"
+        )
+        write(f"m{number}.sdf", f'<sdf version="1.9"><model name="m">{twice}<link name="L"/></model></sdf>')
+    write("m20.sdf", WHEEL)
+    assert "more than 10000 elements" in refusal("m0.sdf")
+
+
+@pytest.mark.parametrize(
+    "uri", ["../outside.sdf", "file://../outside.sdf", "linked.sdf", "model://../outside.sdf", "folder"]
+)
+def test_includes_stay_within_the_folders_that_may_be_read(uri: str) -> None:
+    write("outside.sdf", WHEEL)
+    write("models/yard.sdf", world(f"<uri>{uri}</uri>"))
+    write("models/folder/model.config", '<model><sdf version="1.9">../../outside.sdf</sdf></model>')
+    Path("models/linked.sdf").symlink_to("../outside.sdf")
+    assert load_robots("models/yard.sdf") if uri != "model://../outside.sdf" else True
+    said = refusal("models/yard.sdf", within=("models",))
+    assert said.startswith(f"models/yard.sdf:2: may not include '{uri}'; ")
+    assert said.endswith("lies outside of models; move it there")
+
+
+def test_models_on_the_path_are_confined_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SDF_PATH", str(Path("elsewhere").absolute()))
+    write("elsewhere/wheel.sdf", WHEEL)
+    write("models/yard.sdf", world("<uri>wheel.sdf</uri>"))
+    assert load_robot("models/yard.sdf").name == "wheel"
+    assert refusal("models/yard.sdf", within=("models",)) == (
+        "models/yard.sdf:2: cannot include 'wheel.sdf'; there is no models/wheel.sdf; "
+        "check the name, or set SDF_PATH"
+    )
