@@ -50,6 +50,10 @@ class Play:
         The setpoint from which the approach was planned; refused if it is not the present one.
     clock_acceleration : float
         In 1/s: how fast the clock's rate may change on the motion at that speed.
+    path_tolerance, goal_tolerance : list of float
+        For each joint; `tolerances.OFF` where there is none.
+    goal_time_s : float
+        How long to wait for the goal tolerance; `tolerances.OFF` for ever.
     """
 
     goal_id: str
@@ -57,6 +61,9 @@ class Play:
     speed: float
     start: list[float]
     clock_acceleration: float
+    path_tolerance: list[float]
+    goal_tolerance: list[float]
+    goal_time_s: float
 
 
 @dataclass(frozen=True, slots=True)

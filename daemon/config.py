@@ -238,6 +238,15 @@ class MimicSettings(_Section):
     """In rad or m."""
 
 
+class JointToleranceSettings(_Section):
+    """How far one joint's feedback may be from its setpoint, in rad or m."""
+
+    path: Positive | None = None
+    """While the motion plays."""
+    goal: Positive | None = None
+    """At its end."""
+
+
 class JointSettings(_Section):
     """One joint and the actuator that moves it: `joint = actuator / reduction + offset`."""
 
@@ -253,6 +262,8 @@ class JointSettings(_Section):
     """Follow another joint instead of the motion."""
     limits: LimitSettings = LimitSettings()
     """Limits of the joint."""
+    tolerances: JointToleranceSettings = JointToleranceSettings()
+    """Tolerances of the joint, where it has its own."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -290,6 +301,17 @@ class DriverSettings(BaseModel):
                 extra[option] = _resolved(checked[option], info)
 
 
+class ToleranceSettings(_Section):
+    """How far feedback may be from the setpoints; a joint's own tolerances come first."""
+
+    path: Positive | None = None
+    """While the motion plays, in rad or m; a joint that is further off stops the motion softly."""
+    goal: Positive | None = 0.1
+    """At its end, in rad or m; `null` takes the last setpoint for the goal."""
+    goal_time_s: Annotated[float, Field(strict=True, ge=0)] = 1.0
+    """How long the joints may take to come within the goal tolerance after the last setpoint."""
+
+
 class ApproachSettings(_Section):
     """How fast the robot goes to a motion's first row, besides the joints' own limits."""
 
@@ -325,6 +347,8 @@ class RobotSettings(_Section):
     """Bounds of the way to the first row."""
     start_tolerance: Annotated[float, Field(strict=True, ge=0)] = 0.002
     """No approach where every joint is within this (rad or m) of the first row."""
+    tolerances: ToleranceSettings = ToleranceSettings()
+    """How far the joints may be from their setpoints."""
     stop_duration_s: Positive = 0.5
     """Shortest time of a soft stop from full speed; longer where acceleration limits ask for it."""
     max_lateness_s: Positive = 0.1

@@ -7,6 +7,7 @@ many ticks have passed, so the same events give the same setpoints on any clock.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -14,11 +15,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from daemon.clock import TrajectoryClock
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from daemon.tolerances import Excess, Tolerances
     from daemon.track import Track
 
     Floats: TypeAlias = NDArray[np.float64]
@@ -91,7 +93,6 @@ TRANSITIONS: Mapping[tuple[State, Event], State] = {
     (State.PLAYING, Event.ESTOP): State.ESTOPPED,
     (State.PLAYING, Event.FAULT): State.FAULT,
     (State.PAUSING, Event.STOPPED): State.PAUSED,
-    (State.PAUSING, Event.FINISHED): State.IDLE,
     (State.PAUSING, Event.RESUME): State.PLAYING,
     (State.PAUSING, Event.RETURN): State.APPROACHING,
     (State.PAUSING, Event.STOP): State.STOPPING,
@@ -120,6 +121,10 @@ class Goal:
         At the same rate; the approach may be empty.
     speed : float
         Rows of the motion per tick, to begin with.
+    path, goal : Tolerances
+        Of the feedback, while the motion plays and after its last row.
+    goal_ticks : float
+        How many ticks after the last row the joints may take to come within the goal tolerance.
     """
 
     goal_id: str
@@ -127,6 +132,9 @@ class Goal:
     approach: Track
     motion: Track
     speed: float
+    path: Tolerances
+    goal: Tolerances
+    goal_ticks: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +153,8 @@ class Player:
 
     Parameters
     ----------
+    joints, units : sequence of str
+        For messages.
     position, velocity : ndarray, shape (joints,)
         Where the reference is written, in place: views of the telemetry record. The velocity is 0 at rest.
 
@@ -167,7 +177,10 @@ class Player:
         The place on the newest goal's motion, in rows of the plan.
     """
 
-    def __init__(self, position: Floats, velocity: Floats) -> None:
+    def __init__(
+        self, joints: Sequence[str], units: Sequence[str], position: Floats, velocity: Floats
+    ) -> None:
+        self._joints, self._units = joints, units
         self.position = position
         self.velocity = velocity
         self.velocity[:] = 0.0
@@ -181,7 +194,10 @@ class Player:
         self.clock = TrajectoryClock()
         self.results: list[Result] = []
         self._on_motion = False
+        self._arrived = False
+        self._waited_ticks = 0
         self._played_ticks = 0
+        self._stop_details: dict[str, Any] = {}
         self._clock_acceleration = 0.0
         self._stop_code = ResultCode.CANCELED
         self._stop_message = ""
@@ -207,7 +223,8 @@ class Player:
         self.goal_count += 1
         self.frame = 0.0
         self.speed, self._clock_acceleration = goal.speed, goal.motion.clock_acceleration
-        self._played_ticks = 0
+        self._played_ticks = self._waited_ticks = 0
+        self._arrived = False
         self._apply(Event.PLAY)
         if goal.approach.last >= 0:
             self._on_motion = False
@@ -215,16 +232,16 @@ class Player:
         else:
             self._begin_motion(goal)
 
-    def stop(self, code: ResultCode, message: str) -> None:
+    def stop(self, code: ResultCode, message: str, details: dict[str, Any] | None = None) -> None:
         """Slow down on the path and end the goal with `code`; while stopping or at rest nothing changes."""
         if (self.state, Event.STOP) in TRANSITIONS:
-            self._stop_code, self._stop_message = code, message
+            self._stop_code, self._stop_message, self._stop_details = code, message, details or {}
             self.clock.aim(0.0)
             self._apply(Event.STOP)
 
     def pause(self) -> None:
         """Slow down on the path and wait there; only on the way."""
-        if (self.state, Event.PAUSE) in TRANSITIONS:
+        if (self.state, Event.PAUSE) in TRANSITIONS and not self._arrived:
             self.clock.aim(0.0)
             self._apply(Event.PAUSE)
 
@@ -274,6 +291,11 @@ class Player:
         goal = self.goal
         if goal is None or not self.active:
             return
+        if self._arrived:
+            self._waited_ticks += ticks
+            if self._slowing:
+                self._conclude(goal, at_end=True)
+            return
         track = goal.motion if self._on_motion else goal.approach
         place, last = self.clock.advance(ticks), track.last
         at_end = place >= last
@@ -286,6 +308,45 @@ class Player:
         if at_end or self._slowing:
             self._conclude(goal, at_end=at_end)
 
+    def watch(self, measured: Floats) -> None:
+        """Hold feedback (joints,) against the goal's tolerances, once the tick's setpoint is written."""
+        goal = self.goal
+        if goal is None or not self._on_motion or self._slowing:
+            return
+        if self._arrived:
+            self._settle(goal, goal.goal.worst(self.position, measured))
+        elif goal.path and (excess := goal.path.worst(self.position, measured)):
+            message = f"{self._off(goal, excess)}; its path tolerance is"
+            self._break_off(goal, ResultCode.PATH_TOLERANCE_VIOLATED, message, excess)
+
+    def _settle(self, goal: Goal, excess: Excess | None) -> None:
+        """End the goal where the joints have come near enough, or have had their time."""
+        if excess is None:
+            self._come_to_rest(Event.FINISHED)
+            self._end(ResultCode.SUCCESSFUL, "the last row is out and held")
+        elif self._waited_ticks >= goal.goal_ticks:
+            waited_s = self._waited_ticks / goal.motion.rate_hz
+            message = f"{self._off(goal, excess)}, {waited_s:.3f} s after the last row; its goal tolerance is"
+            self._break_off(goal, ResultCode.GOAL_TOLERANCE_VIOLATED, message, excess)
+
+    def _off(self, goal: Goal, excess: Excess) -> str:
+        joint, unit = self._joints[excess.joint], self._units[excess.joint]
+        at_s = self.frame / goal.motion.rate_hz
+        far = "without feedback" if math.isnan(excess.error) else f"{excess.error:.4g} {unit} off"
+        return f"joint '{joint}' is {far} at {at_s:.3f} s (row {self.frame:.0f})"
+
+    def _break_off(self, goal: Goal, code: ResultCode, message: str, excess: Excess) -> None:
+        joint, unit = self._joints[excess.joint], self._units[excess.joint]
+        details = {
+            "joint": joint,
+            "error": None if math.isnan(excess.error) else excess.error,
+            "tolerance": excess.tolerance,
+            "unit": unit,
+            "time": self.frame / goal.motion.rate_hz,
+        }
+        mend = "look for what holds it, or raise the tolerance"
+        self.stop(code, f"{message} {excess.tolerance:.4g} {unit}; {mend}", details)
+
     def _begin_motion(self, goal: Goal) -> None:
         self._on_motion = True
         self.clock.start(self.speed, self._clock_acceleration / goal.motion.rate_hz)
@@ -296,14 +357,20 @@ class Player:
         if self.state is State.STOPPING:
             if at_end or self.clock.at_rest:
                 self._come_to_rest(Event.STOPPED)
-                self._end(self._stop_code, self._stop_message)
+                self._end(self._stop_code, self._stop_message, self._stop_details)
         elif at_end and self._on_motion:
-            self._come_to_rest(Event.FINISHED)
-            self._end(ResultCode.SUCCESSFUL, "the last row is out and held")
+            self._arrive()
         elif self.state is State.APPROACHING:
             self._begin_motion(goal)
         elif self.state is State.PAUSING and (at_end or self.clock.at_rest):
             self._come_to_rest(Event.STOPPED)
+
+    def _arrive(self) -> None:
+        """Hold the last row; `watch` ends the goal."""
+        self._arrived = True
+        self.velocity[:] = 0.0
+        if self.state is State.PAUSING:  # there is nothing left to pause
+            self._apply(Event.RESUME)
 
     def _come_to_rest(self, event: Event) -> None:
         self._apply(event)

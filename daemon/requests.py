@@ -76,11 +76,18 @@ class Request(BaseModel):
 
 
 class PlayRequest(Request):
-    """Play a motion; the answer means accepted, and the end arrives as a result."""
+    """Play a motion; the answer means accepted, and the end arrives as a result.
+
+    Tolerances are by joint, in rad or m; 0 stands for the configured one and -1 for none, for the time (in s)
+    too, where none means to wait for ever.
+    """
 
     motion: Annotated[str, Field(min_length=1)]
     speed: Annotated[float, Field(ge=0.1, le=10.0)] = 1.0
     on_busy: Literal["reject", "replace"] = "reject"
+    path_tolerance: dict[str, float] = {}
+    goal_tolerance: dict[str, float] = {}
+    goal_time_tolerance: Annotated[float, Field(ge=0)] | Literal[-1] = 0.0
 
 
 class PauseRequest(Request):

@@ -19,10 +19,12 @@ import numpy as np
 
 from daemon import channel as ch
 from daemon.approach import ApproachError, plan_approach
+from daemon.config import JointSettings
 from daemon.planner import clock_acceleration
 from daemon.player import ACTIVE, HALTED, ResultCode, State
 from daemon.reports import Report
 from daemon.requests import PlayRequest, RequestError, SpeedRequest
+from daemon.tolerances import ToleranceError, resolve
 from daemon.track import Track, share
 from formats.registry import MOTIONS, ROBOTS
 
@@ -233,10 +235,16 @@ class Robot:
         start = self._reference
         if start is None:
             raise RequestError("OFFLINE", f"{self.name}: the robot went offline; {self._message}")
+        tolerances = self._tolerances(request)
         approach = share(self._approach(plan, np.array(start)))
         goal = ActiveGoal(uuid.uuid4().hex, plan, request.speed, request.transaction)
         play = ch.Play(
-            goal.goal_id, plan.motion, request.speed, start, self._clock_acceleration(plan, request.speed)
+            goal.goal_id,
+            plan.motion,
+            request.speed,
+            start,
+            self._clock_acceleration(plan, request.speed),
+            *tolerances,
         )
         try:
             if not self.keeper.send(play, (approach, self._track_fd(plan))):
@@ -247,6 +255,21 @@ class Robot:
         if self.keeper.observer is not None:
             self.keeper.observer.start_goal()
         return goal.goal_id
+
+    def _tolerances(self, request: PlayRequest) -> tuple[list[float], list[float], float]:
+        """Give the path and goal tolerance of each joint and the time for the goal's."""
+        settings, joints = self.settings, self.joint_map.joints
+        own = [settings.joints.get(joint, JointSettings()).tolerances for joint in joints]
+        path = [joint.path or settings.tolerances.path for joint in own]
+        goal = [joint.goal or settings.tolerances.goal for joint in own]
+        try:
+            return (
+                resolve(self.name, "path_tolerance", joints, path, request.path_tolerance),
+                resolve(self.name, "goal_tolerance", joints, goal, request.goal_tolerance),
+                request.goal_time_tolerance or settings.tolerances.goal_time_s,
+            )
+        except ToleranceError as error:
+            raise RequestError("INVALID_REQUEST", str(error)) from error
 
     def _approach(self, plan: Plan, start: NDArray[np.float64]) -> Track:
         try:

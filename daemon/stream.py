@@ -10,6 +10,7 @@ Started as `python -m daemon.stream SOCKET_FD`, by the daemon alone.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import select
 import signal
@@ -26,6 +27,7 @@ from daemon import realtime
 from daemon.clock import Clock, RealClock
 from daemon.player import Goal, Player, ResultCode, State
 from daemon.ring import Record, RingWriter
+from daemon.tolerances import OFF, Tolerances
 from daemon.track import map_shared
 from daemon.transmission import Transmission
 from drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, Driver, DriverError
@@ -68,7 +70,8 @@ class StreamLoop:
         self.channel = channel
         self.ring = ring
         self.record = Record(count)
-        self.player = Player(self.record["reference_position"], self.record["reference_velocity"])
+        reference = self.record["reference_position"], self.record["reference_velocity"]
+        self.player = Player(setup.joints, setup.units, *reference)
         self.transmission = Transmission.from_lists(setup.transmission)
         self.command = ActuatorCommand(len(setup.actuators))
         self.state = ActuatorState(len(setup.actuators))
@@ -164,6 +167,7 @@ class StreamLoop:
         written_s = clock.now()
         self._read()
         read_s = clock.now()
+        player.watch(self.record["position"])
         self.record.set_scalars(
             0.0,
             self._origin_s + self._index * self._period_s,
@@ -278,7 +282,18 @@ class StreamLoop:
             self._outbox.append(ch.Ended(play.goal_id, ResultCode.INVALID_GOAL, refusal, 0.0))
             return
         motion = replace(motion, clock_acceleration=play.clock_acceleration)
-        self.player.play(Goal(play.goal_id, play.motion, approach, motion, play.speed))
+        self.player.play(
+            Goal(
+                play.goal_id,
+                play.motion,
+                approach,
+                motion,
+                play.speed,
+                path=Tolerances(play.path_tolerance),
+                goal=Tolerances(play.goal_tolerance),
+                goal_ticks=math.inf if play.goal_time_s == OFF else play.goal_time_s * motion.rate_hz,
+            )
+        )
         self._start_grid(1.0 / motion.rate_hz)
 
     def _refusal(self, play: ch.Play) -> str | None:

@@ -14,7 +14,7 @@ FILES = ROOT / "tests" / "files"
 ARM = "robots: {arm: {driver: {type: sim}, joints: {a: {limits: {lower: -1, upper: 1, velocity: 1}}}}}\n"
 KEYS_OF_ROBOT = (
     "approach, driver, idle_rate_hz, interpolation, joints, max_lateness_s, model, motion_joints, motions, "
-    "on_violation, start_tolerance, stop_duration_s, stream_timeout_s"
+    "on_violation, start_tolerance, stop_duration_s, stream_timeout_s, tolerances"
 )
 
 

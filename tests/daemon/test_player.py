@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from daemon.player import ACTIVE, TRANSITIONS, Event, Goal, Player, ResultCode, State
+from daemon.tolerances import OFF, Tolerances
 from daemon.track import Track
 
 RATE_HZ = 100.0
@@ -26,12 +28,13 @@ def track_of(rows: list[list[float]], clock_acceleration: float = 50.0) -> Track
 def goal_of(
     approach: list[list[float]] = APPROACH, motion: list[list[float]] = MOTION, speed: float = 1.0
 ) -> Goal:
-    return Goal("goal-1", "wave", track_of(approach), track_of(motion), speed)
+    none = Tolerances([OFF, OFF])
+    return Goal("goal-1", "wave", track_of(approach), track_of(motion), speed, none, none, 0.0)
 
 
 @pytest.fixture
 def player() -> Player:
-    player = Player(np.full(2, np.nan), np.full(2, np.nan))
+    player = Player(["shoulder", "elbow"], ["rad", "rad"], np.full(2, np.nan), np.full(2, np.nan))
     player.hold(np.array([0.0, 1.0]))
     return player
 
@@ -44,6 +47,7 @@ def play_on(player: Player, ticks: int) -> list[list[float]]:
     rows = []
     for _ in range(ticks):
         player.tick(1)
+        player.watch(player.position)
         rows.append(player.position.tolist())
     return rows
 
@@ -244,7 +248,75 @@ def test_missed_ticks_skip_rows_but_never_the_first_or_the_last(player: Player) 
     player.tick(1)
     assert player.position.tolist() == MOTION[0]
     player.tick(9)
+    player.watch(player.position)
     assert (player.position.tolist(), player.state) == (MOTION[-1], State.IDLE)
+
+
+def follow(player: Player, ticks: int, off: list[float]) -> None:
+    """Let the feedback be `off` from every setpoint."""
+    for _ in range(ticks):
+        player.tick(1)
+        player.watch(player.position + np.array(off))
+
+
+def test_a_joint_that_leaves_the_path_stops_the_motion_softly_and_is_named(player: Player) -> None:
+    goal = replace(goal_of(approach=[], motion=long_motion()), path=Tolerances([0.1, OFF]))
+    player.play(goal)
+    follow(player, 50, [0.05, 9.0])
+    assert state_of(player) is State.PLAYING
+    follow(player, 1, [0.3, 9.0])
+    assert state_of(player) is State.STOPPING
+    follow(player, 50, [0.0, 0.0])
+    (result,) = player.results
+    assert (result.code, result.message) == (
+        ResultCode.PATH_TOLERANCE_VIOLATED,
+        (
+            "joint 'shoulder' is 0.3 rad off at 0.500 s (row 50); its path tolerance is 0.1 rad; "
+            "look for what holds it, or raise the tolerance"
+        ),
+    )
+    assert result.details == {
+        "joint": "shoulder",
+        "error": pytest.approx(0.3),
+        "tolerance": 0.1,
+        "unit": "rad",
+        "time": 0.5,
+    }
+
+
+def test_a_goal_ends_successful_once_the_joints_have_come_within_its_tolerance(player: Player) -> None:
+    player.play(replace(goal_of(), goal=Tolerances([0.1, 0.1]), goal_ticks=50))
+    follow(player, 20, [0.2, 0.0])
+    assert (state_of(player), player.results) == (State.PLAYING, [])
+    follow(player, 1, [0.05, 0.0])
+    assert state_of(player) is State.IDLE
+    assert [(result.code, result.played_ticks) for result in player.results] == [(ResultCode.SUCCESSFUL, 5)]
+
+
+def test_a_joint_that_never_gets_to_the_goal_is_named_when_its_time_is_over(player: Player) -> None:
+    player.play(replace(goal_of(), goal=Tolerances([0.1, 0.1]), goal_ticks=50))
+    follow(player, 7 + 49, [0.0, np.nan])
+    assert player.results == []
+    follow(player, 2, [0.0, np.nan])
+    (result,) = player.results
+    assert (state_of(player), result.code, result.message) == (
+        State.IDLE,
+        ResultCode.GOAL_TOLERANCE_VIOLATED,
+        (
+            "joint 'elbow' is without feedback at 0.040 s (row 4), 0.500 s after the last row; "
+            "its goal tolerance is 0.1 rad; look for what holds it, or raise the tolerance"
+        ),
+    )
+
+
+def test_a_stop_while_the_joints_settle_ends_canceled(player: Player) -> None:
+    player.play(replace(goal_of(), goal=Tolerances([0.1, 0.1]), goal_ticks=np.inf))
+    follow(player, 30, [0.5, 0.0])
+    player.pause()
+    assert state_of(player) is State.PLAYING
+    player.stop(ResultCode.CANCELED, "")
+    follow(player, 1, [0.5, 0.0])
+    assert (state_of(player), player.results[0].code) == (State.IDLE, ResultCode.CANCELED)
 
 
 ON_THE_WAY = {
@@ -265,7 +337,7 @@ EXPECTED: dict[State, dict[Event, State]] = {
     State.IDLE: {Event.PLAY: State.APPROACHING, Event.ESTOP: State.ESTOPPED, Event.FAULT: State.FAULT},
     State.APPROACHING: {Event.ARRIVED: State.PLAYING, **ON_THE_WAY},
     State.PLAYING: {Event.FINISHED: State.IDLE, **ON_THE_WAY},
-    State.PAUSING: {Event.STOPPED: State.PAUSED, Event.FINISHED: State.IDLE, **SLOWED},
+    State.PAUSING: {Event.STOPPED: State.PAUSED, **SLOWED},
     State.PAUSED: SLOWED,
     State.STOPPING: {Event.STOPPED: State.IDLE, Event.ESTOP: State.ESTOPPED, Event.FAULT: State.FAULT},
     State.ESTOPPED: {Event.RESET: State.IDLE, Event.FAULT: State.FAULT},

@@ -6,7 +6,10 @@ from daemon.requests import PlayRequest, RequestError, check_request, read_body
 
 JSON = "a request is a JSON object in UTF-8, without NaN; correct it"
 CUT = "'xxxxxxxxxxxx...xxxxxxxxxxxxx'"
-KNOWN = "play knows motion, speed, on_busy, transaction, expires_at"
+KNOWN = (
+    "play knows motion, speed, on_busy, path_tolerance, goal_tolerance, goal_time_tolerance, "
+    "transaction, expires_at"
+)
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,28 @@ async def test_a_speed_is_taken_while_a_motion_plays_and_told_in_the_state(rig: 
     )
 
 
+async def test_a_joint_that_cannot_follow_ends_the_goal_by_its_tolerance(rig: Rig) -> None:
+    rig.driver["velocity_limit"] = {"elbow": 0.2}
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        accepted = await ask(supervisor, "play", motion="long", path_tolerance={"elbow": 0.05})
+        result = await rig.result_of(accepted["goal_id"])
+    assert result["code"] == "PATH_TOLERANCE_VIOLATED"
+    assert (result["details"]["joint"], result["details"]["tolerance"]) == ("elbow", 0.05)
+    assert comes_to_rest_softly(read_trace(rig.folder / "trace.npy")["position"])
+
+
+async def test_a_tolerance_of_an_unknown_joint_is_refused(rig: Rig) -> None:
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        with pytest.raises(RequestError) as refusal:
+            await ask(supervisor, "play", motion="short", goal_tolerance={"elbo": 0.05})
+    assert (refusal.value.code, str(refusal.value)) == (
+        "INVALID_REQUEST",
+        "arm: goal_tolerance of an unknown joint 'elbo'; it has shoulder, elbow; did you mean 'elbow'?",
+    )
+
+
 @pytest.mark.parametrize("verb", ["pause", "resume"])
 async def test_without_a_goal_there_is_nothing_to_pause_or_resume(rig: Rig, verb: str) -> None:
     async with rig.running() as supervisor:

@@ -104,7 +104,19 @@ class Bench:
         motion = Track(rows, velocities, np.array([True, True]), RATE_HZ, 2.0)
         approach = Track(np.empty((0, 2)), np.empty((0, 2)), np.array([True, True]), RATE_HZ, 2.0)
         fds = share(approach), share(motion)
-        self.channel.send(ch.Play("goal-1", "wave", speed, start if start is not None else START, 2.0), fds)
+        self.channel.send(
+            ch.Play(
+                "goal-1",
+                "wave",
+                speed,
+                start if start is not None else START,
+                2.0,
+                [-1.0] * 2,
+                [-1.0] * 2,
+                0.0,
+            ),
+            fds,
+        )
         for fd in fds:
             os.close(fd)
 
