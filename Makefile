@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test lint format bench fuzz clean
 
 help:
 	@echo "make demo    play a motion on a simulated six-axis arm"
 	@echo "make test    run the tests"
 	@echo "make lint    ruff, mypy and the import contract"
 	@echo "make bench   print each figure beside its yardstick"
+	@echo "make fuzz    feed each reader broken files for ten minutes, or SECONDS=…; READERS=\"seq sdf\" picks"
 
 demo: $(VENV)/.ready
 	$(BIN)/motiond demo
@@ -32,6 +33,11 @@ format: $(VENV)/.ready
 
 bench: $(VENV)/.ready
 	$(BIN)/python -m tests.bench
+
+fuzz: $(VENV)/.ready
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]' || \
+		{ echo "atheris is missing: it has no wheel for this machine; mend with: fuzz on Linux and x86-64"; exit 1; }
+	$(BIN)/python -m tests.fuzz.fuzz --seconds $(or $(SECONDS),600) $(READERS)
 
 $(VENV)/.ready: pyproject.toml
 	@command -v $(PYTHON) >/dev/null || \

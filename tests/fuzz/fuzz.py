@@ -1,0 +1,98 @@
+"""Fuzzes each reader with atheris for a while: `python -m tests.fuzz.fuzz [--seconds N] [READER…]`.
+
+In come the small files of the test suite; what is found goes to `.fuzz/`: a corpus for each reader, from
+which the next run goes on, and a file for each failure, beside the trace that libFuzzer prints.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import atheris
+
+with atheris.instrument_imports(include=["formats"]):
+    # Every module that a reader imports on first use must be instrumented as well.
+    import formats.hrdf
+    import formats.sdf
+    import formats.seq
+    import formats.skel
+    import formats.xmdi  # noqa: F401 - imported to be instrumented
+    from tests.fuzz.readers import READERS
+
+FOLDER = Path(".fuzz")
+DEFAULT_SECONDS = 600
+MOST_BYTES = 65536
+# In processor time, so that a busy machine finds nothing; libFuzzer's own limit is for what never ends.
+SLOWEST_S, HANG_S = 2.0, 30
+# Twenty times the file, besides what the parsers take whatever they read.
+MEMORY_TIMES, MEMORY_BYTES = 20, 64_000_000
+
+
+def highest_bytes() -> int:
+    """Give the most memory that this process ever had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def run_here(name: str, flags: list[str]) -> None:
+    """Fuzz one reader in this process, for ever or as libFuzzer's flags say."""
+    reader = READERS[name]
+
+    def check(data: bytes) -> None:
+        start_s, before = time.process_time(), highest_bytes()
+        reader.check(data)
+        taken_s, grown = time.process_time() - start_s, highest_bytes() - before
+        assert taken_s < SLOWEST_S, f"{taken_s:.1f} s for {len(data)} bytes"
+        assert grown < MEMORY_BYTES + MEMORY_TIMES * len(data), f"{grown} bytes of memory for {len(data)}"
+
+    atheris.Setup([sys.argv[0], *flags], check)
+    atheris.Fuzz()
+
+
+def run(name: str, seconds: int) -> bool:
+    """Fuzz one reader in a process of its own; whether nothing was found."""
+    corpus, seeds = FOLDER / "corpus" / name, FOLDER / "seeds" / name
+    for folder in (corpus, seeds):
+        folder.mkdir(parents=True, exist_ok=True)
+    for number, data in enumerate(READERS[name].seeds):
+        (seeds / str(number)).write_bytes(data)
+    words = FOLDER / f"{name}.dict"
+    words.write_bytes(b"".join(b'"%s"\n' % word for word in READERS[name].words))
+    flags = [
+        str(corpus),
+        str(seeds),
+        f"-max_total_time={seconds}",
+        f"-max_len={MOST_BYTES}",
+        f"-timeout={HANG_S}",
+        f"-dict={words}",
+        f"-artifact_prefix={FOLDER / name}-",
+        "-print_final_stats=1",
+        "-verbosity=0",
+    ]
+    print(f"== {name}: {len(READERS[name].seeds)} files to begin with, {seconds} s", flush=True)
+    command = [sys.executable, "-m", "tests.fuzz.fuzz", "--here", name, *flags]
+    return subprocess.run(command, check=False).returncode == 0
+
+
+def main() -> int:
+    """Fuzz the readers that are asked for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.fuzz")
+    parser.add_argument("--seconds", type=int, default=DEFAULT_SECONDS, help="for each reader")
+    parser.add_argument("readers", nargs="*", metavar="READER", help=", ".join(READERS))
+    asked = parser.parse_args()
+    if unknown := [name for name in asked.readers if name not in READERS]:
+        parser.error(f"no reader {', '.join(unknown)}; there are {', '.join(READERS)}")
+    failed = [name for name in asked.readers or READERS if not run(name, asked.seconds)]
+    print(f"failures in {', '.join(failed)}; see {FOLDER}/" if failed else "nothing found")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--here"]:
+        run_here(sys.argv[2], sys.argv[3:])
+    else:
+        sys.exit(main())

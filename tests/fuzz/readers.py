@@ -1,0 +1,76 @@
+"""What must hold of every reader whatever it is given, and small files of each format to begin with."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from formats import FormatError, Motion, RobotModel
+from formats.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FILES = Path(__file__).parents[1] / "files"
+MOST_SEED_BYTES = 4096
+
+# A document without content has no line to name.
+_NOTHING = re.compile(rb"(?:\s++|#[^\n]*+|---|\.\.\.|\xef\xbb\xbf|%[^\n]*+)*+")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One format: its module, and the files of the test suite that are small."""
+
+    name: str
+
+    @cached_property
+    def seeds(self) -> tuple[bytes, ...]:
+        found = (path.read_bytes() for path in sorted(FILES.rglob(f"*.{self.name}")))
+        return tuple(data for data in found if 0 < len(data) <= MOST_SEED_BYTES)
+
+    @cached_property
+    def words(self) -> tuple[bytes, ...]:
+        """Give everything in the seeds that looks like a name or a number."""
+        return tuple(sorted(set(re.findall(rb"[A-Za-z_][\w:.]*|-?\d[\d.e]*", b" ".join(self.seeds)))))
+
+    def check(self, data: bytes) -> None:
+        """Read a file; anything but sound robots or motions, or a refusal that says where, is an error."""
+        source = Source(FILES / "good" / f"fuzz.{self.name}", within=(FILES / "good",))
+        try:
+            found = import_module(f"formats.{self.name}").load(data, source)
+        except FormatError as error:
+            _check_refusal(error, data, source)
+        else:
+            _check_result(found)
+
+
+READERS = {name: Reader(name) for name in ("hrdf", "skel", "sdf", "seq", "xmdi")}
+
+
+def _check_refusal(error: FormatError, data: bytes, source: Source) -> None:
+    assert error.problems
+    lines = len(data.splitlines()) + 1
+    first_line = 0 if _NOTHING.fullmatch(data) else 1
+    for problem in error.problems:
+        assert problem.what, problem
+        assert problem.file.startswith(str(FILES)), problem
+        if problem.file == source.name:
+            assert first_line <= problem.line <= lines, problem
+
+
+def _check_result(found: Sequence[Any]) -> None:
+    for one in found:
+        if isinstance(one, Motion):
+            assert np.isfinite(one.positions).all()
+            assert (np.diff(one.times) > 0).all()
+        else:
+            assert isinstance(one, RobotModel)
+            places = one.forward_kinematics(np.zeros(one.dof))
+            assert all(pose.shape == (4, 4) for pose in places.values())
