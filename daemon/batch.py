@@ -42,7 +42,7 @@ def for_each_file(work: Work[R], files: Sequence[Path], jobs: int, console: Cons
 
     Raises
     ------
-    concurrent.futures.process.BrokenProcessPool
+    concurrent.futures.BrokenExecutor
         If a process ended by itself.
     """
     total = len(files) if len(files) > 1 else None

@@ -10,7 +10,7 @@ import logging
 import shutil
 import sys
 from collections.abc import Coroutine
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -90,7 +90,7 @@ def _exit_code(arguments: list[str] | None) -> int:
         return tell(str(error), WRONG_INPUT)
     except (RequestError, PlottingUnavailable) as error:
         return tell(str(error), FAILED)
-    except BrokenProcessPool:
+    except BrokenExecutor:
         why, mend = "the system may be short of memory", "try again with fewer --jobs"
         return tell(f"motiond: a process that read files ended by itself; {why}; {mend}", FAILED)
     except NoAnswer as error:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import re
+import subprocess
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -125,6 +127,29 @@ def test_several_processes_give_what_one_gives_in_the_same_order() -> None:
     alone, together = (motiond("inspect", "--json", f"--jobs={jobs}", *files, "none.seq") for jobs in (1, 3))
     assert [one["name"] for one in json.loads(alone.stdout)[:-1]] == ["nod", "stretch", "wave", "six_axis"]
     assert (together.returncode, together.stdout) == (1, alone.stdout)
+
+
+DYING = """
+import os, daemon.cli, daemon.inspection
+
+def die(path):
+    os._exit(9)
+
+if __name__ == "__main__":
+    daemon.inspection.describe_file = die
+    daemon.cli.main(["inspect", "-j2", "a.seq", "b.seq"])
+"""
+
+
+def test_a_process_that_dies_while_it_reads_is_told(tmp_path: Path) -> None:
+    (tmp_path / "dying.py").write_text(DYING)
+    command = [sys.executable, str(tmp_path / "dying.py")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == (
+        "motiond: a process that read files ended by itself; the system may be short of memory; "
+        "try again with fewer --jobs\n"
+    )
 
 
 @pytest.mark.parametrize(("terminal", "shown"), [(True, True), (False, False)])
