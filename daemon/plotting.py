@@ -140,8 +140,8 @@ def _figure(motion: Motion, curves: list[_Curve]) -> Figure:
     figure.suptitle(_title(motion, limited=any(curve.unit for curve in curves)), fontsize=10)
     panels = figure.subplots(rows, 2 * columns, squeeze=False)
     # Fixed margins, and no axes shared: for so many panels, either of these takes matplotlib seconds more.
-    left, top, bottom = 0.5 / size[0], 0.6 / size[1], 0.45 / size[1]
-    figure.subplots_adjust(left, bottom, 1 - left / 3, 1 - top, wspace=0.2, hspace=0.42)
+    left, top, bottom = 0.65 / size[0], 0.6 / size[1], 0.45 / size[1]
+    figure.subplots_adjust(left, bottom, 1 - left / 4, 1 - top, wspace=0.28, hspace=0.42)
     for number in range(rows * columns):
         column, row = divmod(number, rows)
         pair = panels[row, 2 * column : 2 * column + 2]
