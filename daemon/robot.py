@@ -9,29 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import uuid
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from daemon import channel as ch
-from daemon.approach import ApproachError, plan_approach
-from daemon.config import JointSettings
-from daemon.planner import clock_acceleration
+from daemon.goals import Goal, GoalMaker, refuse_speed
 from daemon.player import ACTIVE, HALTED, ResultCode, State
 from daemon.reports import Report
 from daemon.requests import PlayRequest, RequestError, SpeedRequest
-from daemon.tolerances import ToleranceError, resolve
-from daemon.track import Track, share
 from formats.registry import MOTIONS, ROBOTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-
-    from numpy.typing import NDArray
 
     from daemon.config import RobotSettings
     from daemon.joint_map import JointMap
@@ -46,16 +35,6 @@ log = logging.getLogger("motiond.robot")
 
 ANSWER_TIMEOUT_S = 5.0
 RESTART_TIMEOUT_S = 25.0
-
-
-@dataclass(slots=True)
-class ActiveGoal:
-    """A goal that the stream process was given and has not ended."""
-
-    goal_id: str
-    plan: Plan
-    speed: float
-    transaction: str | None
 
 
 class Robot:
@@ -101,14 +80,14 @@ class Robot:
         self._torque = False
         self._reference: list[float] | None = None
         self._max_rate_hz: float | None = None
-        self._goal: ActiveGoal | None = None
+        self._goal: Goal | None = None
         self._frames_per_tick = 1.0
         self._estop_latched = False
         self._stops = 0
         self._one_play = asyncio.Lock()
         self._changed = asyncio.Event()
         self._second_s = 0.0
-        self._shared: dict[str, tuple[Plan, int]] = {}
+        self._goals = GoalMaker(name, settings, joint_map, library)
         self._verbs: dict[str, Callable[[Any], Coroutine[Any, Any, dict[str, Any]]]] = {
             "play": self._play,
             "pause": self._pause,
@@ -131,7 +110,7 @@ class Robot:
             self._report("state", self._state_payload())
             await self.keeper.run(self)
         finally:
-            self._close_tracks()
+            self._goals.close()
 
     def leave(self) -> None:
         """Stop softly, let the stream process end, and let `run` return."""
@@ -150,7 +129,7 @@ class Robot:
     # -- requests -------------------------------------------------------------------------------------------
 
     async def _play(self, request: PlayRequest) -> dict[str, Any]:
-        plan = self._plan_for(request)
+        plan = self._goals.plan_for(request)
         self._refuse_unless_able(request)
         if request.on_busy == "reject" and (self._goal is not None or self._one_play.locked()):
             raise self._busy()
@@ -162,38 +141,6 @@ class Robot:
             if self._stops != stops:
                 raise RequestError("CANCELED", f"{self.name}: stopped before the motion began; play it again")
             return {"goal_id": self._start(plan, request)}
-
-    def _plan_for(self, request: PlayRequest) -> Plan:
-        entry = self.library.get(request.motion)
-        if entry is None:
-            raise RequestError("UNKNOWN_MOTION", self.library.unknown(request.motion))
-        if entry.plan is None:
-            raise RequestError("INVALID_MOTION", entry.reason)
-        self._refuse_speed(entry.plan, request.speed)
-        return entry.plan
-
-    def _refuse_speed(self, plan: Plan, speed: float) -> None:
-        if speed > plan.max_speed * (1 + 1e-9):
-            who = f"joint '{plan.limiting_joint}' allows" if plan.limiting_joint else "motiond plays at most"
-            raise RequestError(
-                "INVALID_MOTION",
-                f"{plan.motion}: speed {speed:g} is too fast; {who} {plan.max_speed:.3g}; lower the speed",
-                {"max_speed": plan.max_speed, "joint": plan.limiting_joint},
-            )
-
-    def _clock_acceleration(self, plan: Plan, speed: float) -> float:
-        """Give how fast the clock may ramp at a speed; beyond 1 the path itself leaves less room."""
-        if speed <= 1.0:
-            return plan.clock_acceleration
-        ramp, _ = clock_acceleration(
-            plan.positions,
-            plan.velocities,
-            plan.rate_hz,
-            self.joint_map,
-            self.settings.stop_duration_s,
-            speed=speed,
-        )
-        return ramp
 
     def _refuse_unless_able(self, request: PlayRequest) -> None:
         where = f"{self.name}: {request.motion} cannot be played"
@@ -231,73 +178,16 @@ class Robot:
             )
 
     def _start(self, plan: Plan, request: PlayRequest) -> str:
-        """Plan the approach from where the robot holds, and hand both tracks over."""
-        start = self._reference
-        if start is None:
+        """Hand a goal over to the stream process, to begin where the robot holds."""
+        if self._reference is None:
             raise RequestError("OFFLINE", f"{self.name}: the robot went offline; {self._message}")
-        tolerances = self._tolerances(request)
-        approach = share(self._approach(plan, np.array(start)))
-        goal = ActiveGoal(uuid.uuid4().hex, plan, request.speed, request.transaction)
-        play = ch.Play(
-            goal.goal_id,
-            plan.motion,
-            request.speed,
-            start,
-            self._clock_acceleration(plan, request.speed),
-            *tolerances,
-        )
-        try:
-            if not self.keeper.send(play, (approach, self._track_fd(plan))):
+        with self._goals.made(plan, request, self._reference) as (goal, play, fds):
+            if not self.keeper.send(play, fds):
                 raise RequestError("OFFLINE", f"{self.name}: the stream process does not listen; try again")
-        finally:
-            os.close(approach)
         self._goal, self._frames_per_tick = goal, plan.frames_per_tick
         if self.keeper.observer is not None:
             self.keeper.observer.start_goal()
         return goal.goal_id
-
-    def _tolerances(self, request: PlayRequest) -> tuple[list[float], list[float], float]:
-        """Give the path and goal tolerance of each joint and the time for the goal's."""
-        settings, joints = self.settings, self.joint_map.joints
-        own = [settings.joints.get(joint, JointSettings()).tolerances for joint in joints]
-        path = [joint.path or settings.tolerances.path for joint in own]
-        goal = [joint.goal or settings.tolerances.goal for joint in own]
-        try:
-            return (
-                resolve(self.name, "path_tolerance", joints, path, request.path_tolerance),
-                resolve(self.name, "goal_tolerance", joints, goal, request.goal_tolerance),
-                request.goal_time_tolerance or settings.tolerances.goal_time_s,
-            )
-        except ToleranceError as error:
-            raise RequestError("INVALID_REQUEST", str(error)) from error
-
-    def _approach(self, plan: Plan, start: NDArray[np.float64]) -> Track:
-        try:
-            positions, velocities = plan_approach(
-                start,
-                plan.positions[0],
-                plan.driven,
-                self.joint_map,
-                self.settings.approach,
-                rate_hz=plan.rate_hz,
-                tolerance=self.settings.start_tolerance,
-            )
-        except ApproachError as error:
-            raise RequestError("INVALID_MOTION", f"{plan.motion}: {error}") from error
-        ramp, _ = clock_acceleration(
-            positions, velocities, plan.rate_hz, self.joint_map, self.settings.stop_duration_s
-        )
-        return Track(positions, velocities, np.ones_like(plan.driven), plan.rate_hz, ramp)
-
-    def _track_fd(self, plan: Plan) -> int:
-        """Give the motion in shared memory, copied there when it is first played."""
-        known, fd = self._shared.get(plan.motion, (None, -1))
-        if known is not plan:
-            if known is not None:
-                os.close(fd)
-            fd = share(plan.track)
-            self._shared[plan.motion] = plan, fd
-        return fd
 
     async def _pause(self, _request: Request) -> dict[str, Any]:
         goal = self._playing("pause")
@@ -315,13 +205,13 @@ class Robot:
 
     async def _set_speed(self, request: SpeedRequest) -> dict[str, Any]:
         goal = self._playing("change the speed of")
-        self._refuse_speed(goal.plan, request.speed)
+        refuse_speed(goal.plan, request.speed)
         goal.speed = request.speed
-        self.keeper.send(ch.Speed(request.speed, self._clock_acceleration(goal.plan, request.speed)))
+        self.keeper.send(ch.Speed(request.speed, self._goals.clock_acceleration(goal.plan, request.speed)))
         self._report("state", self._state_payload())
         return {"speed": request.speed, "goal_id": goal.goal_id}
 
-    def _playing(self, verb: str) -> ActiveGoal:
+    def _playing(self, verb: str) -> Goal:
         if self._goal is None:
             raise RequestError(
                 "NOT_PLAYING", f"{self.name}: nothing to {verb}; the robot is {self.state}; play first"
@@ -505,8 +395,3 @@ class Robot:
             "rates": {"idle_hz": self.settings.idle_rate_hz, "max_hz": self._max_rate_hz},
             "version": version("motiond"),
         }
-
-    def _close_tracks(self) -> None:
-        for _plan, fd in self._shared.values():
-            os.close(fd)
-        self._shared.clear()
