@@ -32,7 +32,7 @@ SCOPES = "::"
 # The last version in which tools flattened nested models: to names such as `arm::palm` and `arm::__model__`.
 LAST_FLAT = 7
 # Bounds on what a crafted file can cost.
-MOST_COMPARED, MOST_SHOWN, MOST_SCOPES = 200, 10, 60
+MOST_COMPARED, MOST_SHOWN, MOST_SCOPES = 200, 10, 10
 _FLAT = "flattened model"
 _KINDS = {LinkElement: "link", JointElement: "joint", FrameElement: "frame"}
 

@@ -54,7 +54,8 @@ class Node:
 
     def attribute(self, name: str) -> str:
         """Give an attribute, or ''."""
-        return str(self.xml.get(name, "")).strip()
+        value = self.xml.get(name)
+        return value.strip() if value else ""
 
     def tags(self) -> set[str]:
         """Give the names of the children."""
@@ -153,22 +154,18 @@ class Node:
         return Node(xml, self.where.problems, self.minor)
 
     def _warn_of_unknown(self, known: Vocabulary) -> None:
-        if len(self.where.problems.warnings) >= MOST_WARNINGS:
-            return
-        # A prefix marks what is somebody's own, as in `gz:system`.
-        for name in self.xml.attrib:
-            if name not in known.attributes and not _is_foreign(str(name)):
-                self.where.warn(
-                    f"unknown attribute {str(name)!r} of <{self.tag}>",
-                    "it is not read",
-                    nearest(str(name), sorted(known.attributes)),
-                )
+        for name in map(str, self.xml.attrib):
+            if name not in known.attributes and not _is_foreign(name):
+                self._warn(self.where, f"unknown attribute {name!r} of <{self.tag}>", name, known.attributes)
         for child in self._children:
             tag = str(child.tag)
             if tag not in known.elements and not _is_foreign(tag):
                 where = Where(self.where.problems, line_of(child))
-                mend = nearest(tag, sorted(known.elements))
-                where.warn(f"unknown element <{tag}> in <{self.tag}>", "it is not read", mend)
+                self._warn(where, f"unknown element <{tag}> in <{self.tag}>", tag, known.elements)
+
+    def _warn(self, where: Where, what: str, name: str, known: frozenset[str]) -> None:
+        if len(where.problems.warnings) < MOST_WARNINGS:
+            where.warn(what, "it is not read", nearest(name, sorted(known)))
 
 
 def is_reserved(name: str) -> bool:
@@ -177,4 +174,5 @@ def is_reserved(name: str) -> bool:
 
 
 def _is_foreign(name: str) -> bool:
+    """Whether a name has a prefix, which marks what is somebody's own: `gz:system`."""
     return ":" in name or "{" in name

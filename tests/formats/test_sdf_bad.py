@@ -368,7 +368,7 @@ def test_only_the_first_unknown_names_warn() -> None:
     robot = load(model('<link name="L"/>' + "<what/>" * 500))[0]
     assert robot.warnings == ("arm.sdf:3: unknown element <what> in <model>; it is not read",)
     robot = load(model('<link name="L"/>' + "".join(f"<what{number}/>" for number in range(500))))[0]
-    assert 100 <= len(robot.warnings) <= 500
+    assert len(robot.warnings) == 100
 
 
 WORDS = st.sampled_from(

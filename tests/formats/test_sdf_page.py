@@ -1,0 +1,36 @@
+"""What the page on SDFormat promises."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from formats import FormatError, load_robots, sdf
+from formats.source import Source
+
+PAGE = (Path(__file__).parents[2] / "docs" / "formats" / "sdf.md").read_text(encoding="utf-8")
+BAD = Path(__file__).parents[1] / "files" / "bad" / "sdf"
+
+
+def test_example_on_the_page_is_read() -> None:
+    example = PAGE.split("```xml\n")[1].split("```")[0]
+    crane = sdf.load(example.encode(), Source(Path("crane.sdf")))[0]
+    assert (crane.name, crane.dof, crane.warnings) == ("crane", 1, ())
+    hook = crane.forward_kinematics([np.pi / 2])["hook"]
+    np.testing.assert_allclose(hook[:3, 3], [0, 1.5, 1.2], atol=1e-12)
+
+
+def test_refusals_on_the_page_are_real() -> None:
+    shown = [line.strip() for line in PAGE.splitlines() if line.startswith("    crane.sdf:")]
+    with pytest.raises(FormatError) as refused:
+        load_robots(BAD / "page.sdf")
+    assert str(refused.value).replace(str(BAD / "page.sdf"), "crane.sdf").splitlines() == shown
+
+
+def test_tests_on_the_page_exist() -> None:
+    named = set(re.findall(r"`(test_\w+)`", PAGE))
+    tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_sdf*.py"))
+    assert named - set(re.findall(r"def (test_\w+)", tests)) == set()
