@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from formats.registry import MOTIONS, ROBOTS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TESTS = Path(__file__).parent
 PAGES = TESTS.parents[1] / "docs" / "formats"
+FORMATS = {format_.NAME for kind in (ROBOTS, MOTIONS) for format_ in kind.formats()}
 CLAUSES = "\n## The specification's clauses and their tests\n"
 # `test_x.py::test_y`, `::test_y` of the same module, or `test_y` after a word that stands for a module.
 NAMED = re.compile(
@@ -42,10 +45,14 @@ def named_tests(page: str, cell: str) -> Iterator[tuple[str, str]]:
         yield module, found["test"] or found["bare"]
 
 
+def test_every_format_has_a_page() -> None:
+    assert set(pages()) == FORMATS
+
+
 @pytest.mark.parametrize("page", pages())
 def test_a_page_tells_what_is_read_refused_and_written(page: str) -> None:
     text = (PAGES / f"{page}.md").read_text()
-    assert "\n## What is read\n" in text
+    assert re.search(r"\n## What (is read|becomes what)\n", text)
     assert "\n## What is refused\n" in text
     assert re.search(r"\n## What is written\n|\nNothing writes ", text)
     assert "\n```" in text
