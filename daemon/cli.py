@@ -187,6 +187,36 @@ def play(
 
 
 @app.command()
+def pause(
+    robot: RobotName, config: ClientConfig = None, broker: Broker = None, *, json: AsJson = False
+) -> None:
+    """Slow down on the path and wait there."""
+    _request(robot, "pause", _mqtt(config, broker), json=json)
+
+
+@app.command()
+def resume(
+    robot: RobotName, config: ClientConfig = None, broker: Broker = None, *, json: AsJson = False
+) -> None:
+    """Go on along the path."""
+    _request(robot, "resume", _mqtt(config, broker), json=json)
+
+
+@app.command()
+def speed(
+    robot: RobotName,
+    factor: Annotated[float, typer.Argument(min=0.1, max=10.0, help="1 is the file's own.")],
+    *,
+    config: ClientConfig = None,
+    broker: Broker = None,
+    json: AsJson = False,
+) -> None:
+    """Play at another speed from now on."""
+    answer = asyncio.run(ask(_mqtt(config, broker), robot, "speed", {"speed": factor}))
+    _say(answer, f"{robot}: speed {answer['speed']:g}", json=json)
+
+
+@app.command()
 def stop(
     robot: RobotName, config: ClientConfig = None, broker: Broker = None, *, json: AsJson = False
 ) -> None:

@@ -118,6 +118,18 @@ def test_stop_says_whether_there_was_something_to_stop(
     assert run_here(capsys, "stop", "arm", "-c", idle.config) == (0, "arm: stops softly\n", "")
 
 
+def test_a_motion_is_paused_and_resumed_and_played_at_another_speed(
+    idle: Daemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nothing = "arm: nothing to pause; the robot is idle; play first\n"
+    assert run_here(capsys, "pause", "arm", "-c", idle.config) == (1, "", nothing)
+    run_here(capsys, "play", "arm", "long", "--no-wait", "-c", idle.config)
+    idle.until("playing")
+    assert run_here(capsys, "pause", "arm", "-c", idle.config) == (0, "arm: paused\n", "")
+    assert run_here(capsys, "speed", "arm", "0.5", "-c", idle.config) == (0, "arm: speed 0.5\n", "")
+    assert run_here(capsys, "resume", "arm", "-c", idle.config) == (0, "arm: playing\n", "")
+
+
 def test_an_emergency_stop_holds_until_reset(idle: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_here(capsys, "estop", "arm", "-c", idle.config) == (0, "arm: estopped\n", "")
     refused = "arm: short cannot be played; the emergency stop is latched; send reset when it is safe\n"
