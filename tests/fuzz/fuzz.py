@@ -7,6 +7,7 @@ which the next run goes on, and a file for each failure, beside the trace that l
 from __future__ import annotations
 
 import argparse
+import random
 import resource
 import subprocess
 import sys
@@ -22,11 +23,14 @@ with atheris.instrument_imports(include=["formats"]):
     import formats.seq
     import formats.skel
     import formats.xmdi  # noqa: F401 - imported to be instrumented
+    from tests.fuzz.edits import Edit
     from tests.fuzz.readers import READERS
 
 FOLDER = Path(".fuzz")
 DEFAULT_SECONDS = 600
 MOST_BYTES = 65536
+# The share of changes that is left to libFuzzer, which knows nothing of words and lines.
+BLIND = 0.4
 # In processor time, so that a busy machine finds nothing; libFuzzer's own limit is for what never ends.
 SLOWEST_S, HANG_S = 2.0, 30
 # Twenty times the file, besides what the parsers take whatever they read.
@@ -49,7 +53,15 @@ def run_here(name: str, flags: list[str]) -> None:
         assert taken_s < SLOWEST_S, f"{taken_s:.1f} s for {len(data)} bytes"
         assert grown < MEMORY_BYTES + MEMORY_TIMES * len(data), f"{grown} bytes of memory for {len(data)}"
 
-    atheris.Setup([sys.argv[0], *flags], check)
+    def mutate(data: bytes, most_bytes: int, seed: int) -> bytes:
+        rng = random.Random(seed)
+        if rng.random() < BLIND:
+            return bytes(atheris.Mutate(data, most_bytes))
+        for _ in range(rng.randint(1, 3)):
+            data = Edit.at_random(rng).apply(data, reader.words)
+        return data[:most_bytes]
+
+    atheris.Setup([sys.argv[0], *flags], check, custom_mutator=mutate)
     atheris.Fuzz()
 
 
