@@ -41,6 +41,11 @@ class Enable:
 
 
 @dataclass(frozen=True, slots=True)
+class Disable:
+    """Switch torque off; only at rest."""
+
+
+@dataclass(frozen=True, slots=True)
 class Play:
     """Play an approach and then a motion; brings the descriptors of both tracks.
 
@@ -171,13 +176,16 @@ class Happened:
     message: str
 
 
-Command: TypeAlias = Setup | Enable | Play | Pause | Resume | Speed | Stop | Estop | Reset | Shutdown
+Command: TypeAlias = (
+    Setup | Enable | Disable | Play | Pause | Resume | Speed | Stop | Estop | Reset | Shutdown
+)
 Notice: TypeAlias = Ready | Failed | Status | Ended | Happened
 _TYPES: dict[str, type[Command | Notice]] = {
     kind.__name__: kind
     for kind in (
         Setup,
         Enable,
+        Disable,
         Play,
         Pause,
         Resume,

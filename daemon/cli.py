@@ -187,6 +187,49 @@ def play(
 
 
 @app.command()
+def goto(
+    robot: RobotName,
+    where: Annotated[list[str], typer.Argument(help="A pose by name, or joints: elbow=0.5 wrist=-1.")],
+    *,
+    replace: Annotated[bool, typer.Option("--replace", help="Stop what plays now, softly.")] = False,
+    config: ClientConfig = None,
+    broker: Broker = None,
+    json: AsJson = False,
+) -> None:
+    """Go to a posture."""
+    request = {**_posture(where), "on_busy": "replace" if replace else "reject"}
+    accepted = asyncio.run(ask(_mqtt(config, broker), robot, "goto", request))
+    _say(accepted, f"{robot}: accepted; goal {accepted['goal_id']}", json=json)
+
+
+def _posture(where: list[str]) -> dict[str, Any]:
+    """Read the name of a pose, or positions by joint."""
+    if len(where) == 1 and "=" not in where[0]:
+        return {"pose": where[0]}
+    try:
+        return {"joints": {joint: float(value) for joint, value in (one.split("=", 1) for one in where)}}
+    except ValueError as error:
+        why = f"'{' '.join(where)}' is neither a pose nor joints; write one name, or JOINT=POSITION for each"
+        raise typer.BadParameter(why) from error
+
+
+@app.command()
+def enable(
+    robot: RobotName, config: ClientConfig = None, broker: Broker = None, *, json: AsJson = False
+) -> None:
+    """Switch torque on, holding where the joints are."""
+    _request(robot, "enable", _mqtt(config, broker), json=json)
+
+
+@app.command()
+def disable(
+    robot: RobotName, config: ClientConfig = None, broker: Broker = None, *, json: AsJson = False
+) -> None:
+    """Switch torque off, while no motion plays."""
+    _request(robot, "disable", _mqtt(config, broker), json=json)
+
+
+@app.command()
 def pause(
     robot: RobotName, config: ClientConfig = None, broker: Broker = None, *, json: AsJson = False
 ) -> None:

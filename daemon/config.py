@@ -349,6 +349,14 @@ class RobotSettings(_Section):
     """No approach where every joint is within this (rad or m) of the first row."""
     tolerances: ToleranceSettings = ToleranceSettings()
     """How far the joints may be from their setpoints."""
+    poses: dict[Text, Annotated[dict[Text, Number], Field(min_length=1)]] = {}
+    """Postures by name: positions of some joints, in rad or m."""
+    on_end: Literal["hold", "release", "park"] = "hold"
+    """After a motion that ended well: hold its last row, switch torque off, or go to the pose `park`."""
+    on_exit: Literal["hold", "release", "park"] = "hold"
+    """The same when the daemon ends, whatever the robot does then; a motion is stopped softly first."""
+    exit_timeout_s: Positive = 8.0
+    """How long the way to that end may take."""
     stop_duration_s: Positive = 0.5
     """Shortest time of a soft stop from full speed; longer where acceleration limits ask for it."""
     max_lateness_s: Positive = 0.1
@@ -365,6 +373,9 @@ class RobotSettings(_Section):
                 raise _Wrong("motion_joints", f"'{name}' stands twice; a joint has one column; remove one")
         if self.model is None:
             self._check_listed_joints()
+        for option in ("on_end", "on_exit"):
+            if getattr(self, option) == "park" and "park" not in self.poses:
+                raise _Wrong(option, f"{option} is park; there is no such pose; add poses.park")
         return self
 
     def _check_listed_joints(self) -> None:

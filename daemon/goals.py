@@ -17,13 +17,15 @@ import numpy as np
 from daemon.approach import ApproachError, plan_approach
 from daemon.channel import Play
 from daemon.config import JointSettings
-from daemon.planner import clock_acceleration
+from daemon.joint_map import JointMapError
+from daemon.planner import PlanError, clock_acceleration, plan_pose
 from daemon.requests import RequestError
 from daemon.tolerances import ToleranceError, resolve
 from daemon.track import Track, share
+from formats.errors import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,9 +33,12 @@ if TYPE_CHECKING:
     from daemon.joint_map import JointMap
     from daemon.library import MotionLibrary
     from daemon.planner import Plan
-    from daemon.requests import PlayRequest
+    from daemon.requests import GotoRequest, PlayRequest
 
     Floats: TypeAlias = NDArray[np.float64]
+
+
+POSE_RATE_HZ = 200.0  # of ticks on the way to a posture
 
 
 @dataclass(slots=True)
@@ -88,6 +93,42 @@ class GoalMaker:
             raise RequestError("INVALID_MOTION", entry.reason)
         refuse_speed(entry.plan, request.speed)
         return entry.plan
+
+    def plan_to(self, request: GotoRequest) -> Plan:
+        """Give the plan of the posture that a request names or lists.
+
+        Raises
+        ------
+        RequestError
+            If there is none, or the joints cannot go there.
+        """
+        if (request.pose is None) == (request.joints is None):
+            what = f"{self._name}: a posture is either a pose or joints; give one of the two"
+            raise RequestError("INVALID_REQUEST", what)
+        return self._plan_pose(request.pose, request.joints)
+
+    def plan_park(self) -> Plan:
+        """Give the plan of the pose `park`.
+
+        Raises
+        ------
+        RequestError
+            If the joints cannot go there.
+        """
+        return self._plan_pose("park", None)
+
+    def _plan_pose(self, pose: str | None, joints: Mapping[str, float] | None) -> Plan:
+        poses = self._settings.poses
+        if pose is not None and pose not in poses:
+            known = f"there are {', '.join(poses)}" if poses else "there are no poses at all"
+            parts = (f"{self._name}: no pose '{pose}'", known, nearest(pose, poses))
+            raise RequestError("UNKNOWN_POSE", "; ".join(part for part in parts if part))
+        positions = poses[pose] if pose is not None else joints or {}
+        rate_hz = min(POSE_RATE_HZ, self._library.max_rate_hz)
+        try:
+            return plan_pose(pose or "goto", positions, self._joint_map, self._settings, rate_hz)
+        except (PlanError, JointMapError) as error:
+            raise RequestError("INVALID_MOTION", str(error)) from error
 
     @contextmanager
     def made(

@@ -19,16 +19,16 @@ import numpy as np
 from daemon.clock import FULL_RAMP
 from daemon.track import Track
 from daemon.violations import Violation, accelerations_of, find_violations, position_violations, speeds_of
-from formats.motion import interpolate, pchip_slopes
+from formats.motion import Motion, interpolate, pchip_slopes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from daemon.config import RobotSettings
     from daemon.joint_map import JointMap
-    from formats.motion import Interpolation, Motion
+    from formats.motion import Interpolation
 
     Floats: TypeAlias = NDArray[np.float64]
     Booleans: TypeAlias = NDArray[np.bool_]
@@ -176,6 +176,32 @@ def plan(motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_
         interpolation=settings.interpolation,
         warnings=tuple(f"{motion.name}: {warning}" for warning in (*rows.warnings, *warnings, *doubts)),
     )
+
+
+def plan_pose(
+    name: str,
+    positions: Mapping[str, float],
+    joint_map: JointMap,
+    settings: RobotSettings,
+    rate_hz: float,
+) -> Plan:
+    """Plan a posture to go to: a motion of one row, so that the approach is all there is to it.
+
+    Parameters
+    ----------
+    positions : mapping of str to float
+        By joint, in rad or m; the other joints hold.
+    rate_hz : float
+        Ticks per second on the way.
+
+    Raises
+    ------
+    PlanError, JointMapError
+        As `plan` does; a posture beyond a limit is refused, whatever `on_violation` says.
+    """
+    row = np.array([list(positions.values())], dtype=float)
+    motion = Motion(name, tuple(positions), rate_hz, np.zeros(1), row)
+    return plan(motion, joint_map, settings.model_copy(update={"on_violation": "reject"}), rate_hz)
 
 
 def _in_columns(motion: Motion, joint_map: JointMap, settings: RobotSettings) -> _Rows:

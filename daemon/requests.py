@@ -32,6 +32,7 @@ ErrorCode = Literal[
     "BUSY",
     "NOT_PLAYING",  # there is nothing to pause, resume or speed up
     "UNKNOWN_MOTION",
+    "UNKNOWN_POSE",
     "INVALID_MOTION",  # known, but it cannot be played; the message says why
     "ESTOPPED",
     "FAULT",
@@ -90,6 +91,22 @@ class PlayRequest(Request):
     goal_time_tolerance: Annotated[float, Field(ge=0)] | Literal[-1] = 0.0
 
 
+class GotoRequest(Request):
+    """Go to a posture: a configured one by its name, or joint positions in rad or m."""
+
+    pose: Annotated[str, Field(min_length=1)] | None = None
+    joints: Annotated[dict[str, float], Field(min_length=1)] | None = None
+    on_busy: Literal["reject", "replace"] = "reject"
+
+
+class EnableRequest(Request):
+    """Switch torque on, holding where the joints are."""
+
+
+class DisableRequest(Request):
+    """Switch torque off; only while no motion plays."""
+
+
 class PauseRequest(Request):
     """Slow down on the path and wait there."""
 
@@ -126,6 +143,9 @@ class ReloadMotionsRequest(Request):
 
 VERBS: dict[str, type[Request]] = {
     "play": PlayRequest,
+    "goto": GotoRequest,
+    "enable": EnableRequest,
+    "disable": DisableRequest,
     "pause": PauseRequest,
     "resume": ResumeRequest,
     "speed": SpeedRequest,

@@ -16,7 +16,7 @@ from daemon import channel as ch
 from daemon.goals import Goal, GoalMaker, refuse_speed
 from daemon.player import ACTIVE, HALTED, ResultCode, State
 from daemon.reports import Report
-from daemon.requests import PlayRequest, RequestError, SpeedRequest
+from daemon.requests import PlayRequest, Request, RequestError
 from formats.registry import MOTIONS, ROBOTS
 
 if TYPE_CHECKING:
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from daemon.library import MotionLibrary
     from daemon.planner import Plan
     from daemon.reports import ReportHub, Subject
-    from daemon.requests import Request
+    from daemon.requests import GotoRequest, SpeedRequest
     from daemon.telemetry import Observer
 
 log = logging.getLogger("motiond.robot")
 
 ANSWER_TIMEOUT_S = 5.0
 RESTART_TIMEOUT_S = 25.0
+SHUTS_DOWN = "the daemon shuts down"
 
 
 class Robot:
@@ -86,10 +87,15 @@ class Robot:
         self._stops = 0
         self._one_play = asyncio.Lock()
         self._changed = asyncio.Event()
+        self._leaving = asyncio.Event()
+        self._home_next = False
         self._second_s = 0.0
         self._goals = GoalMaker(name, settings, joint_map, library)
         self._verbs: dict[str, Callable[[Any], Coroutine[Any, Any, dict[str, Any]]]] = {
             "play": self._play,
+            "goto": self._goto,
+            "enable": self._enable,
+            "disable": self._disable,
             "pause": self._pause,
             "resume": self._resume,
             "speed": self._set_speed,
@@ -108,13 +114,49 @@ class Robot:
             self._report("description", self._description())
             self._report("motions", self.library.payload())
             self._report("state", self._state_payload())
-            await self.keeper.run(self)
+            async with asyncio.TaskGroup() as tasks:
+                farewell = tasks.create_task(self._say_farewell(), name=f"{self.name}.farewell")
+                await self.keeper.run(self)
+                farewell.cancel()
         finally:
             self._goals.close()
 
     def leave(self) -> None:
-        """Stop softly, let the stream process end, and let `run` return."""
+        """Stop softly, do what `on_exit` asks for, let the stream process end, and let `run` return."""
+        self._leaving.set()
+
+    async def _say_farewell(self) -> None:
+        """Wait for `leave`; whatever becomes of the way home, the stream process is then told to end."""
+        await self._leaving.wait()
+        try:
+            async with asyncio.timeout(self.settings.exit_timeout_s):
+                await self._go_home()
+        except (TimeoutError, RequestError) as error:
+            log.warning(
+                "%s: on_exit %s was given up; %s", self.name, self.settings.on_exit, error or "timeout"
+            )
         self.keeper.leave()
+
+    async def _go_home(self) -> None:
+        """Come to rest, and park or release a robot that holds; one that is halted stays as it is."""
+        if self.settings.on_exit == "hold" or not self._torque or self.state in HALTED:
+            return
+        self.stop(SHUTS_DOWN)
+        await self._until(
+            lambda: self.state is State.IDLE, ANSWER_TIMEOUT_S, "the robot did not come to rest"
+        )
+        if self.settings.on_exit == "park":
+            self._park()
+            await self._until(
+                lambda: self._goal is None, self.settings.exit_timeout_s, "it did not get there"
+            )
+        else:
+            await self._disable(Request())
+
+    def _park(self) -> None:
+        """Go to the pose `park`, from the last setpoint."""
+        plan = self._goals.plan_park()
+        self._start(plan, PlayRequest(motion=plan.motion))
 
     async def handle(self, verb: str, request: Request) -> dict[str, Any]:
         """Act on a request.
@@ -129,21 +171,31 @@ class Robot:
     # -- requests -------------------------------------------------------------------------------------------
 
     async def _play(self, request: PlayRequest) -> dict[str, Any]:
-        plan = self._goals.plan_for(request)
-        self._refuse_unless_able(request)
+        return await self._begin(self._goals.plan_for(request), request)
+
+    async def _goto(self, request: GotoRequest) -> dict[str, Any]:
+        plan = self._goals.plan_to(request)
+        play = PlayRequest(motion=plan.motion, on_busy=request.on_busy, transaction=request.transaction)
+        return await self._begin(plan, play)
+
+    async def _begin(self, plan: Plan, request: PlayRequest) -> dict[str, Any]:
+        """Make the robot ready for a goal, and hand it over."""
+        self._refuse_unless_able(f"{plan.motion} cannot be played")
         if request.on_busy == "reject" and (self._goal is not None or self._one_play.locked()):
             raise self._busy()
         async with self._one_play:
             stops = self._stops
             await self._preempt()
-            await self._enable()
-            self._refuse_unless_able(request)
+            await self._switch_on()
+            self._refuse_unless_able(f"{plan.motion} cannot be played")
             if self._stops != stops:
                 raise RequestError("CANCELED", f"{self.name}: stopped before the motion began; play it again")
             return {"goal_id": self._start(plan, request)}
 
-    def _refuse_unless_able(self, request: PlayRequest) -> None:
-        where = f"{self.name}: {request.motion} cannot be played"
+    def _refuse_unless_able(self, what: str) -> None:
+        where = f"{self.name}: {what}"
+        if self._leaving.is_set():
+            raise RequestError("OFFLINE", f"{where}; {SHUTS_DOWN}")
         if self.state is State.OFFLINE:
             raise RequestError("OFFLINE", f"{where}; the robot is offline; {self._message}")
         if self.state is State.ESTOPPED or self._estop_latched:
@@ -167,7 +219,19 @@ class Robot:
             lambda: self.state not in ACTIVE, ANSWER_TIMEOUT_S, "the robot did not come to rest"
         )
 
-    async def _enable(self) -> None:
+    async def _enable(self, _request: Request) -> dict[str, Any]:
+        self._refuse_unless_able("torque cannot be switched on")
+        await self._switch_on()
+        return {"state": self.state, "torque": self._torque}
+
+    async def _disable(self, _request: Request) -> dict[str, Any]:
+        if self._goal is not None:
+            raise self._busy()
+        self.keeper.send(ch.Disable())
+        await self._until(lambda: not self._torque, ANSWER_TIMEOUT_S, "torque could not be switched off")
+        return {"state": self.state, "torque": self._torque}
+
+    async def _switch_on(self) -> None:
         """Switch torque on where it is off; a driver that cannot leaves the robot in `fault`."""
         if self.state is State.IDLE and not self._torque:
             self.keeper.send(ch.Enable())
@@ -334,6 +398,19 @@ class Robot:
         self._report("state", self._state_payload())
         if before is State.OFFLINE and state is not State.OFFLINE:
             self._report("availability", {"state": "online"})
+        if state is State.IDLE and self._home_next:
+            self._home_next = False
+            self._end_as_configured()
+
+    def _end_as_configured(self) -> None:
+        """Do what `on_end` asks for after a motion that ended well."""
+        if self.settings.on_end == "release":
+            self.keeper.send(ch.Disable())
+        elif self.settings.on_end == "park":
+            try:
+                self._park()
+            except RequestError as error:
+                self._report("event", {"kind": "not_parked", "message": str(error)})
 
     def _conclude(
         self, goal_id: str, code: str, message: str, played_s: float | None, details: dict[str, Any]
@@ -354,6 +431,8 @@ class Robot:
             "timing": observer.goal.payload() if observer else None,
         }
         self._report("result", result)
+        parks = goal.plan.motion == "park" or self._leaving.is_set()
+        self._home_next = code == ResultCode.SUCCESSFUL and not parks
         self._changed.set()
         self._changed.clear()
 

@@ -82,6 +82,7 @@ class StreamLoop:
         self._told = 0
         self._acts: dict[type, Callable[[], None]] = {
             ch.Enable: self._enable,
+            ch.Disable: self._disable,
             ch.Pause: self.player.pause,
             ch.Resume: self.player.resume,
             ch.Estop: self.player.estop,
@@ -249,6 +250,11 @@ class StreamLoop:
         """Take hold where the joints are; nothing changes where torque is on or the robot is halted."""
         if self.player.state is State.IDLE and not self.player.torque:
             self._take_hold()
+
+    def _disable(self) -> None:
+        if self.player.state is State.IDLE:
+            self.driver.disable()
+            self.player.release()
 
     def _take_hold(self) -> None:
         self.driver.enable()

@@ -130,6 +130,19 @@ def test_a_motion_is_paused_and_resumed_and_played_at_another_speed(
     assert run_here(capsys, "resume", "arm", "-c", idle.config) == (0, "arm: playing\n", "")
 
 
+def test_a_robot_goes_where_it_is_told_and_is_switched_off_and_on(
+    idle: Daemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = run_here(capsys, "goto", "arm", "shoulder=0.2", "elbow=0.1", "-c", idle.config)
+    assert (code, out.startswith("arm: accepted; goal ")) == (0, True)
+    idle.until("idle")
+    assert run_here(capsys, "disable", "arm", "-c", idle.config) == (0, "arm: idle\n", "")
+    assert run_here(capsys, "enable", "arm", "-c", idle.config) == (0, "arm: idle\n", "")
+    code, _, err = run_here(capsys, "goto", "arm", "elbow=far", "-c", idle.config)
+    wrong = "'elbow=far' is neither a pose nor joints; write one name, or JOINT=POSITION for each"
+    assert (code, err) == (2, f"motiond: invalid value: {wrong}; see `motiond --help`\n")
+
+
 def test_an_emergency_stop_holds_until_reset(idle: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_here(capsys, "estop", "arm", "-c", idle.config) == (0, "arm: estopped\n", "")
     refused = "arm: short cannot be played; the emergency stop is latched; send reset when it is safe\n"

@@ -79,8 +79,8 @@ def test_an_unknown_verb_is_told_what_there_is() -> None:
         check_request("arm/plya", "plya", {})
     assert caught.value.code == "UNKNOWN_VERB"
     assert str(caught.value) == (
-        "arm/plya: unknown verb; motiond knows play, pause, resume, speed, stop, estop, reset, "
-        "status, motions/reload; did you mean 'play'?"
+        "arm/plya: unknown verb; motiond knows play, goto, enable, disable, pause, resume, speed, "
+        "stop, estop, reset, status, motions/reload; did you mean 'play'?"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -159,6 +159,100 @@ async def test_a_tolerance_of_an_unknown_joint_is_refused(rig: Rig) -> None:
         "INVALID_REQUEST",
         "arm: goal_tolerance of an unknown joint 'elbo'; it has shoulder, elbow; did you mean 'elbow'?",
     )
+
+
+async def test_a_robot_goes_to_joint_positions_and_to_a_pose_by_name(rig: Rig) -> None:
+    rig.robot["poses"] = {"home": {"shoulder": 0.3, "elbow": -0.2}}
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        for request in ({"joints": {"elbow": 0.25}}, {"pose": "home"}):
+            accepted = await ask(supervisor, "goto", **request)
+            assert (await rig.result_of(accepted["goal_id"]))["code"] == "SUCCESSFUL"
+            await rig.until_state("idle", since=len(rig.reports) - 3)
+    positions = read_trace(rig.folder / "trace.npy")["position"]
+    assert [0.0, 0.25] in positions.tolist()
+    assert positions[-1].tolist() == [0.3, -0.2]
+    assert comes_to_rest_softly(positions)
+
+
+@pytest.mark.parametrize(
+    ("request_", "code", "message"),
+    [
+        ({}, "INVALID_REQUEST", "arm: a posture is either a pose or joints; give one of the two"),
+        ({"pose": "hom"}, "UNKNOWN_POSE", "arm: no pose 'hom'; there are home; did you mean 'home'?"),
+        (
+            {"joints": {"elbow": 3.0}},
+            "INVALID_MOTION",
+            (
+                "goto: joint 'elbow' reaches 3 rad at 0.000 s (frame 0); its upper limit is 2 rad; "
+                "lower the motion or raise `joints.elbow.limits.upper`"
+            ),
+        ),
+    ],
+)
+async def test_a_posture_that_cannot_be_meant_or_reached_is_refused(
+    rig: Rig, request_: dict[str, Any], code: str, message: str
+) -> None:
+    rig.robot["poses"] = {"home": {"shoulder": 0.3}}
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        with pytest.raises(RequestError) as refusal:
+            await ask(supervisor, "goto", **request_)
+    assert (refusal.value.code, str(refusal.value)) == (code, message)
+
+
+async def test_torque_is_switched_on_and_off_at_rest_and_stays_on_while_a_motion_plays(rig: Rig) -> None:
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        assert await ask(supervisor, "enable") == {"state": "idle", "torque": True}
+        assert await ask(supervisor, "enable") == {"state": "idle", "torque": True}
+        assert await ask(supervisor, "disable") == {"state": "idle", "torque": False}
+        await start_long(rig, supervisor)
+        with pytest.raises(RequestError) as refusal:
+            await ask(supervisor, "disable")
+    assert refusal.value.code == "BUSY"
+
+
+async def test_a_robot_that_releases_at_the_end_has_no_torque_then(rig: Rig) -> None:
+    rig.robot["on_end"] = "release"
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        await ask(supervisor, "play", motion="short")
+        seen = len(rig.reports)
+        await rig.until("state", lambda data: data["state"] == "idle" and not data["torque"], seen)
+    assert rig.results() == ["SUCCESSFUL"]
+
+
+PARK = {"park": {"shoulder": 0.5, "elbow": -0.5}}
+
+
+async def test_a_robot_that_parks_at_the_end_goes_there_once(rig: Rig) -> None:
+    rig.robot |= {"poses": PARK, "on_end": "park"}
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        await ask(supervisor, "play", motion="short")
+        await rig.until("result", lambda data: data["motion"] == "park")
+        await rig.until_state("idle", since=len(rig.reports) - 3)
+    assert rig.results() == ["SUCCESSFUL", "SUCCESSFUL"]
+    assert read_trace(rig.folder / "trace.npy")["position"][-1].tolist() == [0.5, -0.5]
+
+
+async def test_a_shutdown_in_the_middle_parks_from_the_last_setpoint(rig: Rig) -> None:
+    rig.robot |= {"poses": PARK, "on_exit": "park"}
+    async with rig.running() as supervisor:
+        await start_long(rig, supervisor)
+    assert rig.results() == ["CANCELED", "SUCCESSFUL"]
+    positions = read_trace(rig.folder / "trace.npy")["position"]
+    assert positions[-1].tolist() == [0.5, -0.5]
+    assert np.abs(np.diff(positions, axis=0)).max() < 0.03
+
+
+async def test_a_shutdown_may_release(rig: Rig) -> None:
+    rig.robot["on_exit"] = "release"
+    async with rig.running() as supervisor:
+        await start_long(rig, supervisor)
+    states = [report.data for report in rig.reports if report.subject == "state"]
+    assert any(data["state"] == "idle" and not data["torque"] for data in states[-3:])
 
 
 @pytest.mark.parametrize("verb", ["pause", "resume"])
