@@ -221,7 +221,10 @@ class _Joints:
     def __init__(self, robot: str, model: RobotModel | None, settings: Mapping[str, JointSettings]) -> None:
         self.robot = robot
         self.problems: list[str] = []
-        moving = [joint for joint in model.joints if joint.coordinates] if model else []
+        # Nothing drives a floating base, so it is no joint of the map.
+        moving = (
+            [joint for joint in model.joints if joint.coordinates and joint.type != "free"] if model else []
+        )
         self.of_model: dict[str, Joint] = {joint.name: joint for joint in moving}
         self.names = tuple(self.of_model) if model else tuple(settings)
         self.settings = {name: settings.get(name, JointSettings()) for name in self.names}

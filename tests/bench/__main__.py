@@ -5,7 +5,16 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = ("load_seq", "cache", "wakeup", "request")
+NAMES = (
+    "load_seq",
+    "dump_seq",
+    "cache",
+    "load_sdf",
+    "load_skel",
+    "kinematics",
+    "wakeup",
+    "request",
+)
 
 
 def main() -> int:

@@ -40,6 +40,11 @@ def test_joints_stand_in_the_models_order_with_fixed_ones_left_out() -> None:
     assert found.units == ("m", "rad")
 
 
+def test_a_floating_base_is_left_out_since_nothing_drives_it() -> None:
+    base = joint("base", *(Coordinate(f"base{axis}") for axis in range(6)), kind="free")
+    assert map_of({}, model(base, joint("elbow", ELBOW))).joints == ("elbow",)
+
+
 def test_without_a_model_joints_stand_in_the_configured_order() -> None:
     found = map_of({"wrist": {"limits": WIDE}, "base": {"limits": WIDE, "actuator": "A1", "unit": "m"}})
     assert found.joints == ("wrist", "base")
