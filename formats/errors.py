@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 MOST_PROBLEMS = 20
+# So many are noted; what a flood of them costs would grow beyond the file that makes it.
+MOST_NOTED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +77,20 @@ class Problems:
     warnings: list[str] = field(default_factory=list)
 
     def add(self, line: int, what: str, why: str = "", mend: str = "") -> None:
-        """Note a problem; the reader goes on."""
+        """Note a problem; the reader goes on, but for a thousandth one, which is raised with all others."""
         self.found.append(Problem(self.file, line, what, why, mend))
+        if len(self.found) >= MOST_NOTED:
+            raise FormatError(self.found)
 
     def warn(self, line: int, what: str, why: str = "", mend: str = "") -> None:
-        """Note something odd that does not stop the file from being read."""
-        self.warnings.append(str(Problem(self.file, line, what, why, mend)))
+        """Note something odd that does not stop the file from being read; after a thousand, nothing more."""
+        if not self.is_full:
+            self.warnings.append(str(Problem(self.file, line, what, why, mend)))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more warnings are noted, so that none need be worded."""
+        return len(self.warnings) >= MOST_NOTED
 
     def fail(self, line: int, what: str, why: str = "", mend: str = "") -> FormatError:
         """Note a problem after which the reader cannot go on; the caller raises what is returned."""

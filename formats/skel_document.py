@@ -106,7 +106,7 @@ def _read_attributes(node: Node, rule: Rule, xml: Xml) -> None:
         if name in rule.attributes:
             _read_value(node, node.line, name, str(text), rule.attributes[name])
         else:
-            mend = nearest(name, rule.attributes)
+            mend = "" if node.problems.is_full else nearest(name, rule.attributes)
             node.warn(f"attribute {name!r} of <{node.tag}> is skipped", "SKEL does not know it", mend)
 
 
@@ -126,7 +126,7 @@ def _read_child(node: Node, rule: Rule, xml: Xml) -> None:
     elif tag in rule.skipped:
         node.problems.warn(line, f"<{tag}> in <{node.tag}> is skipped", rule.skipped[tag])
     elif tag not in rule.unused:
-        mend = nearest(tag, (*rule.values, *rule.groups))
+        mend = "" if node.problems.is_full else nearest(tag, (*rule.values, *rule.groups))
         node.problems.warn(line, f"<{tag}> in <{node.tag}> is skipped", "SKEL does not know it", mend)
 
 

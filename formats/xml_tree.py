@@ -48,7 +48,7 @@ def parse_xml(
         huge = long_texts and b"<!" not in data and b"\0" not in data
         root = _parse(data, free_prefixes=free_prefixes, huge=huge)
     except etree.XMLSyntaxError as error:
-        why = re.sub(r"\s*, line \d+, column \d+.*", "", error.msg or "")
+        why = re.sub(r"\s*, line \d+, column \d+.*", "", error.msg or "").strip()
         raise problems.fail(error.lineno or 0, "this is no well-formed XML", why) from None
     tree: Any = root.getroottree()
     if tree.docinfo.doctype:
@@ -58,11 +58,13 @@ def parse_xml(
 
 
 def _parse(data: bytes, *, free_prefixes: bool, huge: bool) -> Xml:
+    parser = _parser(huge=huge)
     try:
-        return etree.fromstring(data, _parser(huge=huge))
-    except etree.XMLSyntaxError as error:
+        return etree.fromstring(data, parser)
+    except etree.XMLSyntaxError:
         unbound = etree.ErrorTypes.NS_ERR_UNDEFINED_NAMESPACE
-        log: Any = error.error_log
+        # The exception's own log holds the errors of earlier files too.
+        log: Any = parser.error_log
         if not free_prefixes or any(one.type != unbound for one in log):
             raise
     return etree.fromstring(data, _parser(recover=True))

@@ -15,8 +15,6 @@ from tests.fuzz.edits import KINDS, MOST_LENGTH, Edit
 from tests.fuzz.readers import READERS
 
 SECONDS = 2
-# The parsers' own buffers, and what a refusal is made of, whatever the size of the file.
-MEMORY_BYTES, MEMORY_TIMES = 2_000_000, 20
 
 shares = st.floats(0, 1, exclude_max=True)
 edits = st.lists(
@@ -45,4 +43,4 @@ def test_a_broken_file_is_read_or_refused(name: str, data: st.DataObject) -> Non
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak <= MEMORY_BYTES + MEMORY_TIMES * len(text)
+    assert peak <= reader.allowance(text)

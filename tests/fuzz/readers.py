@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FILES = Path(__file__).parents[1] / "files"
 MOST_SEED_BYTES = 4096
+MEMORY_TIMES = 20
 
 # A document without content has no line to name.
 _NOTHING = re.compile(rb"(?:\s++|#[^\n]*+|---|\.\.\.|\xef\xbb\xbf|%[^\n]*+)*+")
@@ -26,9 +27,17 @@ _NOTHING = re.compile(rb"(?:\s++|#[^\n]*+|---|\.\.\.|\xef\xbb\xbf|%[^\n]*+)*+")
 
 @dataclass(frozen=True)
 class Reader:
-    """One format: its module, and the files of the test suite that are small."""
+    """One format: its module, and the files of the test suite that are small.
+
+    Attributes
+    ----------
+    most_bytes : int
+        The memory that it may take besides twenty times the file: for the parser, and for what a few words of
+        the format may stand for.
+    """
 
     name: str
+    most_bytes: int = 2_000_000
 
     @cached_property
     def seeds(self) -> tuple[bytes, ...]:
@@ -39,6 +48,10 @@ class Reader:
     def words(self) -> tuple[bytes, ...]:
         """Give everything in the seeds that looks like a name or a number."""
         return tuple(sorted(set(re.findall(rb"[A-Za-z_][\w:.]*|-?\d[\d.e]*", b" ".join(self.seeds)))))
+
+    def allowance(self, data: bytes) -> int:
+        """Give the memory that reading a file may take, in bytes."""
+        return self.most_bytes + MEMORY_TIMES * len(data)
 
     def check(self, data: bytes) -> None:
         """Read a file; anything but sound robots or motions, or a refusal that says where, is an error."""
@@ -51,7 +64,17 @@ class Reader:
             _check_result(found)
 
 
-READERS = {name: Reader(name) for name in ("hrdf", "skel", "sdf", "seq", "xmdi")}
+READERS = {
+    reader.name: reader
+    for reader in (
+        Reader("hrdf"),
+        Reader("skel"),
+        Reader("sdf"),
+        Reader("seq"),
+        # Two key frames may stand for ten million positions.
+        Reader("xmdi", most_bytes=350_000_000),
+    )
+}
 
 
 def _check_refusal(error: FormatError, data: bytes, source: Source) -> None:

@@ -1,0 +1,276 @@
+"""What files that mean harm are told, the same for every format to which it applies.
+
+What is one format's own stands in its tests: bombs of aliases and tags of objects in `test_seq_bad.py`, deep
+formulas and includes in `test_hrdf_bad.py`, includes in `test_sdf_bad.py`.
+"""
+
+from __future__ import annotations
+
+import re
+import tracemalloc
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from formats import FormatError, Motion
+from formats.source import Source
+
+GOOD = Path(__file__).parents[1] / "files" / "good"
+ROOTS = {
+    "hrdf": ('<robot version="1.6.0">', "</robot>"),
+    "skel": ('<skel version="1.0">', "</skel>"),
+    "sdf": ('<sdf version="1.11">', "</sdf>"),
+    "xmdi": ("<xmdi>", "</xmdi>"),
+}
+FORMATS = [*ROOTS, "seq"]
+DOCTYPE = "a document type is not allowed; it could pull in other files; remove <!DOCTYPE …>"
+# Words of libxml2's own, which change with its version.
+NOT_WELL_FORMED = re.compile(r"this is no well-formed XML; \S[^\n]*\S")
+
+BILLION_LAUGHS = (
+    '<!DOCTYPE x [<!ENTITY a "ha">'
+    + "".join(
+        f'<!ENTITY {name} "{f"&{of};" * 10}">' for of, name in zip("abcdefghi", "bcdefghij", strict=True)
+    )
+    + "]>"
+)
+EXTERNAL = '<!DOCTYPE x [<!ENTITY e SYSTEM "{secret}">]>'
+PARAMETER = '<!DOCTYPE x [<!ENTITY % e SYSTEM "{secret}"> %e;]>'
+SEQ = """type: CompositeSeq
+formatVersion: 4
+frameRate: 10
+{top}
+components:
+  - type: MultiValueSeq
+    content: JointDisplacement
+    numParts: {parts}
+    frames: {rows}
+"""
+
+
+def load(name: str, data: str | bytes, *, within: tuple[Path, ...] = ()) -> list[Any]:
+    source = Source(Path(f"case.{name}"), within)
+    found: list[Any] = import_module(f"formats.{name}").load(
+        data if isinstance(data, bytes) else data.encode(), source
+    )
+    return found
+
+
+def refusal(name: str, data: str | bytes) -> str:
+    with pytest.raises(FormatError) as caught:
+        load(name, data)
+    return str(caught.value)
+
+
+def xml(name: str, inside: str, before: str = "") -> str:
+    opening, closing = ROOTS[name]
+    return f"{before}{opening}{inside}{closing}"
+
+
+def is_refused_as(message: str, name: str, expected: str | re.Pattern[str]) -> bool:
+    where, what = f"case.{name}:1: ", message[len(f"case.{name}:1: ") :]
+    fits = expected.fullmatch(what) is not None if isinstance(expected, re.Pattern) else what == expected
+    return message.startswith(where) and fits
+
+
+@pytest.mark.parametrize("name", ROOTS)
+@pytest.mark.parametrize(
+    ("before", "inside", "expected"),
+    [
+        (BILLION_LAUGHS, "&j;", NOT_WELL_FORMED),
+        (BILLION_LAUGHS, '<a b="&j;"/>', NOT_WELL_FORMED),
+        ('<!DOCTYPE x [<!ENTITY a "&b;"><!ENTITY b "&a;">]>', '<a b="&a;"/>', NOT_WELL_FORMED),
+        (EXTERNAL, "&e;", DOCTYPE),
+        (EXTERNAL, '<a b="&e;"/>', NOT_WELL_FORMED),
+        (PARAMETER, "", DOCTYPE),
+        ('<!DOCTYPE x SYSTEM "{secret}">', "", DOCTYPE),
+        ("", "&e;", NOT_WELL_FORMED),
+    ],
+)
+def test_entities_neither_explode_nor_pull_in_files(
+    tmp_path: Path, name: str, before: str, inside: str, expected: str | re.Pattern[str]
+) -> None:
+    (tmp_path / "secret").write_text("the secret")
+    message = refusal(name, xml(name, inside, before.format(secret=tmp_path / "secret") if before else ""))
+    assert is_refused_as(message, name, expected), message
+    assert "the secret" not in message
+
+
+@pytest.mark.parametrize("name", ROOTS)
+def test_xinclude_is_no_include(tmp_path: Path, name: str) -> None:
+    (tmp_path / "secret").write_text("the secret")
+    href = f'<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="{tmp_path}/secret" parse="text"/>'
+    try:
+        told = repr(load(name, xml(name, href)))
+    except FormatError as error:
+        told = str(error)
+    assert "the secret" not in told
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[: len(text) // 2] + b"\0" + text[len(text) // 2 :],
+        lambda text: text[: len(text) // 2] + b"\xfc" + text[len(text) // 2 :],
+        lambda text: b"\xff\xfe" + text,
+        lambda text: b"\xef\xbb" + text,
+        lambda text: text[: len(text) // 2] + "hüft".encode("utf-16") + text[len(text) // 2 :],
+        lambda _: b"",
+        lambda _: b"\0" * 100,
+        lambda _: b"\x7fELF\x02\x01\x01",
+    ],
+)
+def test_what_is_no_text_is_refused_on_a_line_of_it(name: str, damage: Any) -> None:
+    path = next(iter(sorted(GOOD.glob(f"**/*.{name}"))))
+    data = damage(path.read_bytes())
+    with pytest.raises(FormatError) as caught:
+        load(name, data, within=(GOOD,))
+    (problem,) = caught.value.problems
+    assert problem.file == f"case.{name}"
+    assert problem.line <= data.count(b"\n") + 1
+    assert problem.line or not data
+
+
+@pytest.mark.parametrize("name", ROOTS)
+def test_an_encoding_that_nobody_knows_is_refused(name: str) -> None:
+    message = refusal(name, xml(name, "", '<?xml version="1.0" encoding="klingon"?>'))
+    assert is_refused_as(message, name, NOT_WELL_FORMED), message
+
+
+@pytest.mark.parametrize("name", ROOTS)
+@pytest.mark.parametrize("depth", [300, 100_000])
+def test_deep_nesting_ends_in_a_message(name: str, depth: int) -> None:
+    message = refusal(name, xml(name, "<a>" * depth + "</a>" * depth))
+    no_motion = "there is no <motion>; a root holds a container, and that holds motions; write "
+    # XMDI may be as deep as libxml2 reads, for nothing follows it down.
+    expected = f"{no_motion}<xmdi><motions><motion …>" if (name, depth) == ("xmdi", 300) else NOT_WELL_FORMED
+    assert is_refused_as(message, name, expected), message
+
+
+@pytest.mark.parametrize("text", ['{"a":' * 50_000, "- " * 50_000, "? " * 50_000, "[" * 50_000])
+def test_deep_yaml_ends_in_a_message(text: str) -> None:
+    assert refusal("seq", text) == "case.seq:1: nested too deeply; 32 levels are read; write it flatter"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (
+            "seq",
+            SEQ.format(top="", parts=10**18, rows="[ [ 0 ] ]"),
+            f"8: numParts is {10**18}; a MultiValueSeq has 1 to 10000 parts; correct it",
+        ),
+        (
+            "seq",
+            SEQ.format(top="", parts=10_000, rows="[ [ 0 ] ]"),
+            "9: row 0 has 1 number; numParts is 10000; add the missing values or correct numParts",
+        ),
+        (
+            "xmdi",
+            ("<xmdi><c><motion name='m'><servo name='s'>"
+            "<position>0 1</position><frames>0 1e9</frames></servo></motion></c></xmdi>"),
+            ("1: motion 'm' would have 1000000001 rows; this file may make 10000000 positions; "
+            "check its last frames"),
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_file_declares_takes_no_memory(name: str, text: str, message: str) -> None:
+    tracemalloc.start()
+    try:
+        assert refusal(name, text) == f"case.{name}:{message}"
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_huge_count_of_frames_is_no_more_than_a_wrong_one() -> None:
+    (motion,) = load("seq", SEQ.format(top="numFrames: 1000000000000000000", parts=1, rows="[ [ 0 ] ]"))
+    assert motion.warnings == (
+        (
+            "case.seq:4: numFrames is 1e+18 and component 0 has 1 frames; the frames count; "
+            "correct numFrames if none are missing"
+        ),
+    )
+
+
+FLOOD = 20_000
+SKELETON = (
+    '<skeleton name="s"><body name="b"><transformation>0 0 0 0 0 0</transformation></body>'
+    '<joint type="free" name="j"><parent>world</parent><child>b</child></joint>{flood}</skeleton>'
+)
+
+
+def test_a_flood_of_problems_ends_after_a_thousand() -> None:
+    lines = refusal("hrdf", xml("hrdf", "".join(f"<a{number}/>" for number in range(FLOOD)))).splitlines()
+    assert len(lines) == 21
+    assert lines[-1] == "case.hrdf: 980 more problems"
+
+
+@pytest.mark.parametrize("flood", ["<a{}/>", "text<!-- {} -->"])
+def test_a_flood_of_warnings_ends_after_a_thousand(flood: str) -> None:
+    inside = SKELETON.format(flood="".join(flood.format(number) for number in range(FLOOD)))
+    (robot,) = load("skel", f'<skel version="1.0"><world>{inside}</world></skel>')
+    assert len(robot.warnings) == 1000
+
+
+@pytest.mark.parametrize(
+    ("name", "inside"),
+    [
+        ("hrdf", '<rigid-body mass="1" mesh_path="{mesh}"/>'),
+        (
+            "sdf",
+            ('<model name="m"><link name="l"><visual name="v"><geometry><mesh><uri>{mesh}</uri></mesh>'
+            "</geometry></visual></link></model>"),
+        ),
+        (
+            "skel",
+            "<world>" + SKELETON.format(
+                flood='<body name="c"><visualization_shape><geometry><mesh><file_name>{mesh}</file_name>'
+                "</mesh></geometry></visualization_shape></body>"
+            ) + "</world>",
+        ),
+    ],
+)  # fmt: skip
+def test_meshes_are_never_opened_wherever_they_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, inside: str
+) -> None:
+    opened: list[Path] = []
+    monkeypatch.setattr(Path, "read_bytes", opened.append)
+    monkeypatch.setattr(Path, "open", lambda path, *_: opened.append(path))
+    assert load(name, xml(name, inside.replace("{mesh}", "../../../etc/passwd")), within=(tmp_path,))
+    assert not opened
+
+
+@pytest.mark.parametrize(
+    "path", sorted(path for name in FORMATS for path in GOOD.glob(f"**/*.{name}")), ids=str
+)
+def test_a_file_that_was_cut_short_is_refused_or_gives_its_first_rows(path: Path) -> None:
+    data = path.read_bytes()
+    reader: Any = import_module(f"formats.{path.suffix[1:]}")
+    whole = reader.load(data, Source(path))
+    for end in range(0, len(data.rstrip()), 5):
+        try:
+            found = reader.load(data[:end], Source(path))
+        except FormatError:
+            continue
+        # Only a .seq file can end early: after a whole row, with whole components before it.
+        (motion,) = found
+        assert isinstance(motion, Motion)
+        for name, rows in series(motion).items():
+            assert np.array_equal(rows, series(whole[0])[name][: len(rows)])
+
+
+def series(motion: Motion) -> dict[str, Any]:
+    joints = {"": motion.positions} if motion.positions.size else {}
+    known = {name: rows for name, rows in motion.components.items() if isinstance(rows, np.ndarray)}
+    return {**known, **joints}
+
+
+def test_a_bad_file_does_not_spoil_the_next_one() -> None:
+    refusal("sdf", "<sdf>\xfc&nothing;")
+    (robot,) = load("sdf", xml("sdf", '<model name="m"><link name="l"><gz:mark/></link></model>'))
+    assert robot.name == "m"
