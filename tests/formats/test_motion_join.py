@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -153,3 +154,9 @@ def test_of_very_many_gaps_the_first_twenty_are_told() -> None:
 
 def test_a_wider_seam_lets_a_jump_pass() -> None:
     assert concatenate([rise(), motion("jump", shifted(UP, 0.4, 1))], Seam(position=2.0)).times.size == 5
+
+
+def test_the_message_on_the_page_is_real() -> None:
+    page = Path(__file__).parents[2] / "docs" / "motions.md"
+    message = REFUSED[1][1].splitlines()[0]
+    assert f"\n    {message}\n" in page.read_text(encoding="utf-8")
