@@ -365,7 +365,9 @@ class StreamLoop:
 def main() -> int:
     """Run one robot's stream on the socket whose descriptor is the only argument."""
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the daemon decides
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # A terminal and systemd send them to all; the daemon decides, and its end is seen on the channel.
+        signal.signal(number, signal.SIG_IGN)
     channel = ch.Channel(socket.socket(fileno=int(sys.argv[1])))
     setup, ring = _receive_setup(channel)
     try:
@@ -375,7 +377,6 @@ def main() -> int:
         channel.send(ch.Failed(str(error)))
         return 1
     loop = StreamLoop(setup, driver, RealClock(), channel, ring)
-    signal.signal(signal.SIGTERM, lambda *_: loop.leave("terminated"))
     refused = realtime.prepare(setup.priority, setup.core, lock_memory=setup.lock_memory)
     channel.send(ch.Ready(driver.max_rate_hz, [*driver.warnings, *refused]))
     try:

@@ -74,6 +74,21 @@ def test_a_sigterm_to_all_its_processes_stops_a_motion_softly(systemd: socket.so
     assert "Traceback" not in log
 
 
+def test_a_sigterm_to_all_its_processes_leaves_the_time_to_park(systemd: socket.socket, rig: Rig) -> None:
+    rig.robot |= {"poses": {"park": {"shoulder": 0.5}}, "on_exit": "park"}
+    port = rig.daemon["mqtt"]["listen"].rpartition(":")[2]
+    with background("run", "-c", rig.config, env=under(systemd)) as daemon:
+        assert heard(systemd) == "READY=1"
+        wait_for_idle(port)
+        motiond("play", "arm", "long", "--no-wait", "--broker", f"mqtt://127.0.0.1:{port}")
+        for child in psutil.Process(daemon.pid).children():
+            child.terminate()
+        daemon.terminate()
+        _, log = daemon.communicate(timeout=PATIENCE_S)
+    assert daemon.returncode == 0
+    assert "arm: park ended with SUCCESSFUL" in log
+
+
 def wait_for_idle(port: str) -> None:
     while '"idle"' not in motiond("status", "--json", "--broker", f"mqtt://127.0.0.1:{port}").stdout:
         pass
