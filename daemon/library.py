@@ -17,7 +17,7 @@ from formats.errors import nearest
 from formats.registry import MOTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from daemon.config import RobotSettings
@@ -85,12 +85,21 @@ class MotionLibrary:
     settings : RobotSettings
     max_rate_hz : float
         The highest rate at which the driver takes setpoints, where it is known already.
+    load : callable
+        Reads the motions of a file; a `MotionCache` remembers large ones.
     """
 
-    def __init__(self, joint_map: JointMap, settings: RobotSettings, max_rate_hz: float = math.inf) -> None:
+    def __init__(
+        self,
+        joint_map: JointMap,
+        settings: RobotSettings,
+        max_rate_hz: float = math.inf,
+        load: Callable[[Path], list[Motion]] = load_motions,
+    ) -> None:
         self._joint_map = joint_map
         self._settings = settings
         self.max_rate_hz = max_rate_hz
+        self._load = load
         self._files: dict[Path, _File] = {}
         self._entries: Mapping[str, Entry] = {}
 
@@ -137,7 +146,7 @@ class MotionLibrary:
 
     def _read(self, path: Path) -> Iterator[Entry]:
         try:
-            motions = load_motions(path)
+            motions = self._load(path)
         except FormatError as error:
             yield Entry(path.stem, path, reason=str(error))
             return

@@ -26,6 +26,7 @@ from daemon.requests import RequestError
 from daemon.robot import Robot
 from drivers.registry import make_driver
 from formats import load_robot
+from formats.cache import MotionCache, default_folder
 from formats.errors import nearest
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def _make_robot(name: str, robot: RobotSettings, settings: Settings, hub: Report
         timeout_s=robot.stream_timeout_s,
         patience_s=robot.stop_duration_s + CLOSE_PATIENCE_S,
     )
-    library = MotionLibrary(joint_map, robot, driver.max_rate_hz)
+    library = MotionLibrary(joint_map, robot, driver.max_rate_hz, MotionCache(default_folder()).load_motions)
     return Robot(name, robot, joint_map=joint_map, library=library, keeper=keeper, hub=hub)
 
 

@@ -42,7 +42,7 @@ MOST_ROWS_PER_FRAME = 10_000.0
 # Ten thousand servos; validating takes time that grows faster than their number.
 MOST_ELEMENTS = 30_000
 # A few keys can stand for any number of rows; a file may make this many values, or this many from each key.
-MOST_VALUES, MOST_VALUES_PER_KEY = 10_000_000, 20
+MOST_VALUES, MOST_VALUES_PER_KEY = 1_000_000, 20
 # A row that lies this much of a frame behind the last key is that key's: fractions of frames are rounded.
 SAME_FRAME = 1e-6
 

@@ -10,6 +10,7 @@ from formats import load_motions
 from tests.robots import map_of, settings_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from formats.motion import Motion
@@ -36,8 +37,8 @@ def write(path: Path, *rows: float, label: str = "elbow") -> Path:
     return path
 
 
-def library_of(*places: Path) -> MotionLibrary:
-    found = MotionLibrary(map_of(ELBOW), settings_of(ELBOW, motions=list(places)))
+def library_of(*places: Path, load: Callable[[Path], list[Motion]] = load_motions) -> MotionLibrary:
+    found = MotionLibrary(map_of(ELBOW), settings_of(ELBOW, motions=list(places)), load=load)
     found.load_all()
     return found
 
@@ -103,18 +104,17 @@ def test_a_name_that_two_files_share_stands_for_neither(tmp_path: Path) -> None:
     )
 
 
-def test_a_reload_reads_what_changed_and_only_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reload_reads_what_changed_and_only_that(tmp_path: Path) -> None:
     read: list[str] = []
 
     def counted(path: Path) -> list[Motion]:
         read.append(path.name)
         return load_motions(path)
 
-    monkeypatch.setattr("daemon.library.load_motions", counted)
     write(tmp_path / "same.seq", 0.0)
     write(tmp_path / "gone.seq", 0.0)
     changed = write(tmp_path / "changed.seq", 0.0, 0.01)
-    found = library_of(tmp_path)
+    found = library_of(tmp_path, load=counted)
     read.clear()
     (tmp_path / "gone.seq").unlink()
     write(tmp_path / "new.seq", 0.0)

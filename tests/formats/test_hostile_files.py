@@ -173,7 +173,7 @@ def test_deep_yaml_ends_in_a_message(text: str) -> None:
             "xmdi",
             ("<xmdi><c><motion name='m'><servo name='s'>"
             "<position>0 1</position><frames>0 1e9</frames></servo></motion></c></xmdi>"),
-            ("1: motion 'm' would have 1000000001 rows; this file may make 10000000 positions; "
+            ("1: motion 'm' would have 1000000001 rows; this file may make 1000000 positions; "
             "check its last frames"),
         ),
     ],

@@ -196,7 +196,7 @@ def test_a_list_longer_than_libxml2_reads_by_default_is_read() -> None:
             motion(servo("0 1", "0 1e9")),
             (
                 "m.xmdi:1: motion 'm' would have 1000000001 rows; "
-                "this file may make 10000000 positions; check its last frames"
+                "this file may make 1000000 positions; check its last frames"
             ),
         ),
         (
