@@ -19,7 +19,7 @@ demo: $(VENV)/.ready
 test: $(VENV)/.ready
 	@command -v mosquitto >/dev/null || [ -x /usr/sbin/mosquitto ] || \
 		echo "mosquitto is missing: tests with a real broker are skipped; mend with: apt-get install mosquitto"
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

@@ -19,10 +19,10 @@ import orjson
 
 from daemon.connection import make_client
 from drivers.trace import read_trace
-from tests.bench.rig import free_port
 from tests.daemon.conftest import Mosquitto, listening, said
 from tests.daemon.programs import running, use
 from tests.daemon.rig import JOINTS, Rig, write_seq
+from tests.ports import free_port
 
 if TYPE_CHECKING:
     from daemon.config import MqttSettings

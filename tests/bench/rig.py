@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from daemon.reports import ReportHub
 from daemon.supervisor import make_supervisor
 from tests.daemon.conftest import Mosquitto
 from tests.daemon.rig import Rig, ask, write_seq
+from tests.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -30,14 +30,6 @@ class PlayingRobot:
 
     pid: int
     observer: Observer
-
-
-def free_port() -> int:
-    """Give a port of loopback that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @asynccontextmanager

@@ -6,7 +6,6 @@ import asyncio
 import getpass
 import os
 import shutil
-import socket
 import subprocess
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,6 +19,7 @@ from daemon.connection import make_client
 from daemon.mqtt import MqttBridge
 from daemon.reports import Report, ReportHub
 from daemon.requests import RequestError
+from tests import ports
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -103,10 +103,7 @@ async def _ends_the_threads_that_connect() -> AsyncIterator[None]:
 
 @pytest.fixture
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    return ports.free_port()
 
 
 @pytest.fixture(params=["embedded", "mosquitto", "mosquitto 3.1.1"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from daemon.client import NoAnswer, ask
 from daemon.config import load_settings
 from tests.daemon.programs import PATIENCE_S, background, motiond, run_here
 from tests.daemon.rig import Rig, write_seq
+from tests.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,10 +53,7 @@ class Daemon:
 
 @pytest.fixture(scope="module")
 def port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        found: int = probe.getsockname()[1]
-        return found
+    return free_port()
 
 
 @pytest.fixture(scope="module")
