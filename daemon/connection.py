@@ -12,6 +12,8 @@ from urllib.parse import unquote, urlsplit
 import aiomqtt
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     import paho.mqtt.client as paho
 
     from daemon.config import MqttSettings
@@ -46,6 +48,19 @@ class Client(aiomqtt.Client):
         except BaseException:
             await self._hang_up()
             raise
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Leave; a broker that hangs up first is no error that asyncio need print."""
+        try:
+            await super().__aexit__(kind, error, traceback)
+        finally:
+            if self._disconnected.done() and not self._disconnected.cancelled():
+                self._disconnected.exception()
 
     def _client_connect(self) -> None:
         """Dial, in a thread."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,7 @@ import pytest
 
 from daemon.config import MqttSettings
 from daemon.connection import address_of, make_client
-from tests.daemon.conftest import Mosquitto, mosquitto_program
+from tests.daemon.conftest import PATIENCE_S, Mosquitto, mosquitto_program
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -84,3 +86,15 @@ async def test_a_broker_that_nobody_vouches_for_is_not_trusted(port: int) -> Non
     url = f"mqtts://arm:s3%20cret%2F@localhost:{port}"
     with pytest.raises(aiomqtt.MqttError, match="certificate verify failed"):
         await says_something(MqttSettings(broker=url))
+
+
+async def test_a_broker_that_hangs_up_first_leaves_no_complaint(
+    mosquitto: Mosquitto, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with make_client(mosquitto.settings) as client:
+        await client.subscribe("motiond/#")
+        await mosquitto.kill()
+        await asyncio.wait((client._disconnected,), timeout=PATIENCE_S)
+    del client
+    gc.collect()
+    assert "never retrieved" not in caplog.text
