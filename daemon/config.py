@@ -200,11 +200,6 @@ class ModelSettings(_Section):
     """Which robot of the file, where it holds several."""
 
 
-ModelOrFile = Annotated[
-    ModelSettings, BeforeValidator(_file_of_model, json_schema_input_type=Path | ModelSettings)
-]
-
-
 class LimitSettings(_Section):
     """Limits of one joint, in rad or m; they narrow those of the model, or set what it leaves open."""
 

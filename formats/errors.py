@@ -3,6 +3,7 @@
 In come problems as a reader meets them, out goes one `FormatError` that holds them all.
 
     ValueError
+    ├── BadText          one text in a file; a reader turns it into a problem with its place
     └── FormatError      any unreadable or invalid file
 """
 
@@ -43,6 +44,22 @@ class Problem:
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.line else self.file
         return f"{where}: " + "; ".join(part for part in (self.what, self.why, self.mend) if part)
+
+
+class BadText(ValueError):
+    """A text that is not the value it should be.
+
+    Attributes
+    ----------
+    what, why, mend : str
+        The parts of a message; the reader adds the place.
+    """
+
+    def __init__(self, what: str, why: str, mend: str = "") -> None:
+        super().__init__("; ".join(part for part in (what, why, mend) if part))
+        self.what = what
+        self.why = why
+        self.mend = mend
 
 
 class FormatError(ValueError):

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from formats.errors import BadText
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -40,20 +42,8 @@ _TOKEN = re.compile(
 _SYNTAX = "a formula is made of numbers, pi, + - * / and parentheses"
 
 
-class FormulaError(ValueError):
-    """A text that is no number, formula, translation or rotation.
-
-    Attributes
-    ----------
-    what, why, mend : str
-        The parts of a message; the reader adds the place.
-    """
-
-    def __init__(self, what: str, why: str, mend: str = "") -> None:
-        super().__init__("; ".join(part for part in (what, why, mend) if part))
-        self.what = what
-        self.why = why
-        self.mend = mend
+class FormulaError(BadText):
+    """A text that is no number, formula, translation or rotation."""
 
 
 def parse_number(text: str) -> float:

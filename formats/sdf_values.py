@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from formats.errors import BadText
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -30,20 +32,8 @@ _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 _EULER, _QUATERNION = "euler_rpy", "quat_xyzw"
 
 
-class ValueProblem(ValueError):
-    """A text that is not the value it should be.
-
-    Attributes
-    ----------
-    what, why, mend : str
-        The parts of a message; the reader adds the place.
-    """
-
-    def __init__(self, what: str, why: str, mend: str = "") -> None:
-        super().__init__("; ".join(part for part in (what, why, mend) if part))
-        self.what = what
-        self.why = why
-        self.mend = mend
+class ValueProblem(BadText):
+    """A text that is not the value that SDFormat wants there."""
 
 
 def parse_number(text: str, *, infinite: bool = False) -> float:

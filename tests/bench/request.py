@@ -60,7 +60,15 @@ async def _echo_times(settings: MqttSettings) -> list[float]:
     ready = context.Event()
     echo = context.Process(target=_echo, args=(settings, ready))
     echo.start()
-    await asyncio.to_thread(ready.wait, 30.0)
+    try:
+        await asyncio.to_thread(ready.wait, 30.0)
+        return await _round_trips(settings)
+    finally:
+        echo.kill()
+        echo.join()
+
+
+async def _round_trips(settings: MqttSettings) -> list[float]:
     times = []
     async with make_client(settings) as client:
         await client.subscribe("echo/back", qos=1)
@@ -70,8 +78,6 @@ async def _echo_times(settings: MqttSettings) -> list[float]:
             await anext(client.messages)
             times.append(time.monotonic() - asked_s)
             await asyncio.sleep(0.01)
-    echo.kill()
-    echo.join()
     return times
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -46,13 +46,17 @@ async def playing_robot(folder: Path, rows: NDArray[Any], rate_hz: int) -> Async
         path.unlink()
     write_seq(folder / "motions" / "motion.seq", rows, names, rate_hz)
     mosquitto = Mosquitto(free_port(), folder)
-    await mosquitto.start()
     rig.daemon["mqtt"] = {"broker": mosquitto.settings.broker}
     settings, hub = load_settings(rig.config), ReportHub()
     supervisor = make_supervisor(settings, hub)
     bridge = MqttBridge(settings.mqtt, settings.id, supervisor, hub)
-    bridging = asyncio.create_task(bridge.run())
-    async with rig.running_on(supervisor, hub):
+    async with AsyncExitStack() as stack:
+        await mosquitto.start()
+        stack.push_async_callback(mosquitto.kill)
+        bridging = asyncio.create_task(bridge.run())
+        stack.push_async_callback(asyncio.wait, (bridging,))
+        stack.callback(bridging.cancel)
+        await stack.enter_async_context(rig.running_on(supervisor, hub))
         await rig.until_state("idle")
         await ask(supervisor, "play", motion="motion")
         await rig.until_state("playing")
@@ -61,6 +65,3 @@ async def playing_robot(folder: Path, rows: NDArray[Any], rate_hz: int) -> Async
         assert keeper.observer is not None
         keeper.observer.start_goal()
         yield PlayingRobot(keeper.pid, keeper.observer)
-    bridging.cancel()
-    await asyncio.wait((bridging,))
-    await mosquitto.kill()
