@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from math import ceil
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from daemon.config import MqttSettings
 
 ANSWER_TIMEOUT_S = 5.0
+CONNECT_TRIES, CONNECT_PAUSE_S = 3, 0.2
 START_IT = "start it with `motiond run`"
 
 
@@ -132,12 +133,24 @@ async def watch(
             yield report
 
 
+async def _connected(settings: MqttSettings, stack: AsyncExitStack) -> aiomqtt.Client:
+    """Connect; a broker that hangs up while it takes the connection is tried again, an absent one is not."""
+    for tries_left in reversed(range(CONNECT_TRIES)):
+        try:
+            return await stack.enter_async_context(make_client(settings))
+        except aiomqtt.MqttError as error:
+            if not tries_left or isinstance(error.__cause__, ConnectionRefusedError):
+                raise
+            await asyncio.sleep(CONNECT_PAUSE_S)
+    raise AssertionError  # the last try returns or raises
+
+
 @asynccontextmanager
 async def _connection(settings: MqttSettings, robot: str) -> AsyncIterator[_Connection]:
     """Connect; a broker that cannot be reached or goes away is `NoAnswer`."""
     try:
-        async with make_client(settings) as client:
-            yield _Connection(client, settings, robot)
+        async with AsyncExitStack() as stack:
+            yield _Connection(await _connected(settings, stack), settings, robot)
     except (aiomqtt.MqttError, OSError) as error:
         what = f"{address_of(settings)}: no connection to the broker"
         mend = "start the daemon with `motiond run`, or check mqtt.broker"
