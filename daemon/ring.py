@@ -44,6 +44,7 @@ VECTORS = (
     "velocity",
     "effort",
     "temperature_c",
+    "voltage_v",
 )
 REFERENCES = 3  # vectors of the reference; the others are feedback
 _SCALARS = struct.Struct(f"={len(SCALARS)}d")
@@ -63,8 +64,8 @@ class Record:
         The whole record.
     reference : ndarray, shape (3, joints)
         Its setpoints: positions, velocities, efforts.
-    feedback : ndarray, shape (4, joints)
-        Positions, velocities, efforts, temperatures.
+    feedback : ndarray, shape (5, joints)
+        Positions, velocities, efforts, temperatures, voltages.
     set_scalars : callable
         Sets all scalars, in the order of `SCALARS`; a call into C, as it is made in every tick.
     """

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("motiond.stream")
 
-REPORTED = 4  # rows of an actuator's state that are published: all but the stamps
+REPORTED = 5  # rows of an actuator's state that are published: all but the stamps
 
 
 class StreamLoop:
@@ -203,6 +203,8 @@ class StreamLoop:
             self._fault("read", error)
             return
         self.transmission.to_joints(self._reported, self.record.feedback)
+        while self.driver.notices:
+            self._happened("driver", self.driver.notices.popleft())
 
     def _fault(self, during: str, error: Exception) -> None:
         self._errors += 1

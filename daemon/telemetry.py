@@ -182,5 +182,6 @@ class Observer:
             "write_s": self.sample.scalar("write_s"),
             "read_s": self.sample.scalar("read_s"),
             "temperature_c": self.sample.vector("temperature_c"),
+            "voltage_v": self.sample.vector("voltage_v"),
             "records_lost": self._reader.lost,
         }

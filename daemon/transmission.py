@@ -51,9 +51,8 @@ class Transmission:
     def __post_init__(self) -> None:
         turn, joint_turn = self.reduction, self.joint_reduction
         with np.errstate(divide="ignore"):
-            to_joints = np.stack(
-                [1 / joint_turn, 1 / joint_turn, self.effort_factor, np.ones_like(joint_turn)]
-            )
+            same = np.ones_like(joint_turn)
+            to_joints = np.stack([1 / joint_turn, 1 / joint_turn, self.effort_factor, same, same])
         object.__setattr__(self, "_to_actuators", np.stack([turn, turn, 1 / turn]))
         object.__setattr__(self, "_to_joints", to_joints)
         in_order = np.array_equal(self.joint_of, np.arange(len(self.actuator_of)))
@@ -73,10 +72,10 @@ class Transmission:
         out *= self._to_actuators
 
     def to_joints(self, actuators: Floats, out: Floats) -> None:
-        """Fill `out`, shape (4, joints), from feedback of shape (4, actuators).
+        """Fill `out`, shape (5, joints), from feedback of shape (5, actuators).
 
-        The rows are positions, velocities, efforts and temperatures; a mimic joint without an actuator has
-        its leader's temperature, and no effort (NaN).
+        The rows are positions, velocities, efforts, temperatures and voltages; a mimic joint without an
+        actuator has its leader's temperature and voltage, and no effort (NaN).
         """
         if self._plain:
             out[:] = actuators

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections import Counter
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -59,6 +59,7 @@ class LetGo(DriverError):
     """No setpoint came for longer than the command lifetime; the actuators are limp until enabled."""
 
 
+MOST_NOTICES = 100
 PERIODS_A_LIFETIME = 3
 """A command must outlive two lost ticks, or actuators would let go for a mere hiccup."""
 
@@ -92,26 +93,30 @@ class ActuatorState:
 
     Attributes
     ----------
-    values : ndarray, shape (5, actuators)
+    values : ndarray, shape (6, actuators)
         All of the following, as its rows; they are views of it.
     position, velocity, effort : ndarray, shape (actuators,)
         In rad, rad/s, N·m (or m, m/s, N), on the actuator's side of any reduction.
     temperature_c : ndarray, shape (actuators,)
         Of the motor winding, in degrees Celsius.
+    voltage_v : ndarray, shape (actuators,)
+        Of the supply, in V.
     stamp_s : ndarray, shape (actuators,)
         Monotonic time at which each actuator's feedback was received.
     """
 
-    __slots__ = ("effort", "position", "stamp_s", "temperature_c", "values", "velocity")
+    __slots__ = ("effort", "position", "stamp_s", "temperature_c", "values", "velocity", "voltage_v")
     position: Floats
     velocity: Floats
     effort: Floats
     temperature_c: Floats
+    voltage_v: Floats
     stamp_s: Floats
 
     def __init__(self, count: int) -> None:
-        self.values: Floats = np.full((5, count), np.nan)
-        self.position, self.velocity, self.effort, self.temperature_c, self.stamp_s = self.values
+        self.values: Floats = np.full((6, count), np.nan)
+        self.position, self.velocity, self.effort = self.values[:3]
+        self.temperature_c, self.voltage_v, self.stamp_s = self.values[3:]
 
 
 class ActuatorCommand:
@@ -153,6 +158,9 @@ class Driver(ABC):
         The fastest tick rate that the driver takes.
     warnings : list of str
         What a user should know and that does not keep the driver from working; complete after `open`.
+    notices : deque of str
+        What happened to the actuators that a user should know and that is no failure; the loop takes them
+        out after each `read` and publishes them as events.
 
     Raises
     ------
@@ -171,6 +179,7 @@ class Driver(ABC):
         self.options = options
         self.now = now
         self.warnings: list[str] = []
+        self.notices: deque[str] = deque(maxlen=MOST_NOTICES)
         self._refuse_bad_names()
 
     def _refuse_bad_names(self) -> None:
@@ -237,6 +246,24 @@ class Driver(ABC):
 
         The loop calls this instead of `write` in every tick while the emergency stop is latched.
         """
+
+    def inject(self, fault: Mapping[str, Any]) -> None:
+        """Let a fault happen; simulated actuators alone can.
+
+        Parameters
+        ----------
+        fault : mapping
+            JSON-ready: what goes wrong, where and for how long, in the driver's own words.
+
+        Raises
+        ------
+        DriverConfigError
+            If the driver takes no faults, or not this one.
+        """
+        where = type(self).__name__
+        raise DriverConfigError(
+            where, f"takes no faults, {dict(fault)} neither", "", "try it on simulated actuators"
+        )
 
     @abstractmethod
     def close(self) -> None:

@@ -67,7 +67,7 @@ def test_positions_pass_bit_for_bit_without_reduction_and_offset() -> None:
     setpoints, commands = rng.normal(size=(3, 30)), np.empty((3, 30))
     found.transmission.to_actuators(setpoints, commands)
     assert commands.tobytes() == setpoints.tobytes()
-    reports, feedback = rng.normal(size=(4, 30)), np.empty((4, 30))
+    reports, feedback = rng.normal(size=(5, 30)), np.empty((5, 30))
     found.transmission.to_joints(reports, feedback)
     assert feedback.tobytes() == reports.tobytes()
 
@@ -82,12 +82,12 @@ def test_joints_in_another_order_pass_bit_for_bit_too() -> None:
 
 def test_reduction_and_offset_relate_joint_and_actuator() -> None:
     found = map_of({"a": {"limits": WIDE}, "b": {"limits": WIDE, "reduction": -4, "offset": 0.25}})
-    commands, feedback = np.empty((3, 2)), np.empty((4, 2))
+    commands, feedback = np.empty((3, 2)), np.empty((5, 2))
     found.transmission.to_actuators(np.array([[1.0, 0.75], [1.0, 2.0], [1.0, 8.0]]), commands)
     assert commands.tolist() == [[1.0, -2.0], [1.0, -8.0], [1.0, -2.0]]
-    reports = np.array([[1.0, -2.0], [1.0, 8.0], [1.0, 0.5], [25.0, 30.0]])
+    reports = np.array([[1.0, -2.0], [1.0, 8.0], [1.0, 0.5], [25.0, 30.0], [24.0, 12.0]])
     found.transmission.to_joints(reports, feedback)
-    assert feedback.tolist() == [[1.0, 0.75], [1.0, -2.0], [1.0, -2.0], [25.0, 30.0]]
+    assert feedback.tolist() == [[1.0, 0.75], [1.0, -2.0], [1.0, -2.0], [25.0, 30.0], [24.0, 12.0]]
 
 
 def test_a_mimic_joint_follows_through_others_to_the_one_that_leads() -> None:
@@ -106,10 +106,10 @@ def test_a_mimic_joint_follows_through_others_to_the_one_that_leads() -> None:
 def test_a_mimic_joint_without_actuator_is_where_its_leader_puts_it() -> None:
     follower = {"actuator": "none", "mimic": {"joint": "finger", "multiplier": 3.0, "offset": 0.5}}
     found = map_of({"tip": follower, "finger": {"limits": WIDE, "reduction": 2.0, "offset": 1.0}})
-    feedback = np.empty((4, 2))
-    found.transmission.to_joints(np.array([[4.0], [2.0], [4.0], [30.0]]), feedback)
+    feedback = np.empty((5, 2))
+    found.transmission.to_joints(np.array([[4.0], [2.0], [4.0], [30.0], [12.0]]), feedback)
     assert found.actuators == ("finger",)
-    assert feedback[[0, 1, 3]].tolist() == [[3.0 * 3.0 + 0.5, 3.0], [3.0, 1.0], [30.0, 30.0]]
+    assert feedback[[0, 1, 3, 4]].tolist() == [[9.5, 3.0], [3.0, 1.0], [30.0, 30.0], [12.0, 12.0]]
     assert np.isnan(feedback[2, 0])
     assert feedback[2, 1] == 8.0
 

@@ -16,15 +16,20 @@ from daemon.ring import SCALARS, RingReader, RingWriter
 from daemon.stream import StreamLoop
 from daemon.track import Track, share
 from daemon.transmission import Transmission
-from drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, DriverError, DriverOptions
+from drivers.base import (
+    ActuatorCommand,
+    ActuatorState,
+    CommunicationLost,
+    Driver,
+    DriverError,
+    DriverOptions,
+)
 from drivers.registry import make_driver
 from drivers.trace import read_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-
-    from drivers.base import Driver
 
 JOINTS = ["shoulder", "elbow"]
 START = [0.1, -0.2]
@@ -311,14 +316,15 @@ def test_a_shutdown_in_the_middle_stops_softly_first(bench: Bench) -> None:
     assert [ended.code for ended in bench.told(ch.Ended)] == ["CANCELED"]
 
 
-class Failing:
+class Failing(Driver):
     """A driver that works until it is told how to fail."""
 
-    actuators = tuple(JOINTS)
     max_rate_hz = 1000.0
-    options = DriverOptions()
     error: Exception | None = None
     halts = 0
+
+    def __init__(self) -> None:
+        super().__init__(JOINTS, DriverOptions())
 
     def open(self) -> None: ...
     def close(self) -> None: ...
@@ -339,6 +345,18 @@ class Failing:
             raise self.error
 
 
+def test_what_the_driver_notices_becomes_events_once(tmp_path: Path) -> None:
+    driver = Failing()
+    bench = Bench(tmp_path, driver=driver)
+    driver.notices.extend(["elbow: at its position limit", "elbow: off its position limit"])
+    bench.step(3)
+    assert bench.told(ch.Happened) == [
+        ch.Happened("driver", "elbow: at its position limit"),
+        ch.Happened("driver", "elbow: off its position limit"),
+    ]
+    bench.close()
+
+
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [
@@ -351,7 +369,7 @@ def test_a_driver_that_fails_ends_the_goal_halts_and_is_counted(
     tmp_path: Path, error: Exception, code: str, message: str
 ) -> None:
     driver = Failing()
-    bench = Bench(tmp_path, driver=driver)  # type: ignore[arg-type] # has all that the loop calls
+    bench = Bench(tmp_path, driver=driver)
     bench.enable()
     bench.play()
     bench.step(10)
