@@ -1,3 +1,3 @@
 import pytest
 
-pytest.register_assert_rewrite("tests.contract.driver_contract")
+pytest.register_assert_rewrite("drivers.testing.contract")
