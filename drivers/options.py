@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import numpy as np
-from pydantic import Discriminator, Field, Tag, ValidationError
+from pydantic import BaseModel, Discriminator, Field, Tag, ValidationError
 
 from drivers.base import DriverConfigError, DriverOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from drivers.base import Floats
 
@@ -72,6 +73,14 @@ class OptionsError(DriverConfigError):
         self.problems = tuple(problems)
 
 
+class WrongOptions(ValueError):
+    """Options inside an option that are wrong, for a validator to raise; paths begin inside that option."""
+
+    def __init__(self, problems: Sequence[OptionProblem]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = tuple(problems)
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """Offer the nearest known word as `did you mean 'sim'?`, or nothing where none is near."""
     by_folded = {name.casefold(): name for name in known}
@@ -90,7 +99,35 @@ def check(where: str, kind: type[OptionsType], options: Mapping[str, Any]) -> Op
     try:
         return kind.model_validate(dict(options))
     except ValidationError as error:
-        raise OptionsError([_problem(where, kind, detail) for detail in error.errors()]) from error
+        problems = [one for detail in error.errors() for one in _problems(where, kind, detail)]
+        raise OptionsError(problems) from error
+
+
+def resolved(checked: object, given: Any, resolve: Callable[[Path], Path]) -> Any:
+    """Give options as they were given, with every path in them resolved.
+
+    Parameters
+    ----------
+    checked : DriverOptions
+        The same options, checked: they tell which values are paths.
+    given : mapping
+        What stands in the configuration.
+    resolve : callable
+        Makes a path absolute.
+    """
+    if isinstance(checked, Path):
+        return resolve(checked)
+    known = dict(checked) if isinstance(checked, Mapping | BaseModel) else {}
+    if not isinstance(given, Mapping):
+        return given
+    return {key: resolved(known.get(key), value, resolve) for key, value in given.items()}
+
+
+def _problems(where: str, kind: type[DriverOptions], detail: Mapping[str, Any]) -> list[OptionProblem]:
+    inner = detail.get("ctx", {}).get("error")
+    if not isinstance(inner, WrongOptions):
+        return [_problem(where, kind, detail)]
+    return [replace(problem, option=(*detail["loc"], *problem.option)) for problem in inner.problems]
 
 
 def _problem(where: str, kind: type[DriverOptions], detail: Mapping[str, Any]) -> OptionProblem:

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from drivers.base import DriverOptions
 
 GROUP = "motiond.drivers"
-OWN = {"hebi": "drivers.hebi:HebiDriver", "sim": "drivers.sim:SimDriver"}
+OWN = {
+    "composite": "drivers.composite:CompositeDriver",
+    "hebi": "drivers.hebi:HebiDriver",
+    "sim": "drivers.sim:SimDriver",
+}
 
 
 def _found() -> dict[str, EntryPoint]:

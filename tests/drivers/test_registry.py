@@ -20,6 +20,7 @@ SIM_OPTIONS = (
     "command_lifetime_s, damping_ratio, effort_limit, inertia, initial, latency_s, natural_frequency_hz, "
     "noise, plant, seed, trace, velocity_limit"
 )
+OWN = ", ".join(sorted(registry.OWN))
 
 
 @pytest.fixture
@@ -84,8 +85,8 @@ def test_says_why_another_packages_driver_cannot_be_used(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("sin", "driver sin: there is no such driver; there are hebi, sim; did you mean 'sim'?"),
-        ("dynamixel", "driver dynamixel: there is no such driver; there are hebi, sim"),
+        ("sin", f"driver sin: there is no such driver; there are {OWN}; did you mean 'sim'?"),
+        ("crane", f"driver crane: there is no such driver; there are {OWN}"),
     ],
 )
 @pytest.mark.usefixtures("entry_points")
