@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 
 from drivers.base import DriverConfigError, DriverOptions
 from drivers.options import OptionProblem, OptionsError, WrongOptions, check
-from drivers.registry import check_options
+from drivers.registry import check_options, driver_class
 
 Name = Annotated[str, Field(min_length=1)]
 
@@ -29,7 +29,7 @@ class PartSettings(DriverOptions):
     rate_divisor: Annotated[int, Field(strict=True, ge=1, le=1000)] = Field(
         default=1, description="The part is written and read in every so-many-th tick."
     )
-    latency_s: Annotated[float, Field(ge=0, le=1)] = Field(
+    latency_s: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
         default=0.0, description="How long the part takes from a setpoint to acting on it."
     )
 
@@ -42,7 +42,13 @@ class Part(PartSettings):
     @property
     def options(self) -> dict[str, Any]:
         """Those of the part's driver, as far as they were given."""
-        return dict(self.model_extra or {})
+        return {**(self.model_extra or {}), **_shared(self.type, dict(self))}
+
+
+def _shared(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the latency to a driver that simulates one, so that the composite makes up for what is there."""
+    known = driver_class(kind).Options.model_fields
+    return {key: given[key] for key in ("latency_s",) if key in given and key in known}
 
 
 def problems_of(part: str, error: DriverConfigError) -> list[OptionProblem]:
@@ -77,7 +83,8 @@ def _checked_part(name: str, given: Mapping[str, Any], problems: list[OptionProb
     except OptionsError as error:
         problems += [replace(problem, option=(name, *problem.option)) for problem in error.problems]
     try:
-        options = check_options(own["type"], others) if isinstance(own.get("type"), str) else None
+        kind = own.get("type")
+        options = check_options(kind, others) if isinstance(kind, str) else None
     except DriverConfigError as error:
         problems += problems_of(name, error)
         return None

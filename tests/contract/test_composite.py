@@ -43,7 +43,8 @@ class CompositeRig(Rig):
     def _make_part(
         self, _: str, options: Mapping[str, Any], actuators: Sequence[str], now: Callable[[], float]
     ) -> Driver:
-        sim = FragileSim(actuators, SimOptions(**options), now)
+        punctual = SimOptions(**{**options, "latency_s": 0.0})  # late feedback would tell of the past
+        sim = FragileSim(actuators, punctual, now)
         self._sims.append(sim)
         return sim
 

@@ -1,0 +1,469 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from drivers.base import (
+    ActuatorCommand,
+    ActuatorState,
+    CommunicationLost,
+    Driver,
+    DriverConfigError,
+    DriverError,
+    DriverTimeout,
+    LetGo,
+)
+from drivers.composite import CompositeDriver
+from drivers.composite_options import CompositeOptions
+from drivers.options import OptionsError, check, resolved
+from drivers.registry import check_options, make_driver
+from drivers.sim import SimOptions
+from tests.contract.fragile_sim import FragileSim
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from drivers.base import Floats
+    from tests.contract.clock import Clock
+
+ACTUATORS = ("shoulder", "finger", "elbow")
+PERIOD_S = 0.01
+
+
+@dataclass
+class Robot:
+    """An arm and a hand on buses of their own, under one driver."""
+
+    clock: Clock
+    sims: dict[str, FragileSim] = field(default_factory=dict)
+
+    def make(
+        self, arm: Mapping[str, Any] | None = None, hand: Mapping[str, Any] | None = None, **options: Any
+    ) -> CompositeDriver:
+        parts = {
+            "arm": {"type": "sim", "actuators": ["shoulder", "elbow"], **(arm or {})},
+            "hand": {"type": "sim", "actuators": ["finger"], **(hand or {})},
+        }
+        checked = check("driver composite", CompositeOptions, {"parts": parts, **options})
+        self.driver = CompositeDriver(ACTUATORS, checked, self.clock, self._make_part)
+        return self.driver
+
+    def open(self, **options: Any) -> CompositeDriver:
+        driver = self.make(**options)
+        driver.open()
+        return driver
+
+    def hold(self, **options: Any) -> CompositeDriver:
+        driver = self.open(**options)
+        driver.set_period(PERIOD_S)
+        driver.enable()
+        return driver
+
+    def _make_part(
+        self, _: str, options: Mapping[str, Any], actuators: Sequence[str], now: Callable[[], float]
+    ) -> Driver:
+        sim = FragileSim(actuators, SimOptions(**options), now)
+        self.sims["hand" if "finger" in actuators else "arm"] = sim
+        return sim
+
+    def write(self, *position: float) -> None:
+        command = ActuatorCommand(3)
+        command.position[:] = position
+        self.driver.write(command)
+        self.clock.now_s += PERIOD_S
+
+    def read(self) -> ActuatorState:
+        state = ActuatorState(3)
+        self.driver.read(state)
+        return state
+
+    def sent(self, part: str) -> Floats:
+        return np.array(self.sims[part].sent)
+
+    def holds(self, part: str) -> bool:
+        plant = self.sims[part]._plant
+        return plant is not None and plant.torque
+
+
+@pytest.fixture
+def robot(clock: Clock) -> Robot:
+    return Robot(clock)
+
+
+def test_gives_each_part_its_own_columns(robot: Robot) -> None:
+    robot.hold(arm={"initial": {"shoulder": 1, "elbow": 3}}, hand={"initial": 2})
+    assert robot.read().position.tolist() == [1, 2, 3]
+    robot.write(4, 5, 6)
+    assert robot.sent("arm").tolist() == [[4, 6]]
+    assert robot.sent("hand").tolist() == [[5]]
+
+
+def test_writes_and_reads_a_part_at_its_own_rate(robot: Robot) -> None:
+    driver = robot.hold(hand={"rate_divisor": 3})
+    stamps = []
+    for tick in range(7):
+        robot.write(tick, tick, tick)
+        stamps.append(robot.read().stamp_s - robot.clock.now_s)
+    assert robot.sent("arm")[:, 0].tolist() == [0, 1, 2, 3, 4, 5, 6]
+    assert robot.sent("hand")[:, 0].tolist() == [0, 3, 6]
+    np.testing.assert_allclose([stamp[0] for stamp in stamps], 0, atol=1e-9)
+    age = [0, PERIOD_S, 2 * PERIOD_S]
+    np.testing.assert_allclose([-stamp[1] for stamp in stamps], [*age, *age, 0], atol=1e-9)
+    assert driver.max_rate_hz == 2000
+
+
+def test_a_slow_part_bounds_the_rate_of_all_by_its_divisor(robot: Robot, monkeypatch: Any) -> None:
+    monkeypatch.setattr(FragileSim, "max_rate_hz", 100.0)
+    assert robot.make(arm={"rate_divisor": 5}, hand={"rate_divisor": 2}).max_rate_hz == 200
+
+
+def test_holds_the_faster_part_back_by_whole_setpoints_bit_for_bit(robot: Robot) -> None:
+    robot.hold(hand={"latency_s": 2 * PERIOD_S})
+    rows = np.random.default_rng(1).uniform(-1, 1, (6, 3))
+    for row in rows:
+        robot.write(*row)
+    assert robot.sent("hand").tolist() == rows[:, 1:2].tolist()
+    assert np.isnan(robot.sent("arm")[:2]).all()
+    assert robot.sent("arm")[2:].tolist() == rows[:-2, ::2].tolist()
+
+
+def test_interpolates_where_a_latency_is_no_whole_number_of_ticks(robot: Robot) -> None:
+    robot.hold(hand={"latency_s": 1.25 * PERIOD_S})
+    for position in (0.0, 1.0, 3.0, 3.0):
+        robot.write(position, position, position)
+    np.testing.assert_allclose(robot.sent("arm")[:, 0], [np.nan, np.nan, 0.75, 2.5])
+
+
+def test_parts_of_unlike_latency_act_together(robot: Robot) -> None:
+    """The simulated hand is really late, both ways; so its feedback of a tick comes with the next."""
+    stiff = {"natural_frequency_hz": 500}
+    robot.hold(arm=stiff, hand={**stiff, "latency_s": PERIOD_S})
+    arm, hand = [], []
+    for tick in range(50):
+        robot.write(*[np.sin(tick / 5)] * 3)
+        state = robot.read()
+        arm.append(state.position[0])
+        hand.append(state.position[1])
+    np.testing.assert_allclose(arm[:-1], hand[1:], atol=1e-9)
+
+
+def test_a_setpoint_for_one_tick_alone_gets_through_a_delay(robot: Robot) -> None:
+    robot.hold(hand={"latency_s": 1.5 * PERIOD_S})
+    robot.write(0.5, 0.5, 0.5)
+    for _ in range(4):
+        robot.write(*[np.nan] * 3)
+    np.testing.assert_array_equal(robot.sent("arm")[:, 0], [np.nan, np.nan, 0.5, np.nan, np.nan])
+
+
+def test_a_new_rate_loses_no_setpoint_that_is_on_its_way(robot: Robot) -> None:
+    driver = robot.hold(hand={"latency_s": 4 * PERIOD_S})
+    for position in range(5):
+        robot.write(*[position] * 3)
+    driver.set_period(2 * PERIOD_S)
+    for _ in range(3):
+        robot.write(4, 4, 4)
+    assert robot.sent("arm")[4:, 0].tolist() == [0, 3, 4, 4]
+
+
+def test_enabling_drops_what_was_on_its_way(robot: Robot) -> None:
+    driver = robot.hold(hand={"latency_s": 3 * PERIOD_S})
+    for _ in range(5):
+        robot.write(1, 1, 1)
+    driver.disable()
+    driver.enable()
+    before = len(robot.sims["arm"].sent)
+    for _ in range(4):
+        robot.write(0.5, 0.5, 0.5)
+    np.testing.assert_array_equal(robot.sent("arm")[before:, 0], [np.nan, np.nan, np.nan, 0.5])
+
+
+def test_opens_all_or_none_and_tells_all_that_failed(robot: Robot) -> None:
+    driver = robot.make(hand={"trace": "/no folder/hand.npy"})
+    robot.sims["arm"].lost = True
+    with pytest.raises(CommunicationLost) as caught:
+        driver.open()
+    assert str(caught.value) == (
+        "part arm: driver sim: the bus is gone; check the cable\n"
+        "part hand: driver sim: /no folder/hand.npy cannot be opened; No such file or directory; "
+        "check `plant` and `trace`"
+    )
+    assert caught.value.where == "part arm: driver sim"
+
+
+def test_closes_what_was_opened_when_another_part_cannot_be(robot: Robot) -> None:
+    driver = robot.make()
+    robot.sims["hand"].silent = True
+    with pytest.raises(DriverTimeout) as caught:
+        driver.open()
+    assert str(caught.value) == "part hand: driver sim: no answer"
+    assert robot.sims["arm"]._plant is None
+    with pytest.raises(DriverError, match=r"^driver composite: is not open; open it first$"):
+        driver.write(ActuatorCommand(3))
+
+
+def test_a_part_that_fails_halts_all_of_them(robot: Robot) -> None:
+    robot.hold()
+    robot.write(1, 1, 1)
+    robot.sims["hand"].lost = True
+    with pytest.raises(CommunicationLost) as caught:
+        robot.write(1, 1, 1)
+    assert str(caught.value) == "part hand: driver sim: the bus is gone; check the cable"
+    assert robot.sims["arm"].calls[-2:] == ["write", "halt"]
+    assert robot.sims["hand"].calls[-2:] == ["write", "halt"]
+    assert robot.sims["arm"]._halted
+
+
+def test_an_error_that_is_no_drivers_own_is_told_too(robot: Robot, monkeypatch: Any) -> None:
+    robot.hold()
+
+    def stumble(_: ActuatorState) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(robot.sims["hand"], "read", stumble)
+    with pytest.raises(DriverError) as caught:
+        robot.read()
+    assert str(caught.value) == "part hand: ZeroDivisionError: division by zero"
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("failing", ["arm", "hand"])
+@pytest.mark.parametrize("call", ["halt", "disable"])
+def test_reaches_every_part_though_one_fails(robot: Robot, failing: str, call: str) -> None:
+    driver = robot.hold()
+    robot.sims[failing].lost = True
+    with pytest.raises(CommunicationLost) as caught:
+        getattr(driver, call)()
+    assert str(caught.value) == f"part {failing}: driver sim: the bus is gone; check the cable"
+    assert [sim.calls[-1] for sim in robot.sims.values()] == [call, call]
+
+
+def test_halts_a_slow_part_at_once_and_then_at_its_own_rate(robot: Robot) -> None:
+    driver = robot.hold(hand={"rate_divisor": 4})
+    robot.write(1, 1, 1)
+    for _ in range(9):
+        driver.halt()
+    assert robot.sims["arm"].calls.count("halt") == 9
+    assert robot.sims["hand"].calls.count("halt") == 3
+
+
+def test_takes_hold_of_all_parts_or_of_none(robot: Robot) -> None:
+    driver = robot.open()
+    robot.sims["hand"].silent = True
+    with pytest.raises(DriverTimeout):
+        driver.enable()
+    assert not robot.holds("arm")
+
+
+def test_does_not_drop_a_part_that_held_when_another_cannot_be_enabled_again(robot: Robot) -> None:
+    driver = robot.hold()
+    robot.sims["hand"].silent = True
+    with pytest.raises(DriverTimeout):
+        driver.enable()
+    assert robot.holds("arm")
+
+
+def test_leaves_a_failed_part_out_where_told_to(robot: Robot) -> None:
+    driver = robot.hold(on_part_failure="leave_out")
+    robot.write(1, 1, 1)
+    robot.sims["hand"].lost = True
+    robot.write(2, 2, 2)
+    state = robot.read()
+    assert list(driver.notices) == [
+        "part hand: driver sim: the bus is gone; check the cable; left out until the robot is enabled again"
+    ]
+    assert np.isfinite(state.position[[0, 2]]).all()
+    assert np.isnan(state.position[1])
+    assert robot.sent("arm")[:, 0].tolist() == [1, 2]
+    driver.halt()
+    driver.disable()
+
+
+def test_enabling_brings_back_a_part_that_was_left_out(robot: Robot) -> None:
+    driver = robot.hold(on_part_failure="leave_out")
+    robot.sims["hand"].lost = True
+    robot.write(0, 0, 0)
+    with pytest.raises(CommunicationLost, match=r"^part hand: driver sim: the bus is gone"):
+        driver.enable()
+    robot.sims["hand"].lost = False
+    driver.enable()
+    robot.write(0.5, 0.5, 0.5)
+    assert robot.sims["hand"].calls[-3:] == ["open", "enable", "write"]
+    assert np.isfinite(robot.read().position).all()
+
+
+def test_fails_once_no_part_is_left(robot: Robot) -> None:
+    robot.hold(on_part_failure="leave_out")
+    robot.sims["hand"].lost = True
+    robot.write(0, 0, 0)
+    robot.sims["arm"].silent = True
+    with pytest.raises(DriverTimeout, match=r"^part arm: driver sim: no answer$"):
+        robot.write(0, 0, 0)
+
+
+def test_says_that_a_part_let_go(robot: Robot) -> None:
+    robot.hold(arm={"command_lifetime_s": None}, hand={"command_lifetime_s": 0.1})
+    robot.write(0, 0, 0)
+    robot.clock.now_s += 0.2
+    with pytest.raises(
+        LetGo, match=r"^part hand: driver sim: the actuators let go; no setpoint came for 0\.21"
+    ):
+        robot.write(0, 0, 0)
+
+
+def test_a_rate_that_one_part_refuses_leaves_all_at_the_former(robot: Robot, monkeypatch: Any) -> None:
+    driver = robot.hold(hand={"command_lifetime_s": 0.1, "rate_divisor": 2})
+    told: list[float] = []
+    monkeypatch.setattr(robot.sims["arm"], "set_period", told.append)
+    with pytest.raises(DriverConfigError) as caught:
+        driver.set_period(0.02)
+    assert str(caught.value) == (
+        "part hand: driver sim: a command lifetime of 0.1 s is too short for a tick rate of 25 Hz; "
+        "it must last 3 ticks; set `command_lifetime_s` to 0.12 or more"
+    )
+    assert told == [0.02, PERIOD_S]
+
+
+def test_passes_on_warnings_and_notices_with_the_parts_name(robot: Robot) -> None:
+    driver = robot.make()
+    robot.sims["arm"].warnings.append("the bus is slow")
+    driver.open()
+    robot.sims["hand"].notices.append("finger is at its limit")
+    robot.read()
+    assert driver.warnings == ["part arm: the bus is slow"]
+    assert list(driver.notices) == ["part hand: finger is at its limit"]
+    assert not robot.sims["hand"].notices
+
+
+@pytest.mark.parametrize(
+    ("fault", "hit"),
+    [
+        ({"part": "hand", "fault": "stuck"}, ["hand"]),
+        ({"actuator": "elbow", "fault": "stuck"}, ["arm"]),
+        ({"fault": "stuck"}, ["arm", "hand"]),
+    ],
+)
+def test_faults_go_to_the_part_that_they_name(
+    robot: Robot, monkeypatch: Any, fault: dict[str, str], hit: list[str]
+) -> None:
+    driver = robot.open()
+    met: list[str] = []
+    for name, sim in robot.sims.items():
+        monkeypatch.setattr(sim, "inject", lambda given, name=name: met.append(f"{name} {given['fault']}"))
+    driver.inject(fault)
+    assert met == [f"{name} stuck" for name in hit]
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (
+            {"part": "hend", "fault": "stuck"},
+            "driver composite: there is no part 'hend'; there are arm, hand; did you mean 'hand'?",
+        ),
+        (
+            {"actuator": "elbo", "fault": "stuck"},
+            (
+                "driver composite: there is no actuator 'elbo'; there are shoulder, finger, elbow; "
+                "did you mean 'elbow'?"
+            ),
+        ),
+    ],
+)
+def test_refuses_a_fault_of_what_is_not_there(robot: Robot, fault: dict[str, str], message: str) -> None:
+    driver = robot.open()
+    with pytest.raises(DriverConfigError) as caught:
+        driver.inject(fault)
+    assert str(caught.value) == message
+
+
+ARM = {"type": "sim", "actuators": ["shoulder", "elbow"]}
+
+
+@pytest.mark.parametrize(
+    ("options", "paths", "message"),
+    [
+        ({}, [("parts",)], "driver composite: option 'parts' is missing; set it"),
+        (
+            {"parts": {}},
+            [("parts",)],
+            "driver composite: option 'parts' is {}; it should have at least 1 item after validation, not 0",
+        ),
+        (
+            {"parts": {"arm": ARM | {"nois": 1, "rate_divisor": 0}, "hand": {"actuators": ["finger"]}}},
+            [("parts", "arm", "rate_divisor"), ("parts", "arm", "nois"), ("parts", "hand", "type")],
+            (
+                "part arm: option 'rate_divisor' is 0; it should be greater than or equal to 1\n"
+                "part arm: driver sim: unknown option 'nois'; it takes ...; did you mean 'noise'?\n"
+                "part hand: option 'type' is missing; set it"
+            ),
+        ),
+        (
+            {"parts": {"arm": ARM | {"type": "sin"}}, "on_part_failur": "stop_all"},
+            [("parts", "arm", "type"), ("on_part_failur",)],
+            (
+                "part arm: driver sin: there is no such driver; there are ...; did you mean 'sim'?\n"
+                "driver composite: unknown option 'on_part_failur'; it takes on_part_failure, parts; "
+                "did you mean 'on_part_failure'?"
+            ),
+        ),
+        (
+            {"parts": {"arm": ARM, "hand": {"type": "sim", "actuators": ["finger", "elbow"]}}},
+            [("parts", "hand", "actuators")],
+            "part hand: actuator 'elbow' is driven by part arm already; name it once",
+        ),
+        (
+            {"parts": {"arm": ARM, "hand": {"type": "sim", "actuators": ["fingr"], "noise": {"finger": 1}}}},
+            [("parts", "hand", "actuators"), ("parts",), ("parts", "hand", "noise", "finger")],
+            (
+                "part hand: unknown actuator 'fingr'; there are shoulder, finger, elbow; "
+                "did you mean 'finger'?\n"
+                "driver composite: no part drives finger; add them to a part's `actuators`\n"
+                "part hand: driver sim: option 'noise' names an unknown actuator 'finger'; there are fingr; "
+                "did you mean 'fingr'?"
+            ),
+        ),
+    ],
+)
+def test_refuses_wrong_options_all_at_once_each_with_its_path(
+    options: dict[str, Any], paths: list[tuple[str, ...]], message: str
+) -> None:
+    with pytest.raises(OptionsError) as caught:
+        check_options("composite", options, ACTUATORS)
+    lines = [_without_lists(line) for line in str(caught.value).splitlines()]
+    assert "\n".join(lines) == message
+    assert [problem.option for problem in caught.value.problems] == paths
+
+
+def _without_lists(line: str) -> str:
+    """Leave out what other drivers know, which is not this test's."""
+    before, it_takes, after = line.partition("it takes command_lifetime_s")
+    if it_takes:
+        return f"{before}it takes ...;{after.split(';')[1]}"
+    before, there_are, after = line.partition("there are composite")
+    return f"{before}there are ...;{after.split(';')[1]}" if there_are else line
+
+
+def test_finds_the_paths_in_the_options_of_its_parts() -> None:
+    given = {"parts": {"arm": {**ARM, "trace": "arm.npy", "noise": {"elbow": 0.1}}}}
+    found = resolved(check_options("composite", given), given, Path("/etc/motiond").joinpath)
+    assert found == {
+        "parts": {"arm": {**ARM, "trace": Path("/etc/motiond/arm.npy"), "noise": {"elbow": 0.1}}}
+    }
+
+
+def test_a_composite_may_be_part_of_another(clock: Clock) -> None:
+    inner = {"left": {"type": "sim", "actuators": ["a"]}, "right": {"type": "sim", "actuators": ["b"]}}
+    parts = {"hands": {"type": "composite", "actuators": ["b", "a"], "parts": inner}}
+    driver = make_driver("composite", {"parts": parts}, ["a", "b"], clock)
+    driver.open()
+    driver.enable()
+    command, state = ActuatorCommand(2), ActuatorState(2)
+    command.position[:] = 0.1, 0.2
+    driver.write(command)
+    clock.now_s += 0.4
+    driver.read(state)
+    np.testing.assert_allclose(state.position, [0.1, 0.2], atol=1e-6)
