@@ -1,40 +1,55 @@
 """Simulated actuators: a driver like any other, for demonstrations, dry runs and tests.
 
-In come commands, out comes feedback that lags, is late, noisy and limited as set by the options. The physics
-is in `sim_plant`; this module is the bus to it: delays, noise, the trace, and who may command when.
+In come commands, out comes feedback that lags, is late, noisy and limited as set by the options, and goes
+wrong as scripted or asked for. The physics is in `sim_plant`, what may go wrong in `sim_faults`; this module
+is the driver of it: who may command when, the trace, and what is raised when.
 """
 
 from __future__ import annotations
 
 import time
-from collections import deque
 from pathlib import Path  # noqa: TC003 - pydantic resolves the annotations of the options
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from drivers.base import Driver, DriverConfigError, DriverError, DriverOptions, LetGo, require_lifetime
-from drivers.options import Finite, NotNegative, PerActuatorOf, Positive, spread
-from drivers.sim_plant import (
-    STEP_S,
-    STEPS_PER_S,
-    Dynamics,
-    Plant,
-    PlantFileError,
-    map_plant,
-    new_plant,
-    step_at,
+from drivers.base import (
+    ActuatorState,
+    CommunicationLost,
+    Driver,
+    DriverConfigError,
+    DriverError,
+    DriverOptions,
+    LetGo,
+    require_lifetime,
 )
+from drivers.options import (
+    Finite,
+    NotNegative,
+    OptionProblem,
+    OptionsError,
+    PerActuatorOf,
+    Positive,
+    spread,
+)
+from drivers.sim_encoder import Encoder
+from drivers.sim_faults import LifetimeExpiry, ScriptedFault, make_fault, place_of
+from drivers.sim_layout import STEP_S, STEPS_PER_S, step_at
+from drivers.sim_mishaps import Mishaps
+from drivers.sim_plant import Dynamics, Plant, PlantFileError, map_plant, new_plant
+from drivers.sim_wire import Wire
 from drivers.trace import Trace, TraceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from drivers.base import ActuatorCommand, ActuatorState, Floats
+    from drivers.base import ActuatorCommand, Floats
+    from drivers.sim_faults import Fault
 
 WHERE = "driver sim"
 Frequency = Annotated[float, Field(ge=1, le=500)]
+Order = Annotated[int, Field(ge=1, le=2)]
 
 
 class SimOptions(DriverOptions):
@@ -52,12 +67,39 @@ class SimOptions(DriverOptions):
         default=0.1,
         description="In kg·m² or kg: what the actuator moves; effort is inertia times acceleration.",
     )
+    order: PerActuatorOf[Order] = Field(
+        default=2, description="Of the dynamics: 1 has no inertia, so it starts and stops at once."
+    )
+    calculate_dynamics: bool = Field(
+        default=True, description="false: actuators are where they are sent to, at once."
+    )
+    viscous_friction: PerActuatorOf[NotNegative] = Field(
+        default=0.0, description="Friction by velocity, in N·m·s/rad or N·s/m."
+    )
+    coulomb_friction: PerActuatorOf[NotNegative] = Field(
+        default=0.0, description="Friction of any velocity, in N·m or N."
+    )
+    load: PerActuatorOf[Finite] = Field(
+        default=0.0, description="Pulls at the actuator all the time, in N·m or N."
+    )
     initial: PerActuatorOf[Finite] = Field(default=0.0, description="Position at the start, in rad or m.")
     noise: PerActuatorOf[NotNegative] = Field(
         default=0.0, description="Standard deviation of the measured position, in rad or m."
     )
+    encoder_resolution: PerActuatorOf[NotNegative] = Field(
+        default=0.0, description="What measured positions are rounded to, in rad or m; 0: not at all."
+    )
+    position_state_following_offset: PerActuatorOf[Finite] = Field(
+        default=0.0, description="How far measured positions are beside the true ones, in rad or m."
+    )
+    disable_commands: bool = Field(
+        default=False, description="true: actuators hold, and do nothing of what they are told."
+    )
+    faults: tuple[ScriptedFault, ...] = Field(
+        default=(), description="What goes wrong, and when after the first opening."
+    )
     seed: int = Field(
-        default=0, ge=0, description="Of the noise: the same seed and calls give the same feedback."
+        default=0, ge=0, description="Of all chance: the same seed and calls give the same feedback."
     )
     latency_s: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.0, description="One way: commands arrive and feedback comes back so much later."
@@ -86,27 +128,44 @@ class SimDriver(Driver):
     ) -> None:
         super().__init__(actuators, options, now)
         self._initial = self._spread("initial", 0.0)
-        self._noise = self._spread("noise", 0.0)
-        self._noisy = bool(self._noise.any())
-        self._drawn = np.empty(len(self.actuators))
-        self._random = np.random.default_rng(options.seed)
+        self._encoder = Encoder(
+            self._spread("position_state_following_offset", 0.0),
+            self._spread("noise", 0.0),
+            self._spread("encoder_resolution", 0.0),
+            options.seed,
+        )
         self._dynamics = Dynamics(
             natural_frequency_hz=self._spread("natural_frequency_hz", 30.0),
             damping_ratio=self._spread("damping_ratio", 1.0),
             velocity_limit=self._spread("velocity_limit", np.inf),
             effort_limit=self._spread("effort_limit", np.inf),
             inertia=self._spread("inertia", 0.1),
+            order=self._spread("order", 2) if options.calculate_dynamics else np.zeros(len(self.actuators)),
+            viscous_friction=self._spread("viscous_friction", 0.0),
+            coulomb_friction=self._spread("coulomb_friction", 0.0),
+            load=self._spread("load", 0.0),
             command_lifetime_s=np.inf if options.command_lifetime_s is None else options.command_lifetime_s,
         )
         self._delay_steps = round(options.latency_s * STEPS_PER_S)
-        self._under_way: deque[tuple[int, Floats]] = deque()
+        self._wire = Wire(len(self.actuators), self._delay_steps, options.seed)
+        self._mishaps = Mishaps(WHERE, self.actuators, self.notices.append)
+        self._timeline = self._mishaps.timeline
+        self._script = [self._checked(fault) for fault in options.faults]
         self._plant: Plant | None = None
+        self._left: Plant | None = None
         self._trace: Trace | None = None
         self._holding = False
         self._halted = False
 
     def _spread(self, option: str, default: float) -> Floats:
         return spread(WHERE, option, getattr(self.options, option), self.actuators, default)
+
+    def _checked(self, fault: Fault) -> Fault:
+        place_of(WHERE, fault, self.actuators)
+        if isinstance(fault, LifetimeExpiry) and self.options.command_lifetime_s is None:
+            what, why = "fault lifetime_expiry: nothing can expire", "`command_lifetime_s` is null"
+            raise OptionsError([OptionProblem(WHERE, ("fault",), what, why, "set it to a time")])
+        return fault
 
     def open(self) -> None:
         """Make the actuators, or find them where the last process left them."""
@@ -115,6 +174,7 @@ class SimDriver(Driver):
         try:
             self._plant = self._find_plant()
             self._plant.configure(self._dynamics)
+            self._mishaps.apply(self._plant)
             if self.options.trace is not None:
                 self._trace = Trace(self.options.trace, len(self.actuators))
         except (PlantFileError, TraceError) as error:
@@ -125,16 +185,24 @@ class SimDriver(Driver):
             raise DriverError(
                 WHERE, f"{error.filename} cannot be opened", str(error.strerror), "check `plant` and `trace`"
             ) from error
+        self._begin_script(self._plant)
         self._holding = self._plant.torque
         self._halted = False
 
+    def _begin_script(self, plant: Plant) -> None:
+        """Start the timeline at the first opening; a later one finds the faults that last."""
+        for fault in self._script:
+            self._timeline.add(fault, step_at(self.now()))
+        self._script.clear()
+        try:
+            self._reach(plant)
+        except CommunicationLost:
+            self.close()
+            raise
+
     def _find_plant(self) -> Plant:
-        count, now_step = len(self.actuators), step_at(self.now())
-        held = False
-        if self.options.plant is None:
-            plant = new_plant(count, self._delay_steps)
-        else:
-            plant, held = map_plant(self.options.plant, self.actuators, self._delay_steps)
+        now_step = step_at(self.now())
+        plant, held = self._make_plant()
         if held and plant.step > now_step:
             held = False
             self.warnings.append(
@@ -147,20 +215,67 @@ class SimDriver(Driver):
             plant.begin(now_step, self._initial)
         return plant
 
+    def _make_plant(self) -> tuple[Plant, bool]:
+        """Give the actuators, and whether they have lived before."""
+        if self._left is not None:
+            return self._left, True
+        if self.options.plant is None:
+            return new_plant(len(self.actuators), self._delay_steps), False
+        return map_plant(self.options.plant, self.actuators, self._delay_steps)
+
     def _opened(self) -> Plant:
         if self._plant is None:
             raise DriverError(WHERE, "is not open", mend="open it first")
         return self._plant
 
+    def _reach(self, plant: Plant) -> float:
+        """Let time pass up to now, and give it; fails where nothing gets through."""
+        now_s = self._catch_up(plant)
+        if self._mishaps.trouble.cut:
+            raise CommunicationLost(
+                WHERE, "the bus is lost", "as a simulated fault", "wait, or clear the fault"
+            )
+        return now_s
+
     def _catch_up(self, plant: Plant) -> float:
         now_s = self.now()
         step = step_at(now_s)
-        while self._under_way and self._under_way[0][0] <= step:
-            due, values = self._under_way.popleft()
-            plant.advance(due)
+        if step >= self._timeline.next_step:
+            self._meet_faults(plant, step)
+            now_s = self.now()  # a fault may have blocked
+            step = step_at(now_s)
+        self._advance(plant, step)
+        return now_s
+
+    def _advance(self, plant: Plant, step: int) -> None:
+        before = plant.step
+        while (due := self._wire.due(step)) is not None:
+            arrived, values = due
+            plant.advance(arrived)
             plant.command(values)
         plant.advance(step)
-        return now_s
+        if self._mishaps.heating:
+            trouble = self._mishaps.trouble
+            plant.heat((step - before) * STEP_S, trouble.heating_c_per_s, trouble.hottest_c)
+
+    def _meet_faults(self, plant: Plant, step: int) -> None:
+        while self._timeline.next_step <= step:
+            self._advance(plant, self._timeline.next_step)
+            was_on_the_wire = self._mishaps.on_the_wire
+            fault = self._mishaps.turn(plant, self._encoder)
+            if self._mishaps.on_the_wire and not was_on_the_wire:
+                self._remember(plant)
+            if self._mishaps.trouble.cut:
+                self._wire.drop_commands()
+            if fault is not None:
+                fault.happen()
+
+    def _remember(self, plant: Plant) -> None:
+        state = ActuatorState(len(self.actuators))
+        plant.report(0.0, state)
+        self._encoder.measure(state.position)
+        state.stamp_s.fill(plant.step * STEP_S)
+        self._wire.remember(state)
 
     def set_period(self, period_s: float) -> None:
         """Learn the tick period; the actuators must not let go between two ticks."""
@@ -170,34 +285,57 @@ class SimDriver(Driver):
     def read(self, state: ActuatorState) -> None:
         """Report where the actuators are, or were `latency_s` ago."""
         plant = self._opened()
-        now_s = self._catch_up(plant)
+        now_s = self._reach(plant)
         plant.report(now_s - plant.step * STEP_S, state)
-        if self._noisy:
-            self._random.standard_normal(out=self._drawn)
-            np.multiply(self._drawn, self._noise, self._drawn)
-            np.add(state.position, self._drawn, state.position)
+        if not self._encoder.perfect:
+            self._encoder.measure(state.position)
         state.stamp_s.fill(now_s)
+        if self._mishaps.on_the_wire:
+            self._wire.receive(now_s, state, self._mishaps.trouble)
 
     def write(self, command: ActuatorCommand) -> None:
-        """Take a setpoint, on time or `latency_s` later."""
+        """Take a setpoint, on time or `latency_s` later.
+
+        Raises
+        ------
+        LetGo
+            If no setpoint came for longer than the command lifetime.
+        DriverError
+            If a fault has switched actuators off; the others take the setpoint all the same.
+        """
         plant = self._opened()
         now_s = self._catch_up(plant)
         if self._trace is not None:
             self._record(self._trace, now_s, command, enabled=plant.torque)
+        self._reach(plant)
         if self._holding and not plant.torque:
-            raise LetGo(
-                WHERE,
-                "the actuators let go",
-                f"no setpoint came for {plant.command_age_s:.3f} s, and `command_lifetime_s` is "
-                f"{self.options.command_lifetime_s}",
-                "enable them again",
-            )
+            raise self._let_go(plant)
         if not self._holding or self._halted:
             return
-        if self._delay_steps:
-            self._under_way.append((plant.step + self._delay_steps, command.values.copy()))
+        self._send(plant, command.values)
+        if self._mishaps.limp:
+            raise self._mishaps.without_torque()
+
+    def _let_go(self, plant: Plant) -> LetGo:
+        return LetGo(
+            WHERE,
+            "the actuators let go",
+            f"no setpoint came for {plant.command_age_s:.3f} s, and `command_lifetime_s` is "
+            f"{self.options.command_lifetime_s}",
+            "enable them again",
+        )
+
+    def _send(self, plant: Plant, values: Floats) -> None:
+        if self.options.disable_commands:
+            plant.refresh()
+            return
+        if self._encoder.is_turned:
+            values = values.copy()
+            values[0] -= self._encoder.turned
+        if self._delay_steps or self._mishaps.on_the_wire or self._wire.carries_commands:
+            self._wire.send(plant.step, values, self._mishaps.trouble)
         else:
-            plant.command(command.values)
+            plant.command(values)
 
     def _record(self, trace: Trace, now_s: float, command: ActuatorCommand, *, enabled: bool) -> None:
         try:
@@ -207,8 +345,16 @@ class SimDriver(Driver):
             raise DriverError(WHERE, what, str(error.strerror), "make room or do without `trace`") from error
 
     def enable(self) -> None:
-        """Take hold of the actuators where they are."""
+        """Take hold of the actuators where they are measured to be.
+
+        Raises
+        ------
+        DriverError
+            If an m-stop is pressed or power is missing; then all stay as they were.
+        """
         plant = self._opened()
+        self._reach(plant)
+        self._mishaps.recover(plant)
         self._hold_here(plant)
         plant.set_torque(on=True)
         self._holding, self._halted = True, False
@@ -216,30 +362,51 @@ class SimDriver(Driver):
     def disable(self) -> None:
         """Let go; friction stops what still moves."""
         plant = self._opened()
+        self._reach(plant)
         self._hold_here(plant)
         plant.set_torque(on=False)
         self._holding = self._halted = False
 
     def _hold_here(self, plant: Plant) -> None:
-        self._catch_up(plant)
-        self._under_way.clear()
-        plant.hold()
+        self._wire.drop_commands()
+        plant.hold(self._encoder.nearest(plant.position))
 
     def halt(self) -> None:
-        """Hold where the first of these calls finds the actuators."""
-        if self._plant is None:
+        """Hold where the first of these calls that gets through finds the actuators."""
+        plant = self._plant
+        if plant is None:
+            return
+        self._catch_up(plant)
+        trouble = self._mishaps.trouble
+        if trouble.cut or trouble.deaf:
             return
         if self._halted:
-            self._catch_up(self._plant)
-            self._plant.refresh()
+            plant.refresh()
         else:
-            self._hold_here(self._plant)
+            self._hold_here(plant)
             self._halted = True
+
+    def inject(self, fault: Mapping[str, Any]) -> None:
+        """Let a fault happen, `at_s` from now.
+
+        Parameters
+        ----------
+        fault : mapping
+            As one of the option `faults`.
+
+        Raises
+        ------
+        OptionsError
+            With the nearest name, if there is no such fault, actuator or key.
+        """
+        self._timeline.add(self._checked(make_fault(WHERE, fault)), step_at(self.now()))
 
     def close(self) -> None:
         """Leave the actuators to themselves; they let go at the end of the command lifetime."""
+        if self.options.plant is None and self._plant is not None:
+            self._left = self._plant
         self._plant = None
-        self._under_way.clear()
+        self._wire.drop_commands()
         trace, self._trace = self._trace, None
         if trace is not None:
             trace.close()

@@ -2,25 +2,29 @@
 
 In come goals and the passing of time, out come positions, velocities and efforts. The block may be a mapped
 file; then the simulated robot outlives the process that drives it, as a real one does, and anyone may look
-at it. Every number in it is a float64: first the header, then one row of `count` values for each `Row`.
+at it. Where each number stands is in `sim_layout`.
 
 Each actuator is a second-order system, `a = w² (goal - q) + 2 d w (goal velocity - v) + effort / inertia`,
 with the natural frequency w and the damping ratio d. Between two commands the goal stands still, and so the
 motion over any time is an exact product with a 2x2 matrix; it is taken on a grid of 0.5 ms, and so does not
-depend on the tick rate. Where a limit is met, the motion goes step by step and each step is cut to the limit.
+depend on the tick rate. Where a limit is met, or friction, load or a fault is at work, it goes step by step,
+as `sim_step` has it. An actuator of first order has no inertia, `v = w (goal - q) + goal velocity`, and one
+of order 0 is at its goal at once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import TYPE_CHECKING, TypeAlias
 from zlib import crc32
 
 import numpy as np
 
+from drivers.sim_layout import LAYOUT, STEP_S, STEPS_PER_S, Header, Row, step_at
+from drivers.sim_step import COAST_TIME_S, Stepper
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -29,10 +33,6 @@ if TYPE_CHECKING:
 
     Bools: TypeAlias = NDArray[np.bool_]
 
-STEP_S = 0.0005
-STEPS_PER_S = 2000
-COAST_TIME_S = 0.1
-"""Time constant with which friction stops an actuator that has no torque."""
 AMBIENT_C = 25.0
 HEATING_C_PER_NM2 = 0.2
 THERMAL_TIME_S = 300.0
@@ -43,48 +43,16 @@ LONGEST_LIMITED_LEAP = 8
 """Limits are looked at before and after a leap; in a longer one they might be met in between."""
 MOST_KEPT_POWERS = 64
 POSITION_AND_VELOCITY = 2
-LAYOUT = 1.0
-"""Changes with every change of `Header` or `Row`."""
+WEIGHING_STEPS = STEPS_PER_S // 100
+"""Gravity turns with the posture, and is followed at this coarser step."""
 
 
 class PlantFileError(ValueError):
     """A file that holds no simulated robot, or another one."""
 
 
-class Header(IntEnum):
-    """Places of the numbers that hold for all actuators."""
-
-    LAYOUT = 0
-    COUNT = 1
-    NAMES = 2
-    STEP = 3
-    COMMAND_STEP = 4
-    LIFETIME_STEPS = 5
-    TORQUE = 6
-
-
 # Looking up an enum's member costs a microsecond on Python 3.11, too much for every tick.
 _STEP, _COMMAND_STEP = int(Header.STEP), int(Header.COMMAND_STEP)
-
-
-class Row(IntEnum):
-    """Rows of the numbers that each actuator has; the order lets neighbours be worked on together."""
-
-    FIRST_CHANGE = 0  # of velocity, in the first of the steps last taken together
-    POSITION = 1
-    VELOCITY = 2
-    CHANGE = 3  # of velocity, in the last step
-    TEMPERATURE = 4
-    GOAL = 5
-    VELOCITY_LEAD = 6  # how far a velocity that is fed forward shifts the target from the goal
-    EFFORT_LEAD = 7
-    TARGET = 8
-    DRIFT = 9  # velocity of the goal, where a velocity is commanded without a position
-    NATURAL_FREQUENCY = 10  # in rad/s
-    DAMPING_RATIO = 11
-    VELOCITY_LIMIT = 12
-    CHANGE_LIMIT = 13
-    INERTIA = 14
 
 
 MOTION = slice(Row.FIRST_CHANGE, Row.CHANGE + 1)
@@ -104,6 +72,12 @@ class Dynamics:
         Infinite where there is none.
     inertia : ndarray, shape (actuators,)
         In kg·m² (or kg): turns acceleration into effort.
+    order : ndarray, shape (actuators,)
+        2, 1, or 0 for actuators that are at their goal at once.
+    viscous_friction, coulomb_friction : ndarray, shape (actuators,)
+        In N·m·s/rad and N·m (or N·s/m and N).
+    load : ndarray, shape (actuators,)
+        In N·m (or N): pulls at the actuator all the time.
     command_lifetime_s : float
         The actuators let go when no command came for so long; infinite means never.
     """
@@ -113,6 +87,10 @@ class Dynamics:
     velocity_limit: Floats
     effort_limit: Floats
     inertia: Floats
+    order: Floats
+    viscous_friction: Floats
+    coulomb_friction: Floats
+    load: Floats
     command_lifetime_s: float
 
 
@@ -146,9 +124,17 @@ class Plant:
         Of actuators.
     delay_steps : int
         Feedback is so many steps old.
+    gravity : callable, optional
+        Gives the effort with which gravity pulls at each actuator, by their positions.
     """
 
-    def __init__(self, numbers: Floats, count: int, delay_steps: int = 0) -> None:
+    def __init__(
+        self,
+        numbers: Floats,
+        count: int,
+        delay_steps: int = 0,
+        gravity: Callable[[Floats], Floats] | None = None,
+    ) -> None:
         self.header = numbers[: len(Header)]
         self._header = self.header.data
         self.rows = numbers[len(Header) :].reshape(len(Row), count)
@@ -166,6 +152,8 @@ class Plant:
         self._unset = np.empty((3, count), bool)
         self._history = np.empty((delay_steps + 1, *self._reported.shape))
         self._delayed = delay_steps > 0
+        self._gravity = gravity
+        self._load = self.rows[Row.LOAD].copy()
         self._take_settings()
         self._remember_only_now()
 
@@ -184,11 +172,16 @@ class Plant:
         self._units = np.ones_like(self._reported)
         self._units[Row.CHANGE - Row.POSITION] = rows[Row.INERTIA] / STEP_S
         with np.errstate(divide="ignore", invalid="ignore"):
-            velocity_lead = 2 * rows[Row.DAMPING_RATIO] / rows[Row.NATURAL_FREQUENCY]
-            effort_lead = 1 / (rows[Row.INERTIA] * rows[Row.NATURAL_FREQUENCY] ** 2)
+            second = rows[Row.ORDER] == 2
+            lead = np.where(second, 2 * rows[Row.DAMPING_RATIO], 1.0) / rows[Row.NATURAL_FREQUENCY]
+            softness = 1 / (rows[Row.INERTIA] * rows[Row.NATURAL_FREQUENCY] ** 2)
+        follows = rows[Row.ORDER] > 0
+        velocity_lead, effort_lead = np.where(follows, lead, 0.0), np.where(follows, softness, 0.0)
         self._feed_gains = np.stack([np.ones_like(velocity_lead), velocity_lead, effort_lead])
         self._learn_what_is_set(np.zeros_like(self._unset))
         self._powers: dict[int, Floats] = {}
+        self._stepper = Stepper(rows, torque=self.torque)
+        self._rough = self._stepper.needed or self._gravity is not None
 
     @property
     def command_age_s(self) -> float:
@@ -213,17 +206,48 @@ class Plant:
         self.rows[Row.CHANGE_LIMIT] = dynamics.effort_limit / dynamics.inertia * STEP_S
         self.rows[Row.VELOCITY_LIMIT] = dynamics.velocity_limit
         self.rows[Row.INERTIA] = dynamics.inertia
+        self.rows[Row.ORDER] = dynamics.order
+        self.rows[Row.VISCOUS] = dynamics.viscous_friction
+        self.rows[Row.COULOMB] = dynamics.coulomb_friction
+        self._load[:] = self.rows[Row.LOAD] = dynamics.load
+        self.rows[[Row.STUCK, Row.LIMP]] = 0.0
+        self.rows[Row.GRIP] = np.inf
         self.header[Header.LIFETIME_STEPS] = np.floor(dynamics.command_lifetime_s * STEPS_PER_S + 1e-6)
         self._take_settings()
+        self._weigh()
+
+    @property
+    def position(self) -> Floats:
+        """Where the actuators are at the last step: (actuators,)."""
+        position: Floats = self._position
+        return position
+
+    def suffer(self, *, stuck: Bools, limp: Bools, grip: Floats) -> None:
+        """Set what is wrong with the joints from now on.
+
+        Parameters
+        ----------
+        stuck, limp : ndarray, shape (actuators,)
+            Which do not move, and which have no torque.
+        grip : ndarray, shape (actuators,)
+            The most effort that gets through a joint that slips; infinite for others.
+        """
+        self.rows[Row.STUCK], self.rows[Row.LIMP], self.rows[Row.GRIP] = stuck, limp, grip
+        self._take_settings()
+
+    def heat(self, duration_s: float, rate_c_per_s: Floats, hottest_c: Floats) -> None:
+        """Warm actuators from outside; those that are hotter already stay so."""
+        temperature = self.rows[Row.TEMPERATURE]
+        np.maximum(temperature, np.minimum(temperature + rate_c_per_s * duration_s, hottest_c), temperature)
 
     def set_torque(self, *, on: bool) -> None:
         """Take hold, or let go."""
         self.header[Header.TORQUE] = on
         self._take_settings()
 
-    def hold(self) -> None:
-        """Set the goal to where the actuators are; counts as a command."""
-        self._feeds[0] = self._target[:] = self._position
+    def hold(self, position: Floats) -> None:
+        """Set the goal to `position` (actuators,), with nothing fed forward; counts as a command."""
+        self._feeds[0] = self._target[:] = position
         self._feeds[1:] = 0.0
         self.rows[Row.DRIFT] = 0.0
         self._drifting = False
@@ -290,9 +314,10 @@ class Plant:
 
     def _run(self, step: int) -> None:
         steps = step - self.step
-        if step // WARMING_STEPS > self.step // WARMING_STEPS:
-            self._warm(steps * STEP_S)
-        if self._drifting or self._delayed or not self._leap(steps):
+        crossed = step // WARMING_STEPS - self.step // WARMING_STEPS
+        if crossed:
+            self._warm(crossed * WARMING_STEPS * STEP_S)
+        if self._rough or self._drifting or self._delayed or not self._leap(steps):
             self._walk(steps)
         self.step = step
 
@@ -304,9 +329,7 @@ class Plant:
             if steps > LONGEST_LIMITED_LEAP:
                 return False
             self._before[:] = self._motion
-        power = self._powers.get(steps)
-        if power is None:
-            power = self._power(steps)
+        power = self._power(steps)
         position = self._position
         np.subtract(position, self._target, position)
         np.multiply(power, self._state, self._products)
@@ -324,28 +347,46 @@ class Plant:
 
     def _power(self, steps: int) -> Floats:
         """Give the rows of `MOTION` after `steps` by position error and velocity: (2, 4, actuators)."""
+        power = self._powers.get(steps)
+        if power is None:
+            power = self._make_power(steps)
+            if len(self._powers) < MOST_KEPT_POWERS:
+                self._powers[steps] = power
+        return power
+
+    def _make_power(self, steps: int) -> Floats:
         step = self._held_step() if self.torque else self._loose_step()
         change = step[:, 1] - np.array([0, 1])
         before = np.linalg.matrix_power(step, steps - 1)
         after = step @ before
         last_change = (change[:, np.newaxis] @ before)[:, 0]
         motion = np.stack([change, after[:, 0], after[:, 1], last_change])
-        power = np.ascontiguousarray(motion.transpose(2, 0, 1))
-        if steps <= MOST_KEPT_POWERS:
-            self._powers[steps] = power
-        return power
+        return np.ascontiguousarray(motion.transpose(2, 0, 1))
 
     def _held_step(self) -> Floats:
-        """Give one step of a damped oscillation about the target: (actuators, 2, 2)."""
-        frequency, ratio = self.rows[Row.NATURAL_FREQUENCY], self.rows[Row.DAMPING_RATIO]
+        """Give one step on the way to the target: (actuators, 2, 2)."""
+        order, decay = self.rows[Row.ORDER], np.exp(-self.rows[Row.NATURAL_FREQUENCY] * STEP_S)
+        creep = np.array([[decay, 0 * decay], [-self.rows[Row.NATURAL_FREQUENCY] * decay, 0 * decay]])
+        step = np.where(order == 2, self._swinging_step(), np.where(order == 1, creep, 0.0))
+        return step.transpose(2, 0, 1)
+
+    def _swinging_step(self) -> Floats:
+        """Give one step of a damped oscillation about the target: (2, 2, actuators)."""
+        frequency, ratio = self.rows[Row.NATURAL_FREQUENCY], self._damping_ratio()
         angle = frequency * STEP_S
         turn = angle * np.emath.sqrt(ratio**2 - 1 + 0j)
         decay = np.exp(-ratio * angle)
         even = decay * np.cosh(turn).real
         odd = decay * np.sinc(1j * turn / np.pi).real
         cross = ratio * angle * odd
-        step = np.array([[even + cross, STEP_S * odd], [-frequency * angle * odd, even - cross]])
-        return step.transpose(2, 0, 1)
+        return np.array([[even + cross, STEP_S * odd], [-frequency * angle * odd, even - cross]])
+
+    def _damping_ratio(self) -> Floats:
+        """Give the damping by the controller and by viscous friction."""
+        rows = self.rows
+        friction = rows[Row.VISCOUS] / (2 * rows[Row.INERTIA] * rows[Row.NATURAL_FREQUENCY])
+        ratio: Floats = rows[Row.DAMPING_RATIO] + friction
+        return ratio
 
     def _loose_step(self) -> Floats:
         """Give one step of coasting against friction: (actuators, 2, 2)."""
@@ -357,32 +398,28 @@ class Plant:
         """Take step after step; what is left after a long gap without commands has settled."""
         walked = min(steps, LONGEST_WALK)
         for step in range(self.step + 1, self.step + walked + 1):
+            if self._gravity is not None and step % WEIGHING_STEPS == 0:
+                self._weigh()
             self._drift_on(1)
-            if not self._leap(1):
-                self._take_limited_step()
+            if self._rough or not self._leap(1):
+                self._stepper.take(*self._power(1))
             self._history[step % len(self._history)] = self._reported
         if steps > walked:
             self._drift_on(steps - walked)
-            self._position += self._velocity * ((steps - walked) * STEP_S)
+            if self._gravity is None:
+                self._position += self._velocity * ((steps - walked) * STEP_S)
             self._remember_only_now()
+
+    def _weigh(self) -> None:
+        if self._gravity is not None:
+            np.add(self._load, self._gravity(self._position), self.rows[Row.LOAD])
+            self._stepper.weigh()
 
     def _drift_on(self, steps: int) -> None:
         if self._drifting:
             way = self.rows[Row.DRIFT] * (steps * STEP_S)
             self._feeds[0] += way
             self._target += way
-
-    def _take_limited_step(self) -> None:
-        most_velocity, most_change = self.rows[Row.VELOCITY_LIMIT], self.rows[Row.CHANGE_LIMIT]
-        by_error, by_velocity = self._power(1)
-        free = by_error * (self._position - self._target) + by_velocity * self._velocity
-        velocity = self._velocity + np.clip(free[Row.CHANGE], -most_change, most_change)
-        np.clip(velocity, -most_velocity, most_velocity, velocity)
-        way = (self._velocity + velocity) * (STEP_S / 2)
-        is_free = velocity == self._velocity + free[Row.CHANGE]
-        self._position[:] = np.where(is_free, self._target + free[Row.POSITION], self._position + way)
-        self._change[:] = velocity - self._velocity
-        self._velocity[:] = velocity
 
     def _warm(self, duration_s: float) -> None:
         effort = self.rows[Row.INERTIA] / STEP_S * self._change
@@ -405,9 +442,9 @@ def numbers_needed(count: int) -> int:
     return len(Header) + len(Row) * count
 
 
-def new_plant(count: int, delay_steps: int = 0) -> Plant:
+def new_plant(count: int, delay_steps: int = 0, gravity: Callable[[Floats], Floats] | None = None) -> Plant:
     """Make actuators that live in this process alone."""
-    return Plant(np.zeros(numbers_needed(count)), count, delay_steps)
+    return Plant(np.zeros(numbers_needed(count)), count, delay_steps, gravity)
 
 
 def map_plant(path: Path, actuators: Sequence[str], delay_steps: int = 0) -> tuple[Plant, bool]:
@@ -469,8 +506,3 @@ def read_plant(path: Path, at_s: float) -> PlantReading:
     plant = Plant(numbers, count)
     plant.advance(step_at(at_s))
     return PlantReading(plant.rows[Row.POSITION], plant.rows[Row.VELOCITY], plant.torque, plant.command_age_s)
-
-
-def step_at(time_s: float) -> int:
-    """Give the last step of the grid at a monotonic time."""
-    return int(time_s * STEPS_PER_S + 1e-4)

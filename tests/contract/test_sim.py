@@ -33,6 +33,15 @@ class SimRig(Rig):
         self.position(driver)  # lets the time pass that the push comes after
         driver._plant._position[:] = position
 
+    def silence(self, driver: Driver) -> None:
+        self.lose_bus(driver)
+
+    def lose_bus(self, driver: Driver) -> None:
+        driver.inject({"fault": "bus_lost"})
+
+    def restore_bus(self, driver: Driver) -> None:
+        driver.inject({"fault": "clear"})
+
 
 class TestSim(DriverContract):
     @pytest.fixture

@@ -129,7 +129,7 @@ def test_a_robot_from_before_a_reboot_is_ignored_and_said_so(path: Path, clock: 
     ]
 
 
-@pytest.mark.parametrize("content", [b"six axes", b"\0" * 8 * 37])
+@pytest.mark.parametrize("content", [b"six axes", b"\0" * 8 * 51])
 def test_does_not_overwrite_what_it_did_not_write(path: Path, clock: Clock, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(DriverConfigError) as caught:
@@ -147,7 +147,7 @@ def test_does_not_take_another_robot_for_its_own(path: Path, clock: Clock) -> No
         other.open()
 
 
-@pytest.mark.parametrize("content", [b"", b"six axes", b"\0" * 8 * 37])
+@pytest.mark.parametrize("content", [b"", b"six axes", b"\0" * 8 * 51])
 def test_says_that_a_file_holds_no_robot(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(PlantFileError) as caught:

@@ -1,0 +1,57 @@
+"""Where the numbers of the simulated robot stand in their block, and the grid of time that they live on.
+
+Every number is a float64: first the `Header`, then one row of a value for each actuator for each `Row`.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+STEP_S = 0.0005
+STEPS_PER_S = 2000
+LAYOUT = 2.0
+"""Changes with every change of `Header` or `Row`."""
+
+
+class Header(IntEnum):
+    """Places of the numbers that hold for all actuators."""
+
+    LAYOUT = 0
+    COUNT = 1
+    NAMES = 2
+    STEP = 3
+    COMMAND_STEP = 4
+    LIFETIME_STEPS = 5
+    TORQUE = 6
+
+
+class Row(IntEnum):
+    """Rows of the numbers that each actuator has; the order lets neighbours be worked on together."""
+
+    FIRST_CHANGE = 0  # of velocity, in the first of the steps last taken together
+    POSITION = 1
+    VELOCITY = 2
+    CHANGE = 3  # of velocity, by the motor in the last step
+    TEMPERATURE = 4
+    GOAL = 5
+    VELOCITY_LEAD = 6  # how far a velocity that is fed forward shifts the target from the goal
+    EFFORT_LEAD = 7
+    TARGET = 8
+    DRIFT = 9  # velocity of the goal, where a velocity is commanded without a position
+    NATURAL_FREQUENCY = 10  # in rad/s
+    DAMPING_RATIO = 11
+    VELOCITY_LIMIT = 12
+    CHANGE_LIMIT = 13
+    INERTIA = 14
+    ORDER = 15  # of the dynamics; 0 is at its target at once
+    VISCOUS = 16  # friction by velocity
+    COULOMB = 17  # friction of any velocity
+    LOAD = 18  # effort from outside
+    STUCK = 19  # 1 where nothing moves
+    LIMP = 20  # 1 where there is no torque though there is for the others
+    GRIP = 21  # the most effort that gets through; infinite where nothing slips
+
+
+def step_at(time_s: float) -> int:
+    """Give the last step of the grid at a monotonic time."""
+    return int(time_s * STEPS_PER_S + 1e-4)

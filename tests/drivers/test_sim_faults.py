@@ -1,0 +1,448 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, Driver, DriverError, LetGo
+from drivers.options import OptionsError
+from drivers.registry import make_driver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from drivers.base import Floats
+    from tests.contract.clock import Clock
+
+PAIR = ("elbow", "wrist")
+PROJECT = Path(__file__).parents[2]
+FULL_TURN = 2 * np.pi
+TICK_S = 0.01
+
+
+class Bench:
+    """A driver on a clock, commanded and read in every tick, and a twin of it that has no faults."""
+
+    def __init__(self, clock: Clock, *script: Mapping[str, Any], **options: Any) -> None:
+        self.clock = clock
+        self.driver = make_driver("sim", {"faults": list(script), **options}, PAIR, clock)
+        self.twin = make_driver("sim", options, PAIR, clock)
+        self.twin_state = ActuatorState(2)
+        self.state = ActuatorState(2)
+        for driver in (self.driver, self.twin):
+            driver.open()
+            driver.enable()
+
+    def play(self, position: Any, duration_s: float) -> Floats:
+        """Command the same in every tick, and give the positions after each: (ticks, actuators)."""
+        return np.array([self.tick(position) for _ in range(round(duration_s / TICK_S))])
+
+    def tick(self, position: Any) -> Floats:
+        command = ActuatorCommand(2)
+        command.position[:] = position
+        self.twin.write(command)
+        self.driver.write(command)
+        self.clock.now_s += TICK_S
+        self.twin.read(self.twin_state)
+        self.driver.read(self.state)
+        return self.state.position.copy()
+
+    def assert_wrist_untouched(self) -> None:
+        np.testing.assert_array_equal(self.state.values[:, 1], self.twin_state.values[:, 1])
+
+
+def write(driver: Driver, position: float = 0.5) -> None:
+    command = ActuatorCommand(2)
+    command.position[:] = position
+    driver.write(command)
+
+
+def fault(name: str, **keys: Any) -> dict[str, Any]:
+    return {"fault": name, **keys}
+
+
+def test_a_script_runs_by_the_time_since_the_first_opening(clock: Clock) -> None:
+    bench = Bench(clock, fault("lost_feedback", at_s=0.1, for_s=0.05, actuator="elbow"))
+    lost = np.isnan(bench.play(0, 0.3)[:, 0])
+    assert np.flatnonzero(lost).tolist() == [9, 10, 11, 12, 13]  # reads follow their tick
+
+    bench.driver.close()
+    bench.driver.open()
+    bench.driver.enable()
+    assert np.isfinite(bench.play(0, 0.3)).all()
+
+
+def test_a_fault_begins_on_time_whatever_the_tick_rate(clock: Clock) -> None:
+    bench = Bench(clock, fault("stuck", at_s=0.0255, actuator="elbow"))
+    stuck_at = bench.play(1, 0.2)[-1, 0]
+
+    start_s = clock.now_s
+    finer = Bench(clock, fault("stuck", at_s=0.0255, actuator="elbow"))
+    for _ in range(51):
+        write(finer.driver, 1)
+        clock.now_s += 0.0005
+    finer.driver.read(finer.state)
+    assert clock.now_s == pytest.approx(start_s + 0.0255)
+    assert 0.1 < stuck_at < 0.99
+    assert finer.state.position[0] == pytest.approx(stuck_at, abs=1e-9)
+
+
+def test_tells_of_each_fault(clock: Clock) -> None:
+    bench = Bench(clock, fault("stuck", actuator="elbow", for_s=0.02))
+    bench.play(0, 0.05)
+    bench.driver.inject(fault("delay", delay_s=0.01))
+    bench.driver.inject(fault("clear", at_s=0.02))
+    bench.play(0, 0.05)
+    assert list(bench.driver.notices) == [
+        "simulated fault begins: stuck of elbow for 0.02 s",
+        "simulated fault ends: stuck of elbow for 0.02 s",
+        "simulated fault begins: delay",
+        "simulated faults are cleared",
+    ]
+
+
+def test_lost_feedback_is_not_a_number_and_its_stamp_stands_still(clock: Clock) -> None:
+    bench = Bench(clock)
+    bench.play(1, 0.1)
+    bench.driver.inject(fault("lost_feedback", actuator="elbow"))
+    stamp_s = clock.now_s
+    bench.play(1, 0.1)
+    assert np.isnan(bench.state.values[:5, 0]).all()
+    assert bench.state.stamp_s[0] == pytest.approx(stamp_s, abs=1e-9)
+    bench.assert_wrist_untouched()
+
+
+def test_stale_feedback_stands_still_while_the_joint_moves(clock: Clock) -> None:
+    bench = Bench(clock)
+    bench.play(1, 0.02)
+    before = bench.state.values[:, 0].copy()
+    bench.driver.inject(fault("stale_feedback", actuator="elbow", for_s=0.5))
+    bench.play(1, 0.45)
+    np.testing.assert_array_equal(bench.state.values[:, 0], before)
+    bench.assert_wrist_untouched()
+
+    bench.play(1, 0.1)
+    np.testing.assert_allclose(bench.state.position, 1, atol=1e-6)
+    assert (bench.state.stamp_s == clock.now_s).all()
+
+
+def test_a_delay_holds_up_commands_and_feedback(clock: Clock) -> None:
+    prompt = Bench(clock).play(1, 0.3)
+    bench = Bench(clock)
+    bench.driver.inject(fault("delay", delay_s=0.05))
+    late = bench.play(1, 0.3)
+    assert (late[:10] == 0).all()
+    np.testing.assert_allclose(late[10:], prompt[:-10], atol=1e-9)
+    assert bench.state.stamp_s == pytest.approx(clock.now_s)
+
+
+def test_jitter_is_seeded_and_keeps_the_order(clock: Clock) -> None:
+    def stamps(seed: int) -> list[float]:
+        bench = Bench(clock, seed=seed)
+        bench.driver.inject(fault("delay", delay_s=0.02, jitter_s=0.03))
+        begun_s, given = clock.now_s, []
+        for _ in range(100):
+            bench.tick(0)
+            given.append(round(bench.state.stamp_s[0] - begun_s, 9))
+        return given
+
+    first = stamps(seed=1)
+    assert first == sorted(first)
+    assert first == stamps(seed=1)
+    assert first != stamps(seed=2)
+
+
+def test_no_command_overtakes_one_that_was_held_up(clock: Clock) -> None:
+    bench = Bench(clock)
+    bench.driver.inject(fault("delay", delay_s=0.1, for_s=0.05))
+    bench.play(1, 0.05)
+    reached = bench.play(-1, 0.5)
+    np.testing.assert_allclose(reached[-1], -1, atol=1e-6)
+
+
+def test_packets_are_lost_with_the_probability_that_is_set(clock: Clock) -> None:
+    bench = Bench(clock, command_lifetime_s=None)
+    bench.driver.inject(fault("packet_loss", probability=0.3, actuator="elbow"))
+    old = []
+    for _ in range(1000):
+        bench.tick(0)
+        old.append(bench.state.stamp_s[0] < clock.now_s)
+    assert np.mean(old) == pytest.approx(0.3, abs=0.05)
+    bench.assert_wrist_untouched()
+
+
+def test_a_command_that_is_lost_leaves_the_goal(clock: Clock) -> None:
+    bench = Bench(clock, command_lifetime_s=None)
+    bench.driver.inject(fault("packet_loss", probability=1, actuator="elbow"))
+    bench.play(1, 0.3)
+    bench.driver.inject(fault("clear"))
+    bench.driver.read(bench.state)
+    np.testing.assert_allclose(bench.state.position, [0, 1], atol=1e-6)
+
+
+def test_a_stuck_joint_pushes_and_does_not_move(clock: Clock) -> None:
+    bench = Bench(clock, effort_limit=20.0)
+    bench.play(0.1, 0.3)
+    bench.driver.inject(fault("stuck", actuator="elbow", for_s=0.5))
+    bench.play(0.5, 0.5)
+    assert bench.state.position[0] == pytest.approx(0.1, abs=1e-6)
+    assert bench.state.velocity[0] == 0
+    assert bench.state.effort[0] == pytest.approx(20)
+    np.testing.assert_allclose(bench.state.values[:, 1], bench.twin_state.values[:, 1], atol=1e-9)
+
+    bench.play(0.5, 2)
+    np.testing.assert_allclose(bench.state.position, 0.5, atol=1e-6)
+
+
+@pytest.mark.parametrize("effort", [0.0, 0.5])
+def test_a_slipping_joint_gets_no_more_effort_than_its_grip(clock: Clock, effort: float) -> None:
+    bench = Bench(clock)
+    bench.driver.inject(fault("slipping", actuator="elbow", effort=effort))
+    bench.play(1, 0.1)
+    assert abs(bench.state.effort[0]) == pytest.approx(effort)
+    assert bench.state.position[0] < bench.twin_state.position[0] - 0.5
+    np.testing.assert_allclose(bench.state.values[:, 1], bench.twin_state.values[:, 1], atol=1e-9)
+
+
+def test_an_overheating_actuator_gets_hot_and_cools_slowly(clock: Clock) -> None:
+    bench = Bench(clock)
+    hot = fault("overheating", actuator="elbow", temperature_c=90, rate_c_per_s=100, for_s=2)
+    bench.driver.inject(hot)
+    bench.play(0, 0.5)
+    assert bench.state.temperature_c[0] == pytest.approx(75, abs=1)
+    bench.play(0, 1.5)
+    assert bench.state.temperature_c[0] == pytest.approx(90, abs=1)
+    bench.play(0, 10)
+    assert bench.state.temperature_c[0] == pytest.approx(25 + 65 * np.exp(-10 / 300), abs=0.1)
+    bench.assert_wrist_untouched()
+
+
+def test_an_m_stop_takes_the_torque_until_it_is_released_and_enabled_again(clock: Clock) -> None:
+    bench = Bench(clock, load={"elbow": -1.0}, inertia=1.0)
+    bench.play(0, 0.1)
+    bench.driver.inject(fault("m_stop", actuator="elbow", for_s=0.1))
+    for said in (
+        "elbow: m-stop is pressed; there is no torque; release it, then enable again",
+        "elbow: m-stop was pressed; there is no torque; enable again",
+    ):
+        for _ in range(10):
+            with pytest.raises(DriverError) as caught:
+                write(bench.driver, 0.3)
+            assert str(caught.value) == said
+            clock.now_s += TICK_S
+    bench.driver.read(bench.state)
+    fallen = bench.state.position[0]
+    assert fallen < -0.005
+    assert bench.state.position[1] == pytest.approx(0.3, abs=1e-6)
+
+    bench.driver.enable()
+    write(bench.driver, np.nan)
+
+
+def test_torque_stays_off_while_an_m_stop_is_pressed(clock: Clock) -> None:
+    bench = Bench(clock)
+    bench.driver.disable()
+    bench.driver.inject(fault("m_stop"))
+    with pytest.raises(DriverError) as caught:
+        bench.driver.enable()
+    assert (
+        str(caught.value)
+        == "elbow, wrist: m-stop is pressed; there is no torque; release it, then enable again"
+    )
+    write(bench.driver, 1)
+    clock.now_s += 0.5
+    bench.driver.read(bench.state)
+    assert (bench.state.position == 0).all()
+
+
+def test_a_power_cycle_brings_the_joint_back_a_turn_off_and_without_torque(clock: Clock) -> None:
+    bench = Bench(clock)
+    bench.play(0.5, 0.3)
+    bench.driver.inject(fault("power_cycle", actuator="elbow", for_s=0.1, turns=-1))
+    with pytest.raises(DriverError) as caught:
+        write(bench.driver)
+    assert str(caught.value) == (
+        "elbow: power is lost; there is no torque; check the supply, then enable again"
+    )
+    bench.driver.read(bench.state)
+    np.testing.assert_allclose(bench.state.position, [np.nan, 0.5], atol=1e-6)
+
+    clock.now_s += 0.1
+    with pytest.raises(DriverError) as caught:
+        write(bench.driver)
+    assert str(caught.value) == (
+        "elbow: power was lost; there is no torque; check that the position is right, then enable again"
+    )
+    bench.driver.enable()
+    bench.driver.read(bench.state)
+    np.testing.assert_allclose(bench.state.position, [0.5 - FULL_TURN, 0.5], atol=1e-6)
+
+
+def test_after_a_turn_wrap_commands_and_feedback_agree(clock: Clock) -> None:
+    bench = Bench(clock)
+    bench.driver.inject(fault("power_cycle", actuator="elbow", for_s=0.01))
+    clock.now_s += 0.02
+    bench.driver.read(bench.state)
+    bench.driver.enable()
+    reached = bench.play([FULL_TURN + 0.2, 0.2], 0.5)[-1]
+    np.testing.assert_allclose(reached, [FULL_TURN + 0.2, 0.2], atol=1e-6)
+
+
+def test_actuators_that_no_command_reaches_let_go(clock: Clock) -> None:
+    bench = Bench(clock, command_lifetime_s=0.1)
+    bench.play(0.5, 0.3)
+    bench.driver.inject(fault("lifetime_expiry", for_s=0.3))
+    reached = bench.play(1, 0.09)[-1]
+    np.testing.assert_allclose(reached, 0.5, atol=1e-6)
+    clock.now_s += 0.02
+    with pytest.raises(LetGo, match="the actuators let go"):
+        write(bench.driver)
+
+
+def test_nothing_expires_where_commands_live_for_ever(clock: Clock) -> None:
+    bench = Bench(clock, command_lifetime_s=None)
+    with pytest.raises(OptionsError) as caught:
+        bench.driver.inject(fault("lifetime_expiry"))
+    assert str(caught.value) == (
+        "driver sim: fault lifetime_expiry: nothing can expire; `command_lifetime_s` is null; "
+        "set it to a time"
+    )
+
+
+def test_a_lost_bus_fails_every_call_until_it_is_back(clock: Clock) -> None:
+    bench = Bench(clock, command_lifetime_s=0.1)
+    bench.driver.inject(fault("bus_lost", for_s=0.3))
+    calls: tuple[Callable[[], None], ...] = (
+        partial(write, bench.driver),
+        partial(bench.driver.read, bench.state),
+        bench.driver.enable,
+        bench.driver.disable,
+    )
+    for call in calls:
+        with pytest.raises(CommunicationLost) as caught:
+            call()
+        assert str(caught.value) == (
+            "driver sim: the bus is lost; as a simulated fault; wait, or clear the fault"
+        )
+    bench.driver.halt()
+    clock.now_s += 0.3
+    bench.driver.read(bench.state)
+    with pytest.raises(LetGo):
+        write(bench.driver)
+    bench.driver.enable()
+    np.testing.assert_allclose(bench_play_alone(bench), 0.5, atol=1e-6)
+
+
+def bench_play_alone(bench: Bench) -> Floats:
+    """Play without the twin, which has let go."""
+    for _ in range(50):
+        write(bench.driver)
+        bench.clock.now_s += TICK_S
+    bench.driver.read(bench.state)
+    return bench.state.position
+
+
+def test_a_driver_that_blocks_returns_late_in_real_time(clock: Clock) -> None:
+    bench = Bench(clock)
+    bench.driver.inject(fault("blocks", for_s=0.1))
+    begun_s = time.perf_counter()
+    write(bench.driver)
+    blocked_s = time.perf_counter() - begun_s
+    write(bench.driver)
+    assert blocked_s >= 0.1
+    assert time.perf_counter() - begun_s < blocked_s + 0.05
+
+
+CRASH = """
+from drivers.base import ActuatorState
+from drivers.registry import make_driver
+
+driver = make_driver("sim", {}, ["elbow"])
+driver.open()
+driver.inject({"fault": "crash"})
+try:
+    driver.read(ActuatorState(1))
+finally:
+    print("cleared up")
+"""
+
+
+def test_a_crash_ends_the_process_without_clearing_up() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", CRASH], cwd=PROJECT, capture_output=True, timeout=30, check=False
+    )
+    assert ended.returncode == -6
+    assert ended.stdout == b""
+
+
+def test_clear_ends_all_that_has_begun_and_nothing_else(clock: Clock) -> None:
+    bench = Bench(clock, fault("lost_feedback", at_s=0.2, actuator="wrist"))
+    bench.driver.inject(fault("stuck", for_s=5))
+    bench.driver.inject(fault("stale_feedback", actuator="elbow"))
+    bench.play(1, 0.1)
+    assert (bench.state.position == 0).all()
+    bench.driver.inject(fault("clear"))
+    bench.play(1, 0.05)
+    assert (bench.state.position > 0.5).all()
+    bench.play(1, 0.1)
+    assert np.isnan(bench.state.position).tolist() == [False, True]
+
+
+KNOWN = (
+    "there are blocks, bus_lost, clear, crash, delay, lifetime_expiry, lost_feedback, m_stop, overheating, "
+    "packet_loss, power_cycle, slipping, stale_feedback, stuck"
+)
+KEYS = "it takes actuator, at_s, fault, for_s"
+BAD_FAULTS: list[tuple[dict[str, Any], str]] = [
+    (fault("stuk"), f"there is no fault 'stuk'; {KNOWN}; did you mean 'stuck'?"),
+    ({"actuator": "elbow"}, f"a fault needs its name under 'fault'; {KNOWN}"),
+    (
+        fault("stuck", actuator="elbo"),
+        "fault stuck: there is no actuator 'elbo'; there are elbow, wrist; did you mean 'elbow'?",
+    ),
+    (
+        fault("stuck", acuator="elbow"),
+        f"fault stuck: unknown option 'acuator'; {KEYS}; did you mean 'actuator'?",
+    ),
+    (
+        fault("bus_lost", actuator="elbow"),
+        "fault bus_lost: unknown option 'actuator'; it takes at_s, fault, for_s",
+    ),
+    (fault("stuck", for_s=-1), "fault stuck: option 'for_s' is -1; it should be greater than 0"),
+    (fault("blocks"), "fault blocks: option 'for_s' is missing; set it"),
+    (
+        fault("packet_loss", probability=2),
+        "fault packet_loss: option 'probability' is 2; it should be less than or equal to 1",
+    ),
+]
+
+
+@pytest.mark.parametrize(("bad", "said"), BAD_FAULTS)
+def test_refuses_a_wrong_fault(clock: Clock, bad: dict[str, Any], said: str) -> None:
+    bench = Bench(clock)
+    with pytest.raises(OptionsError) as caught:
+        bench.driver.inject(bad)
+    assert str(caught.value) == f"driver sim: {said}"
+    bench.play(0, 0.1)
+    assert not bench.driver.notices
+
+
+def test_refuses_a_wrong_script(clock: Clock) -> None:
+    script = [fault("stuck"), fault("stuck", fr_s=1)]
+    with pytest.raises(OptionsError) as caught:
+        make_driver("sim", {"faults": script}, PAIR, clock)
+    assert str(caught.value) == (
+        "driver sim: option 'faults.1' is {'fault': 'stuck', 'fr_s': 1}; fault stuck: unknown option 'fr_s'; "
+        "it takes actuator, at_s, fault, for_s; did you mean 'for_s'?"
+    )
+    with pytest.raises(OptionsError) as caught:
+        make_driver("sim", {"faults": [fault("stuck", actuator="wirst")]}, PAIR, clock)
+    assert str(caught.value) == (
+        "driver sim: fault stuck: there is no actuator 'wirst'; there are elbow, wrist; did you mean 'wrist'?"
+    )
