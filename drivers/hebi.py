@@ -3,159 +3,49 @@
 In come commands, out comes feedback of a group of modules that were looked up by family and name. The modules
 let go by themselves when no command came for the command lifetime; so this driver sends in every tick, and
 says so when a pause was longer. hebi-py has no switch for torque: a module holds while it has a living
-command, and lets go when it has none.
+command, and lets go when it has none. A module that was lost, stopped or let go gets empty commands until it
+is enabled, so that it never jumps to where it should have been meanwhile.
 """
 
 from __future__ import annotations
 
-import contextlib
-import io
 import time
-from dataclasses import dataclass
-from pathlib import Path  # noqa: TC003 - pydantic resolves the annotations of the options
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from pydantic import Field, model_validator
 
 from drivers.base import (
     CommunicationLost,
     Driver,
-    DriverConfigError,
     DriverError,
     DriverOptions,
     DriverTimeout,
     LetGo,
     require_lifetime,
 )
-from drivers.hebi_config import HebiConfig, Lifetime, load_hebi_config, pair_modules
-from drivers.options import Positive, nearest
+from drivers.hebi_feedback import WHERE, GroupState
+from drivers.hebi_flags import Flags, named
+from drivers.hebi_gains import apply_gains, read_gains
+from drivers.hebi_gravity import GravityCompensation, load_model
+from drivers.hebi_lookup import Module, find_group, import_hebi, open_lookup, present
+from drivers.hebi_setup import HebiOptions, set_up
+from drivers.hebi_turns import refuse_turns, stored_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Self
+
+    from numpy.typing import NDArray
 
     from drivers.base import ActuatorCommand, ActuatorState, Floats
+    from drivers.hebi_lookup import HebiGroup, HebiLookup
 
-WHERE = "driver hebi"
-DEFAULT_LIFETIME_S = 0.25
 DEFAULT_FEEDBACK_HZ = 100.0
 FIRST_FEEDBACK_TIMEOUT_MS = 500
 ENABLE_TIMEOUT_MS = 50
-LOOKUP_POLL_S = 0.05
-
-
-class HebiOptions(DriverOptions):
-    """What stands under `driver:` with `type: hebi`."""
-
-    config: Path | None = Field(default=None, description="A robot configuration of HEBI's (`*.cfg.yaml`).")
-    families: list[str] | str | None = Field(
-        default=None, description="One family for all modules, or one for each name; without `config`."
-    )
-    names: list[str] | None = Field(
-        default=None,
-        description="Names of the modules in the order of the actuators; else the actuators' own names.",
-    )
-    interfaces: list[str] = Field(
-        default=[], description="Network interfaces to look on; empty: all of them."
-    )
-    lookup_timeout_s: Positive = Field(default=3.0, description="How long to look for the modules.")
-    feedback_frequency_hz: Positive | None = Field(
-        default=None, description="How often the modules report; null: as often as commands are sent."
-    )
-    feedback_timeout_s: Positive = Field(
-        default=0.5, description="Modules that did not report for so long count as lost."
-    )
-    command_lifetime_s: Lifetime | None = Field(
-        default=None,
-        description="The modules let go when no command came for so long; null: 0.25, or as in `config`.",
-    )
-
-    @model_validator(mode="after")
-    def _name_modules_once(self) -> Self:
-        if (self.config is None) == (self.families is None):
-            raise ValueError("give either `config` or `families`")
-        if self.config is not None and self.names is not None:
-            raise ValueError("`names` stand in the file that `config` names; remove them here")
-        return self
-
-
-@dataclass(frozen=True, slots=True)
-class Module:
-    """A module as it is addressed on the network."""
-
-    family: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.family}/{self.name}"
-
-
-class HebiGroup(Protocol):
-    """What this driver uses of `hebi.Group`."""
-
-    feedback_frequency: float
-    command_lifetime: int
-
-    def send_command(self, group_command: Any) -> bool:
-        """Send a `hebi.GroupCommand` without waiting for an answer."""
-
-    def get_next_feedback(self, timeout_ms: float, reuse_fbk: Any) -> Any:
-        """Fill a `hebi.GroupFeedback`, or give None if nothing came in time."""
-
-
-def import_hebi() -> Any:
-    """Import hebi-py, which prints to standard output what optional packages it misses.
-
-    Raises
-    ------
-    DriverConfigError
-        If it is not installed.
-    """
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            import hebi  # noqa: PLC0415 - optional, and slow to import
-    except ImportError as error:
-        raise DriverConfigError(
-            WHERE, "hebi-py cannot be imported", str(error), "pip install 'motiond[hebi]'"
-        ) from error
-    return hebi
-
-
-def connect(modules: Sequence[Module], interfaces: Sequence[str], timeout_s: float) -> HebiGroup:
-    """Look modules up on the network and make a group of them.
-
-    Raises
-    ------
-    DriverTimeout
-        With the modules that are missing and those that were found.
-    """
-    lookup = import_hebi().Lookup(list(interfaces))
-    give_up_s = time.monotonic() + timeout_s
-    found: set[Module] = set()
-    while not found.issuperset(modules) and time.monotonic() < give_up_s:
-        time.sleep(LOOKUP_POLL_S)
-        found = {Module(entry.family, entry.name) for entry in lookup.entrylist if entry is not None}
-    if not found.issuperset(modules):
-        raise missing_modules(modules, found, timeout_s)
-    families, names = [module.family for module in modules], [module.name for module in modules]
-    group: HebiGroup | None = lookup.get_group_from_names(families, names, timeout_ms=timeout_s * 1000)
-    if group is None:
-        raise DriverTimeout(WHERE, f"no group of {len(modules)} modules in {timeout_s:g} s", mend="try again")
-    return group
-
-
-def missing_modules(wanted: Sequence[Module], found: set[Module], timeout_s: float) -> DriverTimeout:
-    """Say which modules are not on the network, what is, and what may have been meant."""
-    known = sorted(map(str, found))
-    missing = [str(module) for module in wanted if module not in found]
-    hints = [hint for hint in (nearest(name, known) for name in missing) if hint]
-    return DriverTimeout(
-        WHERE,
-        f"not found in {timeout_s:g} s: {', '.join(missing)}",
-        f"found {', '.join(known) or 'no modules at all'}",
-        " ".join(hints) or "check power, cables and the network",
-    )
+INFO_TIMEOUT_MS = 500
+TRIES = 3
+SETTLE_S = 0.1
+"""How long after `enable` modules may still report the state from before it."""
 
 
 class HebiDriver(Driver):
@@ -163,8 +53,13 @@ class HebiDriver(Driver):
 
     Parameters
     ----------
-    connect : callable
-        Makes the group; whoever has another network, or none, brings another one.
+    look : callable
+        Begins to look for modules on some network interfaces; another network brings its own.
+
+    Attributes
+    ----------
+    modules : tuple of Module
+        In the order of the actuators.
     """
 
     Options: ClassVar[type[DriverOptions]] = HebiOptions
@@ -176,57 +71,109 @@ class HebiDriver(Driver):
         actuators: Sequence[str],
         options: HebiOptions,
         now: Callable[[], float] = time.monotonic,
-        connect: Callable[[Sequence[Module], Sequence[str], float], HebiGroup] = connect,
+        look: Callable[[Sequence[str]], HebiLookup] = open_lookup,
     ) -> None:
         super().__init__(actuators, options, now)
-        config = self._read_config(options)
-        self.modules = _modules_for(self.actuators, config)
-        self.warnings.extend(config.warnings)
-        self._lifetime_s = options.command_lifetime_s or config.command_lifetime_s or DEFAULT_LIFETIME_S
-        self._feedback_hz = options.feedback_frequency_hz or config.feedback_frequency_hz
-        self._connect = connect
+        self._setup = set_up(self.actuators, options)
+        self.modules: tuple[Module, ...] = self._setup.modules
+        self._look = look
+        self._lookup: HebiLookup | None = None
         self._group: HebiGroup | None = None
+        self._gravity: GravityCompensation | None = None
+        self._torque = self._halted = self._any_loose = self._any_lost = False
+        self._sent_s = self._enabled_s = 0.0
+        count = len(self.actuators)
+        self._goal, self._measured, self._velocity, self._effort, self._taken = np.full((5, count), np.nan)
+        self._received_s = np.full(count, np.nan)
+        self._lower, self._upper = self._setup.lower, self._setup.upper
+        self._known, self._silent, self._lost, self._loose = np.zeros((4, count), bool)
         self._command: Any = None
         self._feedback: Any = None
-        self._torque = self._halted = False
-        self._sent_s = 0.0
-        self._next_temperature = 0
-        count = len(self.actuators)
-        self._goal, self._measured, self._effort = np.full((3, count), np.nan)
-        self._received_s = np.full(count, np.nan)
-        self._temperature_c = np.full(count, np.nan)
-        self._known = np.empty(count, bool)
+        self._seen: GroupState
+        self._flags = Flags(self.modules)
 
-    def _read_config(self, options: HebiOptions) -> HebiConfig:
-        if options.config is not None:
-            return load_hebi_config(options.config)
-        families = [options.families] if isinstance(options.families, str) else list(options.families or ())
-        return HebiConfig(*pair_modules(WHERE, families, options.names or list(self.actuators)))
+    # -- before the loop ------------------------------------------------------------------------------------
 
     def open(self) -> None:
-        """Find all modules and wait for their first feedback."""
+        """Find all modules, set them up, and wait for their first feedback."""
         if self._group is not None:
             raise DriverError(WHERE, "is open already", mend="close it first")
         hebi = import_hebi()
-        self._group = self._connect(self.modules, self.options.interfaces, self.options.lookup_timeout_s)
+        self.warnings[:] = self._setup.warnings
+        self._lookup = self._look(self.options.interfaces)
+        self._group = find_group(self._lookup, self.modules, self.options.lookup_timeout_s)
         try:
-            count = len(self.actuators)
-            self._command, self._feedback = hebi.GroupCommand(count), hebi.GroupFeedback(count)
-            self._group.command_lifetime = round(self._lifetime_s * 1000)
-            self._group.feedback_frequency = self._feedback_hz or DEFAULT_FEEDBACK_HZ
-            self._received_s.fill(self.now())
-            self._measure(FIRST_FEEDBACK_TIMEOUT_MS)
+            self._prepare(hebi, self._group)
         except BaseException:
             self.close()
             raise
-        self._torque = self._halted = False
+
+    def _prepare(self, hebi: Any, group: HebiGroup) -> None:
+        count = len(self.actuators)
+        self._command, self._feedback = hebi.GroupCommand(count), hebi.GroupFeedback(count)
+        self._seen, self._flags = GroupState(self._feedback), Flags(self.modules)
+        group.command_lifetime = round(self._setup.lifetime_s * 1000)
+        group.feedback_frequency = self._setup.feedback_hz or DEFAULT_FEEDBACK_HZ
+        self._send_settings(hebi, group)
+        self._learn_ranges(group)
+        self._gravity = self._load_gravity(hebi)
+        self._received_s.fill(self.now())
+        self._measured.fill(np.nan)
+        self._silent.fill(False)
+        self._lost.fill(False)
+        self._any_lost = False
+        self._measure(FIRST_FEEDBACK_TIMEOUT_MS)
+
+    def _send_settings(self, hebi: Any, group: HebiGroup) -> None:
+        setup = self._setup
+        if setup.gains is None and setup.control_strategy is None:
+            return
+        command = hebi.GroupCommand(len(self.modules))
+        if setup.gains is not None:
+            command = read_gains(hebi, setup.gains, setup.configured, setup.order)
+        if setup.control_strategy is not None:
+            command.control_strategy = setup.control_strategy
+        apply_gains(group, command, self.modules)
+
+    def _learn_ranges(self, group: HebiGroup) -> None:
+        info = group.request_info(INFO_TIMEOUT_MS)
+        lower, upper = self._setup.lower, self._setup.upper
+        if info is not None:
+            stored_lower, stored_upper = stored_ranges(info)
+            unset = np.isnan(lower)
+            lower, upper = np.where(unset, stored_lower, lower), np.where(unset, stored_upper, upper)
+        elif np.isnan(lower).any():
+            self.warnings.append(
+                f"{WHERE}: the modules did not tell their position limits; their turns are not checked; "
+                "set `position_range`"
+            )
+        self._lower, self._upper = lower, upper
+
+    def _load_gravity(self, hebi: Any) -> GravityCompensation | None:
+        setup = self._setup.gravity
+        if setup is None:
+            return None
+        model, warnings = load_model(hebi, setup.hrdf, len(self.modules))
+        self.warnings.extend(warnings)
+        return GravityCompensation(model, setup.joints, setup.base, setup.imu, setup.ramp_s)
 
     def set_period(self, period_s: float) -> None:
         """Let the modules report as often as they are commanded, unless another frequency is set."""
         super().set_period(period_s)
-        require_lifetime(WHERE, self._lifetime_s, period_s)
-        if self._feedback_hz is None and self._group is not None:
+        require_lifetime(WHERE, self._setup.lifetime_s, period_s)
+        if self._setup.feedback_hz is None and self._group is not None:
             self._group.feedback_frequency = 1 / period_s
+
+    def close(self) -> None:
+        """Leave the modules to themselves; they let go at the end of the command lifetime."""
+        group, self._group = self._group, None
+        self._lookup = self._gravity = None
+        self._torque = self._halted = False
+        self._tighten()
+        if group is not None:
+            group.feedback_frequency = 0.0
+
+    # -- feedback -------------------------------------------------------------------------------------------
 
     def _opened(self) -> HebiGroup:
         if self._group is None:
@@ -234,27 +181,25 @@ class HebiDriver(Driver):
         return self._group
 
     def _measure(self, timeout_ms: float) -> None:
-        """Take feedback that comes within the time, and refuse to go on without any position."""
-        self._take_feedback(timeout_ms)
-        silent = [
-            str(module)
-            for module, position in zip(self.modules, self._measured, strict=True)
-            if np.isnan(position)
-        ]
-        if silent:
-            raise DriverTimeout(
-                WHERE,
-                f"no feedback in {timeout_ms:g} ms from {', '.join(silent)}",
-                mend="check power and network",
-            )
+        """Wait until all modules have told where they are, and refuse to go on without any position."""
+        for _ in range(TRIES):
+            self._take_feedback(timeout_ms / TRIES)
+            if not np.isnan(self._measured).any():
+                return
+        raise DriverTimeout(
+            WHERE,
+            f"no feedback in {timeout_ms:g} ms from {named(self.modules, np.isnan(self._measured))}",
+            mend="check power and network",
+        )
 
     def _take_feedback(self, timeout_ms: float) -> bool:
         if self._opened().get_next_feedback(timeout_ms=timeout_ms, reuse_fbk=self._feedback) is None:
             return False
-        position = self._feedback.position
-        np.isfinite(position, self._known)
-        np.copyto(self._measured, position, where=self._known)
+        self._seen.take_position(self._taken, self._known)
+        np.copyto(self._measured, self._taken, where=self._known)
         np.copyto(self._received_s, self.now(), where=self._known)
+        if self._seen.flags_changed():
+            self.notices.extend(self._flags.update(self._seen.flags()))
         return True
 
     def read(self, state: ActuatorState) -> None:
@@ -264,64 +209,104 @@ class HebiDriver(Driver):
         ------
         CommunicationLost
             If modules did not report for `feedback_timeout_s`.
+        LetGo
+            If modules that should hold report that they have let go.
+        DriverError
+            If the m-stop, heat or another program keeps modules that should hold from following.
         """
         came = self._take_feedback(0)
-        if came:
-            state.velocity[:] = self._feedback.velocity
-            state.effort[:] = self._feedback.effort
-            self._take_one_temperature()
         state.position[:] = self._measured
-        state.temperature_c[:] = self._temperature_c
         state.stamp_s[:] = self._received_s
-        if came and self._known.all():
-            return
-        if self.now() - self._received_s.min() > self.options.feedback_timeout_s:
-            raise self._lost()
+        if came:
+            seen = self._seen
+            state.velocity[:] = seen.velocity
+            state.effort[:] = seen.effort
+            state.temperature_c[:] = seen.temperature_c
+            state.voltage_v[:] = seen.voltage_v
+        if self._any_lost or not came or not self._known.all():
+            self._refuse_silence()
+        if self._torque and (self._flags.failing or self._flags.any_unlocked):
+            self._refuse_flags()
 
-    def _take_one_temperature(self) -> None:
-        """Ask one module a tick; hebi-py takes longer for this than for all positions together."""
-        index = self._next_temperature
-        self._next_temperature = (index + 1) % len(self.actuators)
-        self._temperature_c[index] = self._feedback[index].motor_winding_temperature
-
-    def _lost(self) -> CommunicationLost:
+    def _refuse_silence(self) -> None:
+        """Raise if modules are lost, and tell of those that are back."""
         age_s = self.now() - self._received_s
-        lost = [
-            str(module)
-            for module, module_age_s in zip(self.modules, age_s, strict=True)
-            if module_age_s > self.options.feedback_timeout_s
-        ]
-        return CommunicationLost(
+        silent = age_s > self.options.feedback_timeout_s
+        if (silent != self._silent).any():
+            back = self._lost & ~silent
+            if back.any():
+                self.notices.append(f"{named(self.modules, back)}: reports again; enable to take hold")
+            self._silent, self._lost = silent, self._narrowed(silent)
+            self._any_lost = bool(self._lost.any())
+        if not self._any_lost:
+            return
+        self._loosen(self._lost)
+        raise CommunicationLost(
             WHERE,
-            f"no feedback for {age_s.max():.2f} s from {', '.join(lost)}",
+            f"no feedback for {age_s[self._lost].max():.2f} s from {named(self.modules, self._lost)}",
             f"`feedback_timeout_s` is {self.options.feedback_timeout_s:g}",
             "check power, cables and the network",
         )
+
+    def _narrowed(self, silent: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Blame only modules that left the network, where hebi-py withholds the feedback of all for them."""
+        if self._lookup is None or not silent.all():
+            return silent
+        there = present(self._lookup)
+        gone = np.array([module not in there for module in self.modules])
+        return gone if gone.any() else silent
+
+    def _refuse_flags(self) -> None:
+        flags = self._flags
+        failure = flags.failure()
+        if failure is not None:
+            self._loosen(flags.stopped | flags.hot | flags.foreign)
+            raise failure
+        unlocked = flags.unlocked & (self._received_s - self._enabled_s > SETTLE_S)
+        if unlocked.any():
+            self._loosen(unlocked)
+            raise self._let_go("they hold no living command, though setpoints were sent")
+
+    # -- commands -------------------------------------------------------------------------------------------
 
     def write(self, command: ActuatorCommand) -> None:
         """Send a setpoint; a position of NaN is sent as the last one, unless a velocity comes alone."""
         self._opened()
         if not self._torque or self._halted:
             return
-        pause_s = self._pause_s()
-        if pause_s > self._lifetime_s:
+        if self._any_loose:
+            raise self._let_go("they were lost, stopped or without a command")
+        pause_s, lifetime_s = self._pause_s(), self._setup.lifetime_s
+        if pause_s > lifetime_s:
             raise LetGo(
                 WHERE,
                 "the modules let go",
-                f"no setpoint came for {pause_s:.3f} s, and `command_lifetime_s` is {self._lifetime_s:g}",
+                f"no setpoint came for {pause_s:.3f} s, and `command_lifetime_s` is {lifetime_s:g}",
                 "enable them again",
             )
         np.isfinite(command.position, self._known)
         if not self._known.all():
             np.copyto(self._goal, np.nan, where=~self._known & np.isfinite(command.velocity))
         np.copyto(self._goal, command.position, where=self._known)
-        self._effort[:] = command.effort
+        self._feed_forward(command.effort)
         self._send(self._goal, command.velocity, self._effort)
+
+    def _let_go(self, why: str) -> LetGo:
+        return LetGo(WHERE, f"{named(self.modules, self._loose)} let go", why, "enable them again")
+
+    def _feed_forward(self, effort: Floats) -> None:
+        """Add the arm's weight to what is commanded."""
+        np.copyto(self._effort, effort)
+        if self._gravity is not None:
+            self._gravity.update(self._measured, self._seen.orientation, self.now())
+            np.nan_to_num(self._effort, copy=False)
+            self._effort += self._gravity.effort
 
     def _pause_s(self) -> float:
         return self.now() - self._sent_s
 
-    def _send(self, position: Floats, velocity: Floats | float, effort: Floats) -> None:
+    def _send(self, position: Floats, velocity: Floats, effort: Floats) -> None:
+        # Not by hebi-py's writable views: what is written there does not count as set and is not sent.
         self._command.position = position
         self._command.velocity = velocity
         self._command.effort = effort
@@ -341,57 +326,74 @@ class HebiDriver(Driver):
         ------
         DriverTimeout
             If some have not reported yet.
+        DriverError
+            If the m-stop, heat or another program keeps modules from following, if a module counts the wrong
+            turn, or if gravity compensation does not know which way is down.
         """
+        self._opened()
         self._measured.fill(np.nan)
         self._measure(ENABLE_TIMEOUT_MS)
-        self._hold_here()
+        failure = self._flags.failure()
+        if failure is not None:
+            raise failure
+        refuse_turns(self.modules, self._measured, self._lower, self._upper)
+        self._begin_gravity()
+        self._tighten()
+        self._goal[:] = self._measured
+        self._feed_forward(np.full(len(self.actuators), np.nan))
+        self._hold()
+        self._enabled_s = self.now()
         self._torque, self._halted = True, False
 
-    def _hold_here(self) -> None:
-        self._goal[:] = self._measured
-        self._effort.fill(np.nan)
-        self._send(self._goal, 0.0, self._effort)
+    def _begin_gravity(self) -> None:
+        gravity = self._gravity
+        if gravity is None:
+            return
+        gravity.begin(self.now())
+        gravity.update(self._measured, self._seen.orientation, self.now())
+        if not gravity.knows_gravity:
+            raise DriverError(
+                WHERE,
+                f"{self.modules[gravity.imu_actuator]} does not report its orientation",
+                "gravity compensation must know which way is down",
+                "set `base_orientation`",
+            )
+
+    def _hold(self) -> None:
+        """Send the goal again, and empty commands to modules that shall stay loose."""
+        self._velocity.fill(0.0)
+        if self._any_loose:
+            for values in (self._goal, self._velocity, self._effort):
+                np.copyto(values, np.nan, where=self._loose)
+        self._send(self._goal, self._velocity, self._effort)
+
+    def _loosen(self, which: NDArray[np.bool_]) -> None:
+        if self._torque:
+            self._loose |= which
+            self._any_loose = True
+
+    def _tighten(self) -> None:
+        self._loose.fill(False)
+        self._any_loose = False
 
     def disable(self) -> None:
         """Send a command that is empty and lives for 1 ms, after which the modules let go."""
         group = self._opened()
         self._torque = self._halted = False
+        self._tighten()
         group.command_lifetime = 1
         try:
             self._effort.fill(np.nan)
-            self._send(self._effort, np.nan, self._effort)
+            self._send(self._effort, self._effort, self._effort)
         finally:
-            group.command_lifetime = round(self._lifetime_s * 1000)
+            group.command_lifetime = round(self._setup.lifetime_s * 1000)
 
     def halt(self) -> None:
         """Hold where the first of these calls found the modules; the effort fed forward stays."""
-        if self._group is None or not self._torque or self._pause_s() > self._lifetime_s:
+        if self._group is None or not self._torque or self._pause_s() > self._setup.lifetime_s:
             return
         if not self._halted:
             self._take_feedback(0)
             self._goal[:] = self._measured
             self._halted = True
-        self._send(self._goal, 0.0, self._effort)
-
-    def close(self) -> None:
-        """Leave the modules to themselves; they let go at the end of the command lifetime."""
-        group, self._group = self._group, None
-        self._torque = self._halted = False
-        self._command = self._feedback = None
-        if group is not None:
-            group.feedback_frequency = 0.0
-
-
-def _modules_for(actuators: Sequence[str], config: HebiConfig) -> tuple[Module, ...]:
-    """Match actuators and modules by name where every actuator has its module, else by order."""
-    by_name = {name: Module(family, name) for family, name in zip(config.families, config.names, strict=True)}
-    if by_name.keys() >= set(actuators) and len(by_name) == len(config.names):
-        return tuple(by_name[name] for name in actuators)
-    if len(config.names) != len(actuators):
-        raise DriverConfigError(
-            WHERE,
-            f"{len(config.names)} modules do not go with {len(actuators)} actuators",
-            "they are matched by name, or else by order",
-            "name as many modules as there are actuators",
-        )
-    return tuple(map(Module, config.families, config.names))
+        self._hold()

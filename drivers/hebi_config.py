@@ -7,19 +7,20 @@ In comes a path, out comes a `HebiConfig`, or one error with every problem and i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import yaml
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from drivers.base import DriverConfigError, DriverOptions
-from drivers.options import OptionProblem, OptionsError, Positive, check
+from drivers.options import Finite, NotNegative, OptionProblem, OptionsError, Positive, check
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-NOT_APPLIED = ("gains", "plugins")
+GRAVITY = "GravityCompensationEffort"
+DEFAULT_GAINS = "default"
 LONGEST_LIFETIME_S = 5.0
 
 
@@ -29,6 +30,10 @@ def _bounded_lifetime(lifetime_s: float) -> float:
     if not 0 < lifetime_s <= LONGEST_LIFETIME_S:
         raise ValueError(f"modules take more than 0 and at most {LONGEST_LIFETIME_S:g} s")
     return lifetime_s
+
+
+def _as_default(value: object) -> object:
+    return {DEFAULT_GAINS: value} if isinstance(value, str) else value
 
 
 Lifetime = Annotated[
@@ -43,6 +48,22 @@ def _as_list(value: object) -> object:
     return value if isinstance(value, list) else [value]
 
 
+class GravityPlugin(DriverOptions):
+    """What may stand in a plugin of this type, as `hebi.arm.create_from_config` reads it."""
+
+    type: Literal["GravityCompensationEffort"]
+    name: str = "gravComp"
+    enabled: bool = True
+    ramp_time: NotNegative = 0.0
+    imu_feedback_index: Annotated[int, Field(ge=0)] = 0
+    imu_frame_index: Annotated[int, Field(ge=0)] = 0
+    imu_rotation_offset: Annotated[tuple[Finite, ...], Field(min_length=9, max_length=9)] = (
+        *(1, 0, 0),
+        *(0, 1, 0),
+        *(0, 0, 1),
+    )
+
+
 class ConfigFile(DriverOptions):
     """What may stand in the file."""
 
@@ -50,10 +71,10 @@ class ConfigFile(DriverOptions):
     families: Annotated[list[str], BeforeValidator(_as_list), Field(min_length=1)]
     names: Annotated[list[str], BeforeValidator(_as_list), Field(min_length=1)]
     hrdf: str | None = None
-    gains: str | dict[str, str] | None = None
+    gains: Annotated[dict[str, str], BeforeValidator(_as_default)] = Field(default={})
     feedback_frequency: Positive | None = None
     command_lifetime: Lifetime | None = None
-    plugins: list[Any] | None = None
+    plugins: list[dict[str, Any]] = Field(default=[])
     user_data: dict[str, Any] | None = None
 
 
@@ -67,6 +88,10 @@ class HebiConfig:
         Of the modules, in the order of the robot's joints; of equal length.
     hrdf : Path or None
         The robot's description, relative to the file's folder in the file.
+    gains : Path or None
+        The set called `default`, or the only one.
+    gravity : GravityPlugin or None
+        How to compensate gravity, where the file says so.
     feedback_frequency_hz, command_lifetime_s : float or None
         As the file sets them.
     warnings : tuple of str
@@ -76,6 +101,8 @@ class HebiConfig:
     families: tuple[str, ...]
     names: tuple[str, ...]
     hrdf: Path | None = None
+    gains: Path | None = None
+    gravity: GravityPlugin | None = None
     feedback_frequency_hz: float | None = None
     command_lifetime_s: float | None = None
     warnings: tuple[str, ...] = ()
@@ -121,19 +148,40 @@ def load_hebi_config(path: Path) -> HebiConfig:
     except OptionsError as error:
         raise OptionsError([_at_line(path, problem, lines) for problem in error.problems]) from error
     families, names = pair_modules(f"{path}:{lines['families']}", file.families, file.names)
+    gravity, warnings = _plugins(path, lines, file.plugins)
+    if file.gains and DEFAULT_GAINS not in file.gains:
+        warnings.append(
+            f"{path}:{lines['gains']}: none of the gains {', '.join(file.gains)} is applied; "
+            f"motiond applies the set called '{DEFAULT_GAINS}'; name it so, or set `gains` in the driver"
+        )
+    gains = file.gains.get(DEFAULT_GAINS)
     return HebiConfig(
         families=families,
         names=names,
         hrdf=path.parent / file.hrdf if file.hrdf else None,
+        gains=path.parent / gains if gains else None,
+        gravity=gravity,
         feedback_frequency_hz=file.feedback_frequency,
         command_lifetime_s=file.command_lifetime,
-        warnings=tuple(
-            f"{path}:{lines[key]}: `{key}` is not applied; the modules keep what is stored in them; "
-            "set it with HEBI Scope"
-            for key in NOT_APPLIED
-            if getattr(file, key)
-        ),
+        warnings=tuple(warnings),
     )
+
+
+def _plugins(
+    path: Path, lines: Mapping[str, int], plugins: list[dict[str, Any]]
+) -> tuple[GravityPlugin | None, list[str]]:
+    """Take the plugin that motiond has too, and warn of the others that are switched on."""
+    gravity, warnings, where = None, [], f"{path}:{lines.get('plugins', 1)}"
+    for plugin in plugins:
+        if plugin.get("type") == GRAVITY:
+            checked = check(where, GravityPlugin, plugin)
+            gravity = checked if checked.enabled else gravity
+        elif plugin.get("enabled", True):
+            warnings.append(
+                f"{where}: plugin {plugin.get('type')} is not applied; motiond knows {GRAVITY} alone; "
+                "do without it, or set its `enabled: false`"
+            )
+    return gravity, warnings
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, int]]:

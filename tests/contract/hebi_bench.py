@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from drivers.hebi import import_hebi
+from drivers.hebi_lookup import import_hebi
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from drivers.base import Floats
 
 
@@ -23,14 +25,33 @@ class Sent:
     lifetime_ms: int
 
 
-class Bench:
-    """The vendor's imitation group, but its modules stay where they are when a command is empty."""
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A module that the lookup has found."""
 
-    def __init__(self, count: int, *, silent: bool = False) -> None:
+    family: str
+    name: str
+    is_stale: bool = False
+
+
+class Bench:
+    """The vendor's imitation group, but its modules stay where they are when a command is empty.
+
+    It is its own lookup, which finds any module that is asked for.
+    """
+
+    def __init__(self, names: Sequence[str], family: str = "Arm", *, silent: bool = False) -> None:
         self._hebi = import_hebi()
-        self._group = self._hebi.util.create_imitation_group(count)
+        self._group = self._hebi.util.create_imitation_group(len(names))
+        self.entrylist = [Entry(family, name) for name in names]
         self.silent = silent
         self.sent: list[Sent] = []
+
+    def get_group_from_names(
+        self, families: list[str], names: list[str], timeout_ms: float | None = None
+    ) -> Bench:
+        del families, names, timeout_ms
+        return self
 
     @property
     def feedback_frequency(self) -> float:
@@ -61,8 +82,14 @@ class Bench:
             return True
         return bool(self._group.send_command(group_command))
 
-    def get_next_feedback(self, timeout_ms: float, reuse_fbk: Any) -> Any:
+    def send_command_with_acknowledgement(self, group_command: Any, timeout_ms: int | None = None) -> bool:
+        return bool(self._group.send_command_with_acknowledgement(group_command, timeout_ms))
+
+    def get_next_feedback(self, timeout_ms: float | None = None, reuse_fbk: Any = None) -> Any:
         return None if self.silent else self._group.get_next_feedback(timeout_ms, reuse_fbk)
+
+    def request_info(self, timeout_ms: float | None = None) -> Any:
+        return self._group.request_info(timeout_ms)
 
     def push(self, position: Floats) -> None:
         command = self._hebi.GroupCommand(len(position))

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, DriverConfigError, DriverError
-from drivers.hebi import HebiDriver, HebiOptions, Module, missing_modules
+from drivers.hebi import HebiDriver
 from drivers.hebi_config import load_hebi_config
+from drivers.hebi_lookup import Module, missing_modules
+from drivers.hebi_setup import HebiOptions
 from drivers.options import OptionsError
 from drivers.registry import check_options, make_driver
 from tests.contract.hebi_bench import Bench
@@ -28,7 +30,7 @@ class Arm:
     """A driver of two imitated modules, opened, with what stands behind it."""
 
     def __init__(self, clock: Clock, **options: Any) -> None:
-        self.bench = Bench(len(ARM))
+        self.bench = Bench(ARM)
         self.driver = HebiDriver(
             ARM, HebiOptions.model_validate({"families": "Arm"} | options), clock, lambda *_: self.bench
         )
@@ -120,8 +122,11 @@ def test_keeps_the_feedback_frequency_that_is_set(clock: Clock) -> None:
 
 
 def test_reports_the_temperature_of_each_winding(arm: Arm) -> None:
-    temperatures = [arm.read().temperature_c.copy() for _ in ARM]
-    np.testing.assert_array_equal(temperatures[-1], [35, 35])
+    np.testing.assert_array_equal(arm.read().temperature_c, [35, 35])
+
+
+def test_reports_the_voltage_of_each_module(arm: Arm) -> None:
+    np.testing.assert_array_equal(arm.read().voltage_v, [24, 24])
 
 
 def test_keeps_the_last_feedback_and_its_stamp_until_new_comes(arm: Arm, clock: Clock) -> None:
@@ -260,19 +265,18 @@ def test_loads_a_robot_configuration_unchanged() -> None:
 
 def test_a_robot_configuration_sets_up_the_group(clock: Clock) -> None:
     path = FILES / "good" / "arm.cfg.yaml"
-    bench = Bench(6)
-    options = HebiOptions.model_validate({"config": path})
-    driver = HebiDriver(load_hebi_config(path).names, options, clock, lambda *_: bench)
-    driver.open()
+    config = load_hebi_config(path)
+    bench = Bench(config.names)
+    options = HebiOptions.model_validate({"config": path, "gravity_compensation": False, "gains": None})
+    driver = HebiDriver(config.names, options, clock, lambda *_: bench)
+    with pytest.raises(DriverConfigError) as caught:
+        driver.open()
+    assert str(caught.value) == (
+        f"{path.parent / 'gains/A-2085-06.xml'}: cannot be read as gains of 6 modules; "
+        f"{path.parent / 'gains/A-2085-06.xml'} is not a file; correct `gains`"
+    )
     assert driver.modules[2] == Module("Arm", "J3_elbow")
-    assert (bench.command_lifetime, bench.feedback_frequency) == (250, 100)
-    assert driver.warnings == [
-        f"{path}:6: `gains` is not applied; the modules keep what is stored in them; set it with HEBI Scope",
-        (
-            f"{path}:10: `plugins` is not applied; the modules keep what is stored in them; "
-            "set it with HEBI Scope"
-        ),
-    ]
+    assert (bench.command_lifetime, bench.feedback_frequency) == (250, 0)
 
 
 @pytest.mark.parametrize(
