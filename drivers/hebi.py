@@ -263,7 +263,7 @@ class HebiDriver(Driver):
             self._loosen(flags.stopped | flags.hot | flags.foreign)
             raise failure
         unlocked = flags.unlocked & (self._received_s - self._enabled_s > SETTLE_S)
-        if unlocked.any():
+        if unlocked.any() and self._pause_s() <= self._setup.lifetime_s:
             self._loosen(unlocked)
             raise self._let_go("they hold no living command, though setpoints were sent")
 

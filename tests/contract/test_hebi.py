@@ -4,17 +4,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+pytest.importorskip("hebi", reason="hebi-py is not installed")
+
 from drivers.hebi import HebiDriver
 from drivers.hebi_setup import HebiOptions
 from tests.contract.driver_contract import ACTUATORS, LIFETIME_S, DriverContract, Rig
 from tests.contract.hebi_bench import Bench
+from tests.drivers.fake_hebi import FakeLookup, FakeModule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from drivers.base import Driver, Floats
-
-pytest.importorskip("hebi", reason="hebi-py is not installed")
 
 OPTIONS = HebiOptions(families="Arm", command_lifetime_s=LIFETIME_S, lookup_timeout_s=0.1)
 
@@ -54,3 +55,44 @@ class TestHebiImitation(DriverContract):
     @pytest.fixture
     def rig(self) -> Rig:
         return ImitationRig()
+
+
+class FailingRig(Rig):
+    """Modules that let go, and drop out, as real ones do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lookup = FakeLookup([FakeModule(name) for name in ACTUATORS], self.clock)
+
+    def make(self, actuators: Sequence[str] = ACTUATORS) -> Driver:
+        return HebiDriver(actuators, OPTIONS, self.clock, lambda _: self.lookup)
+
+    def make_broken(self) -> Driver:
+        self.lookup["elbow"].mute = True
+        return self.make()
+
+    def push(self, driver: Driver, position: Floats) -> None:
+        del driver
+        for name, where in zip(ACTUATORS, position, strict=True):
+            self.lookup[name].position = float(where)
+
+    def silence(self, driver: Driver) -> None:
+        del driver
+        for module in self.lookup.modules.values():
+            module.mute = True
+
+    def lose_bus(self, driver: Driver) -> None:
+        del driver
+        for module in self.lookup.modules.values():
+            module.lost = True
+
+    def restore_bus(self, driver: Driver) -> None:
+        del driver
+        for module in self.lookup.modules.values():
+            module.lost = False
+
+
+class TestHebiModules(DriverContract):
+    @pytest.fixture
+    def rig(self) -> Rig:
+        return FailingRig()

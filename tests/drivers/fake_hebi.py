@@ -1,0 +1,247 @@
+"""HEBI modules that fail as real ones do, behind the part of hebi-py that the driver uses.
+
+Messages (`GroupCommand`, `GroupFeedback`) are the vendor's own; what they travel through is made here: a
+lookup, and groups of modules that let go when their commands end, drop out, report late, and set their flags.
+`test_hebi_fake.py` holds the signatures against the vendor's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from hebi._internal.ffi import api, ctypes_defs, enums
+
+from drivers.hebi_gains import FIELDS, LOOPS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+UNLOCKED, LOCKED_BY_OTHER, LOCKED_BY_SENDER = range(3)
+TOLD = (*FIELDS, "control_strategy", *(f"{loop}_d_on_error" for loop in LOOPS))
+NAN = math.nan
+
+
+@dataclass(slots=True)
+class FakeModule:
+    """One module; what a test sets here is what it reports or does."""
+
+    name: str
+    position: float = 0.0
+    mstop_state: int = 1
+    temperature_state: int = 0
+    position_limit_state: int = 2
+    temperature_c: float = 30.0
+    orientation: tuple[float, float, float, float] | None = (1.0, 0.0, 0.0, 0.0)
+    limits: tuple[float, float] = (-math.inf, math.inf)
+    lost: bool = False
+    mute: bool = False
+    commanded_by_other: bool = False
+    deaf: bool = False
+    goal: tuple[float, float, float] = (NAN, NAN, NAN)
+    alive_until_s: float = -math.inf
+    settings: dict[str, float] = field(default_factory=dict)
+
+    def take(self, goal: tuple[float, float, float], until_s: float) -> None:
+        if not (self.lost or self.commanded_by_other or self.deaf):
+            self.goal, self.alive_until_s = goal, until_s
+
+    def move(self, now_s: float) -> None:
+        if now_s > self.alive_until_s:
+            self.goal = (NAN, NAN, NAN)
+        if self.mstop_state == 1 and self.temperature_state < 2 and math.isfinite(self.goal[0]):
+            self.position = self.goal[0]
+
+    def lifetime_state(self, now_s: float) -> int:
+        if self.commanded_by_other:
+            return LOCKED_BY_OTHER
+        return LOCKED_BY_SENDER if now_s <= self.alive_until_s else UNLOCKED
+
+
+@dataclass(frozen=True, slots=True)
+class FakeEntry:
+    """A module that the lookup has seen."""
+
+    family: str
+    name: str
+    is_stale: bool = False
+
+
+class FakeLookup:
+    """A network of modules of one family; `entrylist` also has what was there once."""
+
+    def __init__(self, modules: Sequence[FakeModule], now: Callable[[], float], family: str = "Arm") -> None:
+        self.modules = {module.name: module for module in modules}
+        self.family = family
+        self.now = now
+        self.groups: list[FakeGroup] = []
+
+    def __getitem__(self, name: str) -> FakeModule:
+        return self.modules[name]
+
+    @property
+    def entrylist(self) -> list[FakeEntry | None]:
+        return [FakeEntry(self.family, module.name, module.lost) for module in self.modules.values()]
+
+    @property
+    def group(self) -> FakeGroup:
+        return self.groups[-1]
+
+    def get_group_from_names(
+        self, families: str | list[str], names: str | list[str], timeout_ms: float | None = None
+    ) -> FakeGroup:
+        del families, timeout_ms
+        self.groups.append(FakeGroup([self.modules[name] for name in names], self.now))
+        return self.groups[-1]
+
+
+class FakeGroup:
+    """What `get_group_from_names` gives.
+
+    Attributes
+    ----------
+    delay_s : float
+        How old feedback is when it arrives.
+    withholds : bool
+        Whether one lost module takes away the feedback of all, as hebi-py may do.
+    lost_acknowledgements : int
+        How many of the next acknowledgements do not come.
+    forgets : set of str
+        Settings that the modules ignore.
+    reticent : bool
+        Whether the modules do not tell their settings.
+    """
+
+    def __init__(self, modules: Sequence[FakeModule], now: Callable[[], float]) -> None:
+        self._modules = modules
+        self._now = now
+        self._past: deque[tuple[float, list[list[Any]]]] = deque(maxlen=50)
+        self._lifetime_ms = 0
+        self.feedback_frequency = 0.0
+        self.delay_s = 0.0
+        self.withholds = False
+        self.lost_acknowledgements = 0
+        self.forgets: set[str] = set()
+        self.reticent = False
+
+    @property
+    def command_lifetime(self) -> int:
+        return self._lifetime_ms
+
+    @command_lifetime.setter
+    def command_lifetime(self, value: int) -> None:
+        self._lifetime_ms = value
+
+    def send_command(self, group_command: Any) -> bool:
+        self._move()
+        until_s = self._now() + (self._lifetime_ms / 1000 or math.inf)
+        fields = (group_command.position, group_command.velocity, group_command.effort)
+        for module, goal in zip(self._modules, np.transpose(fields).tolist(), strict=True):
+            module.take(tuple(goal), until_s)
+        self._move()
+        return True
+
+    def send_command_with_acknowledgement(self, group_command: Any, timeout_ms: int | None = None) -> bool:
+        del timeout_ms
+        if self.lost_acknowledgements > 0:
+            self.lost_acknowledgements -= 1
+            return False
+        for name in TOLD:
+            for module, value in zip(self._modules, getattr(group_command, name), strict=True):
+                if name not in self.forgets and np.isfinite(value):
+                    module.settings[name] = float(value)
+        return True
+
+    def request_info(self, timeout_ms: float | None = None, reuse_info: Any = None) -> Any:
+        del timeout_ms, reuse_info
+        if self.reticent or any(module.lost or module.mute for module in self._modules):
+            return None
+        told = {name: np.array([module.settings.get(name, NAN) for module in self._modules]) for name in TOLD}
+        limits = np.array([module.limits for module in self._modules])
+        return SimpleNamespace(position_limit_min=limits[:, 0], position_limit_max=limits[:, 1], **told)
+
+    def get_next_feedback(self, timeout_ms: float | None = None, reuse_fbk: Any = None) -> Any:
+        del timeout_ms
+        self._move()
+        now_s = self._now()
+        self._past.append((now_s, [self._report(module, now_s) for module in self._modules]))
+        arrived = [reports for sent_s, reports in self._past if sent_s <= now_s - self.delay_s]
+        if not arrived or not any(arrived[-1]) or (self.withholds and not all(arrived[-1])):
+            return None
+        reuse_fbk.clear()
+        for ref, report in zip(reuse_fbk.refs, arrived[-1], strict=True):
+            for put in report:
+                put(ref)
+        return reuse_fbk
+
+    def _move(self) -> None:
+        for module in self._modules:
+            module.move(self._now())
+
+    def _report(self, module: FakeModule, now_s: float) -> list[Any]:
+        if module.lost or module.mute:
+            return []
+        floats, states = enums.FeedbackFloatField, enums.FeedbackEnumField
+        report = [
+            _angle(module.position),
+            _float(floats.Velocity.value, 0.0),
+            _float(floats.MotorWindingTemperature.value, module.temperature_c),
+            _state(states.MstopState.value, module.mstop_state),
+            _state(states.TemperatureState.value, module.temperature_state),
+            _state(states.PositionLimitState.value, module.position_limit_state),
+            _state(states.CommandLifetimeState.value, module.lifetime_state(now_s)),
+        ]
+        if module.orientation is not None:
+            report.append(_orientation(module.orientation))
+        return report
+
+
+def _metadata() -> Any:
+    metadata = ctypes_defs.HebiFeedbackMetadata()
+    api.hebiFeedbackGetMetadata(metadata)
+    return metadata
+
+
+def _came(ref: Any, bit: int) -> None:
+    ref.message_bitfield_[bit // 32] |= 1 << bit % 32
+
+
+def _angle(value: float) -> Callable[[Any], None]:
+    turns = round(value / (2 * math.pi))
+
+    def put(ref: Any) -> None:
+        angle = ref.high_res_angle_fields_[enums.FeedbackHighResAngleField.Position.value]
+        angle.revolutions_, angle.offset_ = turns, value - turns * 2 * math.pi
+        _came(ref, _metadata().high_res_angle_field_bitfield_offset_)
+
+    return put
+
+
+def _float(number: int, value: float) -> Callable[[Any], None]:
+    def put(ref: Any) -> None:
+        ref.float_fields_[number] = value
+        _came(ref, _metadata().float_field_bitfield_offset_ + number)
+
+    return put
+
+
+def _state(number: int, value: int) -> Callable[[Any], None]:
+    def put(ref: Any) -> None:
+        ref.enum_fields_[number] = value
+        _came(ref, _metadata().enum_field_bitfield_offset_ + number)
+
+    return put
+
+
+def _orientation(quaternion: Sequence[float]) -> Callable[[Any], None]:
+    def put(ref: Any) -> None:
+        number = enums.FeedbackQuaternionfField.Orientation.value
+        for index, value in enumerate(quaternion):
+            ref.quaternionf_fields_[number].data[index] = value
+        _came(ref, _metadata().quaternionf_field_bitfield_offset_ + number)
+
+    return put

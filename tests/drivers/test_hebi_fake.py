@@ -1,0 +1,84 @@
+"""The fake is only worth something while it is called as the vendor's classes are."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("hebi", reason="hebi-py is not installed")
+
+from hebi._internal.ffi._message_types import GroupFeedback, GroupInfo
+from hebi._internal.group import Group
+from hebi._internal.lookup import Entry, Lookup
+
+from drivers.hebi_feedback import GroupState
+from tests.contract.clock import Clock
+from tests.drivers.fake_hebi import TOLD, FakeEntry, FakeGroup, FakeLookup, FakeModule
+
+
+def _public(kind: type) -> list[str]:
+    return [name for name, value in vars(kind).items() if inspect.isfunction(value) and name[0] != "_"]
+
+
+def _parameters(function: Any) -> list[tuple[str, Any, Any]]:
+    return [(each.name, each.kind, each.default) for each in inspect.signature(function).parameters.values()]
+
+
+@pytest.mark.parametrize(("fake", "vendors"), [(FakeLookup, Lookup), (FakeGroup, Group)])
+def test_its_methods_are_called_as_the_vendors(fake: type, vendors: type) -> None:
+    names = _public(fake)
+    assert names
+    for name in names:
+        assert _parameters(getattr(fake, name)) == _parameters(getattr(vendors, name)), name
+
+
+@pytest.mark.parametrize(
+    ("vendors", "names", "writable"),
+    [
+        (Lookup, ["entrylist"], False),
+        (Group, ["command_lifetime", "feedback_frequency"], True),
+        (Entry, FakeEntry.__dataclass_fields__, False),
+        (GroupInfo, [*TOLD, "position_limit_min", "position_limit_max"], False),
+    ],
+)
+def test_its_attributes_are_the_vendors(vendors: type, names: list[str], *, writable: bool) -> None:
+    for name in names:
+        found = inspect.getattr_static(vendors, name)
+        assert isinstance(found, property), name
+        assert (found.fset is not None) == writable, name
+
+
+def test_its_feedback_reads_as_hebi_py_reads_it() -> None:
+    module = FakeModule("elbow", position=-9.5, temperature_c=41.0, position_limit_state=3)
+    group = FakeGroup([module, FakeModule("wrist", position=2.0, mstop_state=0)], Clock())
+    feedback = group.get_next_feedback(0, GroupFeedback(2))
+    assert feedback.position == pytest.approx([-9.5, 2.0])
+    assert feedback.motor_winding_temperature == pytest.approx([41, 30])
+    assert feedback.position_limit_state.tolist() == [3, 2]
+    assert feedback.mstop_state.tolist() == [1, 0]
+    assert feedback[0].mstop_state == 1
+
+
+def test_positions_are_those_that_hebi_py_computes_bit_for_bit() -> None:
+    angles = np.random.default_rng(3).uniform(-1000, 1000, 50)
+    group = FakeGroup([FakeModule(str(index), angle) for index, angle in enumerate(angles)], Clock())
+    feedback = group.get_next_feedback(0, GroupFeedback(50))
+    position, known = np.empty(50), np.empty(50, bool)
+    GroupState(feedback).take_position(position, known)
+    assert known.all()
+    np.testing.assert_array_equal(position, feedback.position)
+
+
+def test_a_field_that_did_not_come_is_not_taken_for_zero() -> None:
+    feedback = GroupFeedback(2)
+    feedback.clear()
+    state = GroupState(feedback)
+    position, known = np.empty(2), np.ones(2, bool)
+    state.take_position(position, known)
+    assert feedback.position.tolist() == [0, 0]
+    assert feedback.mstop_state.tolist() == [0, 0]
+    assert not known.any()
+    assert (state.flags() == -1).all()

@@ -1,0 +1,340 @@
+"""What becomes of an arm whose modules fail: it stops, says which and why, and never jumps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("hebi", reason="hebi-py is not installed")
+
+from drivers.base import (
+    ActuatorCommand,
+    ActuatorState,
+    CommunicationLost,
+    DriverError,
+    DriverTimeout,
+    LetGo,
+)
+from drivers.hebi import HebiDriver
+from drivers.hebi_lookup import Module, find_group
+from drivers.hebi_setup import HebiOptions
+from tests.drivers.fake_hebi import FakeEntry, FakeLookup, FakeModule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.contract.clock import Clock
+
+ARM = ("base", "elbow")
+TICK_S = 0.01
+
+
+class Arm:
+    """A driver of two modules that can fail, opened and holding."""
+
+    def __init__(self, clock: Clock, **options: Any) -> None:
+        self.clock = clock
+        self.lookup = FakeLookup([FakeModule(name) for name in ARM], clock)
+        self.base, self.elbow = self.lookup.modules.values()
+        self.driver = HebiDriver(
+            ARM, HebiOptions.model_validate({"families": "Arm"} | options), clock, lambda _: self.lookup
+        )
+        self.driver.open()
+        self.command, self.state = ActuatorCommand(len(ARM)), ActuatorState(len(ARM))
+
+    @property
+    def positions(self) -> list[float]:
+        return [self.base.position, self.elbow.position]
+
+    def tick(self, action: Callable[[], None] | None = None) -> None:
+        (action or self.write)()
+        self.clock.now_s += TICK_S
+        self.driver.read(self.state)
+
+    def write(self) -> None:
+        self.driver.write(self.command)
+
+    def play(self, position: float, ticks: int = 30) -> None:
+        self.command.position.fill(position)
+        for _ in range(ticks):
+            self.tick()
+
+    def halt(self, ticks: int = 100) -> None:
+        """Tick as the loop does after a fault: it halts, whatever reading says."""
+        for _ in range(ticks):
+            self.driver.halt()
+            self.clock.now_s += TICK_S
+            try:
+                self.driver.read(self.state)
+            except DriverError:
+                continue
+
+    def fails(self, kind: type[DriverError], ticks: int = 200) -> str:
+        for _ in range(ticks):
+            try:
+                self.tick()
+            except kind as error:
+                return str(error)
+        pytest.fail(f"nothing was said in {ticks} ticks")
+
+
+@pytest.fixture
+def arm(clock: Clock) -> Arm:
+    arm = Arm(clock)
+    arm.driver.enable()
+    arm.play(0.5)
+    return arm
+
+
+def test_follows_while_all_is_well(arm: Arm) -> None:
+    arm.play(1.0)
+    assert arm.positions == pytest.approx([1.0, 1.0])
+    assert arm.state.position.tolist() == [1.0, 1.0]
+    assert not arm.driver.notices
+
+
+def test_a_lost_module_is_named(arm: Arm) -> None:
+    arm.elbow.lost = True
+    assert arm.fails(CommunicationLost) == (
+        "driver hebi: no feedback for 0.51 s from Arm/elbow; `feedback_timeout_s` is 0.5; "
+        "check power, cables and the network"
+    )
+
+
+def test_a_lost_module_is_named_though_hebi_py_withholds_the_feedback_of_all(arm: Arm) -> None:
+    arm.lookup.group.withholds = True
+    arm.elbow.lost = True
+    assert "from Arm/elbow;" in arm.fails(CommunicationLost)
+
+
+def test_a_lost_module_is_not_commanded_to_zero(arm: Arm) -> None:
+    arm.elbow.lost = True
+    arm.fails(CommunicationLost)
+    assert arm.state.position.tolist() == [0.5, 0.5]
+
+
+def test_the_others_hold_while_one_is_lost(arm: Arm) -> None:
+    arm.elbow.lost = True
+    arm.fails(CommunicationLost)
+    arm.halt()
+    assert arm.base.goal[:2] == (0.5, 0.0)
+
+
+def test_a_module_that_comes_back_stays_where_it_sank_until_it_is_enabled(arm: Arm) -> None:
+    arm.elbow.lost = True
+    arm.fails(CommunicationLost)
+    arm.elbow.position = -0.3
+    arm.halt()
+    arm.elbow.lost = False
+    arm.halt()
+    assert arm.positions == pytest.approx([0.5, -0.3])
+    assert list(arm.driver.notices) == ["Arm/elbow: reports again; enable to take hold"]
+    arm.driver.enable()
+    arm.command.position.fill(np.nan)
+    arm.tick()
+    assert arm.positions == pytest.approx([0.5, -0.3], abs=1e-6)
+    arm.play(0.4)
+    assert arm.positions == pytest.approx([0.4, 0.4])
+
+
+def test_does_not_take_hold_while_a_module_is_lost(arm: Arm) -> None:
+    arm.driver.disable()
+    arm.elbow.lost = True
+    with pytest.raises(DriverTimeout) as caught:
+        arm.driver.enable()
+    assert str(caught.value) == ("driver hebi: no feedback in 50 ms from Arm/elbow; check power and network")
+    assert np.isnan(arm.base.goal).all()
+
+
+def test_a_module_that_let_go_is_named_and_not_driven_on(arm: Arm) -> None:
+    arm.elbow.deaf = True
+    assert arm.fails(LetGo) == (
+        "driver hebi: Arm/elbow let go; they hold no living command, though setpoints were sent; "
+        "enable them again"
+    )
+    arm.elbow.deaf, arm.elbow.position = False, 0.1
+    with pytest.raises(LetGo) as caught:
+        arm.write()
+    assert str(caught.value) == (
+        "driver hebi: Arm/elbow let go; they were lost, stopped or without a command; enable them again"
+    )
+    arm.halt()
+    assert arm.positions == pytest.approx([0.5, 0.1])
+
+
+def test_late_reports_from_before_enable_are_no_failure(clock: Clock) -> None:
+    arm = Arm(clock)
+    for _ in range(10):
+        clock.now_s += TICK_S
+        arm.driver.read(arm.state)
+    arm.lookup.group.delay_s = 0.08
+    arm.driver.enable()
+    arm.play(0.1)
+    assert arm.positions == pytest.approx([0.1, 0.1])
+
+
+def test_delayed_feedback_is_still_the_newest_there_is(arm: Arm) -> None:
+    arm.play(0.5)
+    arm.lookup.group.delay_s = 0.05
+    arm.command.position.fill(0.6)
+    arm.tick()
+    assert arm.state.position.tolist() == [0.5, 0.5]
+    for _ in range(6):
+        arm.tick()
+    assert arm.state.position.tolist() == pytest.approx([0.6, 0.6])
+
+
+def test_a_pressed_m_stop_ends_the_motion(arm: Arm) -> None:
+    arm.elbow.mstop_state = 0
+    assert arm.fails(DriverError, ticks=1) == (
+        "driver hebi: the m-stop is pressed on Arm/elbow; their motors obey it and not motiond; "
+        "release it, then enable"
+    )
+
+
+def test_releasing_the_m_stop_moves_nothing(arm: Arm) -> None:
+    arm.elbow.mstop_state = 0
+    arm.fails(DriverError)
+    arm.elbow.position = -0.2
+    arm.halt()
+    with pytest.raises(DriverError, match="the m-stop is pressed on Arm/elbow"):
+        arm.driver.enable()
+    arm.elbow.mstop_state = 1
+    arm.halt()
+    assert arm.positions == pytest.approx([0.5, -0.2])
+    arm.driver.enable()
+    arm.play(0.0)
+    assert arm.positions == pytest.approx([0.0, 0.0])
+
+
+def test_an_m_stop_on_a_released_arm_is_a_notice(clock: Clock) -> None:
+    arm = Arm(clock)
+    arm.base.mstop_state = 0
+    arm.tick()
+    arm.base.mstop_state = 1
+    arm.tick()
+    assert list(arm.driver.notices) == ["Arm/base: its m-stop is pressed", "Arm/base: its m-stop is released"]
+
+
+@pytest.mark.parametrize(
+    ("state", "notice"), [(2, "its motor is too hot"), (3, "its electronics are too hot")]
+)
+def test_a_module_that_switched_off_by_heat_ends_the_motion(arm: Arm, state: int, notice: str) -> None:
+    arm.base.temperature_state = state
+    assert arm.fails(DriverError) == (
+        "driver hebi: too hot: Arm/base; they have switched their motors off; let them cool down, then enable"
+    )
+    assert list(arm.driver.notices) == [f"Arm/base: {notice}"]
+
+
+def test_another_program_that_commands_a_module_ends_the_motion_and_prevents_the_next(arm: Arm) -> None:
+    message = (
+        "driver hebi: another program commands Arm/elbow; "
+        "they take no one else's commands while its command lifetime lasts; close it, then enable"
+    )
+    arm.elbow.commanded_by_other = True
+    assert arm.fails(DriverError) == message
+    arm.driver.disable()
+    with pytest.raises(DriverError) as caught:
+        arm.driver.enable()
+    assert str(caught.value) == message
+
+
+def test_position_limits_and_heat_are_told_once_when_they_change(arm: Arm) -> None:
+    for arm.elbow.position_limit_state in (2, 3, 3, 4, 2):
+        arm.tick()
+    for arm.base.temperature_state in (1, 1, 0):
+        arm.tick()
+    assert list(arm.driver.notices) == [
+        "Arm/elbow: it is at its upper position limit",
+        "Arm/elbow: it is above its upper position limit",
+        "Arm/elbow: it is within its position limits again",
+        "Arm/base: it limits its output because it is hot",
+        "Arm/base: its temperature is normal again",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("position", "turns"), [(7.283, "+1"), (13.0, "+2"), (-6.0, "-1")], ids=["one on", "two on", "one back"]
+)
+def test_a_module_that_counts_another_turn_is_not_enabled(clock: Clock, position: float, turns: str) -> None:
+    arm = Arm(clock, position_range={"elbow": [-1.5, 1.5]})
+    arm.base.position = arm.elbow.position = position
+    with pytest.raises(DriverError) as caught:
+        arm.driver.enable()
+    assert str(caught.value) == (
+        f"driver hebi: Arm/elbow is at {position:.3f} rad, {turns} turns from its range of -1.5 to 1.5 rad; "
+        "modules may count another turn once they were switched off; "
+        "switch them on within their range, or set their position with HEBI Scope, then enable"
+    )
+    assert np.isnan(arm.elbow.goal).all()
+
+
+@pytest.mark.parametrize(
+    "position", [-1.6, 1.0, 1.65, 3.0], ids=["overshot", "inside", "overshot", "no turn"]
+)
+def test_a_module_that_is_no_turn_off_is_enabled(clock: Clock, position: float) -> None:
+    arm = Arm(clock, position_range={"elbow": [-1.5, 1.5]})
+    arm.elbow.position = position
+    arm.driver.enable()
+    assert arm.elbow.position == pytest.approx(position, abs=1e-6)
+
+
+def test_the_limits_stored_in_a_module_tell_its_turn(clock: Clock) -> None:
+    lookup = FakeLookup([FakeModule("base", 6.4, limits=(-1.0, 1.0)), FakeModule("elbow", 6.4)], clock)
+    driver = HebiDriver(ARM, HebiOptions(families="Arm"), clock, lambda _: lookup)
+    driver.open()
+    assert driver.warnings == []
+    with pytest.raises(
+        DriverError, match=r"Arm/base is at 6\.400 rad, \+1 turns from its range of -1 to 1 rad;"
+    ):
+        driver.enable()
+
+
+def test_says_that_turns_are_not_checked_where_no_limits_are_known(clock: Clock) -> None:
+    lookup = FakeLookup([FakeModule(name) for name in ARM], clock)
+    driver = HebiDriver(ARM, HebiOptions(families="Arm"), clock, lambda _: _Reticent(lookup))
+    driver.open()
+    assert driver.warnings == [
+        (
+            "driver hebi: the modules did not tell their position limits; their turns are not checked; "
+            "set `position_range`"
+        )
+    ]
+
+
+class _Reticent(FakeLookup):
+    """Modules that report, and tell nothing of their settings."""
+
+    def __init__(self, lookup: FakeLookup) -> None:
+        super().__init__(list(lookup.modules.values()), lookup.now)
+
+    def get_group_from_names(
+        self, families: str | list[str], names: str | list[str], timeout_ms: float | None = None
+    ) -> Any:
+        group = super().get_group_from_names(families, names, timeout_ms)
+        group.reticent = True
+        return group
+
+
+def test_two_modules_of_one_name_are_refused(clock: Clock) -> None:
+    class Twice(FakeLookup):
+        @property
+        def entrylist(self) -> list[FakeEntry | None]:
+            return [*super().entrylist, None, FakeEntry("Arm", "elbow")]
+
+    with pytest.raises(DriverError) as caught:
+        find_group(Twice([FakeModule("elbow")], clock), [Module("Arm", "elbow")], 0.1)
+    assert str(caught.value) == (
+        "driver hebi: 2 modules are called Arm/elbow; hebi-py would take any of them; "
+        "rename all but one with HEBI Scope"
+    )
+
+
+def test_a_module_that_left_the_network_is_not_found(clock: Clock) -> None:
+    with pytest.raises(
+        DriverTimeout, match=r"not found in 0\.1 s: Arm/elbow; found no modules at all; check"
+    ):
+        find_group(FakeLookup([FakeModule("elbow", lost=True)], clock), [Module("Arm", "elbow")], 0.1)
