@@ -151,6 +151,7 @@ class SimDriver(Driver):
         self._mishaps = Mishaps(WHERE, self.actuators, self.notices.append)
         self._timeline = self._mishaps.timeline
         self._script = [self._checked(fault) for fault in options.faults]
+        self._is_direct = self._finds_way_direct()
         self._plant: Plant | None = None
         self._left: Plant | None = None
         self._trace: Trace | None = None
@@ -228,10 +229,15 @@ class SimDriver(Driver):
             raise DriverError(WHERE, "is not open", mend="open it first")
         return self._plant
 
+    def _finds_way_direct(self) -> bool:
+        """Say whether commands and feedback go straight between driver and actuators."""
+        detour = self._delay_steps or self.options.disable_commands or self._encoder.is_turned
+        return not (detour or self._mishaps.ahead or self._wire.carries_commands)
+
     def _reach(self, plant: Plant) -> float:
         """Let time pass up to now, and give it; fails where nothing gets through."""
         now_s = self._catch_up(plant)
-        if self._mishaps.trouble.cut:
+        if not self._is_direct and self._mishaps.trouble.cut:
             raise CommunicationLost(
                 WHERE, "the bus is lost", "as a simulated fault", "wait, or clear the fault"
             )
@@ -244,7 +250,10 @@ class SimDriver(Driver):
             self._meet_faults(plant, step)
             now_s = self.now()  # a fault may have blocked
             step = step_at(now_s)
-        self._advance(plant, step)
+        if self._is_direct:
+            plant.advance(step)
+        else:
+            self._advance(plant, step)
         return now_s
 
     def _advance(self, plant: Plant, step: int) -> None:
@@ -257,6 +266,7 @@ class SimDriver(Driver):
         if self._mishaps.heating:
             trouble = self._mishaps.trouble
             plant.heat((step - before) * STEP_S, trouble.heating_c_per_s, trouble.hottest_c)
+        self._is_direct = self._finds_way_direct()
 
     def _meet_faults(self, plant: Plant, step: int) -> None:
         while self._timeline.next_step <= step:
@@ -267,6 +277,7 @@ class SimDriver(Driver):
                 self._remember(plant)
             if self._mishaps.trouble.cut:
                 self._wire.drop_commands()
+            self._is_direct = self._finds_way_direct()
             if fault is not None:
                 fault.happen()
 
@@ -290,7 +301,7 @@ class SimDriver(Driver):
         if not self._encoder.perfect:
             self._encoder.measure(state.position)
         state.stamp_s.fill(now_s)
-        if self._mishaps.on_the_wire:
+        if not self._is_direct and self._mishaps.on_the_wire:
             self._wire.receive(now_s, state, self._mishaps.trouble)
 
     def write(self, command: ActuatorCommand) -> None:
@@ -304,13 +315,16 @@ class SimDriver(Driver):
             If a fault has switched actuators off; the others take the setpoint all the same.
         """
         plant = self._opened()
-        now_s = self._catch_up(plant)
         if self._trace is not None:
+            now_s = self._catch_up(plant)
             self._record(self._trace, now_s, command, enabled=plant.torque)
         self._reach(plant)
         if self._holding and not plant.torque:
             raise self._let_go(plant)
         if not self._holding or self._halted:
+            return
+        if self._is_direct:
+            plant.command(command.values)
             return
         self._send(plant, command.values)
         if self._mishaps.limp:
@@ -332,10 +346,8 @@ class SimDriver(Driver):
         if self._encoder.is_turned:
             values = values.copy()
             values[0] -= self._encoder.turned
-        if self._delay_steps or self._mishaps.on_the_wire or self._wire.carries_commands:
-            self._wire.send(plant.step, values, self._mishaps.trouble)
-        else:
-            plant.command(values)
+        self._wire.send(plant.step, values, self._mishaps.trouble)
+        self._advance(plant, plant.step)
 
     def _record(self, trace: Trace, now_s: float, command: ActuatorCommand, *, enabled: bool) -> None:
         try:
@@ -369,6 +381,7 @@ class SimDriver(Driver):
 
     def _hold_here(self, plant: Plant) -> None:
         self._wire.drop_commands()
+        self._is_direct = self._finds_way_direct()
         plant.hold(self._encoder.nearest(plant.position))
 
     def halt(self) -> None:

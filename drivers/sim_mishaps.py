@@ -42,6 +42,8 @@ class Mishaps:
         What is wrong now.
     on_the_wire, heating, limp : bool
         Whether commands or feedback are troubled, actuators get hot, and some have no torque.
+    ahead : bool
+        Whether a driver must look at any of this: something on its side of the joints is, or remains, wrong.
     """
 
     def __init__(self, where: str, actuators: Sequence[str], tell: Callable[[str], None]) -> None:
@@ -57,6 +59,7 @@ class Mishaps:
         self.heating = bool(trouble.heating_c_per_s.any())
         self._limp = trouble.stopped | trouble.unpowered | self._was_stopped | self._has_restarted
         self.limp = bool(self._limp.any())
+        self.ahead = self.on_the_wire or self.heating or self.limp or trouble.cut
 
     def turn(self, plant: Plant, encoder: Encoder) -> Fault | None:
         """Go over the next change, at its step; give the fault that begins, if one does."""

@@ -143,7 +143,7 @@ class Plant:
         self._position, self._velocity, self._change = self.rows[Row.POSITION : Row.CHANGE + 1]
         self._goal, self._velocity_lead = self.rows[Row.GOAL : Row.VELOCITY_LEAD + 1]
         self._state = self.rows[STATE, np.newaxis]
-        self._target = self.rows[Row.TARGET]
+        self._target, self._drift = self.rows[Row.TARGET : Row.DRIFT + 1]
         self._products = np.empty((2, 4, count))
         self._by_position, self._by_velocity = self._products
         self._before, self._sizes = np.empty((2, 4, count))
@@ -402,7 +402,7 @@ class Plant:
                 self._weigh()
             self._drift_on(1)
             if self._rough or not self._leap(1):
-                self._stepper.take(*self._power(1))
+                self._stepper.take(self._power(1))
             self._history[step % len(self._history)] = self._reported
         if steps > walked:
             self._drift_on(steps - walked)
@@ -417,7 +417,7 @@ class Plant:
 
     def _drift_on(self, steps: int) -> None:
         if self._drifting:
-            way = self.rows[Row.DRIFT] * (steps * STEP_S)
+            way = self._drift * (steps * STEP_S)
             self._feeds[0] += way
             self._target += way
 
