@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 GROUP = "motiond.drivers"
 OWN = {
     "composite": "drivers.composite:CompositeDriver",
+    "dynamixel": "drivers.dynamixel:DynamixelDriver",
     "hebi": "drivers.hebi:HebiDriver",
     "sim": "drivers.sim:SimDriver",
 }

@@ -1,0 +1,215 @@
+"""DYNAMIXEL Protocol 2.0: packets as bytes, made and read by pure functions.
+
+In come instructions and their parameters, out come frames for the wire; in come bytes from the wire, out
+come packets. Follows the ROBOTIS e-manual, "DYNAMIXEL Protocol 2.0": the header FF FF FD 00, an id, the
+length of what follows it, an instruction, parameters, and a CRC-16. Where FF FF FD would occur after the
+length, an FD is stuffed in behind it; a status packet that answers a fast sync read is the one exception.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+HEADER = b"\xff\xff\xfd\x00"
+BROADCAST_ID = 0xFE
+HIGHEST_ID = 252
+ALERT = 0x80
+BEFORE_INSTRUCTION = 7
+SHORTEST = 10
+_LONGEST = 4096
+_PATTERN, _STUFFED = b"\xff\xff\xfd", b"\xff\xff\xfd\xfd"
+
+
+class Instruction(IntEnum):
+    """The instructions that this project knows, and the status packet that answers them."""
+
+    PING = 0x01
+    READ = 0x02
+    WRITE = 0x03
+    REG_WRITE = 0x04
+    ACTION = 0x05
+    FACTORY_RESET = 0x06
+    REBOOT = 0x08
+    STATUS = 0x55
+    SYNC_READ = 0x82
+    SYNC_WRITE = 0x83
+    FAST_SYNC_READ = 0x8A
+    BULK_READ = 0x92
+
+
+class Refusal(IntEnum):
+    """Why a servo refused an instruction; the low seven bits of a status packet's error byte."""
+
+    RESULT_FAIL = 1
+    INSTRUCTION = 2
+    CRC = 3
+    DATA_RANGE = 4
+    DATA_LENGTH = 5
+    DATA_LIMIT = 6
+    ACCESS = 7
+
+
+REFUSED = {
+    Refusal.RESULT_FAIL: "it could not do it",
+    Refusal.INSTRUCTION: "it does not know the instruction",
+    Refusal.CRC: "it got a damaged packet",
+    Refusal.DATA_RANGE: "the value is out of range",
+    Refusal.DATA_LENGTH: "the value has too few bytes",
+    Refusal.DATA_LIMIT: "the value is beyond one of its limits",
+    Refusal.ACCESS: "the register is read-only, missing, or locked while torque is on",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """A packet without stuffing; of a status packet, `parameters` begin with the error byte."""
+
+    servo_id: int
+    instruction: int
+    parameters: bytes
+
+    @property
+    def error(self) -> int:
+        """The error byte of a status packet."""
+        return self.parameters[0]
+
+    @property
+    def data(self) -> bytes:
+        """What a status packet carries after the error byte."""
+        return self.parameters[1:]
+
+
+def _crc_table() -> tuple[int, ...]:
+    table = []
+    for byte in range(256):
+        crc = byte << 8
+        for _ in range(8):
+            crc = (crc << 1 ^ 0x8005 if crc & 0x8000 else crc << 1) & 0xFFFF
+        table.append(crc)
+    return tuple(table)
+
+
+_CRC_TABLE = _crc_table()
+
+
+def crc16(data: bytes | bytearray | memoryview, crc: int = 0) -> int:
+    """Give the CRC-16 (polynomial 0x8005, most significant bit first) of `data`, going on from `crc`."""
+    table = _CRC_TABLE
+    for byte in data:
+        crc = (crc << 8 & 0xFF00) ^ table[crc >> 8 ^ byte]
+    return crc
+
+
+def encode(servo_id: int, instruction: int, parameters: bytes = b"", *, stuffed: bool = True) -> bytes:
+    """Make a frame for the wire."""
+    body = bytes([instruction]) + parameters
+    if stuffed:
+        body = body.replace(_PATTERN, _STUFFED)
+    frame = HEADER + bytes([servo_id]) + (len(body) + 2).to_bytes(2, "little") + body
+    return frame + crc16(frame).to_bytes(2, "little")
+
+
+def encode_status(servo_id: int, error: int, data: bytes = b"") -> bytes:
+    """Make the answer of a servo."""
+    return encode(servo_id, Instruction.STATUS, bytes([error]) + data)
+
+
+def encode_ping(servo_id: int) -> bytes:
+    """Ask a servo, or all of them, for its model and firmware."""
+    return encode(servo_id, Instruction.PING)
+
+
+def encode_read(servo_id: int, address: int, length: int) -> bytes:
+    """Ask one servo for part of its control table."""
+    return encode(servo_id, Instruction.READ, _span(address, length))
+
+
+def encode_write(servo_id: int, address: int, data: bytes) -> bytes:
+    """Write part of one servo's control table."""
+    return encode(servo_id, Instruction.WRITE, address.to_bytes(2, "little") + data)
+
+
+def encode_sync_read(ids: Sequence[int], address: int, length: int, *, fast: bool = False) -> bytes:
+    """Ask several servos for the same part of their control tables; `fast` asks for one joint answer."""
+    instruction = Instruction.FAST_SYNC_READ if fast else Instruction.SYNC_READ
+    return encode(BROADCAST_ID, instruction, _span(address, length) + bytes(ids))
+
+
+def encode_sync_write(address: int, data: Mapping[int, bytes]) -> bytes:
+    """Write the same part of several servos' control tables; there is no answer.
+
+    Parameters
+    ----------
+    data : mapping
+        By servo id; all of the same length, and not empty.
+    """
+    (length,) = {len(part) for part in data.values()}
+    parts = b"".join(bytes([servo_id]) + part for servo_id, part in data.items())
+    return encode(BROADCAST_ID, Instruction.SYNC_WRITE, _span(address, length) + parts)
+
+
+def _span(address: int, length: int) -> bytes:
+    return address.to_bytes(2, "little") + length.to_bytes(2, "little")
+
+
+def fast_answer_length(count: int, length: int) -> int:
+    """Give the bytes of the joint answer of `count` servos with `length` bytes each."""
+    return BEFORE_INSTRUCTION + 1 + count * fast_part_length(length)
+
+
+def fast_part_length(length: int) -> int:
+    """Give the bytes of one servo's part: error, id, data, CRC."""
+    return length + 4
+
+
+def take_packet(received: bytearray) -> Packet | None:
+    """Take the first sound packet out of what was received, with all that stood before it.
+
+    Bytes that belong to no packet, and packets whose CRC is wrong, are dropped. What may still become a
+    packet stays.
+
+    Returns
+    -------
+    Packet or None
+        None if no packet is complete yet.
+    """
+    while True:
+        begin = received.find(HEADER)
+        if begin < 0:
+            del received[: max(0, len(received) - len(HEADER) + 1)]
+            return None
+        del received[:begin]
+        if len(received) < BEFORE_INSTRUCTION:
+            return None
+        length = int.from_bytes(received[5:7], "little")
+        end = BEFORE_INSTRUCTION + length
+        if SHORTEST <= end <= _LONGEST:
+            if len(received) < end:
+                return None
+            frame = bytes(received[:end])
+            if crc16(frame[:-2]) == int.from_bytes(frame[-2:], "little"):
+                del received[:end]
+                return _unwrap(frame)
+        del received[:1]
+
+
+def _unwrap(frame: bytes) -> Packet:
+    parameters = frame[BEFORE_INSTRUCTION + 1 : -2]
+    if frame[4] != BROADCAST_ID or frame[BEFORE_INSTRUCTION] != Instruction.STATUS:
+        parameters = frame[BEFORE_INSTRUCTION:-2].replace(_STUFFED, _PATTERN)[1:]
+    return Packet(frame[4], frame[BEFORE_INSTRUCTION], parameters)
+
+
+def is_fast_answer(frame: bytes | bytearray) -> bool:
+    """Tell whether `frame` is one whole, undamaged answer to a fast sync read."""
+    return (
+        frame[:5] == HEADER + bytes([BROADCAST_ID])
+        and frame[5:7] == (len(frame) - BEFORE_INSTRUCTION).to_bytes(2, "little")
+        and frame[BEFORE_INSTRUCTION] == Instruction.STATUS
+        and crc16(frame[:-2]) == int.from_bytes(frame[-2:], "little")
+    )
