@@ -290,10 +290,12 @@ class DriverContract:
         driver.set_period(1 / driver.max_rate_hz)
         with pytest.raises(DriverConfigError) as caught:
             driver.set_period(0.5 / driver.max_rate_hz)
-        assert str(caught.value) == (
+        message = str(caught.value)
+        assert message.startswith(
             f"{caught.value.where}: a tick rate of {2 * driver.max_rate_hz:g} Hz is too fast; "
-            f"it takes at most {driver.max_rate_hz:g} Hz; lower the rate of the motion"
+            f"it takes at most {driver.max_rate_hz:g} Hz"
         )
+        assert "; lower the rate of the motion" in message
 
     def test_refuses_a_fault_that_it_cannot_have(self, driver: Driver) -> None:
         with pytest.raises(DriverConfigError):
