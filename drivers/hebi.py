@@ -9,6 +9,7 @@ is enabled, so that it never jumps to where it should have been meanwhile.
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -80,13 +81,13 @@ class HebiDriver(Driver):
         self._lookup: HebiLookup | None = None
         self._group: HebiGroup | None = None
         self._gravity: GravityCompensation | None = None
-        self._torque = self._halted = self._any_loose = self._any_lost = False
+        self._torque = self._halted = self._any_loose = self._any_lost = self._all_came = False
         self._sent_s = self._enabled_s = 0.0
         count = len(self.actuators)
         self._goal, self._measured, self._velocity, self._effort, self._taken = np.full((5, count), np.nan)
         self._received_s = np.full(count, np.nan)
         self._lower, self._upper = self._setup.lower, self._setup.upper
-        self._known, self._silent, self._lost, self._loose = np.zeros((4, count), bool)
+        self._silent, self._lost, self._loose = np.zeros((3, count), bool)
         self._command: Any = None
         self._feedback: Any = None
         self._seen: GroupState
@@ -195,9 +196,14 @@ class HebiDriver(Driver):
     def _take_feedback(self, timeout_ms: float) -> bool:
         if self._opened().get_next_feedback(timeout_ms=timeout_ms, reuse_fbk=self._feedback) is None:
             return False
-        self._seen.take_position(self._taken, self._known)
-        np.copyto(self._measured, self._taken, where=self._known)
-        np.copyto(self._received_s, self.now(), where=self._known)
+        self._all_came = self._seen.take_position(self._taken)
+        if self._all_came:
+            np.copyto(self._measured, self._taken)
+            self._received_s.fill(self.now())
+        else:
+            known = self._seen.known(self._taken)
+            np.copyto(self._measured, self._taken, where=known)
+            np.copyto(self._received_s, self.now(), where=known)
         if self._seen.flags_changed():
             self.notices.extend(self._flags.update(self._seen.flags()))
         return True
@@ -223,7 +229,7 @@ class HebiDriver(Driver):
             state.effort[:] = seen.effort
             state.temperature_c[:] = seen.temperature_c
             state.voltage_v[:] = seen.voltage_v
-        if self._any_lost or not came or not self._known.all():
+        if self._any_lost or not came or not self._all_came:
             self._refuse_silence()
         if self._torque and (self._flags.failing or self._flags.any_unlocked):
             self._refuse_flags()
@@ -284,12 +290,17 @@ class HebiDriver(Driver):
                 f"no setpoint came for {pause_s:.3f} s, and `command_lifetime_s` is {lifetime_s:g}",
                 "enable them again",
             )
-        np.isfinite(command.position, self._known)
-        if not self._known.all():
-            np.copyto(self._goal, np.nan, where=~self._known & np.isfinite(command.velocity))
-        np.copyto(self._goal, command.position, where=self._known)
+        self._take_goal(command)
         self._feed_forward(command.effort)
         self._send(self._goal, command.velocity, self._effort)
+
+    def _take_goal(self, command: ActuatorCommand) -> None:
+        if math.isfinite(command.position.sum()):
+            np.copyto(self._goal, command.position)
+            return
+        commanded = np.isfinite(command.position)
+        np.copyto(self._goal, np.nan, where=~commanded & np.isfinite(command.velocity))
+        np.copyto(self._goal, command.position, where=commanded)
 
     def _let_go(self, why: str) -> LetGo:
         return LetGo(WHERE, f"{named(self.modules, self._loose)} let go", why, "enable them again")
@@ -307,9 +318,10 @@ class HebiDriver(Driver):
 
     def _send(self, position: Floats, velocity: Floats, effort: Floats) -> None:
         # Not by hebi-py's writable views: what is written there does not count as set and is not sent.
-        self._command.position = position
-        self._command.velocity = velocity
-        self._command.effort = effort
+        # As lists, because hebi-py takes the values one by one, which is twice as slow from an array.
+        self._command.position = position.tolist()
+        self._command.velocity = velocity.tolist()
+        self._command.effort = effort.tolist()
         if not self._opened().send_command(self._command):
             raise CommunicationLost(
                 WHERE,

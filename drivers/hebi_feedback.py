@@ -10,6 +10,7 @@ looked up in the bits that say which fields came.
 from __future__ import annotations
 
 import ctypes
+import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,6 @@ class GroupState:
         self._feedback = feedback
         bits = ctypes_defs.HebiFeedbackMetadata()
         api.hebiFeedbackGetMetadata(ctypes.byref(bits))
-        count = feedback.size
         angle = np.dtype({"names": ["turns", "rest_rad"], "formats": ["<i8", "<f4"], "itemsize": 16})
         words = -(-bits.message_bitfield_count_ // WORD_BITS)
         refs = feedback.refs
@@ -73,37 +73,41 @@ class GroupState:
         self._turns, self._rest_rad = angles["turns"][:, column], angles["rest_rad"][:, column]
         word, bit = divmod(bits.high_res_angle_field_bitfield_offset_ + column, WORD_BITS)
         self._position_word, self._position_bit = self._came[:, word], np.int32(1 << bit)
+        self._has_position = np.zeros(feedback.size, bool)
+        self._all_came = False
         enum_bits = bits.enum_field_bitfield_offset_ + np.arange(ENUMS)
         self._enum_words, self._enum_shifts = enum_bits // WORD_BITS, enum_bits % WORD_BITS
-        self._flag_words = self._came[:, int(self._enum_words[0]) : int(self._enum_words[-1]) + 1]
-        self._last_enums = np.full((count, ENUMS), ABSENT, np.int32)
-        self._last_words = np.zeros(self._flag_words.shape, np.int32)
-        self._bits = np.empty(count, np.int32)
+        self._last_came = self._last_enums = b""
+        self._changed = True
 
-    def take_position(self, position: Floats, known: NDArray[np.bool_]) -> None:
-        """Fill in the positions of modules that sent theirs, and say which did.
+    def take_position(self, position: Floats) -> bool:
+        """Fill in positions, and say whether all modules sent theirs.
 
         Parameters
         ----------
         position : ndarray, shape (modules,)
-            Filled in, in rad; without meaning where it is not known.
-        known : ndarray of bool, shape (modules,)
-            Filled in.
+            Filled in, in rad; NaN or without meaning where a module did not send it, as `known` tells.
         """
+        came = self._came.tobytes()  # bytes compare ten times as fast as arrays of this size
+        if came != self._last_came:
+            self._last_came, self._changed = came, True
+            np.not_equal(self._position_word & self._position_bit, 0, self._has_position)
+            self._all_came = bool(self._has_position.all())
         np.multiply(self._turns, TURN_RAD, position)
         np.add(position, self._rest_rad, position)
-        np.bitwise_and(self._position_word, self._position_bit, self._bits)
-        np.isfinite(position, known)
-        np.logical_and(known, self._bits, known)
+        return self._all_came and math.isfinite(position.sum())
+
+    def known(self, position: Floats) -> NDArray[np.bool_]:
+        """Say which of the positions just taken modules did send: (modules,)."""
+        known: NDArray[np.bool_] = np.isfinite(position) & self._has_position
+        return known
 
     def flags_changed(self) -> bool:
-        """Say whether `flags` would give something else than when this was asked last."""
-        enums, words = self._enums, self._flag_words
-        if not ((enums != self._last_enums).any() or (words != self._last_words).any()):
-            return False
-        self._last_enums[:] = enums
-        self._last_words[:] = words
-        return True
+        """Say whether `flags` may have changed since this was asked last; `take_position` comes first."""
+        enums, changed = self._enums.tobytes(), self._changed
+        changed = changed or enums != self._last_enums
+        self._last_enums, self._changed = enums, False
+        return changed
 
     def flags(self) -> NDArray[np.int32]:
         """Give every state that the modules report.

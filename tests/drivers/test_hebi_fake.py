@@ -66,9 +66,8 @@ def test_positions_are_those_that_hebi_py_computes_bit_for_bit() -> None:
     angles = np.random.default_rng(3).uniform(-1000, 1000, 50)
     group = FakeGroup([FakeModule(str(index), angle) for index, angle in enumerate(angles)], Clock())
     feedback = group.get_next_feedback(0, GroupFeedback(50))
-    position, known = np.empty(50), np.empty(50, bool)
-    GroupState(feedback).take_position(position, known)
-    assert known.all()
+    position = np.empty(50)
+    assert GroupState(feedback).take_position(position)
     np.testing.assert_array_equal(position, feedback.position)
 
 
@@ -76,9 +75,9 @@ def test_a_field_that_did_not_come_is_not_taken_for_zero() -> None:
     feedback = GroupFeedback(2)
     feedback.clear()
     state = GroupState(feedback)
-    position, known = np.empty(2), np.ones(2, bool)
-    state.take_position(position, known)
+    position = np.empty(2)
+    assert not state.take_position(position)
     assert feedback.position.tolist() == [0, 0]
     assert feedback.mstop_state.tolist() == [0, 0]
-    assert not known.any()
+    assert not state.known(position).any()
     assert (state.flags() == -1).all()
