@@ -141,6 +141,10 @@ def _differences(command: Any, info: Any, modules: Sequence[Module]) -> list[str
 
 def _told(field: str, sent: Any, told: Any, wrong: Any, modules: Sequence[Module]) -> list[str]:
     return [
-        f"{modules[index]} {field}: {told[index]:g} instead of {sent[index]:g}"
+        f"{modules[index]} {field}: {_shown(told[index])} instead of {sent[index]:g}"
         for index in np.flatnonzero(wrong)
     ]
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if np.isnan(value) else f"{value:g}"
