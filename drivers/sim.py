@@ -35,6 +35,7 @@ from drivers.options import (
 )
 from drivers.sim_encoder import Encoder
 from drivers.sim_faults import LifetimeExpiry, ScriptedFault, make_fault, place_of
+from drivers.sim_gravity import Gravity, Weights
 from drivers.sim_layout import STEP_S, STEPS_PER_S, step_at
 from drivers.sim_mishaps import Mishaps
 from drivers.sim_plant import Dynamics, Plant, PlantFileError, map_plant, new_plant
@@ -82,6 +83,7 @@ class SimOptions(DriverOptions):
     load: PerActuatorOf[Finite] = Field(
         default=0.0, description="Pulls at the actuator all the time, in N·m or N."
     )
+    gravity: Gravity | None = Field(default=None, description="What gravity pulls at, beside `load`.")
     initial: PerActuatorOf[Finite] = Field(default=0.0, description="Position at the start, in rad or m.")
     noise: PerActuatorOf[NotNegative] = Field(
         default=0.0, description="Standard deviation of the measured position, in rad or m."
@@ -150,6 +152,7 @@ class SimDriver(Driver):
         self._wire = Wire(len(self.actuators), self._delay_steps, options.seed)
         self._mishaps = Mishaps(WHERE, self.actuators, self.notices.append)
         self._timeline = self._mishaps.timeline
+        self._weights = self._weigh()
         self._script = [self._checked(fault) for fault in options.faults]
         self._is_direct = self._finds_way_direct()
         self._plant: Plant | None = None
@@ -157,6 +160,15 @@ class SimDriver(Driver):
         self._trace: Trace | None = None
         self._holding = False
         self._halted = False
+
+    def _weigh(self) -> Weights | None:
+        if self.options.gravity is None:
+            return None
+        if self.options.plant is not None:
+            raise DriverConfigError(
+                WHERE, "`gravity` and `plant` exclude each other", "the file has no bodies", "leave one out"
+            )
+        return Weights(WHERE, self.options.gravity, self.actuators)
 
     def _spread(self, option: str, default: float) -> Floats:
         return spread(WHERE, option, getattr(self.options, option), self.actuators, default)
@@ -221,7 +233,7 @@ class SimDriver(Driver):
         if self._left is not None:
             return self._left, True
         if self.options.plant is None:
-            return new_plant(len(self.actuators), self._delay_steps), False
+            return new_plant(len(self.actuators), self._delay_steps, self._weights), False
         return map_plant(self.options.plant, self.actuators, self._delay_steps)
 
     def _opened(self) -> Plant:

@@ -58,8 +58,8 @@ class Stepper:
         self._most_pushed = np.where(limp, 0.0, np.minimum(grip, rows[Row.CHANGE_LIMIT]))
         self._fastest = np.where(limp, np.inf, rows[Row.VELOCITY_LIMIT])
         self._dry = rows[Row.COULOMB] * self._change_by_effort
-        rough = rows[[Row.VISCOUS, Row.COULOMB, Row.LOAD, Row.STUCK, Row.LIMP]].any()
-        self.needed = bool(rough or slipping.any())
+        rough = rows[[Row.VISCOUS, Row.COULOMB, Row.LOAD, Row.STUCK]].any()
+        self.needed = bool(rough or (torque and (limp | slipping).any()))
         self._make_room(len(limp))
         self.weigh()
 

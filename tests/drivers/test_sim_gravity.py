@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from drivers.base import ActuatorCommand, ActuatorState, DriverConfigError
+from drivers.options import OptionsError, check
+from drivers.registry import make_driver
+from drivers.sim_gravity import Gravity, Weights
+
+if TYPE_CHECKING:
+    from drivers.base import Floats
+    from tests.contract.clock import Clock
+
+ARM = ("shoulder", "elbow", "lift")
+G = 9.80665
+
+
+def shift(x: float, y: float, z: float) -> list[list[float]]:
+    return [[1, 0, 0, x], [0, 1, 0, y], [0, 0, 1, z], [0, 0, 0, 1]]
+
+
+UPPER = {"actuator": "shoulder", "axis": [0, 1, 0], "mass": 2.0, "com": [0.2, 0, 0]}
+LOWER = {
+    "actuator": "elbow",
+    "carried_by": "shoulder",
+    "pose": shift(0.4, 0, 0),
+    "axis": [0, 1, 0],
+    "mass": 1.0,
+    "com": [0.15, 0, 0],
+}
+LIFT = {"actuator": "lift", "slides": True, "axis": [0, 0, 1], "mass": 3.0}
+
+
+def weights(*bodies: dict[str, Any], **options: Any) -> Weights:
+    return Weights("driver sim", check("gravity", Gravity, {"bodies": bodies, **options}), ARM)
+
+
+@pytest.mark.parametrize("angles", [(0.0, 0.0), (0.7, 0.0), (-0.4, 1.9), (np.pi / 2, 0.3)])
+def test_two_links_weigh_as_in_a_textbook(angles: tuple[float, float]) -> None:
+    shoulder, elbow = angles
+    inner = G * (2 * 0.2 + 1 * 0.4) * np.cos(shoulder)
+    outer = G * 1 * 0.15 * np.cos(shoulder + elbow)
+    given = weights(LOWER, UPPER, LIFT)(np.array([shoulder, elbow, 0.0]))
+    np.testing.assert_allclose(given, [inner + outer, outer, -3 * G], atol=1e-12)
+
+
+def test_weight_has_a_potential_whatever_the_axes() -> None:
+    tilted = {**UPPER, "axis": [0.6, 0, 0.8], "com": [0.2, -0.1, 0.3]}
+    slide = {"actuator": "lift", "carried_by": "elbow", "slides": True, "axis": [0, 0.6, 0.8], "mass": 1.5}
+    pull = weights(tilted, LOWER, slide)
+    posture, apart = np.array([0.3, -0.8, 0.2]), 1e-4
+    slopes = np.array([(pull(posture + way) - pull(posture)) / apart for way in np.eye(3) * apart])
+    np.testing.assert_allclose(slopes, slopes.T, atol=1e-3)
+    assert np.abs(slopes[0]).min() > 0.05
+
+
+def test_a_reduction_divides_the_weight() -> None:
+    geared = {**UPPER, "reduction": -50.0, "offset": 0.5}
+    given = weights(geared)(np.array([10.0, 0, 0]))
+    np.testing.assert_allclose(given[0], G * 2 * 0.2 * np.cos(10 / -50 + 0.5) / -50)
+
+
+def play(clock: Clock, duration_s: float, *, hold: bool, **options: Any) -> ActuatorState:
+    options = {"gravity": {"bodies": [UPPER, LOWER]}, "command_lifetime_s": None, "inertia": 1.0} | options
+    driver = make_driver("sim", options, ARM, clock)
+    driver.open()
+    if hold:
+        driver.enable()
+    command, state = ActuatorCommand(3), ActuatorState(3)
+    command.position[:] = 0
+    for _ in range(round(duration_s / 0.01)):
+        driver.write(command)
+        clock.now_s += 0.01
+        driver.read(state)
+    return state
+
+
+def expected_sag(natural_frequency_hz: float) -> Floats:
+    load = np.array([2 * 0.2 + 0.4 + 0.15, 0.15, 0]) * G
+    return np.array(load / (2 * np.pi * natural_frequency_hz) ** 2)
+
+
+def test_an_arm_that_holds_sags_and_carries_its_weight(clock: Clock) -> None:
+    state = play(clock, 1, hold=True)
+    np.testing.assert_allclose(state.position, expected_sag(30), rtol=1e-3)
+    np.testing.assert_allclose(state.effort, [-0.95 * G, -0.15 * G, 0], rtol=1e-3, atol=1e-9)
+    assert state.temperature_c[0] > state.temperature_c[2]
+
+
+def test_an_arm_without_torque_falls_and_comes_to_rest_hanging(clock: Clock) -> None:
+    state = play(clock, 10, hold=False)
+    np.testing.assert_allclose(state.position, [np.pi / 2, 0, 0], atol=0.1)
+    np.testing.assert_allclose(state.velocity, 0, atol=0.1)
+
+
+BAD_BODIES: list[tuple[list[dict[str, Any]], str]] = [
+    ([], "driver sim: gravity: there are no bodies; name one"),
+    (
+        [{**UPPER, "actuator": "sholder"}],
+        (
+            "driver sim: gravity: there is no actuator 'sholder' with a body; "
+            "there are shoulder, elbow, lift; did you mean 'shoulder'?"
+        ),
+    ),
+    (
+        [{**LOWER, "carried_by": "lift"}],
+        "driver sim: gravity: there is no actuator 'lift' with a body; there are elbow",
+    ),
+    ([UPPER, UPPER], "driver sim: gravity: two bodies are moved by 'shoulder'; join them"),
+    (
+        [{**UPPER, "carried_by": "elbow"}, LOWER, LIFT],
+        (
+            "driver sim: gravity: the bodies of shoulder, elbow carry each other in a loop; "
+            "let one be carried by the base"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("bodies", "said"), BAD_BODIES)
+def test_refuses_bodies_that_make_no_robot(bodies: list[dict[str, Any]], said: str) -> None:
+    with pytest.raises(OptionsError) as caught:
+        weights(*bodies)
+    assert str(caught.value) == said
+
+
+def test_refuses_a_reduction_of_nothing(clock: Clock) -> None:
+    with pytest.raises(OptionsError) as caught:
+        make_driver("sim", {"gravity": {"bodies": [{**UPPER, "reduction": 0}]}}, ARM, clock)
+    assert str(caught.value) == (
+        "driver sim: option 'gravity.bodies.0.reduction' is 0; it divides positions; write 1 for none"
+    )
+
+
+def test_a_plant_file_has_no_bodies(clock: Clock, tmp_path: Any) -> None:
+    options = {"gravity": {"bodies": [UPPER]}, "plant": tmp_path / "arm.plant"}
+    with pytest.raises(DriverConfigError) as caught:
+        make_driver("sim", options, ARM, clock)
+    assert str(caught.value) == (
+        "driver sim: `gravity` and `plant` exclude each other; the file has no bodies; leave one out"
+    )

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from drivers.base import ActuatorCommand, ActuatorState, Driver, DriverError
+from drivers.registry import make_driver
+from drivers.testing.clock import Clock
+
+if TYPE_CHECKING:
+    from drivers.base import Floats
+
+PAIR = ("elbow", "wrist")
+TICK_S = 0.01
+FREQUENCY = 2 * np.pi * 30
+
+
+class Joints:
+    """A driver on a clock, commanded and read in every tick."""
+
+    def __init__(self, clock: Clock, **options: Any) -> None:
+        self.clock = clock
+        self.driver: Driver = make_driver("sim", {"command_lifetime_s": None} | options, PAIR, clock)
+        self.driver.open()
+        self.driver.enable()
+        self.state = ActuatorState(2)
+
+    def play(self, position: Any, duration_s: float, velocity: Any = np.nan) -> Floats:
+        command = ActuatorCommand(2)
+        command.position[:], command.velocity[:] = position, velocity
+        positions = []
+        for _ in range(round(duration_s / TICK_S)):
+            self.driver.write(command)
+            positions.append(self.read())
+        return np.array(positions)
+
+    def read(self) -> Floats:
+        self.clock.now_s += TICK_S
+        self.driver.read(self.state)
+        return self.state.position.copy()
+
+
+def test_first_order_comes_near_by_the_exponential(clock: Clock) -> None:
+    reached = Joints(clock, order={"elbow": 1}, natural_frequency_hz=5).play([1, -2], 0.3)
+    time_s = TICK_S * np.arange(1, 31)
+    np.testing.assert_allclose(reached[:, 0], 1 - np.exp(-2 * np.pi * 5 * time_s), atol=1e-9)
+    assert reached[0, 1] > -0.1  # second order starts slowly
+
+
+def test_first_order_follows_a_ramp_without_lag_when_velocity_is_sent_along(clock: Clock) -> None:
+    joints = Joints(clock, order=1)
+    for tick in range(100):
+        joints.play(0.01 * tick, TICK_S, velocity=1.0)
+    decay = np.exp(-FREQUENCY * TICK_S)
+    ripple = 0.01 * decay / (1 - decay)  # the goal stands still between two ticks
+    np.testing.assert_allclose(joints.state.position, 0.99 + 1 / FREQUENCY - ripple, atol=1e-9)
+
+
+def test_without_dynamics_actuators_are_where_they_are_sent(clock: Clock) -> None:
+    joints = Joints(clock, calculate_dynamics=False)
+    np.testing.assert_array_equal(joints.play([0.3, -1], TICK_S, velocity=2.0)[-1], [0.3, -1])
+
+
+def test_viscous_friction_makes_a_follower_lag(clock: Clock) -> None:
+    rough = Joints(clock, viscous_friction={"elbow": 2.0})
+    for tick in range(200):
+        rough.play(0.01 * tick, TICK_S, velocity=1.0)
+    lag = rough.state.position[1] - rough.state.position[0]
+    assert lag == pytest.approx(2.0 / (0.1 * FREQUENCY**2), rel=0.01)
+    assert rough.state.effort[0] - rough.state.effort[1] == pytest.approx(2.0, rel=0.1)
+
+
+def test_dry_friction_stops_a_joint_short_of_its_goal_and_holds_it_there(clock: Clock) -> None:
+    joints = Joints(clock, coulomb_friction={"elbow": 5.0}, natural_frequency_hz=5)
+    missed = 1 - joints.play(1, 3)[:, 0]
+    most = 5.0 / (0.1 * (2 * np.pi * 5) ** 2)
+    assert 0 < abs(missed[-1]) < 1.03 * most  # 3 % for the steps
+    assert missed[-1] == missed[-50]
+    np.testing.assert_allclose(joints.state.position[1], 1, atol=1e-6)
+
+
+def test_a_load_makes_a_joint_sag_work_and_sink_when_it_lets_go(clock: Clock) -> None:
+    joints = Joints(clock, load={"elbow": -8.0})
+    joints.play(0, 1)
+    np.testing.assert_allclose(joints.state.position, [-8 / (0.1 * FREQUENCY**2), 0], rtol=1e-6)
+    np.testing.assert_allclose(joints.state.effort, [8, 0], atol=1e-9)
+    warm = joints.state.temperature_c[0]
+    assert warm > 25
+    joints.driver.disable()
+    held = joints.state.position[0]
+    joints.clock.now_s += 0.5
+    sunk = joints.read()
+    assert sunk[0] < held - 1
+    assert sunk[1] == 0
+
+
+def test_effort_never_exceeds_its_limit_under_load_and_friction(clock: Clock) -> None:
+    joints = Joints(clock, load=-3.0, coulomb_friction=0.5, viscous_friction=0.1, effort_limit=4.0)
+    efforts = []
+    for goal in (0.2, -0.1, 0.3):
+        joints.play(goal, 0.1)
+        efforts.append(np.abs(joints.state.effort))
+    assert np.max(efforts) <= 4.0 + 1e-9
+    np.testing.assert_allclose(joints.play(0, 2)[-1], 0, atol=0.01)
+
+
+def test_an_encoder_rounds_to_its_resolution(clock: Clock) -> None:
+    joints = Joints(clock, encoder_resolution={"elbow": 0.01})
+    reached = joints.play([0.1234, 0.1234], 0.5)
+    np.testing.assert_allclose(reached[-1], [0.12, 0.1234], atol=1e-9)
+    np.testing.assert_allclose(reached[:, 0], np.rint(reached[:, 0] / 0.01) * 0.01, atol=1e-12)
+
+
+def test_a_following_offset_stands_between_command_and_feedback(clock: Clock) -> None:
+    reached = Joints(clock, position_state_following_offset={"wrist": 0.05}).play(0.5, 0.5)
+    np.testing.assert_allclose(reached[-1], [0.5, 0.55], atol=1e-6)
+
+
+def test_disabled_commands_move_nothing_and_keep_it_held(clock: Clock) -> None:
+    joints = Joints(clock, disable_commands=True, command_lifetime_s=0.1, initial=0.3)
+    reached = joints.play(1, 0.5)
+    assert (reached == 0.3).all()
+
+
+MISCHIEF = st.one_of(
+    st.tuples(st.just("play"), st.floats(-3, 3), st.floats(0.01, 0.3)),
+    st.tuples(st.just("wait"), st.just(0.0), st.floats(0.01, 1.0)),
+    st.tuples(
+        st.sampled_from(["enable", "disable", "halt", "m_stop", "power_cycle"]), st.just(0.0), st.just(0.05)
+    ),
+)
+
+
+def make_mischief(joints: Joints, what: str, position: float, duration_s: float) -> None:
+    try:
+        if what == "play":
+            joints.play(position, duration_s)
+        elif what in {"m_stop", "power_cycle"}:
+            joints.driver.inject({"fault": what, "actuator": "elbow", "for_s": duration_s})
+        elif what != "wait":
+            getattr(joints.driver, what)()
+    except DriverError:
+        pass  # it let go, or a fault has switched it off
+    joints.clock.now_s += duration_s
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    resolution=st.sampled_from([0.0, 2 * np.pi / 4096, 0.01, 0.3]),
+    before=st.lists(MISCHIEF, max_size=8),
+)
+def test_enabling_never_moves_a_joint_by_more_than_the_resolution(
+    resolution: float, before: list[tuple[str, float, float]]
+) -> None:
+    joints = Joints(Clock(), encoder_resolution=resolution, command_lifetime_s=0.2)
+    for mischief in before:
+        make_mischief(joints, *mischief)
+    joints.driver.disable()
+    joints.clock.now_s += 3  # at rest, and every fault over
+    measured = joints.read()
+    joints.driver.enable()
+    held = joints.play(measured, 0.3)  # as the loop does: it commands what it measured
+    assert np.abs(held - measured).max() <= resolution + 1e-9
