@@ -28,9 +28,15 @@ class SetpointDelay:
     ----------
     count : int
         Of actuators.
+
+    Attributes
+    ----------
+    holds_back : bool
+        Whether there is a delay; without one, `put` and `take` can be left out.
     """
 
     def __init__(self, count: int) -> None:
+        self.holds_back = False
         self._rows: Floats = np.full((1, 3, count), np.nan)
         self._unset = np.empty((3, count), bool)
         self._newest = 0
@@ -43,6 +49,7 @@ class SetpointDelay:
         self._fraction = max(0.0, ticks - self._whole)
         if self._fraction < NEARLY_WHOLE:
             self._fraction = 0.0
+        self.holds_back = self._whole > 0 or self._fraction > 0.0
         depth = len(self._rows)
         ages = np.minimum(np.arange(self._whole + 2), depth - 1)
         self._rows = self._rows[(self._newest - ages) % depth][::-1].copy()

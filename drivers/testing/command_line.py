@@ -1,0 +1,85 @@
+"""A rig for a driver of which nothing is known but its name and options.
+
+In come the options that `drivers.testing.plugin` adds to pytest, out comes a rig on real time. It cannot
+reach what is behind the driver: tests that ask for a hand or a broken bus are skipped and say so.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+import yaml
+
+from drivers.base import Driver, DriverConfigError
+from drivers.registry import check_options, make_driver
+from drivers.testing.rig import RealTimeRig
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from drivers.base import Floats
+
+
+class CommandLineRig(RealTimeRig):
+    """A driver as it would stand in a configuration."""
+
+    def __init__(
+        self, name: str, options: Mapping[str, Any], actuators: Sequence[str], settle_s: float
+    ) -> None:
+        super().__init__()
+        self._name = name
+        self._options = options
+        self.actuators = tuple(actuators)
+        self.settle_s = settle_s
+        checked = check_options(name, options, actuators)
+        self.lifetime_s = getattr(checked, "command_lifetime_s", None)
+
+    def make(self, actuators: Sequence[str] | None = None) -> Driver:
+        """Give a driver that can be opened."""
+        return make_driver(
+            self._name, self._options, self.actuators if actuators is None else actuators, self.now
+        )
+
+    def make_broken(self) -> NoReturn:
+        """Skip the test."""
+        self.cannot(f"break {self._name}; give it a Rig of its own")
+
+    def push(self, driver: Driver, position: Floats) -> NoReturn:  # noqa: ARG002 - there is no hand
+        """Skip the test."""
+        self.cannot(f"move what {type(driver).__name__} drives by hand; give it a Rig of its own")
+
+
+def command_line_rig(config: pytest.Config) -> CommandLineRig:
+    """Make the rig that pytest's options ask for.
+
+    Raises
+    ------
+    pytest.UsageError
+        If there is no such driver, or it refuses its options.
+    """
+    name, settle_s = config.getoption("motiond_driver"), config.getoption("motiond_driver_settle")
+    options = _options(config.getoption("motiond_driver_options"))
+    actuators = config.getoption("motiond_driver_actuators").split(",")
+    if len(actuators) != len(set(actuators) - {""}) or len(actuators) != len(CommandLineRig.actuators):
+        raise pytest.UsageError(
+            f"--motiond-driver-actuators: {','.join(actuators)}; the suite needs three; write A,B,C"
+        )
+    try:
+        return CommandLineRig(name, options, actuators, settle_s)
+    except DriverConfigError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+def _options(given: str) -> Mapping[str, Any]:
+    """Read options that are JSON, or stand in a YAML file."""
+    where = "--motiond-driver-options"
+    try:
+        options = json.loads(given) if given.startswith("{") else yaml.safe_load(Path(given).read_bytes())
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise pytest.UsageError(f"{where}: {given}; {error}; give JSON or the name of a YAML file") from error
+    if not isinstance(options, dict):
+        raise pytest.UsageError(f"{where}: {given}; it is no mapping; write `key: value`")
+    return options

@@ -1,0 +1,81 @@
+"""Stands in for hardware: three actuators behind a UDP port, that let go when setpoints end.
+
+In come the datagrams of `toy_link`, out go their answers. Started as
+`python -m toy_controller PORT`; it prints the port once it listens.
+"""
+
+import math
+import socket
+import sys
+import time
+
+from toy_link import FRAME
+
+LIFETIME_S = 0.2
+SPEED = 100.0
+
+
+class ToyController:
+    """Actuators that go to their goals at `SPEED` rad/s.
+
+    Attributes
+    ----------
+    position : list of float
+        Where they are, in rad; a hand may move them.
+    silent : bool
+        Whether datagrams are left unanswered.
+    """
+
+    def __init__(self) -> None:
+        self.position = [0.0, 0.0, 0.0]
+        self.silent = False
+        self._goal = self.position
+        self._holding = False
+        self._commanded_s = self._moved_s = time.monotonic()
+
+    def catch_up(self) -> None:
+        """Let the actuators go on as they would have since the last call."""
+        now_s = time.monotonic()
+        if now_s - self._commanded_s > LIFETIME_S:
+            self._holding = False
+        way = SPEED * (now_s - self._moved_s)
+        self._moved_s = now_s
+        if self._holding:
+            pairs = zip(self.position, self._goal, strict=True)
+            self.position = [q + max(-way, min(way, goal - q)) for q, goal in pairs]
+
+    def answer(self, datagram: bytes) -> bytes:
+        """Do what a datagram asks, and give the answer to it."""
+        letter, number, *values = FRAME.unpack(datagram)
+        self.catch_up()
+        if letter in b"ED":
+            self._holding = letter == b"E"
+        if letter in b"EDH":
+            self._goal = self.position
+        elif letter == b"P":
+            pairs = zip(values, self._goal, strict=True)
+            self._goal = [goal if math.isnan(value) else value for value, goal in pairs]
+        if letter in b"EHP" and self._holding:
+            self._commanded_s = self._moved_s
+        return FRAME.pack(b"T" if self._holding else b"F", number, *self.position)
+
+    def serve(self, listening: socket.socket) -> None:
+        """Answer datagrams until the socket is shut down."""
+        while True:
+            datagram, sender = listening.recvfrom(1024)
+            if not datagram:
+                return
+            if not self.silent:
+                listening.sendto(self.answer(datagram), sender)
+
+
+def main() -> None:
+    """Serve on the port that the command line names; 0 takes a free one."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listening:
+        listening.bind(("127.0.0.1", int(sys.argv[1])))
+        print(listening.getsockname()[1], flush=True)
+        ToyController().serve(listening)
+
+
+if __name__ == "__main__":
+    main()

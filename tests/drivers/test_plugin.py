@@ -1,0 +1,155 @@
+"""The example of `docs/writing-a-driver.md`: installed as a user would, and held against the contract."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from drivers.testing.command_line import command_line_rig
+from drivers.testing.contract import DriverContract
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "motiond-driver-toy"
+SKIPPED_WITHOUT_A_RIG = 13
+TIMEOUT_S = 120
+
+
+def run(*arguments: str, packages: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run pytest in a folder, beside the packages installed into another."""
+    pytest_alone = ["pytest", "-p", "no:asyncio", "-p", "no:cacheprovider", "-q"]
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", *pytest_alone, *arguments],
+        cwd=folder,
+        env=_environment(packages),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+
+
+def _environment(packages: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": f"{packages}{os.pathsep}{ROOT}"}
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the example into a folder, as pip does for a user, with nothing from a network."""
+    source = tmp_path_factory.mktemp("source") / EXAMPLE.name
+    shutil.copytree(EXAMPLE, source, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    target = tmp_path_factory.mktemp("packages")
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "install", *options, "--target", str(target), str(source)]
+    subprocess.run(command, check=True, timeout=TIMEOUT_S)
+    return target
+
+
+@pytest.fixture
+def controller(packages: Path) -> Iterator[str]:
+    """Run the toy controller and give its address."""
+    command = [sys.executable, "-m", "toy_controller", "0"]
+    with subprocess.Popen(command, env=_environment(packages), stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield f"127.0.0.1:{process.stdout.readline().strip()}"
+        process.terminate()
+
+
+def count(outcome: str, output: str) -> int:
+    """Read a number from pytest's last line, `37 passed, 2 skipped in 4.49s`."""
+    words = output.splitlines()[-1].replace(",", "").split()
+    return int(words[words.index(outcome) - 1]) if outcome in words else 0
+
+
+def test_the_example_keeps_the_contract_by_its_own_rig_and_from_the_command_line(
+    packages: Path, controller: str
+) -> None:
+    options = ["--motiond-driver=toy", "--motiond-driver-settle=0.05"]
+    options += ["--motiond-driver-options", json.dumps({"address": controller})]
+    done = run(str(EXAMPLE / "test_toy.py"), *options, packages=packages, folder=EXAMPLE)
+    tests = sum(name.startswith("test_") for name in dir(DriverContract))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert count("skipped", done.stdout) == SKIPPED_WITHOUT_A_RIG
+    assert count("passed", done.stdout) >= 2 * tests - SKIPPED_WITHOUT_A_RIG
+
+
+def test_the_suite_fails_where_nothing_answers(packages: Path, tmp_path: Path) -> None:
+    (tmp_path / "toy.yaml").write_text("address: 127.0.0.1:9\n")
+    options = ["--motiond-driver=toy", "--motiond-driver-options=toy.yaml", "-k", "moves_again"]
+    done = run(*options, packages=packages, folder=tmp_path)
+    assert done.returncode == 1
+    assert (
+        "driver toy at 127.0.0.1:9: is gone; [Errno 111] Connection refused; check `address`" in done.stdout
+    )
+
+
+def test_without_the_option_the_plugin_imports_no_driver(tmp_path: Path) -> None:
+    (tmp_path / "test_lean.py").write_text(
+        "import sys\ndef test_lean(): assert not {'numpy', 'drivers.base', 'yaml'} & set(sys.modules)\n"
+    )
+    plugins = ["-p", "drivers.testing.plugin"]
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-W", "error", "-m", "pytest", *plugins, "-q"]
+    subprocess.run(command, cwd=tmp_path, env=environment, timeout=TIMEOUT_S, check=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"driver": "sin"}, "driver sin: there is no such driver; there are ...; did you mean 'sim'?"),
+        (
+            {"options": '{"noise": -1}'},
+            "driver sim: option 'noise' is -1; it should be greater than or equal to 0",
+        ),
+        (
+            {"options": "[1]"},
+            (
+                "--motiond-driver-options: [1]; [Errno 2] No such file or directory: '[1]'; "
+                "give JSON or the name of a YAML file"
+            ),
+        ),
+        (
+            {"options": "{1}"},
+            (
+                "--motiond-driver-options: {1}; "
+                "Expecting property name enclosed in double quotes: line 1 column 2 (char 1); "
+                "give JSON or the name of a YAML file"
+            ),
+        ),
+        (
+            {"options": os.devnull},
+            f"--motiond-driver-options: {os.devnull}; it is no mapping; write `key: value`",
+        ),
+        (
+            {"actuators": "a,b,a"},
+            "--motiond-driver-actuators: a,b,a; the suite needs three; write A,B,C",
+        ),
+    ],
+)
+def test_says_what_is_wrong_on_the_command_line(given: dict[str, str], message: str) -> None:
+    options: dict[str, Any] = {
+        "motiond_driver": given.get("driver", "sim"),
+        "motiond_driver_options": given.get("options", "{}"),
+        "motiond_driver_actuators": given.get("actuators", "a,b,c"),
+        "motiond_driver_settle": 0.5,
+    }
+    with pytest.raises(pytest.UsageError) as caught:
+        command_line_rig(cast("pytest.Config", SimpleNamespace(getoption=options.__getitem__)))
+    there_are, _, rest = str(caught.value).partition("there are composite")
+    assert (f"{there_are}there are ...;{rest.split(';')[1]}" if rest else there_are) == message
+
+
+@pytest.mark.parametrize("name", ["motiond_driver_toy.py", "test_toy.py"])
+def test_the_page_quotes_the_example_as_it_is(name: str) -> None:
+    page = (ROOT / "docs" / "writing-a-driver.md").read_text()
+    assert f"```python\n{(EXAMPLE / name).read_text()}```" in page
