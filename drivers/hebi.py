@@ -154,7 +154,7 @@ class HebiDriver(Driver):
         setup = self._setup.gravity
         if setup is None:
             return None
-        model, warnings = load_model(hebi, setup.hrdf, len(self.modules))
+        model, warnings = load_model(hebi, setup.hrdf, len(self.modules), setup.imu.frame_index)
         self.warnings.extend(warnings)
         return GravityCompensation(model, setup.joints, setup.base, setup.imu, setup.ramp_s)
 

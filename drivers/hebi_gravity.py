@@ -64,13 +64,20 @@ def gravity_in(quaternion: Sequence[float] | NDArray[Any]) -> Floats:
     return gravity
 
 
-def load_model(hebi: Any, path: Path, joints: int) -> tuple[Any, list[str]]:
+def load_model(hebi: Any, path: Path, joints: int, frame_index: int) -> tuple[Any, list[str]]:
     """Read the model, and what hebi-py warns of.
+
+    Parameters
+    ----------
+    joints : int
+        How many it must have.
+    frame_index : int
+        The input frame that the sensor stands in.
 
     Raises
     ------
     DriverConfigError
-        If it cannot be read, or has another number of joints.
+        If it cannot be read, has another number of joints, or has no such frame.
     """
     warnings: list[str] = []
     try:
@@ -85,6 +92,14 @@ def load_model(hebi: Any, path: Path, joints: int) -> tuple[Any, list[str]]:
             f"{path} has {model.dof_count} joints",
             f"gravity compensation needs one for each of the {joints} modules",
             "correct `hrdf`, or set `gravity_compensation: false`",
+        )
+    frames = model.get_frame_count("input")
+    if frame_index >= frames:
+        raise DriverConfigError(
+            WHERE,
+            f"{path} has no frame {frame_index} for the sensor",
+            f"it has {frames} input frames, counted from 0",
+            "correct `imu_frame_index`",
         )
     return model, [f"{path}: {warning}" for warning in warnings]
 

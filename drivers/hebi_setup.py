@@ -87,9 +87,9 @@ class HebiOptions(DriverOptions):
     hrdf: Path | None = Field(
         default=None, description="The model for gravity compensation; null: as in `config`."
     )
-    base_orientation: Literal["imu"] | Orientation = Field(
-        default="imu",
-        description="How the base stands in the world, as [w, x, y, z]; imu: as a module's sensor says.",
+    base_orientation: Orientation | None = Field(
+        default=None,
+        description="How the base stands in the world, as [w, x, y, z]; null: as a module's sensor says.",
     )
     gravity_ramp_s: NotNegative | None = Field(
         default=None, description="How long gravity compensation takes to set in; null: 0, or as in `config`."
@@ -251,8 +251,15 @@ def _gravity(options: HebiOptions, config: HebiConfig, order: tuple[int, ...]) -
     if plugin is not None:
         turn = np.array(plugin.imu_rotation_offset, float).reshape(3, 3)
         imu = Imu(plugin.imu_feedback_index, plugin.imu_frame_index, turn)
+    if imu.feedback_index >= len(order):
+        raise DriverConfigError(
+            WHERE,
+            f"the sensor of module {imu.feedback_index} cannot tell which way is down",
+            f"there are {len(order)} modules, counted from 0",
+            "correct `imu_feedback_index`",
+        )
     ramp_s = options.gravity_ramp_s
     if ramp_s is None:
         ramp_s = 0.0 if plugin is None else plugin.ramp_time
-    base = None if options.base_orientation == "imu" else tuple(options.base_orientation)
-    return GravitySetup(hrdf, tuple(np.argsort(order).tolist()), base, imu, ramp_s)
+    joints = tuple(np.argsort(order).tolist())
+    return GravitySetup(hrdf, joints, options.base_orientation, imu, ramp_s)

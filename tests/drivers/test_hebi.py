@@ -12,7 +12,6 @@ from drivers.hebi import HebiDriver
 from drivers.hebi_config import load_hebi_config
 from drivers.hebi_lookup import Module, missing_modules
 from drivers.hebi_setup import HebiOptions
-from drivers.options import OptionsError
 from drivers.registry import check_options, make_driver
 from tests.contract.hebi_bench import Bench
 
@@ -254,15 +253,6 @@ def test_matches_modules_by_order_where_names_differ() -> None:
     assert HebiDriver(ARM, options).modules == (Module("Arm", "J1"), Module("Arm", "J2"))
 
 
-def test_loads_a_robot_configuration_unchanged() -> None:
-    path = FILES / "good" / "arm.cfg.yaml"
-    config = load_hebi_config(path)
-    assert config.families == ("Arm",) * 6
-    assert config.names[:2] == ("J1_base", "J2_shoulder")
-    assert config.hrdf == FILES / "good" / "hrdf" / "A-2085-06.hrdf"
-    assert (config.feedback_frequency_hz, config.command_lifetime_s) == (100, 0.25)
-
-
 def test_a_robot_configuration_sets_up_the_group(clock: Clock) -> None:
     path = FILES / "good" / "arm.cfg.yaml"
     config = load_hebi_config(path)
@@ -277,57 +267,3 @@ def test_a_robot_configuration_sets_up_the_group(clock: Clock) -> None:
     )
     assert driver.modules[2] == Module("Arm", "J3_elbow")
     assert (bench.command_lifetime, bench.feedback_frequency) == (250, 0)
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        (
-            "wrong_values.cfg.yaml",
-            (
-                "{path}:3: option 'names' is []; it should have at least 1 item after validation, not 0\n"
-                "{path}:6: option 'feedback_frequency' is 'fast'; "
-                "it should be a valid number, unable to parse string as a number\n"
-                "{path}:5: option 'command_lifetime' is 0; "
-                "0 means for ever, and nothing would stop the modules when setpoints end\n"
-                "{path}:4: unknown option 'comand_lifetime'; it takes command_lifetime, families, "
-                "feedback_frequency, gains, hrdf, names, plugins, user_data, version; "
-                "did you mean 'command_lifetime'?"
-            ),
-        ),
-        ("no_names.cfg.yaml", "{path}: option 'names' is missing; set it"),
-        (
-            "families.cfg.yaml",
-            (
-                "{path}:3: 2 families do not go with 3 names; "
-                "one family holds for all names, or each name has its own; correct `families` or `names`"
-            ),
-        ),
-        (
-            "a_list.cfg.yaml",
-            "{path}: is no robot configuration of HEBI's; it is no mapping; correct `config`",
-        ),
-        (
-            "open_bracket.cfg.yaml",
-            (
-                '{path}: cannot be read; while parsing a flow sequence in "<byte string>", line 2, column 8 '
-                "did not find expected ',' or ']' in \"<byte string>\", line 3, column 1; correct `config`"
-            ),
-        ),
-        (
-            "missing.cfg.yaml",
-            ("{path}: cannot be read; No such file or directory; correct `config`"),
-        ),
-    ],
-)
-def test_refuses_a_wrong_robot_configuration(name: str, message: str) -> None:
-    path = FILES / "bad" / name
-    with pytest.raises(DriverConfigError) as caught:
-        load_hebi_config(path)
-    assert str(caught.value) == message.replace("{path}", str(path))
-
-
-def test_tells_a_program_which_key_of_a_robot_configuration_is_wrong() -> None:
-    with pytest.raises(OptionsError) as caught:
-        load_hebi_config(FILES / "bad" / "no_names.cfg.yaml")
-    assert [problem.option for problem in caught.value.problems] == [("names",)]

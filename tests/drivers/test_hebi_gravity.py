@@ -1,0 +1,219 @@
+"""Gravity compensation against the potential energy of the model, which is computed here another way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("hebi", reason="hebi-py is not installed")
+
+from drivers.base import ActuatorCommand, ActuatorState, DriverConfigError, DriverError
+from drivers.hebi import HebiDriver
+from drivers.hebi_gravity import GravityCompensation, Imu, load_model
+from drivers.hebi_lookup import import_hebi
+from drivers.hebi_setup import HebiOptions
+from drivers.options import check
+from tests.drivers.fake_hebi import FakeLookup, FakeModule
+
+if TYPE_CHECKING:
+    from drivers.base import Floats
+    from tests.contract.clock import Clock
+
+HRDF = Path(__file__).parents[2] / "config" / "robots" / "six_axis.hrdf"
+JOINTS = tuple(f"J{number}" for number in range(1, 7))
+POSITION = np.array([0.3, 0.9, -0.7, 0.4, 1.1, -0.2])
+UPRIGHT = (1.0, 0.0, 0.0, 0.0)
+TILTED = (np.cos(0.4), np.sin(0.4), 0.0, 0.0)
+ON_ITS_SIDE = (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)
+NOTHING = np.full((6, 4), np.nan, np.float32)
+
+
+def rotation(quaternion: Any) -> Floats:
+    w, x, y, z = quaternion
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    turned: Floats = np.eye(3) + 2 * w * cross + 2 * cross @ cross
+    return turned
+
+
+def quaternion(matrix: Floats) -> Floats:
+    """Invert `rotation`: the quaternion is the eigenvector of its outer product."""
+    w2 = (1 + np.trace(matrix)) / 4
+    axis = np.array([matrix[2, 1] - matrix[1, 2], matrix[0, 2] - matrix[2, 0], matrix[1, 0] - matrix[0, 1]])
+    return np.array([np.sqrt(w2), *(axis / (4 * np.sqrt(w2)))])
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    return load_model(import_hebi(), HRDF, 6, 0)[0]
+
+
+def weight(model: Any, position: Floats, base: Any) -> Floats:
+    """Differentiate the potential energy by each joint."""
+
+    def energy_j(at: Floats) -> float:
+        frames = model.get_forward_kinematics_mat("com", at)
+        heights = (rotation(base) @ frames[:, :3, 3].T)[2]
+        return float(9.81 * model.masses @ heights)
+
+    steps = 1e-5 * np.eye(6)
+    return np.array([(energy_j(position + step) - energy_j(position - step)) / 2e-5 for step in steps])
+
+
+def compensation(model: Any, base: Any, **options: Any) -> GravityCompensation:
+    settings: dict[str, Any] = {"order": range(6), "imu": Imu(), "ramp_s": 0.0} | options
+    return GravityCompensation(model, base=base, **settings)
+
+
+@pytest.mark.parametrize("base", [UPRIGHT, TILTED, ON_ITS_SIDE], ids=["upright", "tilted", "on its side"])
+def test_carries_the_weight_however_the_base_stands(model: Any, base: Any) -> None:
+    gravity = compensation(model, base)
+    gravity.update(POSITION, NOTHING, 0.0)
+    assert np.abs(gravity.effort).max() > 1
+    np.testing.assert_allclose(gravity.effort, weight(model, POSITION, base), atol=1e-4)
+
+
+@pytest.mark.parametrize("frame", [0, 3])
+def test_a_sensor_anywhere_in_the_arm_tells_the_way_down(model: Any, frame: int) -> None:
+    gravity = compensation(model, None, imu=Imu(feedback_index=2, frame_index=frame))
+    in_base = model.get_forward_kinematics_mat("input", POSITION)[frame, :3, :3]
+    orientation = NOTHING.copy()
+    orientation[2] = quaternion(rotation(TILTED) @ in_base)
+    gravity.update(POSITION, orientation, 0.0)
+    np.testing.assert_allclose(gravity.effort, weight(model, POSITION, TILTED), atol=1e-3)
+
+
+def test_keeps_the_way_down_while_the_sensor_is_silent(model: Any) -> None:
+    gravity = compensation(model, None)
+    gravity.update(POSITION, NOTHING, 0.0)
+    assert not gravity.knows_gravity
+    gravity.update(POSITION, np.full((6, 4), TILTED, np.float32), 0.0)
+    for silence in (NOTHING, np.zeros((6, 4), np.float32)):
+        gravity.update(POSITION, silence, 0.0)
+        np.testing.assert_allclose(gravity.effort, weight(model, POSITION, TILTED), atol=1e-3)
+
+
+def test_gives_efforts_in_the_order_of_the_actuators(model: Any) -> None:
+    order = [5, 3, 1, 0, 2, 4]
+    gravity = compensation(model, UPRIGHT, order=order)
+    actuators = np.empty(6)
+    actuators[order] = POSITION
+    gravity.update(actuators, NOTHING, 0.0)
+    np.testing.assert_allclose(gravity.effort[order], weight(model, POSITION, UPRIGHT), atol=1e-4)
+
+
+def test_sets_in_over_its_ramp(model: Any) -> None:
+    gravity = compensation(model, UPRIGHT, ramp_s=4.0)
+    gravity.begin(100.0)
+    shares = []
+    for now_s in (100.0, 101.0, 104.0, 200.0):
+        gravity.update(POSITION, NOTHING, now_s)
+        shares.append(gravity.effort[1] / weight(model, POSITION, UPRIGHT)[1])
+    assert shares == pytest.approx([0, 0.25, 1, 1], abs=1e-4)
+
+
+class Arm:
+    """A driver of six modules that stand at `POSITION`."""
+
+    def __init__(self, clock: Clock, **options: Any) -> None:
+        modules = [FakeModule(name, where) for name, where in zip(JOINTS, POSITION.tolist(), strict=True)]
+        self.lookup = FakeLookup(modules, clock)
+        settings = {"families": "Arm", "hrdf": HRDF, "gravity_compensation": True} | options
+        checked = check("driver hebi", HebiOptions, settings)
+        self.driver = HebiDriver(JOINTS, checked, clock, lambda _: self.lookup)
+
+    def efforts(self) -> list[float]:
+        return [module.goal[2] for module in self.lookup.modules.values()]
+
+
+def test_the_driver_adds_the_weight_to_what_is_commanded(clock: Clock, model: Any) -> None:
+    arm = Arm(clock)
+    arm.driver.open()
+    arm.driver.enable()
+    needed = weight(model, POSITION, UPRIGHT)
+    np.testing.assert_allclose(arm.efforts(), needed, atol=1e-3)
+    command = ActuatorCommand(6)
+    command.position[:] = POSITION
+    command.effort[0] = 2.5
+    arm.driver.write(command)
+    np.testing.assert_allclose(arm.efforts(), needed + np.eye(6)[0] * 2.5, atol=1e-3)
+
+
+def test_halt_goes_on_carrying_the_arm(clock: Clock, model: Any) -> None:
+    arm = Arm(clock)
+    arm.driver.open()
+    arm.driver.enable()
+    arm.driver.halt()
+    arm.driver.read(ActuatorState(6))
+    np.testing.assert_allclose(arm.efforts(), weight(model, POSITION, UPRIGHT), atol=1e-3)
+
+
+def test_does_not_take_hold_without_knowing_which_way_is_down(clock: Clock) -> None:
+    arm = Arm(clock)
+    for module in arm.lookup.modules.values():
+        module.orientation = None
+    arm.driver.open()
+    with pytest.raises(DriverError) as caught:
+        arm.driver.enable()
+    assert str(caught.value) == (
+        "driver hebi: Arm/J1 does not report its orientation; "
+        "gravity compensation must know which way is down; set `base_orientation`"
+    )
+    assert np.isnan(arm.efforts()).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"hrdf": None}, "driver hebi: gravity compensation needs a model; there is none; set `hrdf`"),
+        (
+            {"hrdf": HRDF.with_name("two.hrdf")},
+            (
+                "driver hebi: {folder}/two.hrdf cannot be read for gravity compensation; "
+                "{folder}/two.hrdf is not a file; correct `hrdf`"
+            ),
+        ),
+        (
+            {"base_orientation": [1, 1, 0, 0]},
+            (
+                "driver hebi: option 'base_orientation' is [1, 1, 0, 0]; "
+                "it should be a quaternion of length 1: w, x, y, z"
+            ),
+        ),
+    ],
+    ids=["no model", "no file", "no unit"],
+)
+def test_refuses_what_gives_no_weight(clock: Clock, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(DriverConfigError) as caught:
+        Arm(clock, **options).driver.open()
+    assert str(caught.value) == message.replace("{folder}", str(HRDF.parent))
+
+
+@pytest.mark.parametrize(
+    ("joints", "frame_index", "message"),
+    [
+        (
+            5,
+            0,
+            (
+                "driver hebi: {path} has 6 joints; gravity compensation needs one for each of the 5 modules; "
+                "correct `hrdf`, or set `gravity_compensation: false`"
+            ),
+        ),
+        (
+            6,
+            40,
+            (
+                "driver hebi: {path} has no frame 40 for the sensor; it has 12 input frames, counted from 0; "
+                "correct `imu_frame_index`"
+            ),
+        ),
+    ],
+    ids=["joints", "frame"],
+)
+def test_refuses_a_model_of_another_arm(joints: int, frame_index: int, message: str) -> None:
+    with pytest.raises(DriverConfigError) as caught:
+        load_model(import_hebi(), HRDF, joints, frame_index)
+    assert str(caught.value) == message.replace("{path}", str(HRDF))
