@@ -12,33 +12,28 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-import yaml
 from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
-    ValidationError,
     ValidationInfo,
     model_validator,
 )
 
+from daemon.yaml_file import Section, Wrong, load_yaml
 from drivers.base import DriverError
-from drivers.options import OptionsError
 from drivers.registry import check_options
-from formats.errors import FormatError, Problem, nearest
-from formats.source import Source
+from formats.errors import FormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Sequence
 
-    from pydantic_core import ErrorDetails
-
-    Loc = tuple[str, ...]
+    from formats.errors import Problem
 
 
 class ConfigError(ValueError):
@@ -50,22 +45,14 @@ class ConfigError(ValueError):
         Every mistake, in the order of the file.
     """
 
-    def __init__(self, problems: list[Problem]) -> None:
-        self.problems = tuple(sorted(problems, key=lambda problem: problem.line))
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
-
-
-class _Wrong(ValueError):
-    """A check of ours failed; `at` says where, relative to the section that was checked."""
-
-    def __init__(self, at: str, message: str) -> None:
-        super().__init__(message)
-        self.at = tuple(at.split(".")) if at else ()
 
 
 def _topic_safe(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
-        raise _Wrong("", f"'{name}' cannot be a part of a topic; letters, digits, _ and - can; rename it")
+        raise Wrong("", f"'{name}' cannot be a part of a topic; letters, digits, _ and - can; rename it")
     return name
 
 
@@ -90,17 +77,7 @@ Number = Annotated[float, Field(strict=True)]
 Positive = Annotated[float, Field(strict=True, gt=0)]
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        allow_inf_nan=False,
-        use_attribute_docstrings=True,
-        protected_namespaces=(),
-    )
-
-
-class MqttSettings(_Section):
+class MqttSettings(Section):
     """Which broker carries requests and reports, and how to reach it."""
 
     broker: Text = "embedded"
@@ -137,12 +114,12 @@ class MqttSettings(_Section):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if re.search(r"[#+\x00]|^[/$]|/$", self.base):
-            raise _Wrong(
+            raise Wrong(
                 "base", f"'{self.base}' cannot begin a topic; # + $ and / at its ends cannot; rename it"
             )
         if self.reconnect_min_s > self.reconnect_max_s:
             bounds = f"{self.reconnect_min_s:g} is more than reconnect_max_s, {self.reconnect_max_s:g}"
-            raise _Wrong("reconnect_min_s", f"reconnect_min_s of {bounds}; make it the smaller one")
+            raise Wrong("reconnect_min_s", f"reconnect_min_s of {bounds}; make it the smaller one")
         if self.broker == "embedded":
             self._check_embedded()
         else:
@@ -159,16 +136,16 @@ class MqttSettings(_Section):
         self._refuse({"listen"}, "only the embedded broker listens")
         if not _is_broker_url(self.broker):
             forms = "embedded, mqtt://… or mqtts://…"
-            raise _Wrong("broker", f"'{self.broker}' is no broker; it must be {forms}; correct it")
+            raise Wrong("broker", f"'{self.broker}' is no broker; it must be {forms}; correct it")
         if self.broker.startswith("mqtt://"):
             self._refuse({"ca_file", "cert_file", "key_file"}, "mqtt:// does not encrypt; mqtts:// does")
         if (self.cert_file is None) != (self.key_file is None):
             given, other = ("cert_file", "key_file") if self.cert_file else ("key_file", "cert_file")
-            raise _Wrong(given, f"'{given}' stands alone; a certificate needs its key; add {other}")
+            raise Wrong(given, f"'{given}' stands alone; a certificate needs its key; add {other}")
 
     def _refuse(self, keys: set[str], why: str) -> None:
         for key in sorted(keys & self.model_fields_set):
-            raise _Wrong(key, f"'{key}' has no effect; {why}; remove it")
+            raise Wrong(key, f"'{key}' has no effect; {why}; remove it")
 
 
 def _is_broker_url(text: str) -> bool:
@@ -180,7 +157,7 @@ def _is_broker_url(text: str) -> bool:
     return url.scheme in {"mqtt", "mqtts"} and bool(url.hostname) and port_is_fine and url.path in {"", "/"}
 
 
-class RealtimeSettings(_Section):
+class RealtimeSettings(Section):
     """What the stream processes ask of the system; what it refuses costs one warning."""
 
     priority: Annotated[int, Field(strict=True, ge=1, le=99)] | None = 50
@@ -191,7 +168,7 @@ class RealtimeSettings(_Section):
     """Keep the stream processes' memory from being swapped out."""
 
 
-class ModelSettings(_Section):
+class ModelSettings(Section):
     """The robot description."""
 
     file: FilePath
@@ -200,7 +177,7 @@ class ModelSettings(_Section):
     """Which robot of the file, where it holds several."""
 
 
-class LimitSettings(_Section):
+class LimitSettings(Section):
     """Limits of one joint, in rad or m; they narrow those of the model, or set what it leaves open."""
 
     lower: Number | None = None
@@ -218,11 +195,11 @@ class LimitSettings(_Section):
     def _check(self) -> Self:
         if self.lower is not None and self.upper is not None and self.lower >= self.upper:
             bounds = f"{self.lower:g} is not below the upper limit, {self.upper:g}"
-            raise _Wrong("lower", f"the lower limit of {bounds}; make it the smaller one")
+            raise Wrong("lower", f"the lower limit of {bounds}; make it the smaller one")
         return self
 
 
-class MimicSettings(_Section):
+class MimicSettings(Section):
     """The joint follows another one: `position = multiplier * joint + offset`."""
 
     joint: Text
@@ -233,7 +210,7 @@ class MimicSettings(_Section):
     """In rad or m."""
 
 
-class JointToleranceSettings(_Section):
+class JointToleranceSettings(Section):
     """How far one joint's feedback may be from its setpoint, in rad or m."""
 
     path: Positive | None = None
@@ -242,7 +219,7 @@ class JointToleranceSettings(_Section):
     """At its end."""
 
 
-class JointSettings(_Section):
+class JointSettings(Section):
     """One joint and the actuator that moves it: `joint = actuator / reduction + offset`."""
 
     actuator: Text | None = None
@@ -263,7 +240,7 @@ class JointSettings(_Section):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.reduction == 0:
-            raise _Wrong("reduction", "reduction is 0; positions are divided by it; write 1 for none")
+            raise Wrong("reduction", "reduction is 0; positions are divided by it; write 1 for none")
         return self
 
 
@@ -285,7 +262,7 @@ class DriverSettings(BaseModel):
         try:
             checked = check_options(self.type, self.options)
         except DriverError as error:
-            raise _Wrong("", str(error)) from error
+            raise Wrong("", str(error)) from error
         self._resolve_paths(dict(checked), info)
         return self
 
@@ -296,7 +273,7 @@ class DriverSettings(BaseModel):
                 extra[option] = _resolved(checked[option], info)
 
 
-class ToleranceSettings(_Section):
+class ToleranceSettings(Section):
     """How far feedback may be from the setpoints; a joint's own tolerances come first."""
 
     path: Positive | None = None
@@ -307,7 +284,7 @@ class ToleranceSettings(_Section):
     """How long the joints may take to come within the goal tolerance after the last setpoint."""
 
 
-class ApproachSettings(_Section):
+class ApproachSettings(Section):
     """How fast the robot goes to a motion's first row, besides the joints' own limits."""
 
     velocity: Positive = 0.5
@@ -318,7 +295,7 @@ class ApproachSettings(_Section):
     """In rad/s³ or m/s³."""
 
 
-class RobotSettings(_Section):
+class RobotSettings(Section):
     """One robot: its description, its actuators and its motions."""
 
     model: (
@@ -326,11 +303,11 @@ class RobotSettings(_Section):
         | None
     ) = None
     """The robot description; without one, `joints` lists the robot's joints with their limits."""
-    joints: dict[Text, JointSettings] = {}
+    joints: dict[Text, JointSettings] = Field(default={})
     """What the model does not know of its joints; without a model, all joints in the robot's order."""
     driver: DriverSettings
     """What moves the actuators."""
-    motions: list[FilePath] = []
+    motions: list[FilePath] = Field(default=[])
     """Motion files, and folders of them."""
     motion_joints: Annotated[list[Text], Field(min_length=1)] | None = None
     """The joints of motions that carry no names, in their order."""
@@ -344,7 +321,7 @@ class RobotSettings(_Section):
     """No approach where every joint is within this (rad or m) of the first row."""
     tolerances: ToleranceSettings = ToleranceSettings()
     """How far the joints may be from their setpoints."""
-    poses: dict[Text, Annotated[dict[Text, Number], Field(min_length=1)]] = {}
+    poses: dict[Text, Annotated[dict[Text, Number], Field(min_length=1)]] = Field(default={})
     """Postures by name: positions of some joints, in rad or m."""
     on_end: Literal["hold", "release", "park"] = "hold"
     """After a motion that ended well: hold its last row, switch torque off, or go to the pose `park`."""
@@ -365,32 +342,32 @@ class RobotSettings(_Section):
     def _check(self) -> Self:
         for name in self.motion_joints or ():
             if (self.motion_joints or []).count(name) > 1:
-                raise _Wrong("motion_joints", f"'{name}' stands twice; a joint has one column; remove one")
+                raise Wrong("motion_joints", f"'{name}' stands twice; a joint has one column; remove one")
         if self.model is None:
             self._check_listed_joints()
         for option in ("on_end", "on_exit"):
             if getattr(self, option) == "park" and "park" not in self.poses:
-                raise _Wrong(option, f"{option} is park; there is no such pose; add poses.park")
+                raise Wrong(option, f"{option} is park; there is no such pose; add poses.park")
         return self
 
     def _check_listed_joints(self) -> None:
         if not self.joints:
-            raise _Wrong("", "the robot has no joints; there is no model either; add model or joints")
+            raise Wrong("", "the robot has no joints; there is no model either; add model or joints")
         for name, joint in self.joints.items():
             given = joint.limits.model_dump(exclude_none=True)
             missing = ", ".join(key for key in ("lower", "upper", "velocity") if key not in given)
             if missing and joint.mimic is None:
                 why = "there is no model to take them from"
-                raise _Wrong(f"joints.{name}", f"joint '{name}' lacks limits ({missing}); {why}; set them")
+                raise Wrong(f"joints.{name}", f"joint '{name}' lacks limits ({missing}); {why}; set them")
 
 
 def _not_reserved(name: str) -> str:
     if name == "bridge":
-        raise _Wrong("", "'bridge' cannot be a robot; the daemon's own topics begin with it; rename it")
+        raise Wrong("", "'bridge' cannot be a robot; the daemon's own topics begin with it; rename it")
     return _topic_safe(name)
 
 
-class Settings(_Section):
+class Settings(Section):
     """The whole configuration of one daemon."""
 
     id: Name = "motiond"
@@ -401,21 +378,12 @@ class Settings(_Section):
     """What the stream processes ask of the system."""
     robots: Annotated[dict[Annotated[str, AfterValidator(_not_reserved)], RobotSettings], Field(min_length=1)]
     """The robots by name."""
-    model_folders: list[FilePath] = []
+    model_folders: list[FilePath] = Field(default=[])
     """Folders that robot descriptions may include files from; by default the description's own."""
 
     def folders_for(self, model: ModelSettings) -> tuple[Path, ...]:
         """Give the folders that a robot description may include files from."""
         return tuple(self.model_folders) or (model.file.parent,)
-
-
-class _Loader(yaml.CSafeLoader):
-    """PyYAML takes `1e-3` for a text; YAML 1.2 and everybody else take it for a number."""
-
-
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
-)
 
 
 def load_settings(path: Path) -> Settings:
@@ -432,118 +400,12 @@ def load_settings(path: Path) -> Settings:
         With every mistake, each as `file:line: what; why; how to mend`.
     """
     try:
-        data = Source(path).read()
+        return load_yaml(path, Settings, {"folder": path.absolute().parent})
     except FormatError as error:
-        raise ConfigError(list(error.problems)) from error
-    values, lines, problems = _parse(data, str(path))
-    try:
-        settings = Settings.model_validate(values, context={"folder": path.absolute().parent})
-    except ValidationError as error:
-        problems += [problem for details in error.errors() for problem in _told(details, lines, str(path))]
-    if problems:
-        raise ConfigError(problems)
-    return settings
+        raise ConfigError(error.problems) from error
 
 
 def json_schema() -> dict[str, Any]:
     """Give the JSON Schema of a configuration, for editors."""
     dialect = "https://json-schema.org/draft/2020-12/schema"
     return {"$schema": dialect, **Settings.model_json_schema(), "title": "motiond configuration"}
-
-
-def _parse(data: bytes, file: str) -> tuple[Any, Mapping[Loc, int], list[Problem]]:
-    """Give the values of a YAML document, the line of each key, and the keys that stand twice."""
-    lines: dict[Loc, int] = {}
-    problems: list[Problem] = []
-    try:
-        loader = _Loader(data)
-        node = loader.get_single_node()
-        values = {} if node is None else loader.construct_document(node)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 0
-        raise ConfigError([Problem(file, line, "not valid YAML", str(error.problem), "")]) from error
-    except yaml.YAMLError as error:
-        raise ConfigError([Problem(file, 0, "not valid YAML", " ".join(str(error).split()), "")]) from error
-    for path, line in _keys(node, ()):
-        if path in lines:
-            first = f"it stands on line {lines[path]} too"
-            problems.append(Problem(file, line, f"key '{path[-1]}' stands twice", first, "remove one"))
-        lines.setdefault(path, line)
-    return values, lines, problems
-
-
-def _keys(node: yaml.Node | None, path: Loc, depth: int = 0) -> Iterator[tuple[Loc, int]]:
-    """Walk every key and list item with its line; deeper than any setting lies, nothing is of interest."""
-    if depth > 8:
-        return
-    if isinstance(node, yaml.MappingNode):
-        children = [(key.value, key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)]
-    elif isinstance(node, yaml.SequenceNode):
-        children = [(str(index), item, item) for index, item in enumerate(node.value)]
-    else:
-        return
-    for name, place, child in children:
-        yield (*path, name), place.start_mark.line + 1
-        yield from _keys(child, (*path, name), depth + 1)
-
-
-_KINDS = {
-    "model_type": ("it must be a mapping", "write `key: value` under it"),
-    "dict_type": ("it must be a mapping", "write `key: value` under it"),
-    "list_type": ("it must be a list", "write it in [ ]"),
-}
-
-
-def _told(details: ErrorDetails, lines: Mapping[Loc, int], file: str) -> list[Problem]:
-    """Say in the house's form what pydantic found, at the line of the nearest key that exists."""
-    loc = tuple(str(part) for part in details["loc"] if part != "[key]")
-    error = details.get("ctx", {}).get("error")
-    if not isinstance(error, _Wrong):
-        return [Problem(file, _line(loc, lines), *_parts(details, loc))]
-    if not isinstance(error.__cause__, OptionsError):
-        return [Problem(file, _line((*loc, *error.at), lines), str(error))]
-    found = [((*loc, *map(str, problem.option)), problem) for problem in error.__cause__.problems]
-    return [Problem(file, _line(at, lines), option.what, option.why, option.mend) for at, option in found]
-
-
-def _line(loc: Loc, lines: Mapping[Loc, int]) -> int:
-    return next((lines[loc[:end]] for end in range(len(loc), 0, -1) if loc[:end] in lines), 1)
-
-
-def _parts(details: ErrorDetails, loc: Loc) -> tuple[str, str, str]:
-    name = ".".join(loc) or "the file"
-    where = ".".join(loc[:-1]) or "the file"
-    value = details["input"]
-    what = f"{name} is {value!r}" if isinstance(value, str | int | float) else f"{name} is of the wrong kind"
-    match details["type"]:
-        case "extra_forbidden":
-            known = sorted(_section_at(loc[:-1]).model_fields)
-            return f"unknown key '{loc[-1]}'", f"{where} knows {', '.join(known)}", nearest(loc[-1], known)
-        case "missing":
-            return f"'{loc[-1]}' is missing", f"{where} needs it", "add it"
-        case "literal_error":
-            choices = re.findall(r"'(.*?)'", details["ctx"]["expected"])
-            return what, f"it must be {', '.join(choices)}", nearest(str(value), choices)
-        case "too_short":
-            return f"{name} is empty", "it needs at least one entry", "add one"
-        case kind:
-            must = re.sub(r"^(Input|String) should", "it must", details["msg"])
-            return what, *_KINDS.get(kind, (must, "correct it"))
-
-
-def _section_at(loc: Loc) -> type[BaseModel]:
-    """Give the section of settings that stands at a place, for what it knows."""
-    section: type[BaseModel] = Settings
-    keys = iter(loc)
-    for key in keys:
-        kinds = _inside(section.model_fields[key].annotation)
-        if dict in kinds:
-            next(keys, None)
-        section = next(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel))
-    return section
-
-
-def _inside(annotation: Any) -> list[Any]:
-    """Give every type that a field's annotation is made of."""
-    kinds = [get_origin(annotation) or annotation]
-    return kinds + [kind for inner in get_args(annotation) for kind in _inside(inner)]

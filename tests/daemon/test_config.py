@@ -83,6 +83,7 @@ def test_every_mistake_is_told_at_once_with_its_line() -> None:
                 "could not determine a constructor for the tag 'tag:yaml.org,2002:python/none'"
             ),
         ),
+        ("robots: " + "[" * 100_000, "arm.yaml:1: nests too deeply; 64 levels do; flatten it"),
         (
             "id: \0",
             (

@@ -1,0 +1,214 @@
+"""YAML in, checked pydantic model out; every mistake at once, each with its line.
+
+The YAML is 1.1 as libyaml reads it, but for two things that surprise: keys are texts, so that a marker may be
+called `on`, and `1e-3` is a number, as in YAML 1.2.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from drivers.options import OptionsError
+from formats.errors import FormatError, Problem, nearest
+from formats.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from pydantic_core import ErrorDetails
+
+    Loc = tuple[str, ...]
+
+DEEPEST = 64  # libyaml's composer recurses, and a file of brackets would end the process
+
+_STR, _FLOAT, _MERGE = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "float", "merge"))
+
+
+class Section(BaseModel):
+    """A mapping of a YAML file; keys that it does not know are refused."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+        protected_namespaces=(),
+    )
+
+
+SectionType = TypeVar("SectionType", bound=Section)
+
+
+class Wrong(ValueError):
+    """A check of ours failed; `at` says where, relative to the section that was checked."""
+
+    def __init__(self, at: str, message: str) -> None:
+        super().__init__(message)
+        self.at = tuple(at.split(".")) if at else ()
+
+
+class _Loader(yaml.CSafeLoader):
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's own signature
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
+                key.tag = _STR
+        return super().construct_mapping(node, deep)
+
+
+_Loader.add_implicit_resolver(
+    _FLOAT, re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
+)
+
+
+def load_yaml(
+    path: Path,
+    kind: type[SectionType],
+    context: Mapping[str, Any] | None = None,
+    *,
+    aliases: bool = True,
+) -> SectionType:
+    """Read and check a file.
+
+    Parameters
+    ----------
+    path : Path
+        Messages name it as given.
+    kind : type
+        What stands in the file.
+    context : mapping, optional
+        For the model's validators.
+    aliases : bool
+        Whether `*name` may repeat what stands elsewhere; what is written out again grows without bounds.
+
+    Raises
+    ------
+    FormatError
+        With every mistake, each as `file:line: what; why; how to mend`, in the order of the lines.
+    """
+    values, lines, problems = _parse(Source(path).read(), str(path), aliases=aliases)
+    try:
+        checked = kind.model_validate(values, context=context)
+    except ValidationError as error:
+        problems += [one for details in error.errors() for one in _told(details, kind, lines, str(path))]
+    if problems:
+        raise FormatError(sorted(problems, key=lambda problem: problem.line))
+    return checked
+
+
+def _parse(data: bytes, file: str, *, aliases: bool) -> tuple[Any, Mapping[Loc, int], list[Problem]]:
+    """Give the values of a YAML document, the line of each key, and the keys that stand twice."""
+    lines: dict[Loc, int] = {}
+    problems: list[Problem] = []
+    try:
+        _refuse_bombs(data, file, aliases=aliases)
+        loader = _Loader(data)
+        node = loader.get_single_node()
+        values = {} if node is None else loader.construct_document(node)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 0
+        raise FormatError([Problem(file, line, "not valid YAML", str(error.problem), "")]) from error
+    except yaml.YAMLError as error:
+        raise FormatError([Problem(file, 0, "not valid YAML", " ".join(str(error).split()), "")]) from error
+    for path, line in _keys(node, ()):
+        if path in lines:
+            first = f"it stands on line {lines[path]} too"
+            problems.append(Problem(file, line, f"key '{path[-1]}' stands twice", first, "remove one"))
+        lines.setdefault(path, line)
+    return values, lines, problems
+
+
+def _refuse_bombs(data: bytes, file: str, *, aliases: bool) -> None:
+    """Refuse what would take endless memory or stack, before libyaml's composer meets it."""
+    depth = 0
+    for event in yaml.parse(data, _Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise _bomb(event, file, "nests too deeply", f"{DEEPEST} levels do", "flatten it")
+        if isinstance(event, yaml.AliasEvent) and not aliases:
+            raise _bomb(event, file, f"*{event.anchor} is an alias", "this file takes none", "write it out")
+
+
+def _bomb(event: yaml.Event, file: str, what: str, why: str, mend: str) -> FormatError:
+    line = event.start_mark.line + 1 if event.start_mark else 0
+    return FormatError([Problem(file, line, what, why, mend)])
+
+
+def _keys(node: yaml.Node | None, path: Loc, depth: int = 0) -> Iterator[tuple[Loc, int]]:
+    """Walk every key and list item with its line; deeper than any setting lies, nothing is of interest."""
+    if depth > 8:
+        return
+    if isinstance(node, yaml.MappingNode):
+        children = [(key.value, key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)]
+    elif isinstance(node, yaml.SequenceNode):
+        children = [(str(index), item, item) for index, item in enumerate(node.value)]
+    else:
+        return
+    for name, place, child in children:
+        yield (*path, name), place.start_mark.line + 1
+        yield from _keys(child, (*path, name), depth + 1)
+
+
+_KINDS = {
+    "model_type": ("it must be a mapping", "write `key: value` under it"),
+    "dict_type": ("it must be a mapping", "write `key: value` under it"),
+    "list_type": ("it must be a list", "write it in [ ]"),
+}
+
+
+def _told(details: ErrorDetails, kind: type[BaseModel], lines: Mapping[Loc, int], file: str) -> list[Problem]:
+    """Say in the house's form what pydantic found, at the line of the nearest key that exists."""
+    loc = tuple(str(part) for part in details["loc"] if part != "[key]")
+    error = details.get("ctx", {}).get("error")
+    if not isinstance(error, Wrong):
+        return [Problem(file, _line(loc, lines), *_parts(details, loc, kind))]
+    if not isinstance(error.__cause__, OptionsError):
+        return [Problem(file, _line((*loc, *error.at), lines), str(error))]
+    found = [((*loc, *map(str, problem.option)), problem) for problem in error.__cause__.problems]
+    return [Problem(file, _line(at, lines), option.what, option.why, option.mend) for at, option in found]
+
+
+def _line(loc: Loc, lines: Mapping[Loc, int]) -> int:
+    return next((lines[loc[:end]] for end in range(len(loc), 0, -1) if loc[:end] in lines), 1)
+
+
+def _parts(details: ErrorDetails, loc: Loc, kind: type[BaseModel]) -> tuple[str, str, str]:
+    name = ".".join(loc) or "the file"
+    where = ".".join(loc[:-1]) or "the file"
+    value = details["input"]
+    what = f"{name} is {value!r}" if isinstance(value, str | int | float) else f"{name} is of the wrong kind"
+    match details["type"]:
+        case "extra_forbidden":
+            known = sorted(_section_at(loc[:-1], kind).model_fields)
+            return f"unknown key '{loc[-1]}'", f"{where} knows {', '.join(known)}", nearest(loc[-1], known)
+        case "missing":
+            return f"'{loc[-1]}' is missing", f"{where} needs it", "add it"
+        case "literal_error":
+            choices = re.findall(r"'(.*?)'", details["ctx"]["expected"])
+            return what, f"it must be {', '.join(choices)}", nearest(str(value), choices)
+        case "too_short":
+            return f"{name} is empty", "it needs at least one entry", "add one"
+        case other:
+            must = re.sub(r"^(Input|String) should", "it must", details["msg"])
+            return what, *_KINDS.get(other, (must, "correct it"))
+
+
+def _section_at(loc: Loc, kind: type[BaseModel]) -> type[BaseModel]:
+    """Give the section that stands at a place, for what it knows."""
+    keys = iter(loc)
+    for key in keys:
+        kinds = _inside(kind.model_fields[key].annotation)
+        if dict in kinds:
+            next(keys, None)
+        kind = next(one for one in kinds if isinstance(one, type) and issubclass(one, BaseModel))
+    return kind
+
+
+def _inside(annotation: Any) -> list[Any]:
+    """Give every type that a field's annotation is made of."""
+    kinds = [get_origin(annotation) or annotation]
+    return kinds + [kind for inner in get_args(annotation) for kind in _inside(inner)]
