@@ -80,14 +80,10 @@ class _Part:
             self.driver.write(self._command)
 
     def enable(self) -> None:
-        """Take hold; a part that was left out is connected anew."""
-        if self.left_out:
-            self.driver.close()
-            self.driver.open()
-            self.left_out = False
+        """Take hold; a part that was left out is back once it can."""
         self.delay.forget()
         self.driver.enable()
-        self.holding = True
+        self.holding, self.left_out = True, False
 
     def disable(self) -> None:
         """Let go."""

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from drivers.base import (
     ActuatorCommand,
@@ -19,6 +22,7 @@ from drivers.base import (
     LetGo,
 )
 from drivers.composite import CompositeDriver
+from drivers.composite_delay import SetpointDelay
 from drivers.composite_options import CompositeOptions
 from drivers.options import OptionsError, check, resolved
 from drivers.registry import check_options, make_driver
@@ -150,6 +154,23 @@ def test_parts_of_unlike_latency_act_together(robot: Robot) -> None:
         arm.append(state.position[0])
         hand.append(state.position[1])
     np.testing.assert_allclose(arm[:-1], hand[1:], atol=1e-9)
+
+
+@settings(derandomize=True, max_examples=200, deadline=None)
+@given(rows=arrays(float, (20, 3, 2), elements=st.floats(-10, 10)), delay=st.floats(0, 4))
+def test_no_delay_leaves_what_was_planned_or_makes_a_larger_step(rows: Floats, delay: float) -> None:
+    rows[14:] = rows[14]
+    held, out = SetpointDelay(2), np.empty_like(rows)
+    held.set_delay(delay)
+    for row, taken in zip(rows, out, strict=True):
+        held.put(row)
+        held.take(taken)
+    begun = int(delay + 1e-6) + 1
+    newer, older, taken = rows[1 : len(rows) - begun + 1], rows[: len(rows) - begun], out[begun:]
+    assert (taken >= np.minimum(older, newer) - 1e-12).all()
+    assert (taken <= np.maximum(older, newer) + 1e-12).all()
+    assert (np.abs(np.diff(taken, axis=0)) <= np.abs(np.diff(rows, axis=0)).max(axis=0) + 1e-12).all()
+    np.testing.assert_allclose(out[-1], rows[-1], atol=1e-12)
 
 
 def test_a_setpoint_for_one_tick_alone_gets_through_a_delay(robot: Robot) -> None:
@@ -289,10 +310,11 @@ def test_enabling_brings_back_a_part_that_was_left_out(robot: Robot) -> None:
     robot.write(0, 0, 0)
     with pytest.raises(CommunicationLost, match=r"^part hand: driver sim: the bus is gone"):
         driver.enable()
+    assert robot.holds("arm")
     robot.sims["hand"].lost = False
     driver.enable()
     robot.write(0.5, 0.5, 0.5)
-    assert robot.sims["hand"].calls[-3:] == ["open", "enable", "write"]
+    assert robot.sims["hand"].calls[-3:] == ["enable", "enable", "write"]
     assert np.isfinite(robot.read().position).all()
 
 
