@@ -43,7 +43,7 @@ class Wire:
         self._received = np.full((6, count), np.nan)
 
     def due(self, step: int) -> tuple[int, Floats] | None:
-        """Give the next command that arrives up to `step`, with the step at which it does."""
+        """Give the next command that arrives up to `step`, with the step at which it does; none overtakes."""
         if self._commands and self._commands[0][0] <= step:
             return self._commands.popleft()
         return None
@@ -64,8 +64,6 @@ class Wire:
             return
         np.copyto(self._arrived, values, where=~lost)
         arrives = step + self._delay_steps + round(self._late_s(trouble) * STEPS_PER_S)
-        if self._commands:
-            arrives = max(arrives, self._commands[-1][0])
         self._commands.append((arrives, self._arrived.copy()))
 
     def remember(self, state: ActuatorState) -> None:

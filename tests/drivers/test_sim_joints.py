@@ -108,6 +108,13 @@ def test_effort_never_exceeds_its_limit_under_load_and_friction(clock: Clock) ->
     np.testing.assert_allclose(joints.play(0, 2)[-1], 0, atol=0.01)
 
 
+def test_a_joint_at_its_velocity_limit_works_no_harder_than_friction_asks(clock: Clock) -> None:
+    joints = Joints(clock, velocity_limit=0.5, effort_limit=10.0, viscous_friction={"elbow": 2.0})
+    joints.play(5, 0.5)
+    np.testing.assert_allclose(joints.state.velocity, 0.5)
+    np.testing.assert_allclose(joints.state.effort, [1, 0], atol=0.01)
+
+
 def test_an_encoder_rounds_to_its_resolution(clock: Clock) -> None:
     joints = Joints(clock, encoder_resolution={"elbow": 0.01})
     reached = joints.play([0.1234, 0.1234], 0.5)
@@ -163,5 +170,7 @@ def test_enabling_never_moves_a_joint_by_more_than_the_resolution(
     joints.clock.now_s += 3  # at rest, and every fault over
     measured = joints.read()
     joints.driver.enable()
-    held = joints.play(measured, 0.3)  # as the loop does: it commands what it measured
-    assert np.abs(held - measured).max() <= resolution + 1e-9
+    uncommanded = joints.play(np.nan, 0.1)
+    commanded = joints.play(measured, 0.1)  # as the loop does: it commands what it measured
+    for held in (uncommanded, commanded):
+        assert np.abs(held - measured).max() <= resolution + 1e-9
