@@ -29,7 +29,7 @@ from drivers.hebi_flags import Flags, named
 from drivers.hebi_gains import apply_gains, read_gains
 from drivers.hebi_gravity import GravityCompensation, load_model
 from drivers.hebi_lookup import Module, find_group, import_hebi, open_lookup, present
-from drivers.hebi_setup import HebiOptions, set_up
+from drivers.hebi_setup import REPORTS_A_TIMEOUT, HebiOptions, set_up
 from drivers.hebi_turns import refuse_turns, stored_ranges
 
 if TYPE_CHECKING:
@@ -118,8 +118,6 @@ class HebiDriver(Driver):
         self._send_settings(hebi, group)
         self._learn_ranges(group)
         self._gravity = self._load_gravity(hebi)
-        self._received_s.fill(self.now())
-        self._measured.fill(np.nan)
         self._silent.fill(False)
         self._lost.fill(False)
         self._any_lost = False
@@ -163,7 +161,9 @@ class HebiDriver(Driver):
         super().set_period(period_s)
         require_lifetime(WHERE, self._setup.lifetime_s, period_s)
         if self._setup.feedback_hz is None and self._group is not None:
-            self._group.feedback_frequency = 1 / period_s
+            self._group.feedback_frequency = max(
+                1 / period_s, REPORTS_A_TIMEOUT / self._setup.feedback_timeout_s
+            )
 
     def close(self) -> None:
         """Leave the modules to themselves; they let go at the end of the command lifetime."""
@@ -183,13 +183,17 @@ class HebiDriver(Driver):
 
     def _measure(self, timeout_ms: float) -> None:
         """Wait until all modules have told where they are, and refuse to go on without any position."""
+        before_s = self._received_s.copy()
+        self._received_s.fill(-np.inf)
         for _ in range(TRIES):
             self._take_feedback(timeout_ms / TRIES)
-            if not np.isnan(self._measured).any():
+            silent = np.isneginf(self._received_s)
+            if not silent.any():
                 return
+        np.copyto(self._received_s, before_s, where=silent)
         raise DriverTimeout(
             WHERE,
-            f"no feedback in {timeout_ms:g} ms from {named(self.modules, np.isnan(self._measured))}",
+            f"no feedback in {timeout_ms:g} ms from {named(self.modules, silent)}",
             mend="check power and network",
         )
 
@@ -214,7 +218,7 @@ class HebiDriver(Driver):
         Raises
         ------
         CommunicationLost
-            If modules did not report for `feedback_timeout_s`.
+            If modules did not report for `feedback_timeout_s`; soon after they would let go.
         LetGo
             If modules that should hold report that they have let go.
         DriverError
@@ -237,7 +241,7 @@ class HebiDriver(Driver):
     def _refuse_silence(self) -> None:
         """Raise if modules are lost, and tell of those that are back."""
         age_s = self.now() - self._received_s
-        silent = age_s > self.options.feedback_timeout_s
+        silent = age_s > self._setup.feedback_timeout_s
         if (silent != self._silent).any():
             back = self._lost & ~silent
             if back.any():
@@ -250,7 +254,7 @@ class HebiDriver(Driver):
         raise CommunicationLost(
             WHERE,
             f"no feedback for {age_s[self._lost].max():.2f} s from {named(self.modules, self._lost)}",
-            f"`feedback_timeout_s` is {self.options.feedback_timeout_s:g}",
+            f"`feedback_timeout_s` is {self._setup.feedback_timeout_s:g}",
             "check power, cables and the network",
         )
 
@@ -343,7 +347,6 @@ class HebiDriver(Driver):
             turn, or if gravity compensation does not know which way is down.
         """
         self._opened()
-        self._measured.fill(np.nan)
         self._measure(ENABLE_TIMEOUT_MS)
         failure = self._flags.failure()
         if failure is not None:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from drivers.base import Floats
 
 DEFAULT_LIFETIME_S = 0.25
+REPORTS_A_TIMEOUT = 3
+"""A module is not lost for one late report or two."""
 
 
 def _unit(quaternion: tuple[float, ...]) -> tuple[float, ...]:
@@ -62,8 +64,9 @@ class HebiOptions(DriverOptions):
     feedback_frequency_hz: Positive | None = Field(
         default=None, description="How often the modules report; null: as often as commands are sent."
     )
-    feedback_timeout_s: Positive = Field(
-        default=0.5, description="Modules that did not report for so long count as lost."
+    feedback_timeout_s: Positive | None = Field(
+        default=None,
+        description="Modules that did not report for so long count as lost; null: half the command lifetime.",
     )
     command_lifetime_s: Lifetime | None = Field(
         default=None,
@@ -145,6 +148,8 @@ class HebiSetup:
         Of commands.
     feedback_hz : float or None
         None to report as often as commands are sent.
+    feedback_timeout_s : float
+        At most half of `lifetime_s`.
     lower, upper : ndarray, shape (actuators,)
         Where actuators may stand when they are enabled, in rad; NaN where that is not set.
     warnings : tuple of str
@@ -156,6 +161,7 @@ class HebiSetup:
     configured: int
     lifetime_s: float
     feedback_hz: float | None
+    feedback_timeout_s: float
     gains: Path | None
     control_strategy: int | None
     lower: Floats
@@ -175,12 +181,15 @@ def set_up(actuators: Sequence[str], options: HebiOptions) -> HebiSetup:
     config = _read_config(actuators, options)
     order = _match(actuators, config)
     lower, upper = _ranges(actuators, options)
+    lifetime_s = options.command_lifetime_s or config.command_lifetime_s or DEFAULT_LIFETIME_S
+    feedback_hz = options.feedback_frequency_hz or config.feedback_frequency_hz
     return HebiSetup(
         modules=tuple(Module(config.families[index], config.names[index]) for index in order),
         order=order,
         configured=len(config.names),
-        lifetime_s=options.command_lifetime_s or config.command_lifetime_s or DEFAULT_LIFETIME_S,
-        feedback_hz=options.feedback_frequency_hz or config.feedback_frequency_hz,
+        lifetime_s=lifetime_s,
+        feedback_hz=feedback_hz,
+        feedback_timeout_s=_feedback_timeout(options.feedback_timeout_s, lifetime_s, feedback_hz),
         gains=options.gains or config.gains,
         control_strategy=options.control_strategy,
         lower=lower,
@@ -188,6 +197,27 @@ def set_up(actuators: Sequence[str], options: HebiOptions) -> HebiSetup:
         gravity=_gravity(options, config, order),
         warnings=config.warnings,
     )
+
+
+def _feedback_timeout(wanted_s: float | None, lifetime_s: float, feedback_hz: float | None) -> float:
+    """Refuse a timeout after which a module may have let go, since it would jump when it is back."""
+    longest_s = lifetime_s / 2
+    timeout_s = wanted_s or longest_s
+    if timeout_s > longest_s:
+        raise DriverConfigError(
+            WHERE,
+            f"a feedback timeout of {timeout_s:g} s is too long for a command lifetime of {lifetime_s:g} s",
+            "a module that was cut off for longer than half of that may have let go, and would jump",
+            f"set `feedback_timeout_s` to {longest_s:g} or less",
+        )
+    if feedback_hz is not None and timeout_s * feedback_hz < REPORTS_A_TIMEOUT:
+        raise DriverConfigError(
+            WHERE,
+            f"a feedback timeout of {timeout_s:g} s is too short for reports at {feedback_hz:g} Hz",
+            f"it must last {REPORTS_A_TIMEOUT} reports",
+            f"set `feedback_frequency_hz` to {REPORTS_A_TIMEOUT / timeout_s:g} or more",
+        )
+    return timeout_s
 
 
 def _read_config(actuators: Sequence[str], options: HebiOptions) -> HebiConfig:

@@ -158,8 +158,25 @@ def test_warns_of_what_it_does_not_apply(write: Any) -> None:
                 "there are base, elbow; did you mean 'elbow'?"
             ),
         ),
+        (
+            [],
+            {"feedback_timeout_s": 0.5},
+            (
+                "driver hebi: a feedback timeout of 0.5 s is too long for a command lifetime of 0.25 s; "
+                "a module that was cut off for longer than half of that may have let go, and would jump; "
+                "set `feedback_timeout_s` to 0.125 or less"
+            ),
+        ),
+        (
+            ["feedback_frequency: 10"],
+            {},
+            (
+                "driver hebi: a feedback timeout of 0.125 s is too short for reports at 10 Hz; "
+                "it must last 3 reports; set `feedback_frequency_hz` to 24 or more"
+            ),
+        ),
     ],
-    ids=["unknown key", "no list", "no such module", "no model", "no such actuator"],
+    ids=["unknown key", "no list", "no such module", "no model", "no such actuator", "slow to miss", "rare"],
 )
 def test_refuses_what_cannot_be(write: Any, lines: list[str], options: dict[str, Any], message: str) -> None:
     path = write(*lines)

@@ -98,7 +98,7 @@ def test_follows_while_all_is_well(arm: Arm) -> None:
 def test_a_lost_module_is_named(arm: Arm) -> None:
     arm.elbow.lost = True
     assert arm.fails(CommunicationLost) == (
-        "driver hebi: no feedback for 0.51 s from Arm/elbow; `feedback_timeout_s` is 0.5; "
+        "driver hebi: no feedback for 0.13 s from Arm/elbow; `feedback_timeout_s` is 0.125; "
         "check power, cables and the network"
     )
 
@@ -115,6 +115,20 @@ def test_a_lost_module_is_not_commanded_to_zero(arm: Arm) -> None:
     assert arm.state.position.tolist() == [0.5, 0.5]
 
 
+def test_a_module_that_was_cut_off_and_let_go_does_not_jump_when_it_is_back(arm: Arm) -> None:
+    """Whatever the length of the silence: either it still holds, or it stays limp."""
+    for silence_ticks in range(8, 35):
+        arm.driver.enable()
+        arm.play(0.5)
+        arm.elbow.lost = True
+        arm.halt(silence_ticks)
+        limp = arm.clock.now_s > arm.elbow.alive_until_s
+        arm.elbow.position = 0.1 if limp else 0.5
+        arm.elbow.lost = False
+        arm.halt(20)
+        assert arm.elbow.position == pytest.approx(0.1 if limp else 0.5)
+
+
 def test_the_others_hold_while_one_is_lost(arm: Arm) -> None:
     arm.elbow.lost = True
     arm.fails(CommunicationLost)
@@ -125,8 +139,8 @@ def test_the_others_hold_while_one_is_lost(arm: Arm) -> None:
 def test_a_module_that_comes_back_stays_where_it_sank_until_it_is_enabled(arm: Arm) -> None:
     arm.elbow.lost = True
     arm.fails(CommunicationLost)
-    arm.elbow.position = -0.3
     arm.halt()
+    arm.elbow.position = -0.3
     arm.elbow.lost = False
     arm.halt()
     assert arm.positions == pytest.approx([0.5, -0.3])
