@@ -1,16 +1,18 @@
 """The motions that a robot can play: every configured file read, planned, and listed, playable or not.
 
 In come the configured files and folders, out comes an `Entry` for each motion, with its plan or with the
-reason why it cannot be played. One bad file never hides the others.
+reason why it cannot be played. A motion whose markers are wrong is not playable, for cues would silently not
+come. One bad file never hides the others.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from daemon.joint_map import JointMapError
+from daemon.markers import SUFFIX, marker_file, read_markers
 from daemon.planner import Plan, PlanError, plan
 from formats import FormatError, load_motions
 from formats.errors import nearest
@@ -22,8 +24,11 @@ if TYPE_CHECKING:
 
     from daemon.config import RobotSettings
     from daemon.joint_map import JointMap
+    from daemon.markers import Marker
     from daemon.violations import Violation
     from formats.motion import Motion
+
+    Stamp: TypeAlias = tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,7 @@ class Entry:
     frames: int = 0
     joints: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    markers: tuple[Marker, ...] = ()
 
     def payload(self) -> dict[str, Any]:
         """Describe the motion, JSON-ready."""
@@ -63,6 +69,7 @@ class Entry:
             "frame_rate": self.frame_rate,
             "frames": self.frames,
             "joints": list(self.joints),
+            "markers": [{"name": one.name, "frame": one.frame, "time": one.time_s} for one in self.markers],
             "warnings": list(self.warnings),
         }
         return told | ({"max_speed": self.plan.max_speed} if self.plan else {"reason": self.reason})
@@ -70,9 +77,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """What one file held when it looked like `stamp`."""
+    """What one file held, with its marker files, when each of them looked like its stamp."""
 
-    stamp: tuple[float, ...]
+    stamps: Mapping[Path, Stamp]
+    max_rate_hz: float
     entries: tuple[Entry, ...]
 
 
@@ -110,7 +118,8 @@ class MotionLibrary:
         """
         files = {path: self._loaded(path) for path in self._paths()}
         self._files = files
-        self._entries = _by_name(entry for file in files.values() for entry in file.entries)
+        entries = [entry for file in files.values() for entry in file.entries]
+        self._entries = _by_name([*entries, *self._lost_markers()])
 
     def get(self, name: str) -> Entry | None:
         """Give a motion by its name."""
@@ -139,19 +148,36 @@ class MotionLibrary:
             else:
                 yield place
 
-    def _loaded(self, path: Path) -> _File:
-        stamp = (*_stamp_of(path), self.max_rate_hz)
-        known = self._files.get(path)
-        return known if known and known.stamp == stamp else _File(stamp, tuple(self._read(path)))
+    def _lost_markers(self) -> Iterator[Entry]:
+        """Give what cannot be played for each marker file in a configured place that no motion has."""
+        read = {path for file in self._files.values() for path in file.stamps}
+        known = [path.name for path in read if path.name.endswith(SUFFIX)]
+        why = f"those of wave.seq stand in wave{SUFFIX}, or in wave.NAME{SUFFIX} if it holds several"
+        for place in self._settings.motions:
+            found = place.glob(f"[!.]*{SUFFIX}") if place.is_dir() else [marker_file(place)]
+            for path in sorted(path for path in found if path not in read and path.is_file()):
+                mend = nearest(path.name, known) or "rename or remove it"
+                yield Entry(path.name, path, reason=f"{path}: belongs to no motion; {why}; {mend}")
 
-    def _read(self, path: Path) -> Iterator[Entry]:
+    def _loaded(self, path: Path) -> _File:
+        known = self._files.get(path)
+        if known and known.max_rate_hz == self.max_rate_hz and _unchanged(known.stamps):
+            return known
+        stamps = {path: _stamp_of(path)}
+        return _File(stamps, self.max_rate_hz, tuple(self._read(path, stamps)))
+
+    def _read(self, path: Path, stamps: dict[Path, Stamp]) -> Iterator[Entry]:
+        """Read a file, and note how each marker file looks before it is read or missed."""
         try:
             motions = self._load(path)
         except FormatError as error:
+            stamps[marker_file(path)] = _stamp_of(marker_file(path))
             yield Entry(path.stem, path, reason=str(error))
             return
         for motion in motions:
-            yield self._planned(path, motion)
+            markers = marker_file(path, motion.name if len(motions) > 1 else None)
+            stamps[markers] = _stamp_of(markers)
+            yield _marked(self._planned(path, motion), motion, markers)
 
     def _planned(self, path: Path, motion: Motion) -> Entry:
         planned, reason = None, ""
@@ -177,7 +203,22 @@ class MotionLibrary:
         )
 
 
-def _stamp_of(path: Path) -> tuple[float, ...]:
+def _marked(entry: Entry, motion: Motion, path: Path) -> Entry:
+    """Add the markers of a motion, where it has any."""
+    if not _stamp_of(path):
+        return entry
+    try:
+        return replace(entry, markers=read_markers(path, motion))
+    except FormatError as error:
+        reasons = (entry.reason, str(error))
+        return replace(entry, plan=None, reason="\n".join(reason for reason in reasons if reason))
+
+
+def _unchanged(stamps: Mapping[Path, Stamp]) -> bool:
+    return all(_stamp_of(path) == stamp for path, stamp in stamps.items())
+
+
+def _stamp_of(path: Path) -> Stamp:
     """Tell a file's state without reading it; another file in its place has another inode."""
     try:
         status = path.stat()

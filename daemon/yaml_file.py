@@ -114,10 +114,13 @@ def _parse(data: bytes, file: str, *, aliases: bool) -> tuple[Any, Mapping[Loc, 
         raise FormatError([Problem(file, line, "not valid YAML", str(error.problem), "")]) from error
     except yaml.YAMLError as error:
         raise FormatError([Problem(file, 0, "not valid YAML", " ".join(str(error).split()), "")]) from error
+    twice: set[Loc] = set()
     for path, line in _keys(node, ()):
         if path in lines:
-            first = f"it stands on line {lines[path]} too"
-            problems.append(Problem(file, line, f"key '{path[-1]}' stands twice", first, "remove one"))
+            twice.add(path)
+            if path[:-1] not in twice:
+                first = f"it stands on line {lines[path]} too"
+                problems.append(Problem(file, line, f"key '{path[-1]}' stands twice", first, "remove one"))
         lines.setdefault(path, line)
     return values, lines, problems
 
@@ -192,6 +195,9 @@ def _parts(details: ErrorDetails, loc: Loc, kind: type[BaseModel]) -> tuple[str,
             return what, f"it must be {', '.join(choices)}", nearest(str(value), choices)
         case "too_short":
             return f"{name} is empty", "it needs at least one entry", "add one"
+        case "too_long":
+            most = details["ctx"]["max_length"]
+            return f"{name} has more than {most} entries", "it takes no more", "remove some"
         case other:
             must = re.sub(r"^(Input|String) should", "it must", details["msg"])
             return what, *_KINDS.get(other, (must, "correct it"))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -61,6 +62,7 @@ def test_motions_are_named_by_file_and_listed_by_name(tmp_path: Path) -> None:
         "frame_rate": 100.0,
         "frames": 3,
         "joints": ["elbow"],
+        "markers": [],
         "warnings": [],
         "max_speed": pytest.approx(9.0),
     }
@@ -88,6 +90,7 @@ def test_what_cannot_be_played_is_listed_with_the_reason(tmp_path: Path) -> None
         "frame_rate": 100.0,
         "frames": 2,
         "joints": ["elbow"],
+        "markers": [],
         "warnings": [],
         "reason": reasons["far"],
     }
@@ -134,6 +137,81 @@ def test_motions_are_planned_anew_for_another_rate(tmp_path: Path) -> None:
     assert wave is not None
     assert wave.plan is not None
     assert wave.plan.rate_hz == 50.0
+
+
+def test_markers_beside_a_motion_are_listed_with_it(tmp_path: Path) -> None:
+    write(tmp_path / "wave.seq", 0.0, 0.01, 0.02)
+    cues = "markers: {end: {time: 0.015, payload: {light: off}}, clap: {frame: 1}}"
+    (tmp_path / "wave.markers.yaml").write_text(cues)
+    wave = library_of(tmp_path).get("wave")
+    assert wave is not None
+    assert wave.plan is not None
+    assert wave.payload()["markers"] == [
+        {"name": "clap", "frame": 1.0, "time": 0.01},
+        {"name": "end", "frame": 1.5, "time": 0.015},
+    ]
+    assert wave.markers[1].payload == {"light": False}
+
+
+def test_a_motion_whose_markers_are_wrong_is_not_played(tmp_path: Path) -> None:
+    write(tmp_path / "wave.seq", 2.0, 2.05)
+    cues = tmp_path / "wave.markers.yaml"
+    cues.write_text("markers: {clap: {frame: 2}}")
+    wave = library_of(tmp_path / "wave.seq").get("wave")
+    assert wave is not None
+    assert wave.plan is None
+    assert wave.reason == (
+        "wave: joint 'elbow' reaches 2.05 rad at 0.010 s (frame 1); its upper limit is 2 rad; "
+        "lower the motion or raise `joints.elbow.limits.upper`\n"
+        f"{cues}:1: frame 2 is beyond the end; the last frame is 1, at 0.01 s; name an earlier one"
+    )
+
+
+def test_markers_that_come_change_and_go_are_read_anew(tmp_path: Path) -> None:
+    write(tmp_path / "wave.seq", 0.0, 0.01)
+    cues = tmp_path / "wave.markers.yaml"
+    found = library_of(tmp_path)
+    names = []
+    for number, text in enumerate(["markers: {one: {frame: 0}}", "markers: {two: {frame: 0}}", None, None]):
+        if text:
+            cues.write_text(text)
+            os.utime(cues, ns=(number, number))
+        else:
+            cues.unlink(missing_ok=True)
+        found.load_all()
+        names.append([marker.name for entry in found for marker in entry.markers])
+    assert names == [["one"], ["two"], [], []]
+
+
+def test_each_motion_of_a_file_has_markers_of_its_own(tmp_path: Path) -> None:
+    def two(path: Path) -> list[Motion]:
+        (motion,) = load_motions(path)
+        return [replace(motion, name=name) for name in ("rise", "fall")]
+
+    write(tmp_path / "dance.seq", 0.0, 0.01)
+    (tmp_path / "dance.fall.markers.yaml").write_text("markers: {thud: {frame: 1}}")
+    stray = tmp_path / "dance.markers.yaml"
+    stray.write_text("markers: {}")
+    found = library_of(tmp_path, load=two)
+    assert {entry.name: [marker.name for marker in entry.markers] for entry in found} == {
+        "dance.markers.yaml": [],
+        "fall": ["thud"],
+        "rise": [],
+    }
+    lost = found.get("dance.markers.yaml")
+    assert lost is not None
+    assert lost.plan is None
+    assert lost.reason == (
+        f"{stray}: belongs to no motion; those of wave.seq stand in wave.markers.yaml, or in "
+        "wave.NAME.markers.yaml if it holds several; did you mean 'dance.rise.markers.yaml'?"
+    )
+
+
+def test_markers_of_a_motion_that_cannot_be_read_are_not_called_lost(tmp_path: Path) -> None:
+    (tmp_path / "torn.seq").write_text("")
+    (tmp_path / "torn.markers.yaml").write_text("markers: {}")
+    (tmp_path / ".other.markers.yaml").write_text("markers: {}")
+    assert [entry.name for entry in library_of(tmp_path)] == ["torn"]
 
 
 def test_an_unknown_motion_is_answered_with_those_there_are(tmp_path: Path) -> None:
