@@ -162,7 +162,7 @@ def test_no_command_overtakes_one_that_was_held_up(clock: Clock) -> None:
     bench = Bench(clock)
     bench.driver.inject(fault("delay", delay_s=0.1, for_s=0.05))
     bench.play(1, 0.05)
-    bench.play(-1, 0.03)
+    assert (bench.play(-1, 0.03) == 0).all()
     clock.now_s += 0.3
     bench.driver.read(bench.state)
     np.testing.assert_allclose(bench.state.position, -1, atol=1e-6)
