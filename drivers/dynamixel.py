@@ -167,6 +167,7 @@ class DynamixelDriver(Driver):
         self._units = units_of([servo.model for servo in self._servos], self.actuators, options)
         for chain in self._chains:
             self._prepare(chain)
+        self._refuse_narrow()
         self._measure()
         self._refuse_turned()
         self._plan([self._capacity_of(number) for number in range(len(self._buses))])
@@ -308,7 +309,7 @@ class DynamixelDriver(Driver):
             if self._alert[chain.indexes].any():
                 for servo, bits in failures(chain):
                     if bits & self._shutdown[servo.index]:
-                        problems.append(failed(servo, bits))
+                        problems.append(failed(chain.bus, servo, bits))
                     else:
                         self.notices.append(f"{servo.where}: reports {in_words(bits)}; it goes on")
         raise_all(problems)
@@ -364,17 +365,19 @@ class DynamixelDriver(Driver):
         np.logical_or(self._below, self._above, self._below)
         if self._below.any():
             servo = self._servos[int(self._below.argmax())]
-            ends = np.array([self._lowest, self._highest, self._asked])[:, servo.index]
-            lower, upper, asked = (ends - self._units.zero_ticks[servo.index]) * self._units.tick_rad[
-                servo.index
-            ]
+            asked = self._units.position_of(servo.index, self._asked[servo.index])
+            lower, upper = self._own_limits(servo)
             raise DriverError(
                 servo.where,
-                f"a goal of {asked:.3f} rad is beyond its own limits, "
-                f"{min(lower, upper):.3f} and {max(lower, upper):.3f} rad",
+                f"a goal of {asked:.3f} rad is beyond its own limits, {lower:.3f} and {upper:.3f} rad",
                 "it would ignore the goal",
                 "narrow the joint's limits, or widen the servo's with DYNAMIXEL Wizard",
             )
+
+    def _own_limits(self, servo: Servo) -> tuple[float, float]:
+        ends = self._lowest[servo.index], self._highest[servo.index]
+        lower, upper = sorted(self._units.position_of(servo.index, end) for end in ends)
+        return lower, upper
 
     def _follow(self, command: ActuatorCommand) -> None:
         self._units.to_profile_velocity(command.velocity, self._profile)
@@ -454,17 +457,29 @@ class DynamixelDriver(Driver):
     def _refuse_turned(self) -> None:
         """Refuse joints that are where they can only be when whole turns were lost or gained."""
         problems = []
+        for servo, lower, upper in self._ranges():
+            position = self._units.position_of(servo.index, self._position[servo.index])
+            turns = round((position - (lower + upper) / 2) / (2 * math.pi))
+            if turns and not lower - TURN_SLACK_RAD <= position <= upper + TURN_SLACK_RAD:
+                problems.append(_turned(servo, position, turns, lower, upper))
+        raise_all(problems)
+
+    def _refuse_narrow(self) -> None:
+        """Refuse servos whose own limits leave out a part of their joint's range."""
+        raise_all(
+            [
+                _narrow(servo, own, lower, upper)
+                for servo, lower, upper in self._ranges()
+                if (own := self._own_limits(servo))[0] > lower or own[1] < upper
+            ]
+        )
+
+    def _ranges(self) -> Iterator[tuple[Servo, float, float]]:
         for servo in self._servos:
             lower = of_actuator(self.options.lower_rad, servo.actuator)
             upper = of_actuator(self.options.upper_rad, servo.actuator)
-            if not isinstance(lower, float) or not isinstance(upper, float):
-                continue
-            index = servo.index
-            position = (self._position[index] - self._units.zero_ticks[index]) * self._units.tick_rad[index]
-            turns = round((position - (lower + upper) / 2) / (2 * math.pi))
-            if turns and not lower - TURN_SLACK_RAD <= position <= upper + TURN_SLACK_RAD:
-                problems.append(_turned(servo, float(position), turns, lower, upper))
-        raise_all(problems)
+            if isinstance(lower, float) and isinstance(upper, float):
+                yield servo, lower, upper
 
     def disable(self) -> None:
         """Switch torque off, and see that it is off."""
@@ -501,6 +516,15 @@ def _turned(servo: Servo, position: float, turns: int, lower: float, upper: floa
         f"is at {position:.2f} rad, {count} {'above' if turns > 0 else 'below'} its range",
         f"{lower:g} to {upper:g} rad is configured",
         "turn it back by hand, or correct `zero_ticks`, `lower_rad` and `upper_rad`",
+    )
+
+
+def _narrow(servo: Servo, own: tuple[float, float], lower: float, upper: float) -> DriverError:
+    return DriverError(
+        servo.where,
+        f"takes goals from {own[0]:.3f} to {own[1]:.3f} rad",
+        f"{lower:g} to {upper:g} rad is configured; it would ignore goals beyond",
+        "narrow `lower_rad` and `upper_rad`, or widen its limits with DYNAMIXEL Wizard",
     )
 
 

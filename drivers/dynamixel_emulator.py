@@ -1,20 +1,17 @@
-"""Emulated servos on a bus: what a daisy chain answers, byte for byte, and how its motors move.
+"""An emulated bus: what a daisy chain of servos answers, byte for byte.
 
-In come frames and the time at which they arrive, out come the servos' answers. Registers, their limits and
-locks, the bus watchdog and status packets follow the ROBOTIS e-manual. The motors are simple: they approach
-the goal with a time constant, no faster than their profile or velocity limit allows. Nothing here knows a
-port or a thread; `dynamixel_pty` puts a chain behind a pseudo-terminal.
+In come frames and the time at which they arrive, out come the servos' answers, as Protocol 2.0 has them;
+answers may be lost or garbled on request. Nothing here knows a port or a thread: `dynamixel_pty` puts a chain
+behind a pseudo-terminal.
 """
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from drivers.dynamixel_protocol import (
-    ALERT,
     BROADCAST_ID,
     HEADER,
     Instruction,
@@ -27,245 +24,12 @@ from drivers.dynamixel_protocol import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
-    from drivers.dynamixel_models import Model
+    from drivers.dynamixel_emulated_servo import EmulatedServo
 
-POSITION_MODE, EXTENDED_MODE, CURRENT_BASED_MODE = 3, 4, 5
-LAG_S = 0.02
-BOOT_S = 0.2
-WATCHDOG_UNIT_S = 0.02
 RETURN_DELAY_UNIT_S = 2e-6
-WATCHDOG_TRIPPED = 0xFF
-TORQUE_ON_BY_GOAL = 0x08
-MEMORY = 1024
-_GOALS = ("goal_current", "goal_position")
-_READ_ONLY = {"model_number", "firmware", "registered", "hardware_error"}
-_FACTORY = {
-    "firmware": 52,
-    "baud_rate": 1,
-    "return_delay": 250,
-    "operating_mode": POSITION_MODE,
-    "temperature_limit": 80,
-    "max_voltage_limit": 160,
-    "min_voltage_limit": 95,
-    "velocity_limit": 350,
-    "current_limit": 1193,
-    "shutdown": 52,
-    "status_return_level": 2,
-    "velocity_i_gain": 1920,
-    "velocity_p_gain": 100,
-    "position_p_gain": 800,
-    "present_voltage": 120,
-    "present_temperature": 30,
-}
-_FACTORY_BY_SERIES = {
-    "P": {"firmware": 12, "velocity_limit": 2900, "max_voltage_limit": 350, "present_voltage": 240},
-}
-
-
-class EmulatedServo:
-    """One servo: its control table and its motor.
-
-    Parameters
-    ----------
-    servo_id : int
-        On the bus.
-    model : Model
-        Says which control table it has.
-    settings : mapping, optional
-        Registers that are not as from the factory, by name.
-    position_ticks : float, optional
-        Where the motor stands, as the register counts it; the centre by default.
-
-    Attributes
-    ----------
-    position_ticks : float
-        Where the motor is.
-    mute : bool
-        It acts and answers nothing.
-    """
-
-    def __init__(
-        self,
-        servo_id: int,
-        model: Model,
-        settings: Mapping[str, int] | None = None,
-        position_ticks: float | None = None,
-    ) -> None:
-        self.servo_id = servo_id
-        self.model = model
-        self.table = model.table
-        self.memory = bytearray(MEMORY)
-        self.position_ticks = float(model.zero_ticks if position_ticks is None else position_ticks)
-        self.velocity_ticks_s = 0.0
-        self.mute = False
-        self._registered: tuple[int, bytes] | None = None
-        self._heard_s = -math.inf
-        self._now_s = -math.inf
-        self._booted_s = -math.inf
-        half_turn = model.ticks_per_turn // 2
-        lowest = model.zero_ticks - half_turn
-        settings = {
-            **_FACTORY,
-            **_FACTORY_BY_SERIES.get(model.table.series, {}),
-            "id": servo_id,
-            "model_number": model.number,
-            "min_position_limit": lowest,
-            "max_position_limit": lowest + model.ticks_per_turn - 1,
-            **(settings or {}),
-        }
-        for name, value in settings.items():
-            self.set(name, value)
-        self._power_up = bytes(self.memory)
-        self._forget_goal()
-
-    def get(self, name: str) -> int:
-        """Give a register's value."""
-        return self.table[name].decode(self.memory)
-
-    def set(self, name: str, value: int) -> None:
-        """Set a register from inside, past all locks."""
-        item = self.table[name]
-        self.memory[item.address : item.end] = item.encode(value)
-
-    @property
-    def torque(self) -> bool:
-        """Whether the motor holds."""
-        return self.get("torque_enable") == 1
-
-    @property
-    def tripped(self) -> bool:
-        """Whether the bus watchdog has stopped the motor."""
-        return self.get("bus_watchdog") == WATCHDOG_TRIPPED
-
-    @property
-    def error_byte(self) -> int:
-        """The alert bit of its answers."""
-        return ALERT if self.get("hardware_error") else 0
-
-    def turn_to(self, position_ticks: float) -> None:
-        """Turn it by hand."""
-        self.position_ticks = position_ticks
-        self._report()
-
-    def fail(self, bits: int) -> None:
-        """Let hardware errors happen; those that the register `shutdown` names switch torque off."""
-        self.set("hardware_error", bits)
-        if bits & self.get("shutdown"):
-            self.set("torque_enable", 0)
-
-    def reboot(self) -> None:
-        """Forget what is in RAM, and all whole turns; answer again after `BOOT_S`."""
-        ram = self.table.ram_from
-        self.memory[ram:] = self._power_up[ram:]
-        lowest = self.model.zero_ticks - self.model.ticks_per_turn // 2
-        self.position_ticks = lowest + (self.position_ticks - lowest) % self.model.ticks_per_turn
-        self._registered = None
-        self._booted_s = self._now_s + BOOT_S
-        self._forget_goal()
-
-    def _forget_goal(self) -> None:
-        self.velocity_ticks_s = 0.0
-        self.set("goal_position", round(self.position_ticks))
-        self._report()
-
-    def answers(self) -> bool:
-        """Tell whether it is there for whoever asks."""
-        return not self.mute and self._now_s >= self._booted_s
-
-    def hear(self, now_s: float) -> None:
-        """Let time pass up to an instruction packet on the bus, whomever it is for."""
-        self._advance(now_s)
-        self._heard_s = now_s
-
-    def _advance(self, now_s: float) -> None:
-        if now_s <= self._now_s:
-            return
-        armed = self.get("bus_watchdog")
-        moving_s = now_s - max(self._now_s, 0.0)
-        if self.torque and not self.tripped and armed:
-            left_s = self._heard_s + armed * WATCHDOG_UNIT_S - self._now_s
-            if now_s - self._now_s > left_s:
-                moving_s = max(0.0, left_s)
-                self._move(moving_s)
-                self.set("bus_watchdog", WATCHDOG_TRIPPED)
-        if self.torque and not self.tripped:
-            self._move(moving_s)
-        else:
-            self.velocity_ticks_s = 0.0
-        self._now_s = now_s
-        self._report()
-
-    def _move(self, duration_s: float) -> None:
-        """Approach the goal: at full speed while it is far, then with the time constant `LAG_S`."""
-        way = self.get("goal_position") - self.position_ticks
-        fastest = self._fastest_ticks_s()
-        near = fastest * LAG_S
-        far_s = max(0.0, abs(way) - near) / fastest
-        cruise_s = min(duration_s, far_s)
-        way -= math.copysign(fastest * cruise_s, way)
-        way *= math.exp(-(duration_s - cruise_s) / LAG_S)
-        self.position_ticks = self.get("goal_position") - way
-        self.velocity_ticks_s = math.copysign(min(fastest, abs(way) / LAG_S), way)
-
-    def _fastest_ticks_s(self) -> float:
-        units = self.get("profile_velocity") or self.get("velocity_limit")
-        return units * self.model.velocity_unit_rad_s / self.model.rad_per_tick
-
-    def _report(self) -> None:
-        velocity_rad_s = self.velocity_ticks_s * self.model.rad_per_tick
-        self.set("present_velocity", round(velocity_rad_s / self.model.velocity_unit_rad_s))
-        self.set("present_position", round(self.position_ticks))
-
-    def write(self, address: int, data: bytes) -> Refusal | None:
-        """Write registers, or none; give the reason of a refusal."""
-        end = address + len(data)
-        touched = {
-            name: item for name, item in self.table.items.items() if item.address < end and item.end > address
-        }
-        if not touched or _READ_ONLY & touched.keys() or any(name.startswith("present_") for name in touched):
-            return Refusal.ACCESS
-        if any(item.address < address or item.end > end for item in touched.values()):
-            return Refusal.DATA_LENGTH
-        if address < self.table.ram_from and self.torque:
-            return Refusal.ACCESS
-        values = {name: item.decode(data, address) for name, item in touched.items()}
-        refusal = self._refusal(values)
-        if refusal is None:
-            self.memory[address:end] = data
-            if "goal_position" in values and self.get("drive_mode") & TORQUE_ON_BY_GOAL:
-                self.set("torque_enable", 1)
-        return refusal
-
-    def _refusal(self, values: Mapping[str, int]) -> Refusal | None:
-        if self.tripped and any(name in values for name in _GOALS):
-            return Refusal.DATA_RANGE
-        if values.get("torque_enable") and self.get("hardware_error") & self.get("shutdown"):
-            return Refusal.RESULT_FAIL
-        if values.get("bus_watchdog", 0) > 127 or values.get("torque_enable", 0) > 1:
-            return Refusal.DATA_RANGE
-        goal = values.get("goal_position")
-        limits = self.get("min_position_limit"), self.get("max_position_limit")
-        if (
-            goal is not None
-            and self.get("operating_mode") == POSITION_MODE
-            and not limits[0] <= goal <= limits[1]
-        ):
-            return Refusal.DATA_LIMIT
-        return None
-
-    def register(self, address: int, data: bytes) -> None:
-        """Keep a write until the next action."""
-        self._registered = address, data
-        self.set("registered", 1)
-
-    def act(self) -> None:
-        """Do the registered write."""
-        if self._registered is not None:
-            self.write(*self._registered)
-        self._registered = None
-        self.set("registered", 0)
+_BULK_ENTRY = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +46,7 @@ class EmulatedChain:
 
     Attributes
     ----------
-    servos : sequence of EmulatedServo
+    servos : list of EmulatedServo
         In the order in which they answer a broadcast.
     now : callable
         Gives monotonic time in seconds.
@@ -290,13 +54,10 @@ class EmulatedChain:
         Each is applied to one reply, in turn: it gets the frame and gives what arrives of it.
     """
 
-    servos: Sequence[EmulatedServo]
+    servos: list[EmulatedServo]
     now: Callable[[], float]
     faults: deque[Callable[[bytes], bytes]] = field(default_factory=deque)
-    _by_id: dict[int, EmulatedServo] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._by_id = {servo.servo_id: servo for servo in self.servos}
+    _now_s: float = field(default=0.0, init=False)
 
     def lose_next(self, count: int = 1) -> None:
         """Lose the next replies."""
@@ -309,10 +70,10 @@ class EmulatedChain:
     def feed(self, received: bytearray) -> Iterator[Reply]:
         """Take what came over the wire; give a reply for each packet that is answered."""
         while (packet := take_packet(received)) is not None:
-            now_s = self.now()
+            self._now_s = self.now()
             for servo in self.servos:
-                servo.hear(now_s)
-            reply = self._answer(packet)
+                servo.hear(self._now_s)
+            reply = None if packet.instruction == Instruction.STATUS else self._answer(packet)
             if reply is None or not reply.frame:
                 continue
             fault = self.faults.popleft() if self.faults else None
@@ -321,79 +82,90 @@ class EmulatedChain:
     def _answer(self, packet: Packet) -> Reply | None:
         match packet.instruction:
             case Instruction.PING:
-                return self._join(servo for servo in self._meant(packet) if servo.answers())
-            case Instruction.SYNC_READ | Instruction.FAST_SYNC_READ:
-                return self._answer_sync_read(packet)
+                asked = self.servos if packet.servo_id == BROADCAST_ID else self._meant([packet.servo_id])
+                return _one_by_one((servo, _introduction(servo)) for servo in self._there(asked))
+            case Instruction.SYNC_READ:
+                asked = self._meant(packet.parameters[4:])
+                return _one_by_one((servo, _read(servo, packet.parameters)) for servo in self._there(asked))
+            case Instruction.FAST_SYNC_READ:
+                return self._answer_jointly(packet.parameters)
+            case Instruction.BULK_READ:
+                return self._answer_bulk(packet.parameters)
             case Instruction.SYNC_WRITE:
                 self._sync_write(packet.parameters)
-            case Instruction.BULK_READ:
-                return self._bulk_read(packet.parameters)
-            case Instruction.STATUS:
                 return None
-            case _:
-                for servo in self._meant(packet):
-                    reply = self._instruct(servo, packet)
-                    if packet.servo_id != BROADCAST_ID:
-                        return reply
-        return None
+        return self._instruct(packet)
 
-    def _meant(self, packet: Packet) -> list[EmulatedServo]:
-        if packet.servo_id == BROADCAST_ID:
-            return list(self.servos)
-        return [self._by_id[packet.servo_id]] if packet.servo_id in self._by_id else []
+    def _meant(self, ids: Iterable[int]) -> list[EmulatedServo | None]:
+        """Give the servos with these ids, and None for each id that nobody has."""
+        by_id = {servo.servo_id: servo for servo in self.servos}
+        return [by_id.get(servo_id) for servo_id in ids]
 
-    def _join(self, servos: Iterator[EmulatedServo]) -> Reply:
-        """Let servos tell their model and firmware, one after the other."""
-        frames, delay_s = [], 0.0
-        for servo in servos:
-            data = bytes(servo.memory[0:2]) + bytes([servo.get("firmware")])
-            frames.append(encode_status(servo.servo_id, servo.error_byte, data))
-            delay_s += _delay_s(servo)
-        return Reply(b"".join(frames), delay_s)
-
-    def _instruct(self, servo: EmulatedServo, packet: Packet) -> Reply | None:
-        """Do what one servo is told, and let it answer if its status return level says so."""
-        if not servo.answers():
-            return None
-        data, refusal, level = b"", None, servo.get("status_return_level")
-        if packet.instruction == Instruction.READ:
-            data = _read(servo, packet.parameters)
-            level += 1
-        else:
-            refusal = _obey(servo, packet)
-        if level < 2:
-            return None
-        return Reply(encode_status(servo.servo_id, servo.error_byte | (refusal or 0), data), _delay_s(servo))
-
-    def _answer_sync_read(self, packet: Packet) -> Reply:
-        ids = packet.parameters[4:]
-        asked = [self._by_id.get(servo_id) for servo_id in ids]
-        if packet.instruction == Instruction.FAST_SYNC_READ:
-            return _fast_reply(asked, packet.parameters)
-        frames, delay_s = [], 0.0
+    def _there(self, asked: Iterable[EmulatedServo | None]) -> Iterator[EmulatedServo]:
         for servo in asked:
-            if servo is not None and servo.answers():
-                data = _read(servo, packet.parameters)
-                frames.append(encode_status(servo.servo_id, servo.error_byte, data))
-                delay_s += _delay_s(servo)
-        return Reply(b"".join(frames), delay_s)
+            if servo is not None and servo.attends(self._now_s):
+                yield servo
+
+    def _instruct(self, packet: Packet) -> Reply | None:
+        """Do what one servo or all are told; one answers, if its status return level says so."""
+        if packet.servo_id == BROADCAST_ID:
+            for servo in self._there(self.servos):
+                _obey(servo, packet)
+            return None
+        for servo in self._there(self._meant([packet.servo_id])):
+            if packet.instruction == Instruction.READ:
+                data, refusal, least_level = _read(servo, packet.parameters), None, 1
+            else:
+                data, refusal, least_level = b"", _obey(servo, packet), 2
+            if servo.get("status_return_level") >= least_level:
+                frame = encode_status(servo.servo_id, servo.error_byte | (refusal or 0), data)
+                return Reply(frame, _delay_s(servo))
+        return None
 
     def _sync_write(self, parameters: bytes) -> None:
         address, length = _span(parameters)
-        for begin in range(4, len(parameters), 1 + length):
-            servo = self._by_id.get(parameters[begin])
-            if servo is not None and servo.answers():
-                servo.write(address, parameters[begin + 1 : begin + 1 + length])
+        entries = [parameters[at : at + 1 + length] for at in range(4, len(parameters), 1 + length)]
+        asked = self._meant(entry[0] for entry in entries)
+        for servo, entry in zip(asked, entries, strict=True):
+            if servo is not None and servo.attends(self._now_s):
+                servo.write(address, entry[1:])
 
-    def _bulk_read(self, parameters: bytes) -> Reply:
-        frames, delay_s = [], 0.0
-        for begin in range(0, len(parameters), 5):
-            servo = self._by_id.get(parameters[begin])
-            if servo is not None and servo.answers():
-                data = _read(servo, parameters[begin + 1 :])
-                frames.append(encode_status(servo.servo_id, servo.error_byte, data))
-                delay_s += _delay_s(servo)
-        return Reply(b"".join(frames), delay_s)
+    def _answer_bulk(self, parameters: bytes) -> Reply:
+        entries = [parameters[at : at + _BULK_ENTRY] for at in range(0, len(parameters), _BULK_ENTRY)]
+        return _one_by_one(
+            (servo, _read(servo, entry[1:]))
+            for entry in entries
+            for servo in self._there(self._meant(entry[:1]))
+        )
+
+    def _answer_jointly(self, parameters: bytes) -> Reply:
+        """Let servos add their parts to one packet; each waits for the one before it."""
+        asked, (_, length) = self._meant(parameters[4:]), _span(parameters)
+        size = fast_answer_length(len(asked), length) - len(HEADER) - 3
+        frame = HEADER + bytes([BROADCAST_ID]) + size.to_bytes(2, "little") + bytes([Instruction.STATUS])
+        crc, delay_s = crc16(frame), 0.0
+        for number, servo in enumerate(asked):
+            if servo is None or not servo.attends(self._now_s):
+                return Reply(frame if number else b"", delay_s)
+            delay_s = delay_s or _delay_s(servo)
+            part = bytes([servo.error_byte, servo.servo_id]) + _read(servo, parameters)
+            sealed = crc16(part, crc).to_bytes(2, "little")
+            crc = crc16(part + sealed, crc)
+            frame += part + sealed
+        return Reply(frame, delay_s)
+
+
+def _one_by_one(answers: Iterable[tuple[EmulatedServo, bytes]]) -> Reply:
+    """Let servos answer one after the other."""
+    frames, delay_s = [], 0.0
+    for servo, data in answers:
+        frames.append(encode_status(servo.servo_id, servo.error_byte, data))
+        delay_s += _delay_s(servo)
+    return Reply(b"".join(frames), delay_s)
+
+
+def _introduction(servo: EmulatedServo) -> bytes:
+    return bytes(servo.memory[0:2]) + bytes([servo.get("firmware")])
 
 
 def _tip_a_bit(frame: bytes) -> bytes:
@@ -429,20 +201,3 @@ def _obey(servo: EmulatedServo, packet: Packet) -> Refusal | None:
         case _:
             return Refusal.INSTRUCTION
     return None
-
-
-def _fast_reply(asked: Sequence[EmulatedServo | None], parameters: bytes) -> Reply:
-    """Let servos add their parts to one packet; each waits for the one before it."""
-    _, length = _span(parameters)
-    size = fast_answer_length(len(asked), length) - len(HEADER) - 3
-    frame = HEADER + bytes([BROADCAST_ID]) + size.to_bytes(2, "little") + bytes([Instruction.STATUS])
-    crc = crc16(frame)
-    for number, servo in enumerate(asked):
-        if servo is None or not servo.answers():
-            return Reply(frame if number else b"", 0.0)
-        part = bytes([servo.error_byte, servo.servo_id]) + _read(servo, parameters)
-        crc = crc16(part, crc)
-        sealed = crc.to_bytes(2, "little")
-        crc = crc16(sealed, crc)
-        frame += part + sealed
-    return Reply(frame, _delay_s(asked[0]) if asked[0] else 0.0)

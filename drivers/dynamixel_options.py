@@ -153,7 +153,12 @@ def place_servos(options: DynamixelOptions, actuators: Sequence[str]) -> tuple[P
     OptionsError
         With every id and name that does not fit.
     """
-    problems = [*_wrong_ports(options), *_wrong_names(options, actuators), *_wrong_models(options)]
+    problems = [
+        *_wrong_ports(options),
+        *_wrong_names(options, actuators),
+        *_wrong_models(options),
+        *_wrong_ranges(options, actuators),
+    ]
     if problems:
         raise OptionsError(problems)
     found = {name: (bus, servo) for bus, port in enumerate(options.ports) for name, servo in port.ids.items()}
@@ -218,3 +223,23 @@ def _wrong_models(options: DynamixelOptions) -> Iterator[OptionProblem]:
             "docs/dynamixel.md lists them",
             nearest(name, known),
         )
+
+
+def _wrong_ranges(options: DynamixelOptions, actuators: Sequence[str]) -> Iterator[OptionProblem]:
+    for name in actuators:
+        lower, upper = of_actuator(options.lower_rad, name), of_actuator(options.upper_rad, name)
+        if (lower is None) != (upper is None):
+            yield OptionProblem(
+                WHERE,
+                ("lower_rad",),
+                f"'{name}' has only one end of its range",
+                "its turns cannot be checked so",
+                "give both `lower_rad` and `upper_rad`",
+            )
+        elif isinstance(lower, float) and isinstance(upper, float) and lower >= upper:
+            yield OptionProblem(
+                WHERE,
+                ("lower_rad",),
+                f"the range of '{name}' is empty, {lower:g} to {upper:g} rad",
+                mend="put the lower end first",
+            )

@@ -288,15 +288,16 @@ def refuse_failed(chain: Chain) -> None:
         With each of them and what it reports.
     """
     masks = dict(zip(chain.ids, chain.get("shutdown"), strict=True))
-    raise_all([failed(servo, bits) for servo, bits in failures(chain) if bits & masks[servo.servo_id]])
+    raise_all(
+        [failed(chain.bus, servo, bits) for servo, bits in failures(chain) if bits & masks[servo.servo_id]]
+    )
 
 
-def failed(servo: Servo, bits: int) -> DriverError:
+def failed(bus: Bus, servo: Servo, bits: int) -> DriverError:
     """Say that a servo has shut down, and how it comes back."""
-    port = servo.where.split(" servo ", maxsplit=1)[0]
     return DriverError(
         servo.where,
         f"reports {in_words(bits)}",
         "it has switched its torque off and ignores goals",
-        f"remove the cause, then `motiond scan {port} --reboot {servo.servo_id}`",
+        f"remove the cause, then `motiond scan {bus.port} --baud {bus.baud_rate} --reboot {servo.servo_id}`",
     )

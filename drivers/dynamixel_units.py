@@ -56,6 +56,10 @@ class Units:
         np.subtract(ticks, self.zero_ticks, out)
         np.multiply(out, self.tick_rad, out)
 
+    def position_of(self, index: int, ticks: float) -> float:
+        """Turn one actuator's ticks into its position in rad."""
+        return float((ticks - self.zero_ticks[index]) * self.tick_rad[index])
+
     def to_profile_velocity(self, velocity: Floats, out: Floats) -> None:
         """Turn velocities into profile velocities that are no slower, and never 0, which is no limit."""
         np.divide(velocity, self.velocity_rad_s, out)

@@ -8,7 +8,8 @@ import pytest
 
 from drivers.base import CommunicationLost
 from drivers.dynamixel import DynamixelDriver
-from drivers.dynamixel_emulator import EmulatedChain, EmulatedServo
+from drivers.dynamixel_emulated_servo import EmulatedServo
+from drivers.dynamixel_emulator import EmulatedChain
 from drivers.dynamixel_models import models_by_name
 from drivers.dynamixel_options import DynamixelOptions
 from drivers.dynamixel_pty import EmulatedPort

@@ -1,0 +1,82 @@
+"""`motiond scan` and `motiond emulate` as a user calls them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import orjson
+import pytest
+from typer.testing import CliRunner
+
+from daemon.cli_actuators import app
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROGRAM = "from daemon.cli_actuators import app; app()"
+
+
+@contextmanager
+def emulated(*options: str) -> Iterator[str]:
+    command = [sys.executable, "-c", PROGRAM, "emulate", "dynamixel", "--pty", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) == 0
+
+
+def test_scans_and_restarts_emulated_servos() -> None:
+    run = CliRunner().invoke
+    with emulated("--id", "7", "--id", "3", "--model", "XL430-W250") as port:
+        (three, seven) = orjson.loads(run(app, ["scan", port, "--baud", "1000000", "--json"]).stdout)
+        restarted = run(app, ["scan", port, "--baud", "1000000", "--reboot", "7"])
+        table = run(app, ["scan", port, "--baud", "57600"], terminal_width=100).stdout
+    assert three == {
+        "baud_rate": 1_000_000,
+        "servo_id": 3,
+        "model": "XL430-W250",
+        "firmware": 52,
+        "torque": False,
+        "position_ticks": 2048,
+        "position_rad": 0.0,
+        "voltage_v": 12.0,
+        "temperature_c": 30,
+        "hardware_error": "",
+    }
+    assert seven["servo_id"] == 7
+    assert restarted.stdout == f"{port}: restarted 7\n"
+    words = next(line for line in table.splitlines() if "XL430" in line).split()
+    assert words == ["57600", "3", "XL430-W250", "52", "off", "2048", "0.000", "12.0", "30", "none"]
+
+
+def test_says_that_no_servo_answers() -> None:
+    ours, theirs = os.openpty()
+    port = os.ttyname(theirs)
+    nothing = CliRunner().invoke(app, ["scan", port, "--baud", "9600"], standalone_mode=False)
+    os.close(ours)
+    os.close(theirs)
+    assert nothing.return_value == 1
+    assert nothing.stderr == (f"{port}: no servo answers at 9600 baud; check power, cable and --baud\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["scan", "/dev/ttyUSB0", "--reboot", "7"], "it needs the baud rate; add one --baud"),
+        (["emulate", "dynamixel"], "there is no other way yet than a pseudo-terminal; add it"),
+        (["emulate", "dynamixel", "--pty", "--model", "XL320"], "there are PH42-020-S300"),
+    ],
+)
+def test_refuses_what_cannot_be_meant(arguments: list[str], message: str) -> None:
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2
+    plain = " ".join(result.stderr.replace("│", " ").split())
+    assert message in plain

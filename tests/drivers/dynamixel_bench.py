@@ -1,0 +1,106 @@
+"""Emulated buses for tests: servos, a port that keeps its name, and a driver on them."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from drivers.base import ActuatorCommand, ActuatorState
+from drivers.dynamixel import DynamixelDriver
+from drivers.dynamixel_emulated_servo import EmulatedServo
+from drivers.dynamixel_emulator import EmulatedChain
+from drivers.dynamixel_models import models_by_name
+from drivers.dynamixel_options import DynamixelOptions
+from drivers.dynamixel_pty import EmulatedPort
+from drivers.testing.clock import Clock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Self
+
+    from drivers.base import Floats
+
+XM430 = models_by_name()["XM430-W350"]
+NAMES = ("base", "shoulder", "elbow")
+FACTORY = {"return_delay": 0}
+
+
+def servo(
+    servo_id: int,
+    model: str = "XM430-W350",
+    ticks: float | None = None,
+    registers: Mapping[str, int] | None = None,
+    **more: int,
+) -> EmulatedServo:
+    """Make an emulated servo that answers without delay."""
+    return EmulatedServo(servo_id, models_by_name()[model], {**FACTORY, **(registers or {}), **more}, ticks)
+
+
+class Bench:
+    """One bus for each list of servos, and a driver for all of them.
+
+    The clock stands still unless `real_time`; the actuators are named in the order of the servos.
+    """
+
+    def __init__(self, *buses: list[EmulatedServo], real_time: bool = False, **options: Any) -> None:
+        self.clock: Callable[[], float] = time.monotonic if real_time else Clock()
+        self._stack = ExitStack()
+        self.chains = [EmulatedChain(list(servos), self.clock) for servos in buses]
+        self.ports = [self._stack.enter_context(EmulatedPort(chain)) for chain in self.chains]
+        self.servos = [one for servos in buses for one in servos]
+        self.names = [*NAMES, *(f"joint{number}" for number in range(4, 99))][: len(self.servos)]
+        self.driver = DynamixelDriver(self.names, self._options(options), self.clock)
+
+    def _options(self, options: Mapping[str, Any]) -> DynamixelOptions:
+        names = iter(self.names)
+        ports = [
+            {
+                "port": port.path,
+                "baud_rate": 1_000_000,
+                "ids": {next(names): one.servo_id for one in chain.servos},
+            }
+            for port, chain in zip(self.ports, self.chains, strict=True)
+        ]
+        return DynamixelOptions.model_validate({"ports": ports, "answer_timeout_s": 0.05, **options})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.driver.close()
+        self._stack.close()
+
+    def where(self, index: int) -> str:
+        """Name a servo as messages do."""
+        bus = next(number for number, chain in enumerate(self.chains) if self.servos[index] in chain.servos)
+        return f"{self.ports[bus].path} servo {self.servos[index].servo_id} ({self.names[index]})"
+
+    def wait(self, duration_s: float) -> None:
+        """Let what was sent arrive, then let time pass."""
+        for bus, chain in zip(self.driver._buses, self.chains, strict=True):
+            bus.ping(chain.servos[0].servo_id)
+        assert isinstance(self.clock, Clock)
+        self.clock.now_s += duration_s
+
+    def read(self) -> ActuatorState:
+        """Read once."""
+        state = ActuatorState(len(self.names))
+        self.driver.read(state)
+        return state
+
+    def play(
+        self, position: Sequence[float] | Floats, ticks: int = 1, velocity: float | None = None
+    ) -> ActuatorState:
+        """Write and read in each of some ticks of 10 ms."""
+        command = ActuatorCommand(len(self.names))
+        command.position[:] = position
+        if velocity is not None:
+            command.velocity[:] = velocity
+        state = self.read()
+        for _ in range(ticks):
+            self.driver.write(command)
+            self.driver.read(state)
+            if isinstance(self.clock, Clock):
+                self.clock.now_s += 0.01
+        return state

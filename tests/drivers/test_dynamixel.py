@@ -1,0 +1,566 @@
+"""The driver on emulated servos: what it checks before torque, what it says and does when servos fail."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from drivers.base import CommunicationLost, DriverConfigError, DriverError
+from drivers.dynamixel_bus import Bus
+from drivers.dynamixel_models import models, models_by_name
+from drivers.registry import make_driver
+from tests.drivers.dynamixel_bench import XM430, Bench, servo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+TICK_RAD = XM430.rad_per_tick
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    with Bench([servo(1), servo(2), servo(7)]) as bench:
+        yield bench
+
+
+# -- before torque ------------------------------------------------------------------------------------------
+
+
+def test_says_what_it_found(bench: Bench) -> None:
+    bench.driver.open()
+    assert list(bench.driver.notices) == [
+        "driver dynamixel: found "
+        + ", ".join(f"XM430-W350 firmware 52 as {bench.where(index)}" for index in range(3))
+    ]
+
+
+def test_names_all_that_is_missing_and_what_is_there_instead() -> None:
+    with Bench([servo(1), servo(2), servo(7)]) as bench:
+        bench.chains[0].servos[0].mute = bench.chains[0].servos[2].mute = True
+        bench.chains[0].servos.append(servo(9, "XL430-W250"))
+        path = bench.ports[0].path
+        with pytest.raises(DriverError) as caught:
+            bench.driver.open()
+    assert str(caught.value) == (
+        f"driver dynamixel: no answer from base ({path} servo 1), elbow ({path} servo 7); 1 of 3 answered, "
+        f"and there is also XL430-W250 as servo 9 of {path}; check cables, power, ids and the baud rate; "
+        "`motiond scan` finds servos"
+    )
+
+
+UNSUITABLE: dict[str, tuple[dict[str, int], dict[str, Any], str]] = {
+    "another model": (
+        {},
+        {"models": "XM540-W270"},
+        "is XM430-W350; `models` says XM540-W270; correct `models` or `ids`",
+    ),
+    "velocity mode": (
+        {"operating_mode": 1},
+        {},
+        (
+            "is in mode 1, which takes no positions, and must be in position; "
+            "set it with DYNAMIXEL Wizard, or let `write_eeprom` do it"
+        ),
+    ),
+    "another mode": (
+        {},
+        {"operating_mode": "extended_position"},
+        (
+            "is in position, and must be in extended_position; "
+            "set it with DYNAMIXEL Wizard, or let `write_eeprom` do it"
+        ),
+    ),
+    "torque by goals": (
+        {"drive_mode": 8},
+        {},
+        (
+            "switches torque on by itself with any goal (drive mode, bit 3); "
+            "set it with DYNAMIXEL Wizard, or let `write_eeprom` do it"
+        ),
+    ),
+    "homing offset": (
+        {"homing_offset": 5},
+        {"homing_offset_ticks": -7},
+        (
+            "its homing offset is 5, and -7 is configured; "
+            "set it with DYNAMIXEL Wizard, or let `write_eeprom` do it"
+        ),
+    ),
+    "return delay": (
+        {"return_delay": 250},
+        {"return_delay_us": 0},
+        (
+            "its return delay is 500 µs, and 0 is configured; "
+            "set it with DYNAMIXEL Wizard, or let `write_eeprom` do it"
+        ),
+    ),
+    "limits": (
+        {"max_position_limit": 3072},
+        {"lower_rad": -1.0, "upper_rad": 2.0},
+        (
+            "takes goals from -3.142 to 1.571 rad; -1 to 2 rad is configured; it would ignore goals beyond; "
+            "narrow `lower_rad` and `upper_rad`, or widen its limits with DYNAMIXEL Wizard"
+        ),
+    ),
+    "old firmware": (
+        {"firmware": 37},
+        {},
+        (
+            "its firmware 37 has no bus watchdog; nothing would stop it when setpoints end; "
+            "update it to 38 or newer with DYNAMIXEL Wizard"
+        ),
+    ),
+    "quiet": (
+        {"status_return_level": 1},
+        {},
+        (
+            "answers only some instructions (status return level 1); its settings cannot be verified; "
+            "set it to 2 with DYNAMIXEL Wizard"
+        ),
+    ),
+    "shut down": (
+        {"hardware_error": 0x24},
+        {},
+        (
+            "reports overheating and overload; it has switched its torque off and ignores goals; "
+            "remove the cause, then `motiond scan {port} --baud 1000000 --reboot 1`"
+        ),
+    ),
+    "a turn off": (
+        {"operating_mode": 4},
+        {"lower_rad": -7.0, "upper_rad": -5.5},
+        (
+            "is at 0.00 rad, a whole turn above its range; -7 to -5.5 rad is configured; "
+            "turn it back by hand, or correct `zero_ticks`, `lower_rad` and `upper_rad`"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNSUITABLE)
+def test_refuses_a_servo_that_is_not_as_configured(case: str) -> None:
+    registers, options, message = UNSUITABLE[case]
+    with Bench([servo(1, registers=registers)], **options) as bench:
+        with pytest.raises(DriverError) as caught:
+            bench.driver.open()
+        assert str(caught.value) == f"{bench.where(0)}: {message.format(port=bench.ports[0].path)}"
+        assert not bench.servos[0].torque
+
+
+def test_refuses_everything_at_once() -> None:
+    with Bench([servo(1, operating_mode=1), servo(2, drive_mode=4)]) as bench:
+        with pytest.raises(DriverError) as caught:
+            bench.driver.open()
+        assert [line.split(";")[0] for line in str(caught.value).splitlines()] == [
+            f"{bench.where(0)}: is in mode 1, which takes no positions, and must be in position",
+            f"{bench.where(1)}: takes its profile as times (drive mode, bit 2)",
+        ]
+
+
+def test_sets_lasting_settings_where_it_may() -> None:
+    options: dict[str, Any] = {
+        "operating_mode": "extended_position",
+        "return_delay_us": 0,
+        "homing_offset_ticks": -7,
+    }
+    with Bench([servo(1, drive_mode=9, return_delay=250)], write_eeprom=True, **options) as bench:
+        bench.driver.open()
+        one = bench.servos[0]
+        assert (one.get("operating_mode"), one.get("drive_mode")) == (4, 1)
+        assert (one.get("return_delay"), one.get("homing_offset")) == (0, -7)
+
+
+def test_does_not_let_go_of_a_servo_to_set_lasting_settings() -> None:
+    options: dict[str, Any] = {"operating_mode": "extended_position", "write_eeprom": True}
+    with Bench([servo(1, torque_enable=1)], **options) as bench:
+        with pytest.raises(DriverError) as caught:
+            bench.driver.open()
+        assert str(caught.value) == (
+            f"{bench.where(0)}: its lasting settings cannot be written; its torque is on; switch it off"
+        )
+        assert bench.servos[0].torque
+
+
+def test_sets_profile_gains_and_goal_current_anew_with_every_enable() -> None:
+    options: Mapping[str, Any] = {
+        "profile_velocity_rad_s": 2.0,
+        "profile_acceleration_rad_s2": {"shoulder": 10.0},
+        "gains": {"position_p": {"base": 640}, "velocity_i": 1000},
+        "goal_current_a": 1.0,
+    }
+    forgotten = {"profile_velocity": 0, "profile_acceleration": 5, "velocity_i_gain": 0, "goal_current": 9}
+    same = {"profile_velocity": 83, "velocity_i_gain": 1000, "goal_current": 372}
+    expected = [
+        {**same, "profile_acceleration": 0, "position_p_gain": 640},
+        {**same, "profile_acceleration": 27, "position_p_gain": 800},
+    ]
+    with Bench([servo(1), servo(2)], **options) as bench:
+        for call in (bench.driver.open, bench.driver.enable):
+            for one in bench.servos:
+                for name, value in forgotten.items():
+                    one.set(name, value)
+            call()
+            assert [{name: one.get(name) for name in expected[0]} for one in bench.servos] == expected
+
+
+def test_restarts_a_failed_servo_where_it_may() -> None:
+    with Bench([servo(1)], real_time=True, reboot_failed=True) as bench:
+        bench.servos[0].fail(0x20)
+        bench.driver.open()
+        assert bench.servos[0].get("hardware_error") == 0
+        assert bench.driver.notices[0] == f"{bench.where(0)}: restarted, because it reported overload"
+
+
+def test_advises_on_what_makes_ticks_slow() -> None:
+    two_axes = servo(2, "2XL430-W250")
+    with Bench([servo(1, return_delay=250), two_axes]) as bench:
+        port = {"port": bench.ports[0].path, "baud_rate": 57_600, "ids": {"base": 1, "shoulder": 2}}
+        driver = make_driver("dynamixel", {"ports": [port]}, ["base", "shoulder"])
+        driver.open()
+        assert driver.warnings == [
+            (
+                f"{port['port']}: 57600 baud is slow; ticks take longer; "
+                "set the servos and `baud_rate` to 1000000 or more"
+            ),
+            (
+                f"{port['port']}: servos wait up to 500 µs before they answer; ticks take longer; "
+                "set `return_delay_us: 0`"
+            ),
+            (
+                f"{port['port']}: feedback comes one by one, as {port['port']} servo 2 (shoulder) "
+                "(2XL430-W250 firmware 52) answers no fast sync reads; look for newer firmware"
+            ),
+        ]
+        driver.close()
+
+
+def test_reads_the_adapters_latency(tmp_path: Path) -> None:
+    device = tmp_path / "ttyUSB3" / "device"
+    device.mkdir(parents=True)
+    (device / "latency_timer").write_text("16\n")
+    assert Bus("/dev/ttyUSB3", 57_600, 0.004).latency_s(tmp_path) == 0.016
+    assert Bus("/dev/ttyUSB4", 57_600, 0.004).latency_s(tmp_path) == 0.0
+
+
+# -- torque -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("goal", [0, 2048, 4095])
+def test_torque_moves_nothing_whatever_was_commanded_before(goal: int) -> None:
+    with Bench([servo(1, ticks=1000.4), servo(2, "PH42-020-S300", ticks=-5000.6)], zero_ticks=0) as bench:
+        bench.driver.open()
+        for one in bench.servos:
+            one.set("goal_position", goal)
+        before = [one.position_ticks for one in bench.servos]
+        bench.driver.enable()
+        bench.play([np.nan] * 2, ticks=50)
+        after = [one.position_ticks for one in bench.servos]
+        np.testing.assert_allclose(after, before, rtol=0, atol=1.0)
+        assert all(one.torque and one.get("bus_watchdog") == 10 for one in bench.servos)
+
+
+def test_does_not_take_hold_of_a_servo_that_moves(bench: Bench) -> None:
+    bench.driver.open()
+    one = bench.servos[1]
+    report = one._report
+
+    def fall() -> None:
+        one.position_ticks += 20
+        report()
+
+    one.hear = lambda now_s: fall()  # type: ignore[method-assign]  # noqa: ARG005 - it falls at any time
+    with pytest.raises(DriverError) as caught:
+        bench.driver.enable()
+    assert str(caught.value) == (
+        f"{bench.where(1)}: moves; torque would jerk it back; hold it still, then enable again"
+    )
+    assert not any(one.torque for one in bench.servos)
+
+
+def test_does_not_hold_a_part_of_the_servos(bench: Bench) -> None:
+    bench.driver.open()
+    bench.servos[2].write = lambda *_: None  # type: ignore[method-assign]
+    bench.servos[2].set("bus_watchdog", 10)
+    with pytest.raises(DriverError) as caught:
+        bench.driver.enable()
+    assert str(caught.value) == (
+        f"{bench.where(2)}: its register `bus_watchdog` is 10 after 0 was written; it refused the value; "
+        "check its limits, and its health with `motiond scan`"
+    )
+    assert not any(one.torque for one in bench.servos)
+
+
+def test_the_watchdog_stops_a_servo_on_its_way() -> None:
+    with Bench([servo(1, velocity_limit=20)]) as bench:
+        bench.driver.open()
+        bench.driver.enable()
+        bench.play([1.0])
+        bench.wait(5.0)
+        stopped = bench.read().position[0]
+        bench.wait(1.0)
+        assert bench.servos[0].tripped
+        assert 0.0 < stopped < 0.25
+        assert bench.read().position[0] == stopped
+
+
+def test_a_velocity_goes_along_as_the_profile() -> None:
+    with Bench([servo(1)], follow_velocity=True, profile_velocity_rad_s=3.0) as bench:
+        bench.driver.open()
+        bench.driver.enable()
+        bench.play([0.1], velocity=-1.0)
+        assert bench.servos[0].get("profile_velocity") == 42
+        bench.play([0.1], velocity=0.0)
+        assert bench.servos[0].get("profile_velocity") == 1
+        bench.play([0.1])
+        assert bench.servos[0].get("profile_velocity") == 125
+
+
+def test_refuses_a_goal_that_the_servo_would_ignore() -> None:
+    with Bench([servo(1, max_position_limit=3072)]) as bench:
+        bench.driver.open()
+        bench.driver.enable()
+        with pytest.raises(DriverError) as caught:
+            bench.play([1.6])
+        assert str(caught.value) == (
+            f"{bench.where(0)}: a goal of 1.600 rad is beyond its own limits, -3.142 and 1.571 rad; it would "
+            "ignore the goal; narrow the joint's limits, or widen the servo's with DYNAMIXEL Wizard"
+        )
+        assert bench.servos[0].get("goal_position") == 2048
+
+
+def test_sends_goals_that_need_stuffing() -> None:
+    with Bench([servo(1, operating_mode=4, ticks=-131073 + 40)], zero_ticks=0) as bench:
+        bench.driver.open()
+        bench.driver.enable()
+        bench.play([-131073 * TICK_RAD], ticks=30)
+        assert bench.servos[0].get("goal_position") == -131073  # FF FF FD FF on the wire
+
+
+# -- feedback -----------------------------------------------------------------------------------------------
+
+
+def test_reports_in_si_units_and_in_the_actuators_direction() -> None:
+    options: dict[str, Any] = {
+        "direction": {"shoulder": -1},
+        "zero_ticks": {"shoulder": 1024},
+        "torque_constant_nm_per_a": 1.5,
+    }
+    with Bench([servo(1), servo(2, ticks=2048)], **options) as bench:
+        bench.driver.open()
+        for one in bench.servos:
+            one._report = lambda: None  # type: ignore[method-assign]
+            one.set("present_current", 100)
+            one.set("present_velocity", 10)
+        state = bench.read()
+    np.testing.assert_allclose(state.position, [0, -np.pi / 2])
+    np.testing.assert_allclose(state.velocity, [0.2398, -0.2398], rtol=1e-3)
+    np.testing.assert_allclose(state.effort, [0.4035, -0.4035], rtol=1e-6)
+    np.testing.assert_allclose(state.voltage_v, [12, 12])
+    np.testing.assert_allclose(state.temperature_c, [30, 30])
+
+
+def test_hears_several_ports_and_series_in_the_order_of_the_actuators() -> None:
+    first = [servo(1, ticks=2048), servo(2, "PH42-020-S300", ticks=607500 / 4)]
+    second = [servo(1, "XL430-W250", ticks=1024), servo(2, "2XC430-W250", ticks=3072)]
+    with Bench(first, second) as bench:
+        bench.driver.open()
+        np.testing.assert_allclose(bench.read().position, np.array([0, 0.5, -0.5, 0.5]) * np.pi, atol=1e-5)
+        bench.driver.enable()
+        state = bench.play([0.1, 0.2, 0.3, 0.4], ticks=100)
+        np.testing.assert_allclose(state.position, [0.1, 0.2, 0.3, 0.4], atol=TICK_RAD)
+        assert np.isnan(state.effort).all()
+
+
+def test_tolerates_damaged_answers(bench: Bench) -> None:
+    bench.driver.open()
+    bench.driver.enable()
+    for harm in (bench.chains[0].lose_next, bench.chains[0].garble_next):
+        harm(2)
+        bench.play([0.1, 0.1, 0.1], ticks=6)
+    np.testing.assert_allclose(bench.play([0.1] * 3, ticks=40).position, 0.1, atol=TICK_RAD)
+
+
+def test_says_which_servo_is_lost_and_how_many_answer(bench: Bench) -> None:
+    bench.driver.open()
+    bench.driver.enable()
+    bench.servos[0].mute = True
+    with pytest.raises(CommunicationLost) as caught:
+        bench.play([0, 0, 0], ticks=5)
+    assert str(caught.value) == (
+        f"{bench.where(0)}: no answer (3 tries); 2 of 3 answered; check its cable, power and id"
+    )
+
+
+def test_says_that_a_port_is_gone(bench: Bench) -> None:
+    bench.driver.open()
+    bench.driver.enable()
+    bench.ports[0].close()
+    with pytest.raises(CommunicationLost) as caught:
+        bench.play([0, 0, 0], ticks=5)
+    assert str(caught.value) == (
+        f"{bench.ports[0].path}: bus lost; {os.strerror(errno.EIO)}; check the cable and power"
+    )
+
+
+def test_says_why_a_servo_has_shut_down(bench: Bench) -> None:
+    bench.driver.open()
+    bench.driver.enable()
+    with bench.ports[0].lock:
+        bench.servos[1].fail(0x24)
+    with pytest.raises(DriverError) as caught:
+        bench.read()
+    port = bench.ports[0].path
+    message = (
+        f"{bench.where(1)}: reports overheating and overload; it has switched its torque off and ignores "
+        f"goals; remove the cause, then `motiond scan {port} --baud 1000000 --reboot 2`"
+    )
+    assert str(caught.value) == message
+    with pytest.raises(DriverError) as caught:
+        bench.driver.enable()
+    assert str(caught.value) == message
+
+
+def test_tells_of_an_error_that_stops_nothing(bench: Bench) -> None:
+    bench.driver.open()
+    bench.driver.enable()
+    bench.driver.notices.clear()
+    with bench.ports[0].lock:
+        bench.servos[1].fail(0x01)
+    bench.play([0, 0, 0], ticks=3)
+    assert list(bench.driver.notices) == [f"{bench.where(1)}: reports an input voltage error; it goes on"]
+
+
+def test_notices_a_servo_that_restarted_and_lost_its_turns() -> None:
+    joint = {"lower_rad": 6.0, "upper_rad": 8.0}
+    with Bench([servo(1, operating_mode=4, ticks=2048 + 4300)], real_time=True, **joint) as bench:
+        bench.driver.open()
+        bench.driver.enable()
+        with bench.ports[0].lock:
+            bench.servos[0].reboot()
+            bench.servos[0]._booted_s = 0.0
+        with pytest.raises(DriverError) as caught:
+            bench.play([np.nan], ticks=40)
+        assert str(caught.value) == (
+            f"{bench.where(0)}: its torque is off; it has restarted, or another program switched it off; "
+            "check its power, then enable again"
+        )
+        with pytest.raises(DriverError, match=r"is at 0\.31 rad, a whole turn below its range; 6 to 8 rad"):
+            bench.driver.enable()
+        assert not bench.servos[0].torque
+
+
+# -- rates and options --------------------------------------------------------------------------------------
+
+
+def test_plans_its_rate_from_what_the_bus_carries() -> None:
+    port = {"port": "/dev/ttyUSB0", "baud_rate": 1_000_000, "ids": {f"j{one}": one for one in range(12)}}
+    driver = make_driver("dynamixel", {"ports": [port]}, list(port["ids"]))  # type: ignore[call-overload]
+    with pytest.raises(DriverConfigError) as caught:
+        driver.set_period(1 / 500)
+    assert str(caught.value) == (
+        "driver dynamixel: a tick rate of 500 Hz is too fast; it takes at most 230.947 Hz: "
+        "/dev/ttyUSB0 needs 4.33 ms a tick: 408 bytes at 1000000 baud take 4.08 ms, return delays 0.00 ms, "
+        "the adapter 0.25 ms; lower the rate of the motion, raise `baud_rate`, or spread the servos over "
+        "more ports"
+    )
+
+
+def test_a_servo_that_hesitates_lowers_the_rate() -> None:
+    with Bench([servo(1), servo(2, return_delay=250)]) as bench:
+        at_best_hz = bench.driver.max_rate_hz
+        bench.driver.open()
+        assert 1 / bench.driver.max_rate_hz == pytest.approx(1 / at_best_hz + 500e-6 * 2, abs=600e-6)
+        assert bench.driver.max_rate_hz < at_best_hz
+
+
+IDS = {"base": 1, "elbow": 2}
+PORT = {"port": "/dev/ttyUSB0", "ids": IDS}
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "no port": ({}, "option 'ports' is missing; set it"),
+    "one id twice": (
+        {"ports": [{"port": "/dev/ttyUSB0", "ids": {"base": 1, "elbow": 1}}]},
+        (
+            "base, elbow have one id, 1, on /dev/ttyUSB0; servos with one id answer at once and are not "
+            "understood; give each an id of its own"
+        ),
+    ),
+    "one port twice": (
+        {"ports": [{**PORT, "ids": {"base": 1}}, {**PORT, "ids": {"elbow": 2}}]},
+        "port /dev/ttyUSB0 stands there 2 times; put its servos together",
+    ),
+    "no id": (
+        {"ports": [{**PORT, "ids": {"base": 1}}]},
+        "no id for elbow; name them under `ids` of a port",
+    ),
+    "unknown actuator": (
+        {"ports": [PORT], "direction": {"elbo": -1}},
+        "option 'direction' names an unknown actuator 'elbo'; there are base, elbow; did you mean 'elbow'?",
+    ),
+    "unknown model": (
+        {"ports": [PORT], "models": "XM430-W35"},
+        "unknown model 'XM430-W35'; docs/dynamixel.md lists them; did you mean 'XM430-W350'?",
+    ),
+    "half a range": (
+        {"ports": [PORT], "lower_rad": {"elbow": -1.0}},
+        (
+            "'elbow' has only one end of its range; its turns cannot be checked so; "
+            "give both `lower_rad` and `upper_rad`"
+        ),
+    ),
+    "endless lifetime": (
+        {"ports": [PORT], "command_lifetime_s": 3.0},
+        "option 'command_lifetime_s' is 3.0; it should be less than or equal to 2.54",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_refuses_wrong_options(case: str) -> None:
+    options, message = WRONG[case]
+    with pytest.raises(DriverConfigError) as caught:
+        make_driver("dynamixel", options, ["base", "elbow"])
+    assert str(caught.value) == f"driver dynamixel: {message}"
+
+
+def test_says_that_a_port_is_taken(bench: Bench) -> None:
+    bench.driver.open()
+    port = bench.ports[0].path
+    with pytest.raises(DriverError) as caught:
+        Bus(port, 1_000_000, 0.01).open()
+    assert str(caught.value) == f"{port}: cannot be opened; another program uses it; stop that one"
+
+
+def test_says_that_there_is_no_port() -> None:
+    with pytest.raises(DriverError) as caught:
+        Bus("/dev/ttyUSB99", 1_000_000, 0.01).open()
+    assert str(caught.value) == (
+        "/dev/ttyUSB99: cannot be opened; there is no such port; "
+        "check the cable; `ls /dev/serial/by-id` lists the ports"
+    )
+
+
+# -- tables -------------------------------------------------------------------------------------------------
+
+
+def test_tables_agree_with_what_the_feedback_block_needs() -> None:
+    for model in models().values():
+        first = model.table["present_current"].address
+        offsets = [
+            model.table[f"present_{name}"].address - first
+            for name in ("velocity", "position", "voltage", "temperature")
+        ]
+        assert offsets == [2, 6, 18, 20]
+        assert model.table["goal_position"].address - model.table["profile_velocity"].address == 4
+    assert models_by_name()["PH54-200-S500"].rad_per_tick == pytest.approx(2 * np.pi / 1003846)
+
+
+def test_the_page_lists_every_model_and_no_other() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "dynamixel.md").read_text(encoding="utf-8")
+    rows = [line for line in page.split("## Models")[1].splitlines() if line.startswith("|")]
+    named = {word.strip("`,") for row in rows for word in row.split() if word.startswith("`")}
+    assert named == set(models_by_name())
