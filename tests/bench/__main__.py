@@ -14,6 +14,7 @@ NAMES = (
     "kinematics",
     "wakeup",
     "request",
+    "dynamixel",
     "hebi",
 )
 
