@@ -28,7 +28,7 @@ from drivers.hebi_feedback import WHERE, GroupState
 from drivers.hebi_flags import Flags, named
 from drivers.hebi_gains import apply_gains, read_gains
 from drivers.hebi_gravity import GravityCompensation, load_model
-from drivers.hebi_lookup import Module, find_group, import_hebi, open_lookup, present
+from drivers.hebi_lookup import Module, find_group, import_hebi, open_lookup, single_groups
 from drivers.hebi_setup import REPORTS_A_TIMEOUT, HebiOptions, set_up
 from drivers.hebi_turns import refuse_turns, stored_ranges
 
@@ -78,10 +78,11 @@ class HebiDriver(Driver):
         self._setup = set_up(self.actuators, options)
         self.modules: tuple[Module, ...] = self._setup.modules
         self._look = look
-        self._lookup: HebiLookup | None = None
+        self._alone: list[HebiGroup] = []
         self._group: HebiGroup | None = None
         self._gravity: GravityCompensation | None = None
         self._torque = self._halted = self._any_loose = self._any_lost = self._all_came = False
+        self._asked = False
         self._sent_s = self._enabled_s = 0.0
         count = len(self.actuators)
         self._goal, self._measured, self._velocity, self._effort, self._taken = np.full((5, count), np.nan)
@@ -90,6 +91,7 @@ class HebiDriver(Driver):
         self._silent, self._lost, self._loose = np.zeros((3, count), bool)
         self._command: Any = None
         self._feedback: Any = None
+        self._answer: Any = None
         self._seen: GroupState
         self._flags = Flags(self.modules)
 
@@ -101,9 +103,10 @@ class HebiDriver(Driver):
             raise DriverError(WHERE, "is open already", mend="close it first")
         hebi = import_hebi()
         self.warnings[:] = self._setup.warnings
-        self._lookup = self._look(self.options.interfaces)
-        self._group = find_group(self._lookup, self.modules, self.options.lookup_timeout_s)
+        lookup = self._look(self.options.interfaces)
+        self._group = find_group(lookup, self.modules, self.options.lookup_timeout_s)
         try:
+            self._alone = single_groups(lookup, self.modules)
             self._prepare(hebi, self._group)
         except BaseException:
             self.close()
@@ -112,6 +115,7 @@ class HebiDriver(Driver):
     def _prepare(self, hebi: Any, group: HebiGroup) -> None:
         count = len(self.actuators)
         self._command, self._feedback = hebi.GroupCommand(count), hebi.GroupFeedback(count)
+        self._answer = hebi.GroupFeedback(1)
         self._seen, self._flags = GroupState(self._feedback), Flags(self.modules)
         group.command_lifetime = round(self._setup.lifetime_s * 1000)
         group.feedback_frequency = self._setup.feedback_hz or DEFAULT_FEEDBACK_HZ
@@ -168,7 +172,8 @@ class HebiDriver(Driver):
     def close(self) -> None:
         """Leave the modules to themselves; they let go at the end of the command lifetime."""
         group, self._group = self._group, None
-        self._lookup = self._gravity = None
+        self._gravity = None
+        self._alone.clear()
         self._torque = self._halted = False
         self._tighten()
         if group is not None:
@@ -242,6 +247,7 @@ class HebiDriver(Driver):
         """Raise if modules are lost, and tell of those that are back."""
         age_s = self.now() - self._received_s
         silent = age_s > self._setup.feedback_timeout_s
+        self._ask_each_alone(age_s)
         if (silent != self._silent).any():
             back = self._lost & ~silent
             if back.any():
@@ -258,13 +264,21 @@ class HebiDriver(Driver):
             "check power, cables and the network",
         )
 
+    def _ask_each_alone(self, age_s: Floats) -> None:
+        """Find out in time who is missing: hebi-py may withhold the feedback of all while one is."""
+        doubtful = bool((age_s > self._setup.feedback_timeout_s / 2).all())
+        if doubtful and not self._asked:
+            for group in self._alone:
+                group.send_feedback_request()
+        self._asked = doubtful
+
     def _narrowed(self, silent: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Blame only modules that left the network, where hebi-py withholds the feedback of all for them."""
-        if self._lookup is None or not silent.all():
+        """Of modules that are all silent, give those that did not answer when they were asked alone."""
+        if not silent.all():
             return silent
-        there = present(self._lookup)
-        gone = np.array([module not in there for module in self.modules])
-        return gone if gone.any() else silent
+        answers = [group.get_next_feedback(timeout_ms=0, reuse_fbk=self._answer) for group in self._alone]
+        mute = np.array([answer is None for answer in answers])
+        return mute if mute.any() else silent
 
     def _refuse_flags(self) -> None:
         flags = self._flags

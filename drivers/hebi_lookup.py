@@ -49,6 +49,9 @@ class HebiGroup(Protocol):
     def get_next_feedback(self, timeout_ms: float | None = None, reuse_fbk: Any = None) -> Any:
         """Fill a `hebi.GroupFeedback`, or give None if nothing came in time."""
 
+    def send_feedback_request(self) -> bool:
+        """Ask for feedback once, without waiting for it."""
+
     def request_info(self, timeout_ms: float | None = None) -> Any:
         """Give a `hebi.GroupInfo`, or None if some did not answer in time."""
 
@@ -133,6 +136,24 @@ def find_group(lookup: HebiLookup, modules: Sequence[Module], timeout_s: float) 
     if group is None:
         raise DriverTimeout(WHERE, f"no group of {len(modules)} modules in {timeout_s:g} s", mend="try again")
     return group
+
+
+def single_groups(lookup: HebiLookup, modules: Sequence[Module]) -> list[HebiGroup]:
+    """Make a group of each module that was found, which reports when it is asked.
+
+    Raises
+    ------
+    DriverTimeout
+        If a module has left meanwhile.
+    """
+    groups = [lookup.get_group_from_names([module.family], [module.name]) for module in modules]
+    made = [group for group in groups if group is not None]
+    if len(made) < len(modules):
+        gone = [str(module) for module, group in zip(modules, groups, strict=True) if group is None]
+        raise DriverTimeout(WHERE, f"no longer there: {', '.join(gone)}", mend="check power and network")
+    for group in made:
+        group.feedback_frequency = 0.0
+    return made
 
 
 def present(lookup: HebiLookup) -> Counter[Module]:

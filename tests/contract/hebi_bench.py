@@ -50,8 +50,8 @@ class Bench:
     def get_group_from_names(
         self, families: list[str], names: list[str], timeout_ms: float | None = None
     ) -> Bench:
-        del families, names, timeout_ms
-        return self
+        del families, timeout_ms
+        return self if len(names) == len(self.entrylist) else Bench(names, silent=self.silent)
 
     @property
     def feedback_frequency(self) -> float:
@@ -87,6 +87,9 @@ class Bench:
 
     def get_next_feedback(self, timeout_ms: float | None = None, reuse_fbk: Any = None) -> Any:
         return None if self.silent else self._group.get_next_feedback(timeout_ms, reuse_fbk)
+
+    def send_feedback_request(self) -> bool:
+        return not self.silent
 
     def request_info(self, timeout_ms: float | None = None) -> Any:
         return self._group.request_info(timeout_ms)

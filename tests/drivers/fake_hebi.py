@@ -89,7 +89,8 @@ class FakeLookup:
 
     @property
     def group(self) -> FakeGroup:
-        return self.groups[-1]
+        """The last one of all modules."""
+        return next(group for group in reversed(self.groups) if group.size == len(self.modules))
 
     def get_group_from_names(
         self, families: str | list[str], names: str | list[str], timeout_ms: float | None = None
@@ -121,12 +122,17 @@ class FakeGroup:
         self._now = now
         self._past: deque[tuple[float, list[list[Any]]]] = deque(maxlen=50)
         self._lifetime_ms = 0
-        self.feedback_frequency = 0.0
+        self._requested = False
+        self.feedback_frequency = 100.0
         self.delay_s = 0.0
         self.withholds = False
         self.lost_acknowledgements = 0
         self.forgets: set[str] = set()
         self.reticent = False
+
+    @property
+    def size(self) -> int:
+        return len(self._modules)
 
     @property
     def command_lifetime(self) -> int:
@@ -164,8 +170,14 @@ class FakeGroup:
         limits = np.array([module.limits for module in self._modules])
         return SimpleNamespace(position_limit_min=limits[:, 0], position_limit_max=limits[:, 1], **told)
 
+    def send_feedback_request(self) -> bool:
+        self._requested = True
+        return True
+
     def get_next_feedback(self, timeout_ms: float | None = None, reuse_fbk: Any = None) -> Any:
         del timeout_ms
+        if not self.feedback_frequency and not self._requested:
+            return None
         self._move()
         now_s = self._now()
         self._past.append((now_s, [self._report(module, now_s) for module in self._modules]))

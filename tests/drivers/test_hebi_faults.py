@@ -107,6 +107,13 @@ def test_a_lost_module_is_named_though_hebi_py_withholds_the_feedback_of_all(arm
     arm.lookup.group.withholds = True
     arm.elbow.lost = True
     assert "from Arm/elbow;" in arm.fails(CommunicationLost)
+    arm.halt()
+    assert arm.base.goal[:2] == (0.5, 0.0)
+
+
+def test_all_modules_are_named_where_none_answers(arm: Arm) -> None:
+    arm.base.lost = arm.elbow.lost = True
+    assert "from Arm/base, Arm/elbow;" in arm.fails(CommunicationLost)
 
 
 def test_a_lost_module_is_not_commanded_to_zero(arm: Arm) -> None:
@@ -211,6 +218,7 @@ def test_a_pressed_m_stop_ends_the_motion(arm: Arm) -> None:
 def test_releasing_the_m_stop_moves_nothing(arm: Arm) -> None:
     arm.elbow.mstop_state = 0
     arm.fails(DriverError)
+    arm.halt()
     arm.elbow.position = -0.2
     arm.halt()
     with pytest.raises(DriverError, match="the m-stop is pressed on Arm/elbow"):
