@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from daemon.markers import marker_file, read_markers
 from formats import FormatError, Problem, load_motions, load_robots
 from formats.registry import MOTIONS, ROBOTS
 from formats.source import Source
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from daemon.markers import Marker
     from formats import Frame, Joint, Link, Motion, RobotModel
 
     Floats: TypeAlias = NDArray[np.float64]
@@ -50,11 +52,30 @@ def _described(path: Path) -> Iterator[Description]:
     if ROBOTS.fitting(data, source):
         yield from map(describe_robot, load_robots(path))
     elif MOTIONS.fitting(data, source):
-        yield from map(describe_motion, load_motions(path))
+        motions = load_motions(path)
+        for motion in motions:
+            markers = marker_file(path, motion.name if len(motions) > 1 else None)
+            yield _with_markers(describe_motion(motion), markers, motion)
     else:
         known = ", ".join(one.NAME for kind in (ROBOTS, MOTIONS) for one in kind.formats())
         why = f"motiond knows {known}"
         raise FormatError([Problem(source.name, 0, "is of no known format", why, "check the file")])
+
+
+def _with_markers(description: Description, path: Path, motion: Motion) -> Description:
+    """Add the markers that stand beside a motion; what is wrong with them is a warning here."""
+    markers: tuple[Marker, ...] = ()
+    warnings: list[str] = []
+    if path.exists():
+        try:
+            markers = read_markers(path, motion)
+        except FormatError as error:
+            warnings = str(error).splitlines()
+    listed = [
+        {"name": one.name, "frame": one.frame, "time_s": one.time_s, "payload": one.payload}
+        for one in markers
+    ]
+    return description | {"markers": listed, "warnings": description["warnings"] + warnings}
 
 
 def describe_robot(robot: RobotModel) -> Description:

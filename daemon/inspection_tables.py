@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import orjson
 from rich import box
 from rich.table import Table
 from rich.text import Text
@@ -62,6 +63,8 @@ def _motion_tables(motion: Description) -> Iterator[RenderableType]:
     name = "joint" if motion["named"] else "joint, by number"
     yield from _table({"name": name, "lower": "lower", "upper": "upper"} | speed | change, motion["joints"])
     yield from _table({"name": "other series", "shape": "shape"}, motion["components"])
+    places = {"name": "marker", "frame": "frame", "time_s": "at s", "payload": "payload"}
+    yield from _table(places, [one | {"payload": _json(one["payload"])} for one in motion["markers"]])
 
 
 def _table(columns: dict[str, str], rows: list[Description]) -> Iterator[Table]:
@@ -75,6 +78,10 @@ def _table(columns: dict[str, str], rows: list[Description]) -> Iterator[Table]:
     for row in rows:
         table.add_row(*(_cell(row[key]) for key in columns))
     yield table
+
+
+def _json(value: Any) -> str:
+    return "" if value is None else orjson.dumps(value).decode()
 
 
 def _cell(value: Any) -> Text:

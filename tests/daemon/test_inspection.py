@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -25,7 +26,7 @@ from tests.daemon.rig import write_seq
 CHECKOUT = Path(__file__).parents[2]
 CONFIG, FILES = CHECKOUT / "config", CHECKOUT / "tests" / "files"
 GOLDEN = FILES / "good" / "inspected.json"
-LISTS = {"joints", "links", "frames", "components", "problems"}
+LISTS = {"joints", "links", "frames", "components", "markers", "problems"}
 KNOWN = ", ".join(one.NAME for kind in (ROBOTS, MOTIONS) for one in kind.formats())
 
 if TYPE_CHECKING:
@@ -63,6 +64,21 @@ def keys_of(description: Any) -> Iterable[str]:
             yield from (f"{key}.{inner}" for item in value for inner in item)
         else:
             yield key
+
+
+def test_markers_are_shown_and_mistakes_in_them_are_warnings(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    _, out, _ = run_here(capsys, "inspect", CONFIG / "motions" / "wave.seq")
+    lines = [line.split() for line in out.splitlines()]
+    assert ["raised", "600", "1.2"] in lines
+    assert ["lights", "1000", "2", '{"colour":"red"}'] in lines
+    cues = tmp_path / "two_feet.markers.yaml"
+    shutil.copy(FILES / "good" / "two_feet.seq", tmp_path)
+    cues.write_text("markers: {late: {time: 1}}")
+    _, out, _ = run_here(capsys, "inspect", tmp_path / "two_feet.seq")
+    end = "1 s is beyond the end; the last frame is 1, at 0.01 s; name an earlier one"
+    assert f"warning: {cues}:1: {end}" in out
 
 
 def test_people_see_a_robots_joints_and_a_motions_peaks(capsys: pytest.CaptureFixture[str]) -> None:
