@@ -88,7 +88,7 @@ class DynamixelDriver(Driver):
         self._position, self._velocity, self._current = np.full((3, count), np.nan)
         self._voltage, self._temperature, self._stamp_s = np.full((3, count), np.nan)
         self._goal, self._asked, self._profile, self._rest_profile = np.zeros((4, count))
-        self._lowest, self._highest = np.zeros((2, count))
+        self._lowest, self._highest, self._fastest = np.zeros((3, count))
         self._known, self._below, self._above = np.zeros((3, count), bool)
         self._alert, self._alerted = np.zeros((2, count), bool)
         self._shutdown = np.zeros(count, np.uint8)
@@ -191,6 +191,7 @@ class DynamixelDriver(Driver):
         self._rest_profile[at] = [profile_velocity_units(servo, self.options) for servo in chain.servos]
         self._shutdown[at] = chain.get("shutdown")
         chain.return_delay_s = max(chain.get("return_delay")) * RETURN_DELAY_UNIT_US * 1e-6
+        self._fastest[at] = chain.get("velocity_limit")
         is_limited = np.array(chain.get("operating_mode")) == POSITION_MODE
         self._lowest[at] = np.where(is_limited, chain.get("min_position_limit"), -FARTHEST_TICKS)
         self._highest[at] = np.where(is_limited, chain.get("max_position_limit"), FARTHEST_TICKS)
@@ -381,6 +382,7 @@ class DynamixelDriver(Driver):
 
     def _follow(self, command: ActuatorCommand) -> None:
         self._units.to_profile_velocity(command.velocity, self._profile)
+        np.minimum(self._profile, self._fastest, self._profile)  # a servo ignores a goal with more
         np.isfinite(command.velocity, self._known)
         np.logical_not(self._known, self._known)
         np.copyto(self._profile, self._rest_profile, where=self._known)

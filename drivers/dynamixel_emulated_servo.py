@@ -253,6 +253,8 @@ class EmulatedServo:
             return Refusal.RESULT_FAIL
         if values.get("bus_watchdog", 0) > 127 or values.get("torque_enable", 0) > 1:
             return Refusal.DATA_RANGE
+        if values.get("profile_velocity", 0) > self.get("velocity_limit"):
+            return Refusal.DATA_LIMIT
         goal = values.get("goal_position")
         limits = self.get("min_position_limit"), self.get("max_position_limit")
         if (

@@ -314,6 +314,8 @@ def test_a_velocity_goes_along_as_the_profile() -> None:
         bench.driver.enable()
         bench.play([0.1], velocity=-1.0)
         assert bench.servos[0].get("profile_velocity") == 42
+        bench.play([0.2], velocity=20.0)
+        assert bench.servos[0].get("profile_velocity") == bench.servos[0].get("velocity_limit") == 350
         bench.play([0.1], velocity=0.0)
         assert bench.servos[0].get("profile_velocity") == 1
         bench.play([0.1])
