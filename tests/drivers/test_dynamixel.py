@@ -13,11 +13,14 @@ import pytest
 from drivers.base import CommunicationLost, DriverConfigError, DriverError
 from drivers.dynamixel_bus import Bus
 from drivers.dynamixel_models import models, models_by_name
+from drivers.dynamixel_protocol import Refusal
 from drivers.registry import make_driver
 from tests.drivers.dynamixel_bench import XM430, Bench, servo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from drivers.dynamixel_emulated_servo import EmulatedServo
 
 TICK_RAD = XM430.rad_per_tick
 
@@ -220,7 +223,7 @@ def test_advises_on_what_makes_ticks_slow() -> None:
     two_axes = servo(2, "2XL430-W250")
     with Bench([servo(1, return_delay=250), two_axes]) as bench:
         port = {"port": bench.ports[0].path, "baud_rate": 57_600, "ids": {"base": 1, "shoulder": 2}}
-        driver = make_driver("dynamixel", {"ports": [port]}, ["base", "shoulder"])
+        driver = make_driver("dynamixel", {"ports": [port], "answer_timeout_s": 0.05}, ["base", "shoulder"])
         driver.open()
         assert driver.warnings == [
             (
@@ -282,17 +285,44 @@ def test_does_not_take_hold_of_a_servo_that_moves(bench: Bench) -> None:
     assert not any(one.torque for one in bench.servos)
 
 
-def test_does_not_hold_a_part_of_the_servos(bench: Bench) -> None:
+def _ignore(one: EmulatedServo, register: str) -> None:
+    """Let a servo refuse one register."""
+    write, locked = one.write, one.table[register].address
+    one.write = lambda address, data: (  # type: ignore[method-assign]
+        Refusal.ACCESS if address == locked else write(address, data)
+    )
+
+
+@pytest.mark.parametrize(
+    ("register", "message"),
+    [
+        ("bus_watchdog", "its register `bus_watchdog` is 0 after 10 was written"),
+        ("goal_position", "its register `goal_position` is 2000 after 2048 was written"),
+        ("torque_enable", "its register `torque_enable` is 0 after 1 was written"),
+    ],
+)
+def test_takes_hold_of_all_servos_or_none(bench: Bench, register: str, message: str) -> None:
     bench.driver.open()
-    bench.servos[2].write = lambda *_: None  # type: ignore[method-assign]
-    bench.servos[2].set("bus_watchdog", 10)
+    bench.servos[2].set("goal_position", 2000)
+    _ignore(bench.servos[2], register)
     with pytest.raises(DriverError) as caught:
         bench.driver.enable()
     assert str(caught.value) == (
-        f"{bench.where(2)}: its register `bus_watchdog` is 10 after 0 was written; it refused the value; "
+        f"{bench.where(2)}: {message}; it refused the value; "
         "check its limits, and its health with `motiond scan`"
     )
     assert not any(one.torque for one in bench.servos)
+
+
+def test_finds_any_servo_that_lost_its_torque(bench: Bench) -> None:
+    bench.driver.open()
+    bench.driver.enable()
+    bench.play([0, 0, 0], ticks=15)
+    with bench.ports[0].lock:
+        bench.servos[1].set("torque_enable", 0)
+    with pytest.raises(DriverError) as caught:
+        bench.play([0, 0, 0], ticks=30)
+    assert caught.value.where == bench.where(1)
 
 
 def test_the_watchdog_stops_a_servo_on_its_way() -> None:
