@@ -45,6 +45,8 @@ class Entry:
         Of limits, where they are the reason.
     duration_s, frame_rate, frames, joints
         As the file tells; 0 and () where it cannot be read.
+    holds : tuple of str
+        The joints that it leaves where they are; () where it cannot be played.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Entry:
     frame_rate: float = 0.0
     frames: int = 0
     joints: tuple[str, ...] = ()
+    holds: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     markers: tuple[Marker, ...] = ()
 
@@ -69,6 +72,7 @@ class Entry:
             "frame_rate": self.frame_rate,
             "frames": self.frames,
             "joints": list(self.joints),
+            "holds": list(self.holds),
             "markers": [{"name": one.name, "frame": one.frame, "time": one.time_s} for one in self.markers],
             "warnings": list(self.warnings),
         }
@@ -188,7 +192,7 @@ class MotionLibrary:
             reason, violations = str(error), error.violations
         except JointMapError as error:
             reason = str(error)
-        moved = planned.driven.nonzero()[0] if planned else ()
+        moved, held = self._moved(planned) if planned else ((), ())
         return Entry(
             name=motion.name,
             file=path,
@@ -198,9 +202,16 @@ class MotionLibrary:
             duration_s=motion.duration_s,
             frame_rate=motion.frame_rate,
             frames=len(motion.times),
-            joints=tuple(self._joint_map.joints[joint] for joint in moved) or motion.joint_names,
+            joints=moved or motion.joint_names,
+            holds=held,
             warnings=(*motion.warnings, *(planned.warnings if planned else ())),
         )
+
+    def _moved(self, planned: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Give the joints that a plan moves, and those that it does not."""
+        joints = [*zip(self._joint_map.joints, planned.driven, strict=True)]
+        moved = tuple(name for name, driven in joints if driven)
+        return moved, tuple(name for name, driven in joints if not driven)
 
 
 def _marked(entry: Entry, motion: Motion, path: Path) -> Entry:

@@ -62,6 +62,7 @@ def test_motions_are_named_by_file_and_listed_by_name(tmp_path: Path) -> None:
         "frame_rate": 100.0,
         "frames": 3,
         "joints": ["elbow"],
+        "holds": [],
         "markers": [],
         "warnings": [],
         "max_speed": pytest.approx(9.0),
@@ -90,10 +91,20 @@ def test_what_cannot_be_played_is_listed_with_the_reason(tmp_path: Path) -> None
         "frame_rate": 100.0,
         "frames": 2,
         "joints": ["elbow"],
+        "holds": [],
         "markers": [],
         "warnings": [],
         "reason": reasons["far"],
     }
+
+
+def test_joints_without_rows_are_listed_as_held(tmp_path: Path) -> None:
+    joints = {**ELBOW, "base": ELBOW["elbow"], "wrist": ELBOW["elbow"]}
+    file = write(tmp_path / "wave.seq", 0.0, 0.01)
+    found = MotionLibrary(map_of(joints), settings_of(joints, motions=[file]))
+    found.load_all()
+    (wave,) = found.payload()["motions"]
+    assert (wave["joints"], wave["holds"]) == (["elbow"], ["base", "wrist"])
 
 
 def test_a_name_that_two_files_share_stands_for_neither(tmp_path: Path) -> None:
