@@ -66,7 +66,8 @@ def plan_approach(
     rate_hz : float
         Ticks per second.
     tolerance : float
-        In rad or m; where every driven joint is this near, there is nothing to do.
+        In rad or m; where every driven joint is this near, and one tick is enough to get there within its
+        limits, there is nothing to do.
 
     Returns
     -------
@@ -80,7 +81,9 @@ def plan_approach(
         If a joint's position is unknown, or so far outside its limits that it cannot be true.
     """
     _refuse_unsafe(start, driven, joint_map)
-    if not np.any(np.abs(target - start)[driven] > tolerance):
+    limits = joint_map.limits
+    in_a_tick = np.minimum(limits.velocity / rate_hz, limits.acceleration / rate_hz**2)
+    if not np.any((np.abs(target - start) > np.minimum(tolerance, in_a_tick))[driven]):
         return np.empty((0, start.size)), np.empty((0, start.size))
     moving = start[driven], target[driven]
     trajectory = _trajectory(*moving, driven, joint_map, settings)

@@ -13,6 +13,8 @@ from typing import Any, TypeAlias
 
 import orjson
 
+from daemon.guards import Bounds
+
 PACKET_BYTES = 180_000
 MOST_FDS = 4
 
@@ -30,6 +32,8 @@ class Setup:
     transmission: dict[str, list[float]]
     idle_rate_hz: float
     max_lateness_s: float
+    max_skip_s: float
+    bounds: Bounds
     priority: int | None
     core: int | None
     lock_memory: bool
@@ -47,7 +51,10 @@ class Disable:
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """Play an approach and then a motion; brings the descriptors of both tracks.
+    """Play an approach and then passes over a motion; brings the descriptors of three tracks.
+
+    The tracks are the approach, the motion, and the way from its last row back to its first; `route.Route`
+    says what the fields of the same names mean, `player.Goal` what `offset` and `markers` are.
 
     Attributes
     ----------
@@ -59,6 +66,8 @@ class Play:
         For each joint; `tolerances.OFF` where there is none.
     goal_time_s : float
         How long to wait for the goal tolerance; `tolerances.OFF` for ever.
+    start_s : float or None
+        Monotonic time at which the first row is due; None for as soon as possible.
     """
 
     goal_id: str
@@ -69,6 +78,16 @@ class Play:
     path_tolerance: list[float]
     goal_tolerance: list[float]
     goal_time_s: float
+    first: int
+    last: int
+    passes: int = 1
+    ping_pong: bool = False
+    flows: bool = False
+    eases_in: bool = False
+    eases_out: bool = False
+    offset: int = 0
+    markers: list[float] = field(default_factory=list)
+    start_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +112,24 @@ class Speed:
 
     speed: float
     clock_acceleration: float
+
+
+@dataclass(frozen=True, slots=True)
+class Seek:
+    """Go to another row of the motion's track, from the pause; brings the descriptor of the approach.
+
+    Attributes
+    ----------
+    start : list of float
+        The setpoint from which the approach was planned; refused if it is not the present one.
+    goes_on : bool
+        Play on from there; otherwise wait there.
+    """
+
+    goal_id: str
+    row: int
+    start: list[float]
+    goes_on: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +206,26 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
+class Reached:
+    """A marker of the motion was passed.
+
+    Attributes
+    ----------
+    marker : int
+        Its number in `Play.markers`.
+    loop : int
+        In which pass, counted from 1.
+    lateness_s : float
+        From when it was due to when its setpoint was written.
+    """
+
+    goal_id: str
+    marker: int
+    loop: int
+    lateness_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Happened:
     """Something worth an event: a fault, a missed deadline."""
 
@@ -177,9 +234,9 @@ class Happened:
 
 
 Command: TypeAlias = (
-    Setup | Enable | Disable | Play | Pause | Resume | Speed | Stop | Estop | Reset | Shutdown
+    Setup | Enable | Disable | Play | Pause | Resume | Speed | Seek | Stop | Estop | Reset | Shutdown
 )
-Notice: TypeAlias = Ready | Failed | Status | Ended | Happened
+Notice: TypeAlias = Ready | Failed | Status | Ended | Reached | Happened
 _TYPES: dict[str, type[Command | Notice]] = {
     kind.__name__: kind
     for kind in (
@@ -190,6 +247,7 @@ _TYPES: dict[str, type[Command | Notice]] = {
         Pause,
         Resume,
         Speed,
+        Seek,
         Stop,
         Estop,
         Reset,
@@ -198,6 +256,7 @@ _TYPES: dict[str, type[Command | Notice]] = {
         Failed,
         Status,
         Ended,
+        Reached,
         Happened,
     )
 }
@@ -277,4 +336,6 @@ def encode(message: Command | Notice) -> bytes:
 def decode(data: bytes) -> Command | Notice:
     """Give the message that `encode` wrote."""
     name, values = orjson.loads(data)
+    if "bounds" in values:
+        values["bounds"] = Bounds(**values["bounds"])
     return _TYPES[name](**values)

@@ -19,6 +19,8 @@ SHARE = 0.8
 """How much of the steepest slope ramps use; the rest is for bending those to rate 1 onto a whole row."""
 FULL_RAMP = 1.5 / SHARE
 """A ramp from 0 to 1 takes this over the steepest slope; for two thirds of the time the slope changes."""
+MARGIN = 1e-3
+"""In rows: far more than ruckig's rounding, and far less than anybody sees."""
 
 
 if TYPE_CHECKING:
@@ -97,7 +99,17 @@ class TrajectoryClock:
         How much the rate may change in one tick; for the ramps to come.
     """
 
-    __slots__ = ("_elapsed", "_heading", "_ramp", "_target", "position", "rate", "steepest")
+    __slots__ = (
+        "_behind",
+        "_braking",
+        "_elapsed",
+        "_heading",
+        "_ramp",
+        "_target",
+        "position",
+        "rate",
+        "steepest",
+    )
 
     def __init__(self) -> None:
         self.position = 0.0
@@ -105,10 +117,12 @@ class TrajectoryClock:
         self._target = self._heading = 0.0
         self.steepest = 1.0
         self._elapsed = 0
+        self._behind = 0.0
+        self._braking = False
         self._ramp: Ramp | None = None
 
-    def start(self, rate: float, steepest: float, row: float = 0.0) -> None:
-        """Stand so that the next tick is at `row`, moving at `rate`.
+    def start(self, rate: float, steepest: float) -> None:
+        """Stand so that the next tick is at row 0, moving at `rate`; or at row 0, if that is 0.
 
         Parameters
         ----------
@@ -117,17 +131,34 @@ class TrajectoryClock:
         steepest : float
             How much the rate may change in one tick.
         """
-        self.position = row - rate
+        self.position = -rate
         self.rate = self._target = self._heading = rate
         self.steepest = steepest
-        self._ramp = None
+        self._ramp, self._braking = None, False
 
     def aim(self, rate: float) -> None:
-        """Ramp to another rate from the next tick on."""
-        if rate != self._target:
-            self._ramp = self._ramp_to(rate)
-            self._elapsed = 0
-            self._target = rate
+        """Ramp to another rate from the next tick on; a brake for a row is not broken off."""
+        if rate != self._target and not self._braking:
+            self._follow(self._ramp_from(*self._state_after(0), rate), rate)
+
+    def brake_for(self, row: float, ticks: int) -> None:
+        """Begin the stop that comes to rest on `row`, if after `ticks` more it would be too late for it.
+
+        To be called before every tick; then the clock never passes the row.
+        """
+        fastest = max(self.rate, self._target)
+        if self._target == 0.0 or row - self.position > fastest * (
+            longest_stop(fastest, self.steepest) + ticks
+        ):
+            return
+        if self._ramp_from(*self._state_after(ticks), 0.0).end > row - MARGIN:
+            self._follow(self._ramp_from(*self._state_after(0), 0.0, row), 0.0)
+            self._braking = True
+
+    def carry_back(self, rows: int) -> None:
+        """Count from a row so many further on; a ramp goes on as it was."""
+        self.position -= rows
+        self._behind += rows
 
     @property
     def at_rest(self) -> bool:
@@ -137,30 +168,50 @@ class TrajectoryClock:
     @property
     def rows_to_rest(self) -> float:
         """How many rows a stop from here would take; the stopping distance on the path."""
-        return self._ramp_to(0.0).end - self.position
+        return self._ramp_from(*self._state_after(0), 0.0).end - self.position
 
-    def _ramp_to(self, rate: float) -> Ramp:
-        slope = self._ramp.at(self._elapsed)[2] if self._ramp else 0.0
-        if slope * (self._target - self.rate) >= 0.0:  # otherwise it still turns round
-            self._heading = self._target
-        return plan_ramp(
-            self.position, self.rate, slope, rate, steepest=self.steepest, not_past=self._heading
-        )
+    def _follow(self, ramp: Ramp, target: float) -> None:
+        self._heading = self._heading_at(*self._state_after(0)[1:])
+        self._ramp, self._target = ramp, target
+        self._elapsed, self._behind = 0, 0.0
+
+    def _ramp_from(
+        self, place: float, rate: float, slope: float, to: float, land_on: float | None = None
+    ) -> Ramp:
+        not_past = self._heading_at(rate, slope)
+        return plan_ramp(place, rate, slope, to, steepest=self.steepest, not_past=not_past, land_on=land_on)
+
+    def _heading_at(self, rate: float, slope: float) -> float:
+        turned = slope * (self._target - rate) >= 0.0  # otherwise it still turns round
+        return self._target if turned else self._heading
+
+    def _state_after(self, ticks: int) -> tuple[float, float, float]:
+        """Give the place, the rate and its slope so many ticks from now."""
+        if self._ramp is None:
+            return self.position + self.rate * ticks, self.rate, 0.0
+        elapsed = self._elapsed + ticks
+        if elapsed < self._ramp.ticks:
+            place, rate, slope = self._ramp.at(elapsed)
+            return place - self._behind, rate, slope
+        end = self._ramp.end - self._behind
+        return end + self._target * (elapsed - self._ramp.ticks), self._target, 0.0
 
     def advance(self, ticks: int) -> float:
         """Move on by so many ticks and give the new position."""
-        if self._ramp is None:
-            self.position += self.rate * ticks
-            return self.position
+        self.position, self.rate, _ = self._state_after(ticks)
         self._elapsed += ticks
-        beyond = self._elapsed - self._ramp.ticks
-        if beyond < 0.0:
-            self.position, self.rate, _ = self._ramp.at(self._elapsed)
-        else:
-            self.rate = self._target
-            self.position = self._ramp.end + self.rate * beyond
-            self._ramp = None
+        if self._ramp is not None and self._elapsed >= self._ramp.ticks:
+            self._ramp, self._braking = None, False
         return self.position
+
+
+def longest_stop(rate: float, steepest: float) -> float:
+    """Give a bound, in ticks, of how long a stop takes from up to `rate`, whatever ramp it breaks off.
+
+    Turning round from the steepest slope takes at most 1 / (2 `SHARE`² steepest) ticks; slowing down from the
+    rate at the usual slope and jerk (`plan_ramp`) takes (rate + 1/2) / (`SHARE` steepest) more.
+    """
+    return ((rate + 0.5) / SHARE + 0.5 / SHARE**2) / steepest + 1.0
 
 
 class Phase(NamedTuple):
@@ -223,7 +274,14 @@ class Ramp:
 
 
 def plan_ramp(
-    place: float, rate: float, slope: float, to: float, *, steepest: float, not_past: float
+    place: float,
+    rate: float,
+    slope: float,
+    to: float,
+    *,
+    steepest: float,
+    not_past: float,
+    land_on: float | None = None,
 ) -> Ramp:
     """Plan the quickest ramp of the clock's rate within its bounds (by the library `ruckig`).
 
@@ -238,6 +296,8 @@ def plan_ramp(
         full one, from 0 to 1, takes `FULL_RAMP / steepest` ticks.
     not_past : float
         The rate that the clock has been heading for, and that is not to be passed in turning round.
+    land_on : float, optional
+        Of a ramp to 0: the row to come to rest on, not before the end of the quickest one.
     """
     start, usual = Phase(0.0, place, rate, slope, 0.0), SHARE * steepest
     turn: tuple[Phase, ...] = ()
@@ -245,6 +305,8 @@ def plan_ramp(
         turn, start = _turn_round(start, usual, not_past)
     phases = (*turn, *_quickest(start, to, usual))
     ramp = Ramp(phases, phases[-1].begin, phases[-1].place)
+    if land_on is not None:
+        return _carried_to(land_on, ramp, start.begin, steepest)
     return _ended_on_a_row(ramp, start.begin, steepest) if to == 1.0 else ramp
 
 
@@ -279,14 +341,31 @@ def _quickest(start: Phase, to: float, steepest: float) -> Iterator[Phase]:
 def _ended_on_a_row(ramp: Ramp, begin: float, steepest: float) -> Ramp:
     """Make a ramp to rate 1 a little longer, and hold it back by less than a row, onto a whole one.
 
-    From `begin` on, the rate is at least that of a start from rest, (`SHARE` `steepest`)² t² after t ticks,
-    and holding back takes at most 30 t² / ticks³ of it: over enough ticks the rate never falls below 0. The
-    slope of holding back, at most 5.78 / ticks², has the room that `SHARE` leaves.
+    From `begin` on, the rate is at least that of a start from rest: held back, it never falls below 0.
     """
-    least = max(
-        (30.0 / (SHARE * steepest) ** 2) ** (1 / 3), math.sqrt(5.78 / ((1.0 - SHARE) * steepest)), 20.0
-    )
-    ticks = math.ceil(max(ramp.ticks, begin + least))
+    ticks = math.ceil(max(ramp.ticks, begin + _ticks_to_shift(1.0, steepest), begin + 20.0))
     end = ramp.end + ticks - ramp.ticks
     row = math.floor(end + 1e-9)
     return Ramp(ramp.phases, float(ticks), float(row), min(0.0, row - end), begin)
+
+
+def _carried_to(row: float, ramp: Ramp, begin: float, steepest: float) -> Ramp:
+    """Make a ramp to rest longer, and carry it on to a row.
+
+    From `begin` on, the rate is at most what is left after a slowing down: carried on, it does not rise.
+    """
+    shift = row - ramp.end
+    ticks = max(ramp.ticks, begin + _ticks_to_shift(shift, steepest))
+    return Ramp(ramp.phases, float(math.ceil(ticks)), row, shift, begin)
+
+
+def _ticks_to_shift(rows: float, steepest: float) -> float:
+    """Give how long a shift by so many rows has to take.
+
+    A change of the rate from rest to rest of slope takes up (`SHARE` `steepest`)² t² after t ticks, and the
+    shift at most 30 `rows` t² / ticks³ of it. The slope of the shift, at most 5.78 `rows` / ticks², has the
+    room that `SHARE` leaves.
+    """
+    rows = max(rows, 0.0)
+    by_rate: float = (30.0 * rows / (SHARE * steepest) ** 2) ** (1 / 3)
+    return max(by_rate, math.sqrt(5.78 * rows / ((1.0 - SHARE) * steepest)))

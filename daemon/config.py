@@ -234,6 +234,8 @@ class JointSettings(Section):
     """Follow another joint instead of the motion."""
     limits: LimitSettings = LimitSettings()
     """Limits of the joint."""
+    allow_stalling: bool = False
+    """Standing still away from the setpoint is no fault, as of a gripper that holds something."""
     tolerances: JointToleranceSettings = JointToleranceSettings()
     """Tolerances of the joint, where it has its own."""
 
@@ -293,6 +295,23 @@ class ApproachSettings(Section):
     """In rad/s² or m/s²."""
     jerk: Positive = 5.0
     """In rad/s³ or m/s³."""
+    longest_s: Positive | None = None
+    """A motion whose first row is further away than this takes is refused; `null` goes any way."""
+
+
+class CheckSettings(Section):
+    """What stops a motion softly while it plays, besides tolerances; `null` switches a check off."""
+
+    effort_s: Positive | None = None
+    """A measured effort is beyond the joint's effort limit for so long."""
+    temperature_c: Positive | None = None
+    """An actuator is hotter than this."""
+    stale_s: Positive | None = 0.25
+    """An actuator's feedback is older than this."""
+    stall_s: Positive | None = 0.5
+    """A joint stands still for so long, further than `stall_error` from its setpoint."""
+    stall_error: Positive = 0.05
+    """In rad or m."""
 
 
 class RobotSettings(Section):
@@ -321,6 +340,8 @@ class RobotSettings(Section):
     """No approach where every joint is within this (rad or m) of the first row."""
     tolerances: ToleranceSettings = ToleranceSettings()
     """How far the joints may be from their setpoints."""
+    checks: CheckSettings = CheckSettings()
+    """What is checked while a motion plays."""
     poses: dict[Text, Annotated[dict[Text, Number], Field(min_length=1)]] = Field(default={})
     """Postures by name: positions of some joints, in rad or m."""
     on_end: Literal["hold", "release", "park"] = "hold"
@@ -331,6 +352,10 @@ class RobotSettings(Section):
     """How long the way to that end may take."""
     stop_duration_s: Positive = 0.5
     """Shortest time of a soft stop from full speed; longer where acceleration limits ask for it."""
+    on_late: Literal["skip", "stretch"] = "skip"
+    """What becomes of the time of a late tick: its rows are skipped, or the motion ends later."""
+    max_skip_s: Positive = 0.02
+    """A late tick skips no more than this; the motion ends later by what is left."""
     max_lateness_s: Positive = 0.1
     """A tick that is later than this stops the motion softly."""
     idle_rate_hz: Annotated[float, Field(strict=True, gt=0, le=2000)] = 100.0

@@ -1,22 +1,25 @@
-"""Turns a play request into what the stream process needs: a plan, an approach, tolerances, shared tracks.
+"""Turns a play request into what the stream process needs: a course, an approach, tolerances, shared tracks.
 
-In come a checked request and the setpoint that the robot holds, out comes a `Play` command with its two
-tracks, or the reason why it is refused. Motions stay in shared memory from their first play on.
+In come a checked request and the setpoint that the robot holds, out comes a `Play` command with its tracks,
+or the reason why it is refused. Motions stay in shared memory from their first play on.
 """
 
 from __future__ import annotations
 
 import os
+import time
 import uuid
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from daemon.approach import ApproachError, plan_approach
 from daemon.channel import Play
+from daemon.clock import longest_stop
 from daemon.config import JointSettings
+from daemon.course import CourseError, plot_course, whole
 from daemon.joint_map import JointMapError
 from daemon.planner import PlanError, clock_acceleration, plan_pose
 from daemon.requests import RequestError
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from daemon.config import RobotSettings
+    from daemon.course import Course
     from daemon.joint_map import JointMap
     from daemon.library import MotionLibrary
     from daemon.planner import Plan
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
 
 
 POSE_RATE_HZ = 200.0  # of ticks on the way to a posture
+HANDOVER_S = 0.01  # from a request to the first tick of its approach, at most, where all is well
 
 
 @dataclass(slots=True)
@@ -52,9 +57,28 @@ class Goal:
     """
 
     goal_id: str
-    plan: Plan
+    course: Course
+    request: PlayRequest
     speed: float
-    transaction: str | None
+
+    @property
+    def motion(self) -> str:
+        """The motion's name."""
+        return self.course.plan.motion
+
+
+def new_goal(course: Course, request: PlayRequest) -> Goal:
+    """Make a goal with an id of its own."""
+    return Goal(uuid.uuid4().hex, course, request, request.speed)
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """A goal made ready to begin: the command, the descriptors that it brings, and what is told of it."""
+
+    command: Play
+    fds: tuple[int, ...]
+    told: dict[str, Any]
 
 
 class GoalMaker:
@@ -78,24 +102,37 @@ class GoalMaker:
         self._library = library
         self._shared: dict[str, tuple[Plan, int]] = {}
 
-    def plan_for(self, request: PlayRequest) -> Plan:
-        """Give the plan of the motion that a request names.
+    def course_for(self, request: PlayRequest) -> Course:
+        """Give the course of the motion that a request names.
 
         Raises
         ------
         RequestError
-            If there is none, or not at that speed.
+            If there is none, or not at that speed, or not in that way.
         """
         entry = self._library.get(request.motion)
         if entry is None:
             raise RequestError("UNKNOWN_MOTION", self._library.unknown(request.motion))
         if entry.plan is None:
             raise RequestError("INVALID_MOTION", entry.reason)
-        refuse_speed(entry.plan, request.speed)
-        return entry.plan
+        try:
+            course = plot_course(
+                whole(entry.plan, entry.markers),
+                self._joint_map,
+                first=request.first.place if request.first else None,
+                last=request.last.place if request.last else None,
+                passes=0 if request.loop == "forever" else request.loop,
+                ping_pong=request.ping_pong,
+                seam=request.seam,
+                tolerance=self._settings.start_tolerance,
+            )
+        except CourseError as error:
+            raise RequestError("INVALID_MOTION", str(error), error.data) from error
+        refuse_speed(course.track, request.speed)
+        return course
 
-    def plan_to(self, request: GotoRequest) -> Plan:
-        """Give the plan of the posture that a request names or lists.
+    def course_to(self, request: GotoRequest) -> Course:
+        """Give the course to the posture that a request names or lists.
 
         Raises
         ------
@@ -105,19 +142,19 @@ class GoalMaker:
         if (request.pose is None) == (request.joints is None):
             what = f"{self._name}: a posture is either a pose or joints; give one of the two"
             raise RequestError("INVALID_REQUEST", what)
-        return self._plan_pose(request.pose, request.joints)
+        return self._course_to(request.pose, request.joints)
 
-    def plan_park(self) -> Plan:
-        """Give the plan of the pose `park`.
+    def course_to_park(self) -> Course:
+        """Give the course to the pose `park`.
 
         Raises
         ------
         RequestError
             If the joints cannot go there.
         """
-        return self._plan_pose("park", None)
+        return self._course_to("park", None)
 
-    def _plan_pose(self, pose: str | None, joints: Mapping[str, float] | None) -> Plan:
+    def _course_to(self, pose: str | None, joints: Mapping[str, float] | None) -> Course:
         poses = self._settings.poses
         if pose is not None and pose not in poses:
             known = f"there are {', '.join(poses)}" if poses else "there are no poses at all"
@@ -126,15 +163,13 @@ class GoalMaker:
         positions = poses[pose] if pose is not None else joints or {}
         rate_hz = min(POSE_RATE_HZ, self._library.max_rate_hz)
         try:
-            return plan_pose(pose or "goto", positions, self._joint_map, self._settings, rate_hz)
+            return whole(plan_pose(pose or "goto", positions, self._joint_map, self._settings, rate_hz))
         except (PlanError, JointMapError) as error:
             raise RequestError("INVALID_MOTION", str(error)) from error
 
     @contextmanager
-    def made(
-        self, plan: Plan, request: PlayRequest, start: Sequence[float]
-    ) -> Iterator[tuple[Goal, Play, tuple[int, int]]]:
-        """Make a goal from where the robot holds.
+    def made(self, goal: Goal, start: Sequence[float]) -> Iterator[Handover]:
+        """Make a goal ready to begin from where the robot holds.
 
         Parameters
         ----------
@@ -143,32 +178,69 @@ class GoalMaker:
 
         Yields
         ------
-        Goal
-        Play
-            The command for the stream process.
-        tuple of int
-            The descriptors of the approach and the motion; closed, or kept, by this object.
+        Handover
+            Its descriptors are closed, or kept, by this object.
 
         Raises
         ------
         RequestError
-            If there is no way from there, or a tolerance cannot be meant.
+            If there is no way from there, no time for it, or a tolerance cannot be meant.
         """
+        course, request = goal.course, goal.request
         path, end, end_time_s = self._tolerances(request)
-        goal = Goal(uuid.uuid4().hex, plan, request.speed, request.transaction)
-        ramp = self.clock_acceleration(plan, request.speed)
-        command = Play(goal.goal_id, plan.motion, request.speed, list(start), ramp, path, end, end_time_s)
-        approach = share(self._approach(plan, np.array(start)))
-        try:
-            yield goal, command, (approach, self._track_fd(plan))
-        finally:
-            os.close(approach)
+        approach = self._approach(course.plan, np.array(start), course.begins_at)
+        ends_at = course.track.positions[course.last]
+        seam = self._approach(course.plan, ends_at, course.begins_at if course.returns else ends_at)
+        command = Play(
+            goal.goal_id,
+            course.plan.motion,
+            goal.speed,
+            list(start),
+            self.clock_acceleration(course, goal.speed),
+            path,
+            end,
+            end_time_s,
+            course.first,
+            course.last,
+            passes=course.passes,
+            ping_pong=course.ping_pong,
+            flows=course.flows,
+            eases_in=course.eases_in,
+            eases_out=course.eases_out,
+            offset=course.offset,
+            markers=course.marker_rows,
+            start_s=self._start_s(request, approach),
+        )
+        with shared(approach, seam, *([course.track.track] if course.flows else [])) as fds:
+            motion = fds[2] if course.flows else self._track_fd(course.plan)
+            told = self._told_of(approach, course, np.array(start))
+            yield Handover(command, (fds[0], motion, fds[1]), told)
 
-    def clock_acceleration(self, plan: Plan, speed: float) -> float:
+    @contextmanager
+    def way_to(self, goal: Goal, row: int, start: Sequence[float]) -> Iterator[int]:
+        """Give the descriptor of an approach from where the robot holds to a row of its goal's track.
+
+        Raises
+        ------
+        RequestError
+            If there is no way from there.
+        """
+        course = goal.course
+        with shared(self._approach(course.plan, np.array(start), course.track.positions[row])) as (fd,):
+            yield fd
+
+    def clock_acceleration(self, course: Course, speed: float) -> float:
         """Give how fast the clock may ramp at a speed, in 1/s; beyond 1 the path itself leaves less room."""
-        if speed <= 1.0:
-            return plan.clock_acceleration
-        return self._steepest(plan.positions, plan.velocities, plan.rate_hz, speed)
+        track = course.track
+        if speed <= 1.0 and not course.flows:
+            return track.clock_acceleration
+        return self._steepest(track.positions, track.velocities, track.rate_hz, speed)
+
+    def stop_s(self, goal: Goal) -> float:
+        """Give a bound of how long a stop takes, in s, from any moment of a goal."""
+        rate_hz = goal.course.track.rate_hz
+        steepest = min(self.clock_acceleration(goal.course, goal.speed), goal.course.track.clock_acceleration)
+        return longest_stop(max(1.0, goal.speed), steepest / rate_hz) / rate_hz
 
     def _steepest(self, positions: Floats, velocities: Floats, rate_hz: float, speed: float = 1.0) -> float:
         stop_s = self._settings.stop_duration_s
@@ -189,21 +261,57 @@ class GoalMaker:
         except ToleranceError as error:
             raise RequestError("INVALID_REQUEST", str(error)) from error
 
-    def _approach(self, plan: Plan, start: NDArray[np.float64]) -> Track:
+    def _approach(self, plan: Plan, start: Floats, target: Floats) -> Track:
+        settings = self._settings.approach
         try:
             positions, velocities = plan_approach(
                 start,
-                plan.positions[0],
+                target,
                 plan.driven,
                 self._joint_map,
-                self._settings.approach,
+                settings,
                 rate_hz=plan.rate_hz,
                 tolerance=self._settings.start_tolerance,
             )
         except ApproachError as error:
             raise RequestError("INVALID_MOTION", f"{plan.motion}: {error}") from error
+        takes_s = len(positions) / plan.rate_hz
+        if settings.longest_s is not None and takes_s > settings.longest_s:
+            far = self._farthest(plan, start, target)
+            what = f"{plan.motion}: the way to it takes {takes_s:.3f} s"
+            why = f"joint '{far['joint']}' is {far['value']:.4g} {far['unit']} away"
+            mend = f"approach.longest_s is {settings.longest_s:g}; go nearer first, or raise it"
+            raise RequestError("INVALID_MOTION", f"{what}; {why}; {mend}", {"start_distance": far})
         ramp = self._steepest(positions, velocities, plan.rate_hz)
-        return Track(positions, velocities, np.ones_like(plan.driven), plan.rate_hz, ramp)
+        return Track(positions, velocities, plan.driven, plan.rate_hz, ramp)
+
+    def _farthest(self, plan: Plan, start: Floats, target: Floats) -> dict[str, Any]:
+        """Tell the joint that has the longest way to go."""
+        away = np.where(plan.driven, np.abs(target - start), 0.0)
+        joint = int(away.argmax())
+        joints, units = self._joint_map.joints, self._joint_map.units
+        return {"joint": joints[joint], "value": float(away[joint]), "unit": units[joint]}
+
+    def _told_of(self, approach: Track, course: Course, start: Floats) -> dict[str, Any]:
+        return {
+            "approach_s": len(approach.positions) / approach.rate_hz,
+            "start_distance": self._farthest(course.plan, start, course.begins_at),
+        }
+
+    def _start_s(self, request: PlayRequest, approach: Track) -> float | None:
+        """Give the monotonic time of the first row; None where it is not appointed."""
+        if request.start_at is None:
+            return None
+        in_s = request.start_at - time.time()
+        takes_s = (len(approach.positions) + 1) / approach.rate_hz + HANDOVER_S
+        if in_s < takes_s:
+            raise RequestError(
+                "TOO_LATE",
+                f"{request.motion}: start_at is {takes_s - in_s:.3f} s too early; "
+                f"the robot needs {takes_s:.3f} s to the first row; set it later",
+                {"too_late_s": takes_s - in_s, "needs_s": takes_s},
+            )
+        return time.monotonic() + in_s
 
     def _track_fd(self, plan: Plan) -> int:
         """Give the motion in shared memory, copied there when it is first played."""
@@ -220,6 +328,19 @@ class GoalMaker:
         for _plan, fd in self._shared.values():
             os.close(fd)
         self._shared.clear()
+
+
+@contextmanager
+def shared(*tracks: Track) -> Iterator[list[int]]:
+    """Copy tracks into shared memory, give their descriptors, and close them in the end."""
+    fds: list[int] = []
+    try:
+        for track in tracks:
+            fds.append(share(track))  # noqa: PERF401 - what was shared before one fails has to be closed
+        yield fds
+    finally:
+        for fd in fds:
+            os.close(fd)
 
 
 def refuse_speed(plan: Plan, speed: float) -> None:

@@ -18,7 +18,14 @@ import numpy as np
 
 from daemon.clock import FULL_RAMP
 from daemon.track import Track
-from daemon.violations import Violation, accelerations_of, find_violations, position_violations, speeds_of
+from daemon.violations import (
+    Violation,
+    accelerations_of,
+    curve_violations,
+    find_violations,
+    position_violations,
+    speeds_of,
+)
 from formats.motion import Motion, interpolate, pchip_slopes
 
 if TYPE_CHECKING:
@@ -66,6 +73,8 @@ class Plan:
         The joints that this motion moves; the others hold.
     frames_per_tick : float
         Frames of the file from one tick to the next.
+    slowed_to : float
+        The share of the file's speed that its rows are laid out for; 1 unless limits asked for less.
     clock_acceleration : float
         In 1/s: the steepest ramp of the trajectory clock's rate within the acceleration limits.
     max_speed : float
@@ -85,6 +94,7 @@ class Plan:
     velocities: Floats
     driven: Booleans
     frames_per_tick: float
+    slowed_to: float
     clock_acceleration: float
     max_speed: float
     limiting_joint: str
@@ -129,6 +139,7 @@ class _Ticks:
 
     rate_hz: float
     positions: Floats
+    velocities: Floats
     frames_per_tick: float
 
     @property
@@ -154,27 +165,30 @@ def plan(motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_
     rows = _in_columns(motion, joint_map, settings)
     if settings.on_violation == "clip":
         rows = _clipped(rows, joint_map)
-    ticks, warnings = _fitted(rows, joint_map, settings, max_rate_hz)
-    velocities = _slopes(ticks, settings.interpolation)
-    max_speed, limiting_joint = _max_speed(ticks, velocities, joint_map, rows.driven)
+    ticks, speed, warnings = _fitted(rows, joint_map, settings, max_rate_hz)
+    max_speed, limiting_joint = _max_speed(ticks, joint_map, rows.driven)
     ramp, doubts = clock_acceleration(
-        ticks.positions, velocities, ticks.rate_hz, joint_map, settings.stop_duration_s
+        ticks.positions, ticks.velocities, ticks.rate_hz, joint_map, settings.stop_duration_s
     )
-    for array in (ticks.positions, velocities, rows.driven):
+    for array in (ticks.positions, ticks.velocities, rows.driven):
         array.flags.writeable = False
     return Plan(
         motion=motion.name,
         joints=joint_map.joints,
         rate_hz=ticks.rate_hz,
         positions=ticks.positions,
-        velocities=velocities,
+        velocities=ticks.velocities,
         driven=rows.driven,
         frames_per_tick=ticks.frames_per_tick,
+        slowed_to=speed,
         clock_acceleration=ramp,
         max_speed=max_speed,
         limiting_joint=limiting_joint,
         interpolation=settings.interpolation,
-        warnings=tuple(f"{motion.name}: {warning}" for warning in (*rows.warnings, *warnings, *doubts)),
+        warnings=tuple(
+            f"{motion.name}: {warning}"
+            for warning in (*rows.warnings, *_thinned(rows, max_rate_hz), *warnings, *doubts)
+        ),
     )
 
 
@@ -282,14 +296,14 @@ def _clipped(rows: _Rows, joint_map: JointMap) -> _Rows:
 
 def _fitted(
     rows: _Rows, joint_map: JointMap, settings: RobotSettings, max_rate_hz: float
-) -> tuple[_Ticks, tuple[str, ...]]:
-    """Give the ticks of a motion that keeps its limits, slower than the file's if that is allowed."""
+) -> tuple[_Ticks, float, tuple[str, ...]]:
+    """Give ticks that keep the limits, and at which share of the file's speed: less if that is allowed."""
     speed, slowest = 1.0, None
     for _ in range(MOST_SLOWINGS):
         ticks = _ticks_of(rows, speed, settings.interpolation, max_rate_hz)
-        found = _violations(rows, speed, ticks, joint_map)
+        found = _violations(rows, speed, ticks, joint_map, settings.interpolation)
         if not found:
-            return ticks, (f"slowed to {speed:.3g} of its speed: {slowest}",) if slowest else ()
+            return ticks, speed, (f"slowed to {speed:.3g} of its speed: {slowest}",) if slowest else ()
         if settings.on_violation != "slow" or any(one.speed_factor is None for one in found):
             break
         worst = min(found, key=lambda violation: violation.speed_factor or 0.0)
@@ -301,62 +315,125 @@ def _fitted(
     raise PlanError("\n".join(f"{rows.name}: {violation}" for violation in found), found)
 
 
-def _violations(rows: _Rows, speed: float, ticks: _Ticks, joint_map: JointMap) -> list[Violation]:
-    """Hold the file's rows against the limits, then what was put between them."""
+def _violations(
+    rows: _Rows, speed: float, ticks: _Ticks, joint_map: JointMap, interpolation: Interpolation
+) -> list[Violation]:
+    """Hold the file's rows against the limits, then what was put between them, and the curve through it."""
     found = find_violations(rows.times / speed, rows.positions, joint_map, rows.driven, rows.effort)
-    if found or ticks.positions is rows.positions:
+    if not found and ticks.positions is not rows.positions:
+        between = find_violations(ticks.times, ticks.positions, joint_map, rows.driven)
+        found = [replace(one, frame=round(one.frame * ticks.frames_per_tick)) for one in between]
+    if interpolation != "cubic" or len(ticks.positions) < 2:
         return found
-    between = find_violations(ticks.times, ticks.positions, joint_map, rows.driven)
-    return [replace(one, frame=round(one.frame * ticks.frames_per_tick)) for one in between]
+    peaks = peak_speeds(ticks.positions, ticks.velocities, ticks.rate_hz)
+    too_fast = {one.joint for one in found if one.kind == "velocity"}
+    curve = curve_violations(ticks.times, peaks, joint_map, rows.driven)
+    found += [
+        replace(one, frame=int(one.frame * ticks.frames_per_tick))
+        for one in curve
+        if one.joint not in too_fast
+    ]
+    return sorted(found, key=lambda violation: joint_map.joints.index(violation.joint))
 
 
 def _ticks_of(rows: _Rows, speed: float, interpolation: Interpolation, max_rate_hz: float) -> _Ticks:
     if rows.uniform:
-        rate_hz = rows.frame_rate_hz / max(1.0, np.ceil(rows.frame_rate_hz / max_rate_hz))
+        rate_hz = rows.frame_rate_hz / _frames_per_row(rows, max_rate_hz)
         frames_per_tick = speed * rows.frame_rate_hz / rate_hz
     else:
         rate_hz = min(FREE_RATE_HZ, max_rate_hz)
         frames_per_tick = speed * (len(rows.times) - 1) / (rows.times[-1] * rate_hz)
-    if rows.uniform and frames_per_tick == 1.0:
-        return _Ticks(rows.frame_rate_hz, rows.positions, 1.0)
-    # A last tick that falls on the last frame must not become two through rounding.
-    count = int(np.ceil(rows.times[-1] / speed * rate_hz - 1e-6)) + 1
-    at = np.arange(count) * (speed / rate_hz)
-    positions = np.ascontiguousarray(interpolate(at, rows.times, rows.positions, interpolation))
-    return _Ticks(float(rate_hz), positions, float(frames_per_tick))
+    positions = rows.positions
+    if not (rows.uniform and frames_per_tick == 1.0):
+        # A last tick that falls on the last frame must not become two through rounding.
+        count = int(np.ceil(rows.times[-1] / speed * rate_hz - 1e-6)) + 1
+        at = np.arange(count) * (speed / rate_hz)
+        positions = np.ascontiguousarray(interpolate(at, rows.times, rows.positions, interpolation))
+    slopes = slopes_of(positions, rate_hz, interpolation)
+    return _Ticks(float(rate_hz), positions, slopes, float(frames_per_tick))
 
 
-def _slopes(ticks: _Ticks, interpolation: Interpolation) -> Floats:
-    """Give the velocity at each tick: that of the curve through the setpoints."""
+def _frames_per_row(rows: _Rows, max_rate_hz: float) -> float:
+    """Give how many frames of the file go by from one row to the next that the driver can take."""
+    return float(max(1.0, np.ceil(rows.frame_rate_hz / max_rate_hz)))
+
+
+def _thinned(rows: _Rows, max_rate_hz: float) -> tuple[str, ...]:
+    """Tell of rows that are left out because the driver is too slow for them."""
+    every = _frames_per_row(rows, max_rate_hz)
+    if not rows.uniform or every == 1.0 or len(rows.times) < 2:
+        return ()
+    rate = rows.frame_rate_hz
+    played = f"it is played at {rate / every:g} Hz, one row in {every:g}"
+    return (f"{rate:g} frames/s are more than the driver takes, {max_rate_hz:g} Hz; {played}",)
+
+
+def slopes_of(positions: Floats, rate_hz: float, interpolation: Interpolation) -> Floats:
+    """Give the velocity of the curve through setpoints at each of them, shape (ticks, joints)."""
     if interpolation == "cubic":
-        return pchip_slopes(ticks.times, ticks.positions)
-    slopes = np.zeros_like(ticks.positions)
+        return pchip_slopes(np.arange(len(positions)) / rate_hz, positions)
+    slopes = np.zeros_like(positions)
     if interpolation == "linear":
-        slopes[:-1] = np.diff(ticks.positions, axis=0) * ticks.rate_hz
+        slopes[:-1] = np.diff(positions, axis=0) * rate_hz
     return slopes
 
 
-def _max_speed(ticks: _Ticks, velocities: Floats, joint_map: JointMap, driven: Booleans) -> tuple[float, str]:
-    """Give the fastest speed factor, at least 1, and the joint that sets it.
-
-    Other speeds than 1 play places between the rows, where the cubic curve's speed is nowhere above the
-    greatest of its slopes at the rows and, in the middle, 1.5 secants less a quarter of the slopes.
-    """
+def _max_speed(ticks: _Ticks, joint_map: JointMap, driven: Booleans) -> tuple[float, str]:
+    """Give the fastest speed factor, at least 1, and the joint that sets it."""
     if len(ticks.positions) < 2:
         return FASTEST, ""
-    steps, speeds = speeds_of(ticks.times, ticks.positions)
-    middle = np.abs(1.5 * speeds - 0.25 * (velocities[1:] + velocities[:-1])).max(axis=0)
-    peak = np.maximum(middle, np.abs(velocities).max(axis=0))
+    peaks = peak_speeds(ticks.positions, ticks.velocities, ticks.rate_hz).max(axis=0)
+    changes = np.zeros_like(peaks)
+    if np.isfinite(joint_map.limits.acceleration).any():
+        changes = np.abs(accelerations_of(*speeds_of(ticks.times, ticks.positions))).max(axis=0)
+    factor, joint = fastest_factor(peaks, changes, joint_map, driven)
+    return max(1.0, factor), joint
+
+
+def peak_speeds(positions: Floats, velocities: Floats, rate_hz: float) -> Floats:
+    """Give the highest speed, without sign, of the cubic curve between each two rows.
+
+    Other speeds than 1 play places between the rows. There the slope of the curve is a parabola: with the
+    slopes a and b at the rows and the secant c, a + (6c - 4a - 2b) s + (3a + 3b - 6c) s² for s from 0 to 1.
+
+    Parameters
+    ----------
+    positions, velocities : ndarray, shape (rows, joints)
+
+    Returns
+    -------
+    ndarray, shape (rows - 1, joints)
+    """
+    before, after = velocities[:-1], velocities[1:]
+    secants = np.diff(positions, axis=0) * rate_hz
+    linear = 6.0 * secants - 4.0 * before - 2.0 * after
+    square = 3.0 * (before + after) - 6.0 * secants
+    turns = linear * (linear + 2.0 * square) < 0.0  # the slope of the parabola changes its sign in between
+    peaks = np.divide(-(linear**2), 4.0 * square, out=np.zeros_like(secants), where=turns)
+    peaks += before
+    np.abs(peaks, out=peaks)
+    np.maximum(peaks, np.abs(after), out=peaks)
+    return np.maximum(peaks, np.abs(before), out=peaks)
+
+
+def fastest_factor(
+    speeds: Floats, accelerations: Floats, joint_map: JointMap, driven: Booleans
+) -> tuple[float, str]:
+    """Give the highest speed factor, at most `FASTEST`, within the limits, and the joint that sets it.
+
+    Parameters
+    ----------
+    speeds, accelerations : ndarray, shape (joints,)
+        The highest at speed 1, without sign.
+    """
     limits = joint_map.limits
-    factors = _ratio(limits.velocity, peak)
-    if np.isfinite(limits.acceleration).any():
-        change = np.abs(accelerations_of(steps, speeds)).max(axis=0)
-        factors = np.minimum(factors, np.sqrt(_ratio(limits.acceleration, change)))
+    factors = _ratio(limits.velocity, speeds)
+    factors = np.minimum(factors, np.sqrt(_ratio(limits.acceleration, accelerations)))
     factors[~driven] = np.inf
     joint = int(factors.argmin())
     if factors[joint] >= FASTEST:
         return FASTEST, ""
-    return max(1.0, float(factors[joint])), joint_map.joints[joint]
+    return float(factors[joint]), joint_map.joints[joint]
 
 
 def clock_acceleration(

@@ -8,11 +8,13 @@ many ticks have passed, so the same events give the same setpoints on any clock.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from daemon.clock import TrajectoryClock
+from daemon.route import Leg
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,9 +22,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from daemon.route import Route
     from daemon.tolerances import Excess, Tolerances
     from daemon.track import Track
 
+    Booleans: TypeAlias = NDArray[np.bool_]
     Floats: TypeAlias = NDArray[np.float64]
 
 
@@ -31,7 +35,7 @@ class State(StrEnum):
 
     OFFLINE = "offline"  # no stream process, or its driver is not open
     IDLE = "idle"  # holding, or released
-    APPROACHING = "approaching"  # on the way to the first row
+    APPROACHING = "approaching"  # on the way to the row that is played next
     PLAYING = "playing"
     PAUSING = "pausing"  # slowing down on the path, to go on later
     PAUSED = "paused"  # at rest on the path
@@ -44,11 +48,13 @@ class Event(StrEnum):
     """What moves the state machine on."""
 
     PLAY = "play"
-    ARRIVED = "arrived"  # at the first row
+    ARRIVED = "arrived"  # at the row that is played next
     FINISHED = "finished"  # the last row is out
     PAUSE = "pause"
     RESUME = "resume"  # on the motion
     RETURN = "return"  # resume on the approach
+    REPEAT = "repeat"  # a pass is over; on the way to the next
+    SEEK = "seek"  # on the way to another place of the motion
     STOP = "stop"
     STOPPED = "stopped"  # the clock has come to rest
     ESTOP = "estop"
@@ -88,6 +94,7 @@ TRANSITIONS: Mapping[tuple[State, Event], State] = {
     (State.APPROACHING, Event.ESTOP): State.ESTOPPED,
     (State.APPROACHING, Event.FAULT): State.FAULT,
     (State.PLAYING, Event.FINISHED): State.IDLE,
+    (State.PLAYING, Event.REPEAT): State.APPROACHING,
     (State.PLAYING, Event.PAUSE): State.PAUSING,
     (State.PLAYING, Event.STOP): State.STOPPING,
     (State.PLAYING, Event.ESTOP): State.ESTOPPED,
@@ -100,6 +107,7 @@ TRANSITIONS: Mapping[tuple[State, Event], State] = {
     (State.PAUSING, Event.FAULT): State.FAULT,
     (State.PAUSED, Event.RESUME): State.PLAYING,
     (State.PAUSED, Event.RETURN): State.APPROACHING,
+    (State.PAUSED, Event.SEEK): State.APPROACHING,
     (State.PAUSED, Event.STOP): State.STOPPING,
     (State.PAUSED, Event.ESTOP): State.ESTOPPED,
     (State.PAUSED, Event.FAULT): State.FAULT,
@@ -117,24 +125,47 @@ class Goal:
 
     Attributes
     ----------
-    approach, motion : Track
-        At the same rate; the approach may be empty.
     speed : float
         Rows of the motion per tick, to begin with.
+    clock_acceleration : float
+        In 1/s: how fast the clock's rate may change on the motion at that speed.
     path, goal : Tolerances
         Of the feedback, while the motion plays and after its last row.
     goal_ticks : float
         How many ticks after the last row the joints may take to come within the goal tolerance.
+    not_before : int
+        The tick, counted from 1, in which the first row is due at the earliest.
+    offset : int
+        The row of the plan that is the first of the motion's track.
+    markers : tuple of float
+        Places to tell of as they are passed, in rows of the plan, ascending.
     """
 
     goal_id: str
     motion_name: str
-    approach: Track
-    motion: Track
+    route: Route
     speed: float
+    clock_acceleration: float
     path: Tolerances
     goal: Tolerances
     goal_ticks: float
+    not_before: int = 0
+    offset: int = 0
+    markers: tuple[float, ...] = ()
+
+    @property
+    def rate_hz(self) -> float:
+        """Rows per second at speed 1."""
+        return self.route.motion.rate_hz
+
+
+class Passed(NamedTuple):
+    """A marker of a goal that was passed: its number, in which pass, and how many ticks ago."""
+
+    goal: Goal
+    marker: int
+    loop: int
+    ticks_ago: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +192,8 @@ class Player:
     Attributes
     ----------
     state : State
-    active, halted : bool
-        Whether it is one of `ACTIVE` (there is a goal) or `HALTED`.
+    active, slowing, halted : bool
+        Whether it is one of `ACTIVE` (there is a goal), `SLOWING` (on the way to rest, or there) or `HALTED`.
     speed : float
         Rows of the motion per tick that are aimed at while it plays.
     state_number : int
@@ -175,6 +206,10 @@ class Player:
         Goals taken since the start.
     frame : float
         The place on the newest goal's motion, in rows of the plan.
+    loop : int
+        The pass over it, counted from 1.
+    passed : list of Passed
+        Markers that were passed, until somebody takes them out.
     """
 
     def __init__(
@@ -190,11 +225,18 @@ class Player:
         self.goal: Goal | None = None
         self.goal_count = 0
         self.frame = 0.0
+        self.loop = 1
         self.speed = 1.0
         self.clock = TrajectoryClock()
         self.results: list[Result] = []
-        self._on_motion = False
+        self.passed: list[Passed] = []
+        self._leg: Leg | None = None
+        self._begin_row: int | None = None
+        self._pauses_there = False
+        self._waiting = False
         self._arrived = False
+        self._looked_at = math.nan
+        self._elapsed = 0
         self._waited_ticks = 0
         self._played_ticks = 0
         self._stop_details: dict[str, Any] = {}
@@ -221,16 +263,21 @@ class Player:
         """Begin a goal; only from idle, with torque on."""
         self.goal = goal
         self.goal_count += 1
-        self.frame = 0.0
-        self.speed, self._clock_acceleration = goal.speed, goal.motion.clock_acceleration
-        self._played_ticks = self._waited_ticks = 0
-        self._arrived = False
+        self.frame, self.loop = float(goal.offset + goal.route.first), 1
+        self.speed, self._clock_acceleration = goal.speed, goal.clock_acceleration
+        self._elapsed = self._played_ticks = self._waited_ticks = 0
+        self._arrived = self._waiting = self._pauses_there = False
+        self._begin_row = None
         self._apply(Event.PLAY)
-        if goal.approach.last >= 0:
-            self._on_motion = False
-            self.clock.start(1.0, goal.approach.clock_acceleration / goal.approach.rate_hz)
-        else:
-            self._begin_motion(goal)
+        self._approach(goal, goal.route.approach)
+
+    def seek(self, approach: Track, row: int, *, goes_on: bool) -> None:
+        """Go to another row of the motion's track, and on from there or wait there; only while paused."""
+        if self.goal is not None and (self.state, Event.SEEK) in TRANSITIONS:
+            self._begin_row, self._pauses_there = row, not goes_on
+            self._waiting = False
+            self._apply(Event.SEEK)
+            self._approach(self.goal, approach)
 
     def stop(self, code: ResultCode, message: str, details: dict[str, Any] | None = None) -> None:
         """Slow down on the path and end the goal with `code`; while stopping or at rest nothing changes."""
@@ -247,9 +294,11 @@ class Player:
 
     def resume(self) -> None:
         """Go on along the path at the speed that was asked for last."""
-        event = Event.RESUME if self._on_motion else Event.RETURN
+        on_motion = self._on_motion
+        event = Event.RESUME if on_motion else Event.RETURN
         if (self.state, event) in TRANSITIONS:
-            self.clock.aim(self.speed if self._on_motion else 1.0)
+            self._pauses_there = False
+            self.clock.aim(self.speed if on_motion else 1.0)
             self._apply(event)
 
     def set_speed(self, speed: float, clock_acceleration: float) -> None:
@@ -264,7 +313,7 @@ class Player:
             return
         self.speed, self._clock_acceleration = speed, clock_acceleration
         if self._on_motion:
-            self.clock.steepest = clock_acceleration / self.goal.motion.rate_hz
+            self.clock.steepest = clock_acceleration / self.goal.rate_hz
             if self.state is State.PLAYING:
                 self.clock.aim(speed)
 
@@ -286,36 +335,106 @@ class Player:
 
     # -- time -----------------------------------------------------------------------------------------------
 
-    def tick(self, ticks: int) -> None:
-        """Move the reference on by so many ticks; more than one where deadlines were missed."""
+    def tick(self, ticks: int, due: int = 0) -> None:
+        """Move the reference on.
+
+        Parameters
+        ----------
+        ticks : int
+            By so much; more than 1 where deadlines were missed and are skipped.
+        due : int
+            How many ticks have become due; `ticks` where it is left out.
+        """
         goal = self.goal
         if goal is None or not self.active:
             return
+        self._elapsed += due or ticks
         if self._arrived:
             self._waited_ticks += ticks
-            if self._slowing:
+            if self.slowing:
                 self._conclude(goal, at_end=True)
             return
-        track = goal.motion if self._on_motion else goal.approach
-        place, last = self.clock.advance(ticks), track.last
-        at_end = place >= last
+        if self._waiting and not (ticks := self._ticks_since_due(goal, ticks)):
+            return
+        self._move(goal, ticks)
+
+    def _move(self, goal: Goal, ticks: int) -> None:
+        leg = self._leg
+        if leg is None:
+            return
+        if leg.eases_out:
+            self.clock.brake_for(leg.length, ticks)
+        place = self.clock.advance(ticks)
+        while leg.flows and place >= leg.length:
+            leg, place = self._flow_on(goal, leg)
+        at_end = place >= leg.length
         if at_end:
-            place = self.clock.position = float(last)
-        track.sample(place, self.position, self.velocity, self.clock.rate)
-        if self._on_motion:
-            self.frame = place
+            place = self.clock.position = float(leg.length)
+        row = leg.first + leg.direction * place
+        leg.track.sample(row, self.position, self.velocity, self.clock.rate * leg.direction)
+        if leg.on_motion:
+            self.frame = row + goal.offset
             self._played_ticks += ticks
-        if at_end or self._slowing:
+            if goal.markers:
+                self._look_for_markers(goal, leg, self.frame)
+        if at_end or self.slowing:
             self._conclude(goal, at_end=at_end)
 
-    def watch(self, measured: Floats) -> None:
-        """Hold feedback (joints,) against the goal's tolerances, once the tick's setpoint is written."""
+    def _flow_on(self, goal: Goal, leg: Leg) -> tuple[Leg, float]:
+        """Pass from the end of a pass into the next one; give that, and the place on it."""
+        if goal.markers:
+            self._look_for_markers(goal, leg, float(goal.offset + leg.last))
+        self.loop += 1
+        self.clock.carry_back(leg.length)
+        self._leg = goal.route.leg(self.loop - 1)
+        self._looked_at = math.nan
+        return self._leg, self.clock.position
+
+    def _ticks_since_due(self, goal: Goal, most: int) -> int:
+        """Begin the motion when its time has come; give how many ticks it has to move, 0 before."""
+        if self.slowing:
+            self._conclude(goal, at_end=True)
+            return 0
+        since = self._elapsed - goal.not_before
+        if since < 0:
+            return 0
+        self._begin_motion(goal)
+        return min(since + 1, most)
+
+    def _look_for_markers(self, goal: Goal, leg: Leg, row: float) -> None:
+        """Note the markers between the row that was looked at last and this one."""
+        markers, fresh = goal.markers, math.isnan(self._looked_at)
+        begin = float(goal.offset + leg.first) if fresh else self._looked_at
+        if leg.direction > 0:
+            first = (bisect_left if fresh else bisect_right)(markers, begin)
+            numbers = range(first, bisect_right(markers, row))
+        else:
+            end = (bisect_right if fresh else bisect_left)(markers, begin)
+            numbers = range(end - 1, bisect_left(markers, row) - 1, -1)
+        for number in numbers:
+            ago = abs(row - markers[number]) / self.clock.rate if self.clock.rate > 0.0 else 0.0
+            self.passed.append(Passed(goal, number, self.loop, ago))
+        self._looked_at = row
+
+    @property
+    def _on_motion(self) -> bool:
+        return self._leg is not None and self._leg.on_motion
+
+    def watch(self, measured: Floats, forgiven: Booleans | None = None) -> None:
+        """Hold feedback against the goal's tolerances, once the tick's setpoint is written.
+
+        Parameters
+        ----------
+        measured : ndarray, shape (joints,)
+        forgiven : ndarray of bool, shape (joints,), optional
+            Joints that may be anywhere, as they have stalled and may.
+        """
         goal = self.goal
-        if goal is None or not self._on_motion or self._slowing:
+        if goal is None or self.slowing or not self._on_motion:
             return
         if self._arrived:
-            self._settle(goal, goal.goal.worst(self.position, measured))
-        elif goal.path and (excess := goal.path.worst(self.position, measured)):
+            self._settle(goal, goal.goal.worst(self.position, measured, forgiven))
+        elif goal.path and (excess := goal.path.worst(self.position, measured, forgiven)):
             message = f"{self._off(goal, excess)}; its path tolerance is"
             self._break_off(goal, ResultCode.PATH_TOLERANCE_VIOLATED, message, excess)
 
@@ -325,13 +444,13 @@ class Player:
             self._come_to_rest(Event.FINISHED)
             self._end(ResultCode.SUCCESSFUL, "the last row is out and held")
         elif self._waited_ticks >= goal.goal_ticks:
-            waited_s = self._waited_ticks / goal.motion.rate_hz
+            waited_s = self._waited_ticks / goal.rate_hz
             message = f"{self._off(goal, excess)}, {waited_s:.3f} s after the last row; its goal tolerance is"
             self._break_off(goal, ResultCode.GOAL_TOLERANCE_VIOLATED, message, excess)
 
     def _off(self, goal: Goal, excess: Excess) -> str:
         joint, unit = self._joints[excess.joint], self._units[excess.joint]
-        at_s = self.frame / goal.motion.rate_hz
+        at_s = self.frame / goal.rate_hz
         far = "without feedback" if math.isnan(excess.error) else f"{excess.error:.4g} {unit} off"
         return f"joint '{joint}' is {far} at {at_s:.3f} s (row {self.frame:.0f})"
 
@@ -342,28 +461,69 @@ class Player:
             "error": None if math.isnan(excess.error) else excess.error,
             "tolerance": excess.tolerance,
             "unit": unit,
-            "time": self.frame / goal.motion.rate_hz,
+            "time": self.frame / goal.rate_hz,
         }
         mend = "look for what holds it, or raise the tolerance"
         self.stop(code, f"{message} {excess.tolerance:.4g} {unit}; {mend}", details)
 
+    def _approach(self, goal: Goal, track: Track) -> None:
+        """Go to the row that is played next; the track may be empty."""
+        if track.last >= 0:
+            self._leg = Leg(track, 0, track.last, on_motion=False)
+            self.clock.start(1.0, track.clock_acceleration / track.rate_hz)
+        else:
+            self._go_on_from_approach(goal)
+
+    def _go_on_from_approach(self, goal: Goal) -> None:
+        """Begin the motion, or wait for its time."""
+        if self._elapsed + 1 < goal.not_before:
+            self._waiting = True
+            self._leg = None
+            self.clock.start(0.0, 1.0)
+            self.velocity[:] = 0.0
+        else:
+            self._begin_motion(goal)
+
     def _begin_motion(self, goal: Goal) -> None:
-        self._on_motion = True
-        self.clock.start(self.speed, self._clock_acceleration / goal.motion.rate_hz)
+        leg = self._leg = goal.route.leg(self.loop - 1, self._begin_row)
+        rests = leg.eases_in or self._pauses_there
+        self._waiting, self._begin_row, self._looked_at = False, None, math.nan
         self._apply(Event.ARRIVED)
+        self.clock.start(0.0 if rests else self.speed, self._clock_acceleration / goal.rate_hz)
+        if self._pauses_there:
+            self._pauses_there = False
+            self.frame = float(goal.offset + leg.first)
+            self._apply(Event.PAUSE)
+            self._come_to_rest(Event.STOPPED)
+        elif rests:
+            self.clock.aim(self.speed)
 
     def _conclude(self, goal: Goal, *, at_end: bool) -> None:
-        """Take note of the end of a track, and of the clock's coming to rest."""
+        """Take note of the end of a leg, and of the clock's coming to rest."""
+        if self.state is State.PAUSED:
+            return
         if self.state is State.STOPPING:
             if at_end or self.clock.at_rest:
                 self._come_to_rest(Event.STOPPED)
                 self._end(self._stop_code, self._stop_message, self._stop_details)
-        elif at_end and self._on_motion:
+        elif at_end and self._on_motion and goal.route.ends_with(self.loop - 1):
             self._arrive()
-        elif self.state is State.APPROACHING:
+        elif self.state is State.PAUSING:
+            if at_end or self.clock.at_rest:
+                self._come_to_rest(Event.STOPPED)
+        elif self._on_motion:
+            self._repeat(goal)
+        else:
+            self._go_on_from_approach(goal)
+
+    def _repeat(self, goal: Goal) -> None:
+        """Go on to the next pass, from rest at the end of one."""
+        self.loop += 1
+        if goal.route.seam.last >= 0:
+            self._apply(Event.REPEAT)
+            self._approach(goal, goal.route.seam)
+        else:
             self._begin_motion(goal)
-        elif self.state is State.PAUSING and (at_end or self.clock.at_rest):
-            self._come_to_rest(Event.STOPPED)
 
     def _arrive(self) -> None:
         """Hold the last row; `watch` ends the goal."""
@@ -379,7 +539,7 @@ class Player:
     def _end(self, code: ResultCode, message: str, details: dict[str, Any] | None = None) -> None:
         if self.goal is not None:
             self.results.append(Result(self.goal, code, message, self._played_ticks, details or {}))
-            self.goal = None
+            self.goal = self._leg = None
 
     def _apply(self, event: Event) -> None:
         self._enter(TRANSITIONS.get((self.state, event), self.state))
@@ -388,5 +548,5 @@ class Player:
         self.changes += 1
         self.state = state
         # Sets and enums are slow to look up in every tick.
-        self.active, self.halted, self._slowing = state in ACTIVE, state in HALTED, state in SLOWING
+        self.active, self.halted, self.slowing = state in ACTIVE, state in HALTED, state in SLOWING
         self.state_number = STATES.index(state)

@@ -11,17 +11,19 @@ from __future__ import annotations
 import re
 import reprlib
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from daemon.course import Place, Seam
 from formats.errors import nearest
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 MOST_BYTES = 65536
+OnBusy = Literal["reject", "queue", "replace"]
 
 ErrorCode = Literal[
     "INVALID_REQUEST",  # not JSON, an unknown key, a value out of range
@@ -33,6 +35,8 @@ ErrorCode = Literal[
     "NOT_PLAYING",  # there is nothing to pause, resume or speed up
     "UNKNOWN_MOTION",
     "UNKNOWN_POSE",
+    "UNKNOWN_PLACE",  # no such frame, time or marker on the motion
+    "TOO_LATE",  # the robot cannot be on the first row by then
     "INVALID_MOTION",  # known, but it cannot be played; the message says why
     "ESTOPPED",
     "FAULT",
@@ -76,8 +80,32 @@ class Request(BaseModel):
     expires_at: float | None = None
 
 
+class PlaceRequest(BaseModel):
+    """A place on a motion: one of the three."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
+    frame: Annotated[int, Field(ge=0)] | None = None
+    time: Annotated[float, Field(ge=0)] | None = None
+    marker: Annotated[str, Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if sum(one is not None for one in (self.frame, self.time, self.marker)) != 1:
+            raise ValueError("it must name one of frame, time and marker")
+        return self
+
+    @property
+    def place(self) -> Place:
+        """The place itself."""
+        return Place(self.frame, self.time, self.marker)
+
+
 class PlayRequest(Request):
     """Play a motion; the answer means accepted, and the end arrives as a result.
+
+    `first` and `last` narrow it to a range. Of several passes, `ping_pong` plays every second one backwards;
+    otherwise `seam` says what becomes of a last row from which the first cannot be reached in one tick.
+    `start_at` is the Unix time, in s, at which the first row is due.
 
     Tolerances are by joint, in rad or m; 0 stands for the configured one and -1 for none, for the time (in s)
     too, where none means to wait for ever.
@@ -85,7 +113,13 @@ class PlayRequest(Request):
 
     motion: Annotated[str, Field(min_length=1)]
     speed: Annotated[float, Field(ge=0.1, le=10.0)] = 1.0
-    on_busy: Literal["reject", "replace"] = "reject"
+    loop: Annotated[int, Field(ge=1)] | Literal["forever"] = 1
+    ping_pong: bool = False
+    first: PlaceRequest | None = None
+    last: PlaceRequest | None = None
+    seam: Seam = "reject"
+    start_at: float | None = None
+    on_busy: OnBusy = "reject"
     path_tolerance: dict[str, float] = {}
     goal_tolerance: dict[str, float] = {}
     goal_time_tolerance: Annotated[float, Field(ge=0)] | Literal[-1] = 0.0
@@ -96,7 +130,7 @@ class GotoRequest(Request):
 
     pose: Annotated[str, Field(min_length=1)] | None = None
     joints: Annotated[dict[str, float], Field(min_length=1)] | None = None
-    on_busy: Literal["reject", "replace"] = "reject"
+    on_busy: OnBusy = "reject"
 
 
 class EnableRequest(Request):
@@ -121,8 +155,20 @@ class SpeedRequest(Request):
     speed: Annotated[float, Field(ge=0.1, le=10.0)]
 
 
+class SeekRequest(PlaceRequest, Request):
+    """Go to another place of the motion, by a way of its own, and play on from there if it played."""
+
+
+class QueueRequest(Request):
+    """List the motions that wait for the one that plays."""
+
+
+class ClearQueueRequest(Request):
+    """Take all motions that wait out of the queue; what plays plays on."""
+
+
 class StopRequest(Request):
-    """Stop softly, on the path; allowed at any time."""
+    """Stop softly, on the path, and clear the queue; allowed at any time."""
 
 
 class EstopRequest(Request):
@@ -149,6 +195,9 @@ VERBS: dict[str, type[Request]] = {
     "pause": PauseRequest,
     "resume": ResumeRequest,
     "speed": SpeedRequest,
+    "seek": SeekRequest,
+    "queue": QueueRequest,
+    "queue/clear": ClearQueueRequest,
     "stop": StopRequest,
     "estop": EstopRequest,
     "reset": ResetRequest,
@@ -242,7 +291,7 @@ def check_request(where: str, verb: str, body: dict[str, Any]) -> Request:
 
 def _problem(found: ErrorDetails, verb: str, kind: type[Request]) -> tuple[str, str, str]:
     """Say what pydantic found in the house's words."""
-    key = str(found["loc"][0])
+    key = str(found["loc"][0]) if found["loc"] else verb
     match found["type"]:
         case "extra_forbidden":
             known = sorted(kind.model_fields, key=Request.model_fields.__contains__)  # its own keys first
@@ -250,5 +299,5 @@ def _problem(found: ErrorDetails, verb: str, kind: type[Request]) -> tuple[str, 
         case "missing":
             return f"'{key}' is missing", f"{verb} needs it", "add it"
         case _:
-            must = re.sub(r"^\w+ should", "it must", found["msg"])
+            must = re.sub(r"^\w+ should", "it must", found["msg"].removeprefix("Value error, "))
             return f"'{key}' is {reprlib.repr(found['input'])}", must, "correct it"

@@ -32,8 +32,10 @@ SCALARS = (
     "torque",
     "goal",  # counts goals from 1; 0 is none
     "frame",  # place on the motion, in rows of the plan
+    "loop",  # pass over the motion, from 1
     "clock_rate",
     "missed",  # deadlines missed since the start
+    "skipped",  # rows passed over because of them
     "errors",  # driver errors since the start
 )
 VECTORS = (

@@ -17,7 +17,6 @@ import signal
 import socket
 import sys
 from collections import deque
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,8 +24,10 @@ import numpy as np
 from daemon import channel as ch
 from daemon import realtime
 from daemon.clock import Clock, RealClock
+from daemon.guards import Guards
 from daemon.player import Goal, Player, ResultCode, State
 from daemon.ring import Record, RingWriter
+from daemon.route import Route
 from daemon.tolerances import OFF, Tolerances
 from daemon.track import map_shared
 from daemon.transmission import Transmission
@@ -36,10 +37,11 @@ from drivers.registry import make_driver
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from daemon.player import Result
+    from daemon.player import Passed, Result
 
 log = logging.getLogger("motiond.stream")
 
+ROUNDING = 1e-9  # of a time in periods
 REPORTED = 5  # rows of an actuator's state that are published: all but the stamps
 
 
@@ -76,6 +78,8 @@ class StreamLoop:
         self.command = ActuatorCommand(len(setup.actuators))
         self.state = ActuatorState(len(setup.actuators))
         self._reported = self.state.values[:REPORTED]
+        self._guards = Guards(setup.bounds, setup.joints, setup.units, setup.actuators)
+        self._may_stall = any(setup.bounds.may_stall)
         self._poller = select.poll()
         self._poller.register(channel.fileno(), select.POLLIN)
         self._outbox: deque[ch.Notice] = deque()
@@ -84,7 +88,7 @@ class StreamLoop:
             ch.Enable: self._enable,
             ch.Disable: self._disable,
             ch.Pause: self.player.pause,
-            ch.Resume: self.player.resume,
+            ch.Resume: self._resume,
             ch.Estop: self.player.estop,
             ch.Reset: self._reset,
             ch.Shutdown: lambda: self.leave("the daemon shuts down"),
@@ -94,7 +98,7 @@ class StreamLoop:
         self._period_s = self._idle_period_s
         self._origin_s = clock.now()
         self._index = 0
-        self._missed = 0
+        self._missed = self._skipped = 0
         self._errors = 0
 
     def run(self) -> None:
@@ -104,11 +108,11 @@ class StreamLoop:
 
     def step(self) -> bool:
         """Wait for the next tick and do what is due; False, with nothing done, once it is time to leave."""
-        ticks, lateness_s = self._wait()
+        due, lateness_s = self._wait()
         self._take_commands()
         if self._leaving and not self.player.active:
             return False
-        self._tick(ticks, lateness_s)
+        self._tick(due, lateness_s)
         self._tell()
         return True
 
@@ -135,13 +139,10 @@ class StreamLoop:
         return self._skip(lateness_s), lateness_s
 
     def _skip(self, lateness_s: float) -> int:
-        """Pass over the deadlines that were missed; the trajectory goes on where the clock is now.
-
-        After more than `max_lateness_s` that would be a lunge: then the robot slows down from where it is.
-        """
-        skipped = int(lateness_s / self._period_s)
-        self._index += skipped
-        self._missed += skipped
+        """Pass over the deadlines that were missed; after more than `max_lateness_s` slow down."""
+        missed = int(lateness_s / self._period_s)
+        self._index += missed
+        self._missed += missed
         if lateness_s > self.setup.max_lateness_s and not self.player.clock.at_rest:
             message = (
                 f"a tick came {lateness_s:.3f} s late; max_lateness_s is {self.setup.max_lateness_s:g} s; "
@@ -149,7 +150,18 @@ class StreamLoop:
             )
             self._happened("deadline_missed", message)
             self.player.stop(ResultCode.DEADLINE_MISSED, message)
+        return 1 + missed
+
+    def _to_move(self, due: int, lateness_s: float) -> int:
+        """Give how many of the ticks that are due the trajectory moves on by.
+
+        A late tick plays where the clock is now. Further than `max_skip_s` that would be a lunge: what is
+        left is caught up by ending later.
+        """
+        if due == 1 or lateness_s > self.setup.max_lateness_s:
             return 1
+        skipped = min(due - 1, int(self.setup.max_skip_s / self._period_s + ROUNDING))
+        self._skipped += skipped if self.player.active else 0
         return 1 + skipped
 
     def _start_grid(self, period_s: float) -> None:
@@ -158,17 +170,25 @@ class StreamLoop:
         self._origin_s = self.clock.now()
         self._index = 0
 
+    def _start_grid_for(self, period_s: float, due_s: float) -> int:
+        """Put a deadline on a given time, and the others on its grid; give the number of that one."""
+        ticks = max(0, math.ceil((due_s - self.clock.now()) / period_s - ROUNDING))
+        self._period_s = period_s
+        self._origin_s = due_s - ticks * period_s
+        self._index = 0
+        return ticks
+
     # -- one tick -------------------------------------------------------------------------------------------
 
-    def _tick(self, ticks: int, lateness_s: float) -> None:
+    def _tick(self, due: int, lateness_s: float) -> None:
         player, clock = self.player, self.clock
-        player.tick(ticks)
+        player.tick(self._to_move(due, lateness_s), due)
         begun_s = clock.now()
         self._write()
         written_s = clock.now()
         self._read()
         read_s = clock.now()
-        player.watch(self.record["position"])
+        self._watch(read_s)
         self.record.set_scalars(
             0.0,
             self._origin_s + self._index * self._period_s,
@@ -179,11 +199,27 @@ class StreamLoop:
             player.torque,
             player.goal_count,
             player.frame,
+            player.loop,
             player.clock.rate,
             self._missed,
+            self._skipped,
             self._errors,
         )
         self.ring.put(self.record.data)
+        while player.passed:
+            self._outbox.append(self._reached(player.passed.pop(0), lateness_s))
+
+    def _watch(self, now_s: float) -> None:
+        """Hold what was read against what is allowed; whatever is not stops the motion softly."""
+        player = self.player
+        if not player.active or player.slowing:
+            return
+        broken = self._guards.look(self.record, self.state.stamp_s, now_s)
+        if broken is None:
+            player.watch(self.record["position"], self._guards.forgiven if self._may_stall else None)
+        else:
+            time_s = player.frame * self._period_s
+            player.stop(broken.code, broken.message, broken.details | {"time": time_s})
 
     def _write(self) -> None:
         player = self.player
@@ -238,6 +274,8 @@ class StreamLoop:
                     self._play(command, fds)
                 case ch.Speed():
                     player.set_speed(command.speed, command.clock_acceleration)
+                case ch.Seek():
+                    self._seek(command, *fds)
                 case ch.Stop():
                     player.stop(ResultCode(command.code), command.message)
                 case _:
@@ -257,6 +295,10 @@ class StreamLoop:
         if self.player.state is State.IDLE:
             self.driver.disable()
             self.player.release()
+
+    def _resume(self) -> None:
+        self._guards.start(self.record["position"], self.clock.now())
+        self.player.resume()
 
     def _take_hold(self) -> None:
         self.driver.enable()
@@ -282,27 +324,55 @@ class StreamLoop:
             self.driver.disable()
 
     def _play(self, play: ch.Play, fds: list[int]) -> None:
-        refusal = self._refusal(play)
-        approach, motion = (map_shared(fd) for fd in fds)
-        if refusal is None:
-            refusal = self._set_period(1.0 / motion.rate_hz)
+        approach, motion, seam = (map_shared(fd) for fd in fds)
+        period_s = 1.0 / motion.rate_hz
+        refusal = self._refusal(play) or self._set_period(period_s)
+        not_before = 0
+        if refusal is None and play.start_s is not None:
+            not_before = self._start_grid_for(period_s, play.start_s)
+            refusal = _too_late(not_before, approach.last + 2, period_s)
         if refusal is not None:
             self._outbox.append(ch.Ended(play.goal_id, ResultCode.INVALID_GOAL, refusal, 0.0))
             return
-        motion = replace(motion, clock_acceleration=play.clock_acceleration)
+        route = Route(
+            approach,
+            motion,
+            seam,
+            play.first,
+            play.last,
+            play.passes,
+            ping_pong=play.ping_pong,
+            flows=play.flows,
+            eases_in=play.eases_in,
+            eases_out=play.eases_out,
+        )
+        if play.start_s is None:
+            self._start_grid(period_s)
+        self._guards.start(self.record["position"], self.clock.now())
         self.player.play(
             Goal(
                 play.goal_id,
                 play.motion,
-                approach,
-                motion,
+                route,
                 play.speed,
+                play.clock_acceleration,
                 path=Tolerances(play.path_tolerance),
                 goal=Tolerances(play.goal_tolerance),
                 goal_ticks=math.inf if play.goal_time_s == OFF else play.goal_time_s * motion.rate_hz,
+                not_before=not_before,
+                offset=play.offset,
+                markers=tuple(play.markers),
             )
         )
-        self._start_grid(1.0 / motion.rate_hz)
+
+    def _seek(self, seek: ch.Seek, fd: int) -> None:
+        player = self.player
+        sought = player.goal is not None and player.goal.goal_id == seek.goal_id
+        if not sought or player.position.tolist() != seek.start:
+            self._happened("not_sought", "the robot is not where the way was planned from; ask again")
+            return
+        self._guards.start(self.record["position"], self.clock.now())
+        player.seek(map_shared(fd), seek.row, goes_on=seek.goes_on)
 
     def _refusal(self, play: ch.Play) -> str | None:
         player = self.player
@@ -348,9 +418,13 @@ class StreamLoop:
 
     def _ended(self, result: Result) -> ch.Ended:
         goal = result.goal
-        played_s = max(0, result.played_ticks - 1) / goal.motion.rate_hz
+        played_s = max(0, result.played_ticks - 1) / goal.rate_hz
         error = np.abs(self.player.position - self.record["position"])
         details = dict(result.details)
+        stalled = np.flatnonzero(self._guards.stalled)
+        if stalled.size:
+            details["stalled"] = [self.setup.joints[joint] for joint in stalled]
+        details["reached_goal"] = result.code is ResultCode.SUCCESSFUL and not stalled.size
         if np.isfinite(error).any():
             worst = int(np.nanargmax(error))
             details["final_error"] = {
@@ -360,8 +434,20 @@ class StreamLoop:
             }
         return ch.Ended(goal.goal_id, result.code, result.message, played_s, details)
 
+    def _reached(self, passed: Passed, lateness_s: float) -> ch.Reached:
+        late_s = lateness_s + passed.ticks_ago * self._period_s
+        return ch.Reached(passed.goal.goal_id, passed.marker, passed.loop, late_s)
+
     def _happened(self, kind: str, message: str) -> None:
         self._outbox.append(ch.Happened(kind, message))
+
+
+def _too_late(due: int, earliest: int, period_s: float) -> str | None:
+    """Refuse a start in tick `due` if the robot cannot be on the first row before tick `earliest`."""
+    if due >= earliest:
+        return None
+    late_s = (earliest - due) * period_s
+    return f"start_at is {late_s:.3f} s too early; the robot is not on the first row by then; set it later"
 
 
 def main() -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import signal
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -16,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 from daemon import service
 from daemon.broker import EmbeddedBroker
 from daemon.channel import Setup
+from daemon.config import JointSettings
+from daemon.guards import Bounds
 from daemon.joint_map import build_joint_map
 from daemon.journal import write_journal
 from daemon.keeper import StreamKeeper
@@ -127,6 +130,7 @@ def _make_robot(name: str, robot: RobotSettings, settings: Settings, hub: Report
     joint_map = make_joint_map(name, robot, settings)
     driver = make_driver(robot.driver.type, robot.driver.options, joint_map.actuators)
     setup = Setup(
+        bounds=_bounds(robot, joint_map),
         robot=name,
         driver=robot.driver.type,
         options=robot.driver.options,
@@ -136,6 +140,7 @@ def _make_robot(name: str, robot: RobotSettings, settings: Settings, hub: Report
         transmission=joint_map.transmission.as_lists(),
         idle_rate_hz=robot.idle_rate_hz,
         max_lateness_s=robot.max_lateness_s,
+        max_skip_s=robot.max_skip_s if robot.on_late == "skip" else 0.0,
         priority=settings.realtime.priority,
         core=settings.realtime.core,
         lock_memory=settings.realtime.lock_memory,
@@ -149,6 +154,21 @@ def _make_robot(name: str, robot: RobotSettings, settings: Settings, hub: Report
     )
     library = MotionLibrary(joint_map, robot, driver.max_rate_hz, MotionCache(default_folder()).load_motions)
     return Robot(name, robot, joint_map=joint_map, library=library, keeper=keeper, hub=hub)
+
+
+def _bounds(robot: RobotSettings, joint_map: JointMap) -> Bounds:
+    """Give what the stream process checks while a motion plays."""
+    effort = joint_map.limits.effort.tolist()
+    may_stall = [robot.joints.get(joint, JointSettings()).allow_stalling for joint in joint_map.joints]
+    return Bounds(
+        effort=[limit if math.isfinite(limit) else None for limit in effort],
+        effort_s=robot.checks.effort_s,
+        temperature_c=robot.checks.temperature_c,
+        stale_s=robot.checks.stale_s,
+        stall_s=robot.checks.stall_s,
+        stall_error=robot.checks.stall_error,
+        may_stall=may_stall,
+    )
 
 
 async def serve(settings: Settings, hub: ReportHub, supervisor: Supervisor) -> None:

@@ -24,37 +24,81 @@ COLUMN = {name: index for index, name in enumerate(SCALARS)}
 _ACTIVE_NUMBERS = [STATES.index(state) for state in ACTIVE]
 # A hundred bins a decade from 1 µs to 10 s: a quantile is right to 2.4 %.
 _EDGES_S: Floats = np.logspace(-6, 1, 701)
+_SHOWN_S = (1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 1e-1)
+
+
+class Durations:
+    """How often each duration came, in bounded memory; `max_s` is the longest."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(len(_EDGES_S) + 1, dtype=np.int64)
+        self.max_s = 0.0
+
+    def add(self, durations_s: Floats) -> None:
+        """Take in durations, shape (n,), not negative."""
+        if durations_s.size:
+            bins = np.searchsorted(_EDGES_S, durations_s)
+            self._counts += np.bincount(bins, minlength=len(self._counts))
+            self.max_s = max(self.max_s, float(durations_s.max()))
+
+    def quantile_s(self, share: float) -> float:
+        """Give the duration in seconds that `share` of them did not exceed (upper edge of its bin)."""
+        index = int(np.searchsorted(np.cumsum(self._counts), share * self._counts.sum()))
+        return min(self.max_s, float(_EDGES_S[min(index, len(_EDGES_S) - 1)]))
+
+    def payload(self) -> dict[str, float]:
+        """Give the quantiles as published."""
+        return {
+            "p50": round(self.quantile_s(0.5), 6),
+            "p99": round(self.quantile_s(0.99), 6),
+            "max": round(self.max_s, 6),
+        }
+
+    def histogram(self) -> dict[str, list[float] | list[int]]:
+        """Give how many were no longer than each bound, and longer than the one before; at last, longer."""
+        below = np.searchsorted(_EDGES_S, np.array(_SHOWN_S) * (1 - 1e-9), side="right")
+        reached = np.cumsum(self._counts)[below]
+        counts = np.diff(reached, prepend=0, append=self._counts.sum())
+        return {"up_to_s": list(_SHOWN_S), "counts": counts.tolist()}
 
 
 class Timing:
-    """Lateness and missed deadlines of any number of ticks, in bounded memory."""
+    """Lateness, jitter, time in the driver, and missed deadlines of any number of ticks, in bounded memory.
+
+    Jitter is by how much the time between two ticks differs from the period.
+    """
 
     def __init__(self) -> None:
-        self.ticks = 0
-        self.max_s = 0.0
-        self.missed = 0
-        self._counts = np.zeros(len(_EDGES_S) + 1, dtype=np.int64)
-        self._first_s = self._last_s = np.nan
+        self.ticks = self.missed = self.skipped = 0
+        self._lateness, self._jitter = Durations(), Durations()
+        self._write, self._read = Durations(), Durations()
+        self._first_s = self._last_s = self._last_lateness_s = np.nan
 
-    def add(self, records: Floats, missed: int) -> None:
-        """Take in records (n, width) and the deadlines missed among them."""
+    def add(self, records: Floats, missed: int, skipped: int = 0) -> None:
+        """Take in records (n, width), and the deadlines missed and rows skipped among them."""
         if not len(records):
             return
         lateness = records[:, COLUMN["lateness_s"]]
-        self._counts += np.bincount(np.searchsorted(_EDGES_S, lateness), minlength=len(self._counts))
+        self._lateness.add(lateness)
+        jitter = np.abs(np.diff(lateness, prepend=self._last_lateness_s))
+        self._jitter.add(jitter[~np.isnan(jitter)])
+        self._write.add(records[:, COLUMN["write_s"]])
+        self._read.add(records[:, COLUMN["read_s"]])
         self.ticks += len(records)
         self.missed += missed
-        self.max_s = max(self.max_s, float(lateness.max()))
+        self.skipped += skipped
         deadlines = records[:, COLUMN["deadline_s"]]
         self._first_s = deadlines[0] if np.isnan(self._first_s) else self._first_s
-        self._last_s = deadlines[-1]
+        self._last_s, self._last_lateness_s = deadlines[-1], lateness[-1]
 
     def quantile_s(self, share: float) -> float:
-        """Give the lateness in seconds that `share` of the ticks did not exceed (upper edge of its bin)."""
-        if not self.ticks:
-            return 0.0
-        index = int(np.searchsorted(np.cumsum(self._counts), share * self.ticks))
-        return min(self.max_s, float(_EDGES_S[min(index, len(_EDGES_S) - 1)]))
+        """Give the lateness in seconds that `share` of the ticks did not exceed."""
+        return self._lateness.quantile_s(share)
+
+    @property
+    def max_lateness_s(self) -> float:
+        """The greatest lateness in seconds."""
+        return self._lateness.max_s
 
     @property
     def rate_hz(self) -> float:
@@ -67,12 +111,13 @@ class Timing:
         return {
             "ticks": self.ticks,
             "tick_rate_hz": round(self.rate_hz, 3),
-            "lateness_s": {
-                "p50": round(self.quantile_s(0.5), 6),
-                "p99": round(self.quantile_s(0.99), 6),
-                "max": round(self.max_s, 6),
-            },
+            "lateness_s": self._lateness.payload(),
+            "jitter_s": self._jitter.payload(),
+            "write_s": self._write.payload(),
+            "read_s": self._read.payload(),
             "missed_deadlines": self.missed,
+            "skipped_rows": self.skipped,
+            "lateness_histogram": self._lateness.histogram(),
         }
 
 
@@ -145,7 +190,7 @@ class Observer:
     def __init__(self, reader: RingReader, joints: int) -> None:
         self._reader = reader
         self._joints = joints
-        self._missed = 0.0
+        self._missed = self._skipped = 0.0
         self.sample: Sample | None = None
         self.second = Timing()
         self.goal = Timing()
@@ -167,9 +212,11 @@ class Observer:
         self.sample = Sample(records[-1], self._joints)
         total = float(records[-1, COLUMN["missed"]])
         missed, self._missed = int(total - self._missed), total
-        self.second.add(records, missed)
+        passed_over = float(records[-1, COLUMN["skipped"]])
+        skipped, self._skipped = int(passed_over - self._skipped), passed_over
+        self.second.add(records, missed, skipped)
         active = np.isin(records[:, COLUMN["state"]], _ACTIVE_NUMBERS)
-        self.goal.add(records[active], missed)
+        self.goal.add(records[active], missed, skipped)
 
     def diagnostics(self) -> dict[str, Any]:
         """Give the timing of the second that ends now, and what the driver reports of itself."""
@@ -179,8 +226,6 @@ class Observer:
         return second | {
             "missed_deadlines_total": int(self.sample.scalar("missed")),
             "driver_errors": int(self.sample.scalar("errors")),
-            "write_s": self.sample.scalar("write_s"),
-            "read_s": self.sample.scalar("read_s"),
             "temperature_c": self.sample.vector("temperature_c"),
             "voltage_v": self.sample.vector("voltage_v"),
             "records_lost": self._reader.lost,

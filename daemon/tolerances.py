@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Booleans: TypeAlias = NDArray[np.bool_]
     Floats: TypeAlias = NDArray[np.float64]
 
 OFF = -1.0
@@ -56,16 +57,20 @@ class Tolerances:
         """Whether any joint has one."""
         return bool(self._joints.size)
 
-    def worst(self, reference: Floats, measured: Floats) -> Excess | None:
+    def worst(self, reference: Floats, measured: Floats, forgiven: Booleans | None = None) -> Excess | None:
         """Give the joint that passes its tolerance by the greatest factor; None where all keep theirs.
 
         Parameters
         ----------
         reference, measured : ndarray, shape (joints,)
             A joint without feedback (NaN) passes its tolerance.
+        forgiven : ndarray of bool, shape (joints,), optional
+            Joints that may be anywhere.
         """
         errors = np.abs(reference[self._joints] - measured[self._joints])
         kept = errors <= self._tolerances
+        if forgiven is not None:
+            kept |= forgiven[self._joints]
         if kept.all():
             return None
         share = np.where(kept, 0.0, np.where(np.isnan(errors), np.inf, errors / self._tolerances))

@@ -68,8 +68,16 @@ def test_all_joints_at_once_are_sampled_as_ruckig_samples_one_instant() -> None:
 
 
 def test_nothing_is_to_do_where_every_driven_joint_is_near_enough() -> None:
-    positions, velocities = approach([0.0015, 1.0, 0.1], [0.0, 0.0, 0.1], driven=(True, False, True))
+    positions, velocities = approach([1.0, 0.0015, 0.1], [0.0, 0.0, 0.1], driven=(False, True, True))
     assert positions.shape == velocities.shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("start", "why"), [([5e-6, 0.0, 0.1], "acceleration"), ([0.0, 0.0, 0.1021], "velocity")]
+)
+def test_near_is_no_further_than_a_joint_may_go_in_one_tick(start: list[float], why: str) -> None:
+    positions, _ = approach(start, [0.0, 0.0, 0.1], tolerance=0.01)
+    assert len(positions) > 1, why
 
 
 def test_joints_that_the_motion_does_not_drive_hold() -> None:

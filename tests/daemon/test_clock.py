@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daemon.clock import FULL_RAMP, RealClock, TrajectoryClock, VirtualClock
+from daemon.clock import FULL_RAMP, RealClock, TrajectoryClock, VirtualClock, longest_stop
 
 if TYPE_CHECKING:
     from daemon.track import Floats
@@ -113,6 +114,75 @@ def test_whatever_is_asked_when_the_rate_is_smooth_bounded_and_never_negative(
     assert (steps >= slowest).all()
     assert (steps <= fastest).all()
     assert (steps >= -1e-9).all()
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    row=st.integers(1, 120),
+    changes=st.lists(st.tuples(rates, st.integers(1, 90)), max_size=6),
+    last=st.sampled_from([0.5, 1.0, 2.0]),
+    full_ticks=st.integers(8, 120),
+    ticks=st.integers(1, 3),
+)
+def test_a_brake_for_a_row_comes_to_rest_on_it_softly_and_never_passes_it(
+    row: int, changes: list[tuple[float, int]], last: float, full_ticks: int, ticks: int
+) -> None:
+    steepest = FULL_RAMP / full_ticks
+    clock = started(0.0, steepest)
+    rates = [clock.rate]
+
+    def tick() -> None:
+        clock.brake_for(row, ticks)
+        clock.advance(ticks)
+        rates.append(clock.rate)
+        assert clock.position <= row + 1e-5  # what ruckig rounds
+
+    for rate, times in changes:
+        clock.aim(rate)
+        for _ in range(times):
+            tick()
+    while clock.position < row:
+        clock.aim(last)
+        for _ in range(5 * row + 10 * full_ticks):
+            tick()
+            if clock.at_rest or clock.position >= row:
+                break
+    clock.advance(20 * full_ticks)
+    assert (clock.position, clock.rate) == (row, 0.0)
+    assert np.abs(np.diff(rates)).max() <= ticks * steepest * (1 + 1e-6)
+    assert max(rates) <= max([last, *(rate for rate, _ in changes)]) + 1e-9
+
+
+@settings(deadline=None)
+@given(
+    first=rates,
+    changes=st.lists(st.tuples(rates, st.integers(1, 90)), max_size=6),
+    full_ticks=st.integers(8, 300),
+)
+def test_a_stop_takes_no_longer_than_computed(
+    first: float, changes: list[tuple[float, int]], full_ticks: int
+) -> None:
+    clock = started(first, FULL_RAMP / full_ticks)
+    for rate, ticks in changes:
+        clock.aim(rate)
+        clock.advance(ticks)
+    fastest = max([first, *(rate for rate, _ in changes)])
+    clock.aim(0.0)
+    clock.advance(math.ceil(longest_stop(fastest, FULL_RAMP / full_ticks)))
+    assert clock.at_rest
+
+
+def test_a_ramp_goes_on_as_it_was_when_rows_are_counted_anew() -> None:
+    one, other = started(1.0, STEEPEST), started(1.0, STEEPEST)
+    for clock in (one, other):
+        clock.advance(8)
+        clock.aim(0.5)
+        clock.advance(10)
+    other.carry_back(12)
+    one.advance(60)
+    other.advance(60)
+    assert other.position == pytest.approx(one.position - 12)
+    assert other.rate == one.rate
 
 
 def test_the_real_clock_returns_at_a_deadline_and_not_before() -> None:

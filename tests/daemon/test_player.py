@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from daemon.player import ACTIVE, TRANSITIONS, Event, Goal, Player, ResultCode, State
+from daemon.route import Route
 from daemon.tolerances import OFF, Tolerances
 from daemon.track import Track
 
@@ -26,10 +28,14 @@ def track_of(rows: list[list[float]], clock_acceleration: float = 50.0) -> Track
 
 
 def goal_of(
-    approach: list[list[float]] = APPROACH, motion: list[list[float]] = MOTION, speed: float = 1.0
+    approach: list[list[float]] = APPROACH,
+    motion: list[list[float]] = MOTION,
+    speed: float = 1.0,
+    **route: Any,
 ) -> Goal:
-    none = Tolerances([OFF, OFF])
-    return Goal("goal-1", "wave", track_of(approach), track_of(motion), speed, none, none, 0.0)
+    none, track = Tolerances([OFF, OFF]), track_of(motion)
+    whole = Route(track_of(approach), track, track_of([]), first=0, last=track.last)
+    return Goal("goal-1", "wave", replace(whole, **route), speed, track.clock_acceleration, none, none, 0.0)
 
 
 @pytest.fixture
@@ -336,9 +342,9 @@ EXPECTED: dict[State, dict[Event, State]] = {
     State.OFFLINE: {},
     State.IDLE: {Event.PLAY: State.APPROACHING, Event.ESTOP: State.ESTOPPED, Event.FAULT: State.FAULT},
     State.APPROACHING: {Event.ARRIVED: State.PLAYING, **ON_THE_WAY},
-    State.PLAYING: {Event.FINISHED: State.IDLE, **ON_THE_WAY},
+    State.PLAYING: {Event.FINISHED: State.IDLE, Event.REPEAT: State.APPROACHING, **ON_THE_WAY},
     State.PAUSING: {Event.STOPPED: State.PAUSED, **SLOWED},
-    State.PAUSED: SLOWED,
+    State.PAUSED: {Event.SEEK: State.APPROACHING, **SLOWED},
     State.STOPPING: {Event.STOPPED: State.IDLE, Event.ESTOP: State.ESTOPPED, Event.FAULT: State.FAULT},
     State.ESTOPPED: {Event.RESET: State.IDLE, Event.FAULT: State.FAULT},
     State.FAULT: {},

@@ -7,8 +7,8 @@ from daemon.requests import PlayRequest, RequestError, check_request, read_body
 JSON = "a request is a JSON object in UTF-8, without NaN; correct it"
 CUT = "'xxxxxxxxxxxx...xxxxxxxxxxxxx'"
 KNOWN = (
-    "play knows motion, speed, on_busy, path_tolerance, goal_tolerance, goal_time_tolerance, "
-    "transaction, expires_at"
+    "play knows motion, speed, loop, ping_pong, first, last, seam, start_at, on_busy, path_tolerance, "
+    "goal_tolerance, goal_time_tolerance, transaction, expires_at"
 )
 
 
@@ -52,21 +52,40 @@ def test_an_empty_payload_asks_for_nothing_in_particular() -> None:
         ),
         (
             {"motion": "wave", "on_busy": "shove"},
-            "arm/play: 'on_busy' is 'shove'; it must be 'reject' or 'replace'; correct it",
+            "arm/play: 'on_busy' is 'shove'; it must be 'reject', 'queue' or 'replace'; correct it",
+        ),
+        (
+            {"motion": "wave", "first": {"frame": 3, "time": 0.1}},
+            (
+                "arm/play: 'first' is {'frame': 3, 'time': 0.1}; "
+                "it must name one of frame, time and marker; correct it"
+            ),
         ),
         (
             {"motion": "wave", "transaction": "x" * 201},
             f"arm/play: 'transaction' is {CUT}; it must have at most 200 characters; correct it",
         ),
         (
-            {"speed": 0, "loop": 2},
+            {"speed": 0, "loops": 2},
             f"""\
 arm/play: 'motion' is missing; play needs it; add it
 arm/play: 'speed' is 0; it must be greater than or equal to 0.1; correct it
-arm/play: unknown key 'loop'; {KNOWN}""",
+arm/play: unknown key 'loops'; {KNOWN}; did you mean 'loop'?""",
         ),
     ],
-    ids=["key", "missing", "type", "empty", "range", "text", "boolean", "choice", "length", "several"],
+    ids=[
+        "key",
+        "missing",
+        "type",
+        "empty",
+        "range",
+        "text",
+        "boolean",
+        "choice",
+        "place",
+        "length",
+        "several",
+    ],
 )
 def test_every_problem_of_a_request_is_told(body: dict[str, object], message: str) -> None:
     with pytest.raises(RequestError) as caught:
@@ -80,7 +99,7 @@ def test_an_unknown_verb_is_told_what_there_is() -> None:
     assert caught.value.code == "UNKNOWN_VERB"
     assert str(caught.value) == (
         "arm/plya: unknown verb; motiond knows play, goto, enable, disable, pause, resume, speed, "
-        "stop, estop, reset, status, motions/reload; did you mean 'play'?"
+        "seek, queue, queue/clear, stop, estop, reset, status, motions/reload; did you mean 'play'?"
     )
 
 

@@ -62,8 +62,9 @@ async def test_states_are_reported_in_the_order_of_a_goal(rig: Rig) -> None:
     async with rig.running() as supervisor:
         await rig.until_state("idle")
         accepted = await ask(supervisor, "play", motion="short")
+        since = len(rig.reports)
         await rig.result_of(accepted["goal_id"])
-        await rig.until_state("idle", since=len(rig.reports) - 1)
+        await rig.until_state("idle", since)
     states = [report.data["state"] for report in rig.reports if report.subject == "state"]
     changes = [state for k, state in enumerate(states) if k == 0 or state != states[k - 1]]
     assert changes == ["offline", "idle", "approaching", "playing", "idle", "offline"]
@@ -270,7 +271,11 @@ async def test_without_a_goal_there_is_nothing_to_pause_or_resume(rig: Rig, verb
 async def test_a_stop_at_rest_is_accepted_and_moves_nothing(rig: Rig) -> None:
     async with rig.running() as supervisor:
         await rig.until_state("idle")
-        assert await ask(supervisor, "stop") == {"state": "idle", "goal_id": None}
+        assert await ask(supervisor, "stop") == {
+            "state": "idle",
+            "goal_id": None,
+            "stops_within_s": 0.0,
+        }
     assert rig.results() == []
 
 

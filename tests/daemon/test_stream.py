@@ -11,6 +11,7 @@ import pytest
 from daemon import channel as ch
 from daemon import ring
 from daemon.clock import VirtualClock
+from daemon.guards import Bounds
 from daemon.player import State
 from daemon.ring import SCALARS, RingReader, RingWriter
 from daemon.stream import StreamLoop
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 JOINTS = ["shoulder", "elbow"]
 START = [0.1, -0.2]
 RATE_HZ = 500.0
+UNBOUNDED = Bounds([None, None], None, None, None, None, 0.05, [False, False])
 ROWS = np.linspace(START, [0.3, 0.4], 400)
 
 
@@ -48,6 +50,8 @@ def setup_of(**changes: Any) -> ch.Setup:
         "transmission": plain_transmission().as_lists(),
         "idle_rate_hz": 100.0,
         "max_lateness_s": 0.1,
+        "max_skip_s": 0.02,
+        "bounds": UNBOUNDED,
         "priority": None,
         "core": None,
         "lock_memory": False,
@@ -103,12 +107,16 @@ class Bench:
         return reference
 
     def play(
-        self, rows: np.ndarray[Any, Any] = ROWS, speed: float = 1.0, start: list[float] | None = None
+        self,
+        rows: np.ndarray[Any, Any] = ROWS,
+        speed: float = 1.0,
+        start: list[float] | None = None,
+        **play: Any,
     ) -> None:
         velocities = np.gradient(rows, 1 / RATE_HZ, axis=0)
         motion = Track(rows, velocities, np.array([True, True]), RATE_HZ, 2.0)
         approach = Track(np.empty((0, 2)), np.empty((0, 2)), np.array([True, True]), RATE_HZ, 2.0)
-        fds = share(approach), share(motion)
+        fds = share(approach), share(motion), share(approach)
         self.channel.send(
             ch.Play(
                 "goal-1",
@@ -119,6 +127,9 @@ class Bench:
                 [-1.0] * 2,
                 [-1.0] * 2,
                 0.0,
+                first=0,
+                last=len(rows) - 1,
+                **play,
             ),
             fds,
         )

@@ -1,0 +1,138 @@
+"""Behaviour of ranges and seams: what a motion's passes are made of, and what refuses them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from daemon.course import Course, CourseError, Place, plot_course, whole
+from daemon.markers import Marker
+from daemon.planner import plan
+from formats.motion import Motion
+from tests.robots import map_of, settings_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+RATE_HZ = 100.0
+ELBOW: dict[str, dict[str, Any]] = {
+    "elbow": {"limits": {"lower": -9, "upper": 9, "velocity": 10, "acceleration": 100}}
+}
+ARM = map_of(ELBOW)
+
+
+def course_of(rows: NDArray[np.float64], **asked: Any) -> Course:
+    times = np.arange(len(rows)) / RATE_HZ
+    motion = Motion("wave", ("elbow",), RATE_HZ, times, rows.reshape(-1, 1))
+    planned = plan(motion, ARM, settings_of(ELBOW), 1000.0)
+    markers = (Marker("clap", 0.3), Marker("bow", 0.5))
+    values: dict[str, Any] = {"first": None, "last": None, "passes": 1, "ping_pong": False, "seam": "reject"}
+    return plot_course(whole(planned, markers), ARM, tolerance=0.002, **(values | asked))
+
+
+RISE = 0.5 - 0.5 * np.cos(np.pi * np.arange(101) / 100)
+SWING = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(101) / 100)
+TURN = 0.02 * np.sin(2 * np.pi * np.arange(100) / 100)  # the row after the last is the first
+
+
+def test_a_whole_motion_once_is_its_plan_as_it_stands() -> None:
+    course = course_of(RISE)
+    assert course.track is course.plan
+    assert (course.first, course.last, course.eases_in, course.eases_out) == (0, 100, False, False)
+
+
+@pytest.mark.parametrize(
+    ("place", "row"),
+    [(Place(frame=20), 20), (Place(time_s=0.304), 30), (Place(marker="bow"), 50)],
+    ids=["frame", "time", "marker"],
+)
+def test_a_range_begins_at_a_frame_a_time_or_a_marker_and_eases(place: Place, row: int) -> None:
+    course = course_of(RISE, first=place)
+    assert (course.first, course.last, course.eases_in, course.eases_out) == (row, 100, True, False)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (
+            {"first": Place(frame=101)},
+            "wave: frame 101 is beyond its end; its last frame is 100, at 1.000 s; name an earlier one",
+        ),
+        (
+            {"last": Place(time_s=1.5)},
+            "wave: 1.5 s is beyond its end; its last frame is 100, at 1.000 s; name an earlier one",
+        ),
+        (
+            {"first": Place(marker="clab")},
+            "wave: no marker 'clab'; there are clap, bow; did you mean 'clap'?",
+        ),
+        (
+            {"first": Place(frame=20), "last": Place(frame=10)},
+            "wave: frame 20 comes after frame 10; the first must come first; exchange them",
+        ),
+        (
+            {"passes": 2},
+            (
+                "wave: its last row is 1 rad from its first at joint 'elbow'; "
+                "that cannot be passed in one tick; send seam: approach or ping_pong"
+            ),
+        ),
+    ],
+    ids=["frame", "time", "marker", "order", "seam"],
+)
+def test_what_cannot_be_played_is_refused_with_the_reason(asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(CourseError) as caught:
+        course_of(RISE, **asked)
+    assert str(caught.value) == message
+
+
+def test_an_open_motion_may_be_repeated_by_an_approach_or_back_and_forth() -> None:
+    assert course_of(RISE, passes=2, seam="approach").returns
+    back_and_forth = course_of(RISE, passes=0, ping_pong=True)
+    assert (back_and_forth.passes, back_and_forth.returns, back_and_forth.flows) == (0, False, False)
+
+
+def test_a_motion_that_ends_where_it_begins_flows_and_its_ends_are_one_row() -> None:
+    course = course_of(SWING, passes=3)
+    assert course.flows
+    assert course.track.positions[:, 0].tolist() == SWING.tolist()
+    assert course.track.velocities[0] == course.track.velocities[-1]
+
+
+def test_a_cycle_without_its_last_row_is_closed_with_the_first() -> None:
+    course = course_of(TURN, passes=3)
+    assert course.flows
+    assert course.track.positions[:, 0].tolist() == [*TURN.tolist(), TURN[0]]
+    assert (course.first, course.last) == (0, 99)
+    slopes = course.track.velocities[:, 0]
+    assert slopes[0] == slopes[-1] == pytest.approx(0.02 * 2 * np.pi, rel=0.01)
+
+
+def test_a_range_that_is_a_cycle_flows_by_itself() -> None:
+    course = course_of(np.tile(TURN, 3), first=Place(frame=100), last=Place(frame=199), passes=0)
+    assert (course.flows, course.offset, course.first, course.last) == (True, 100, 0, 99)
+    assert (course.eases_in, course.eases_out) == (True, True)
+    assert course.row_of(Place(frame=150)) == 50
+
+
+def test_a_place_that_is_not_played_now_cannot_be_sought() -> None:
+    course = course_of(RISE, first=Place(frame=20), last=Place(frame=60))
+    with pytest.raises(CourseError) as caught:
+        course.row_of(Place(frame=61))
+    assert str(caught.value) == "wave: row 61 is not played now; it plays rows 20 to 60"
+
+
+def test_a_seam_that_bends_more_than_a_joint_may_does_not_flow() -> None:
+    saw = np.concatenate((np.zeros(3), 0.04 * np.arange(10), np.full(3, 0.36)))
+    with pytest.raises(CourseError, match="from its first at joint 'elbow'"):
+        course_of(np.repeat(saw, 8) * 0.1, passes=2)
+
+
+def test_the_speed_of_a_loop_is_bounded_by_its_seam_too() -> None:
+    course = course_of(SWING, passes=2)
+    assert course.track.max_speed <= course.plan.max_speed
+    kinked = SWING.copy()
+    kinked[-1] += 0.0009
+    assert course_of(kinked, passes=2).track.max_speed < course.plan.max_speed

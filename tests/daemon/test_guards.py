@@ -1,0 +1,157 @@
+"""Behaviour of the checks while a motion plays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from daemon.guards import Bounds, Broken, Guards
+from daemon.ring import Record
+
+PERIOD_S = 0.01
+CHECKS = 4
+
+
+def bounds_of(**changes: Any) -> Bounds:
+    values: dict[str, Any] = {
+        "effort": [2.0, None],
+        "effort_s": 0.5,
+        "temperature_c": 80.0,
+        "stale_s": 0.25,
+        "stall_s": 0.5,
+        "stall_error": 0.05,
+        "may_stall": [False, False],
+    }
+    return Bounds(**(values | changes))
+
+
+class Bench:
+    """Guards of two joints that are where they should be, looked at in every period."""
+
+    def __init__(self, **changes: Any) -> None:
+        self.guards = Guards(bounds_of(**changes), ["elbow", "slide"], ["rad", "m"], ["servo 1", "servo 2"])
+        self.record = Record(2)
+        for part in ("reference_position", "position", "effort", "temperature_c"):
+            self.record[part][:] = 0.0
+        self.stamps_s = np.zeros(2)
+        self.now_s = 0.0
+        self.guards.start(self.record["position"], 0.0)
+
+    def look(self, duration_s: float, *, fresh: bool = True) -> Broken | None:
+        for _ in range(round(duration_s / PERIOD_S)):
+            self.now_s += PERIOD_S
+            if fresh:
+                self.stamps_s[:] = self.now_s
+            if broken := self.guards.look(self.record, self.stamps_s, self.now_s):
+                return broken
+        return None
+
+
+def test_nothing_is_broken_while_all_is_well() -> None:
+    assert Bench().look(5.0) is None
+
+
+def test_an_effort_beyond_its_limit_is_allowed_for_a_moment_only() -> None:
+    bench = Bench()
+    bench.record["effort"][:] = [-2.5, 1e9]
+    assert bench.look(0.4) is None
+    broken = bench.look(0.3)
+    assert broken is not None
+    assert (broken.code, broken.message) == (
+        "HARDWARE_FAULT",
+        "joint 'elbow' needs 2.5 N·m for 0.52 s; its effort limit is 2 N·m; look for what holds it",
+    )
+    assert broken.details == {"check": "effort", "joint": "elbow", "value": 2.5, "limit": 2.0, "unit": "N·m"}
+
+
+def test_an_effort_that_comes_down_in_between_is_counted_anew() -> None:
+    bench = Bench()
+    for _ in range(5):
+        bench.record["effort"][0] = 2.5
+        assert bench.look(0.4) is None
+        bench.record["effort"][0] = 1.5
+        assert bench.look(0.1) is None
+
+
+def test_the_hottest_actuator_is_told() -> None:
+    bench = Bench()
+    bench.record["temperature_c"][:] = [81.0, 90.5]
+    broken = bench.look(CHECKS * PERIOD_S)
+    assert broken is not None
+    assert broken.code == "HARDWARE_FAULT"
+    assert broken.message == "joint 'slide' is at 90.5 °C; checks.temperature_c is 80 °C; let it cool down"
+
+
+def test_feedback_that_stands_still_is_told_with_its_age() -> None:
+    bench = Bench()
+    bench.look(0.1)
+    broken = bench.look(1.0, fresh=False)
+    assert broken is not None
+    assert broken.code == "COMM_LOST"
+    what = "actuator 'servo 1' last reported 0.250 s ago; checks.stale_s is 0.25 s"
+    assert broken.message == f"{what}; check its cable and power"
+
+
+def test_feedback_that_never_came_is_stale() -> None:
+    bench = Bench()
+    bench.stamps_s[1] = np.nan
+    broken = bench.look(CHECKS * PERIOD_S, fresh=False)
+    assert broken is not None
+    assert broken.message.startswith("actuator 'servo 2' never reported; ")
+    assert broken.details["value"] is None
+
+
+def test_a_joint_that_stands_still_away_from_its_setpoint_is_blocked() -> None:
+    bench = Bench()
+    bench.record["reference_position"][:] = [0.2, 0.0]
+    assert bench.look(0.45) is None
+    broken = bench.look(0.2)
+    assert broken is not None
+    assert broken.code == "PATH_TOLERANCE_VIOLATED"
+    what = "joint 'elbow' stands still for 0.52 s, 0.2 rad off"
+    assert broken.message == f"{what}; look for what blocks it, or set allow_stalling"
+
+
+def test_a_joint_that_is_late_but_moves_is_not_blocked() -> None:
+    bench = Bench()
+    for _ in range(200):
+        bench.record["position"][0] += 0.01
+        bench.record["reference_position"][0] = bench.record["position"][0] + 0.2
+        assert bench.look(0.04) is None
+
+
+def test_a_joint_that_may_stall_is_forgiven_and_told() -> None:
+    bench = Bench(may_stall=[True, False])
+    bench.record["reference_position"][:] = [0.2, 0.0]
+    assert bench.look(1.0) is None
+    assert bench.guards.stalled.tolist() == bench.guards.forgiven.tolist() == [True, False]
+    bench.record["position"][0] = 0.2
+    bench.look(CHECKS * PERIOD_S)
+    assert not bench.guards.forgiven.any()
+
+
+def test_what_was_before_a_motion_does_not_count() -> None:
+    bench = Bench()
+    bench.record["reference_position"][:] = [0.2, 0.0]
+    bench.record["effort"][0] = 2.5
+    bench.look(0.4)
+    bench.guards.start(bench.record["position"], bench.now_s)
+    assert bench.look(0.4) is None
+
+
+@pytest.mark.parametrize("check", ["effort_s", "temperature_c", "stale_s", "stall_s"])
+def test_a_check_that_is_switched_off_is_never_broken(check: str) -> None:
+    bench = Bench(effort_s=None, temperature_c=None, stale_s=None, stall_s=None)
+    bench.record["reference_position"][:] = 1.0
+    bench.record["effort"][:] = 9.0
+    bench.record["temperature_c"][:] = 200.0
+    assert bench.look(2.0, fresh=False) is None
+    other = Bench(**({"effort_s": None, "temperature_c": None, "stale_s": None, "stall_s": None, check: 0.1}))
+    other.record["reference_position"][:] = 1.0
+    other.record["effort"][:] = 9.0
+    other.record["temperature_c"][:] = 200.0
+    broken = other.look(2.0, fresh=False)
+    assert broken is not None
+    assert broken.details["check"] == check.removesuffix("_s").removesuffix("_c")
