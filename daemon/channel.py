@@ -151,6 +151,13 @@ class Reset:
 
 
 @dataclass(frozen=True, slots=True)
+class Inject:
+    """Let a fault of simulated actuators happen (`Driver.inject`)."""
+
+    fault: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Shutdown:
     """Stop softly, hold, close the driver and exit."""
 
@@ -234,7 +241,7 @@ class Happened:
 
 
 Command: TypeAlias = (
-    Setup | Enable | Disable | Play | Pause | Resume | Speed | Seek | Stop | Estop | Reset | Shutdown
+    Setup | Enable | Disable | Play | Pause | Resume | Speed | Seek | Stop | Estop | Reset | Inject | Shutdown
 )
 Notice: TypeAlias = Ready | Failed | Status | Ended | Reached | Happened
 _TYPES: dict[str, type[Command | Notice]] = {
@@ -251,6 +258,7 @@ _TYPES: dict[str, type[Command | Notice]] = {
         Stop,
         Estop,
         Reset,
+        Inject,
         Shutdown,
         Ready,
         Failed,

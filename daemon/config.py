@@ -27,6 +27,7 @@ from pydantic import (
 
 from daemon.yaml_file import Section, Wrong, load_yaml
 from drivers.base import DriverError
+from drivers.options import resolved
 from drivers.registry import check_options
 from formats.errors import FormatError
 
@@ -265,14 +266,9 @@ class DriverSettings(BaseModel):
             checked = check_options(self.type, self.options)
         except DriverError as error:
             raise Wrong("", str(error)) from error
-        self._resolve_paths(dict(checked), info)
-        return self
-
-    def _resolve_paths(self, checked: dict[str, Any], info: ValidationInfo) -> None:
         extra = self.model_extra or {}
-        for option in extra:
-            if isinstance(checked.get(option), Path):
-                extra[option] = _resolved(checked[option], info)
+        extra.update(resolved(checked, dict(extra), lambda path: _resolved(path, info)))
+        return self
 
 
 class ToleranceSettings(Section):
@@ -344,6 +340,8 @@ class RobotSettings(Section):
     """What is checked while a motion plays."""
     poses: dict[Text, Annotated[dict[Text, Number], Field(min_length=1)]] = Field(default={})
     """Postures by name: positions of some joints, in rad or m."""
+    fault_requests: bool = False
+    """Whether faults of simulated actuators may be asked for over MQTT (`request/fault`)."""
     on_end: Literal["hold", "release", "park"] = "hold"
     """After a motion that ended well: hold its last row, switch torque off, or go to the pose `park`."""
     on_exit: Literal["hold", "release", "park"] = "hold"

@@ -113,6 +113,10 @@ class JointMap:
         for mimic in self.mimics:
             positions[..., mimic.joint] = mimic.multiplier * positions[..., mimic.leader] + mimic.offset
 
+    def actuator_of(self, joint: str) -> str:
+        """Name the actuator that moves a joint; a joint that follows another may have that one's."""
+        return self.actuators[int(self.transmission.actuator_of[self.joints.index(joint)])]
+
     def payload(self) -> dict[str, Any]:
         """Tell the joints with their units and limits, JSON-ready; null where there is no limit."""
         kinds = {kind: getattr(self.limits, kind).tolist() for kind in Limits.__slots__}

@@ -41,6 +41,7 @@ ErrorCode = Literal[
     "ESTOPPED",
     "FAULT",
     "OFFLINE",
+    "NOT_ALLOWED",  # by the configuration
     "CANCELED",  # a stop came before the motion began
     "TIMEOUT",
     "INTERNAL",
@@ -171,6 +172,14 @@ class StopRequest(Request):
     """Stop softly, on the path, and clear the queue; allowed at any time."""
 
 
+class FaultRequest(Request):
+    """Let a fault of simulated actuators happen; other keys are the driver's own (docs/faults.md)."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, allow_inf_nan=False, strict=True)
+    fault: Annotated[str, Field(min_length=1)]
+    joint: Annotated[str, Field(min_length=1)] | None = None
+
+
 class EstopRequest(Request):
     """Halt in the next tick and latch; not a safety-rated stop."""
 
@@ -201,6 +210,7 @@ VERBS: dict[str, type[Request]] = {
     "stop": StopRequest,
     "estop": EstopRequest,
     "reset": ResetRequest,
+    "fault": FaultRequest,
     "status": StatusRequest,
     "motions/reload": ReloadMotionsRequest,
 }

@@ -107,6 +107,7 @@ class Robot:
         self._leaving = asyncio.Event()
         self._next: Callable[[], None] | None = None
         self._second_s = 0.0
+        self._was_lost = False
         self._verbs = Verbs(self)
 
     async def handle(self, verb: str, request: Request) -> dict[str, Any]:
@@ -296,6 +297,7 @@ class Robot:
         if why:
             log.error("%s: %s", self.name, why)
             self.report("event", {"kind": "stream_lost", "message": why})
+            self._was_lost = True
         if self.goal is not None:
             self._conclude(self.goal.goal_id, ResultCode.COMM_LOST, self.message, None, {})
         self.clear_queue(ResultCode.CANCELED, self.message)
@@ -307,6 +309,10 @@ class Robot:
         for warning in ready.warnings:
             log.warning("%s: %s", self.name, warning)
             self.report("event", {"kind": "warning", "message": warning})
+        if self._was_lost:
+            self._was_lost = False
+            back = "the actuators are back; torque is off until it is enabled, or a motion plays"
+            self.report("event", {"kind": "back", "message": back})
         self._max_rate_hz = ready.max_rate_hz
         self.message = ""
         if self.estop_latched:

@@ -17,7 +17,7 @@ import signal
 import socket
 import sys
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -60,6 +60,11 @@ class StreamLoop:
         To the daemon.
     ring : RingWriter
         Takes one record a tick.
+
+    Attributes
+    ----------
+    lost : str
+        Why the actuators are out of reach; '' while they are not.
     """
 
     def __init__(
@@ -94,6 +99,7 @@ class StreamLoop:
             ch.Shutdown: lambda: self.leave("the daemon shuts down"),
         }
         self._leaving = False
+        self.lost = ""
         self._idle_period_s = 1.0 / setup.idle_rate_hz
         self._period_s = self._idle_period_s
         self._origin_s = clock.now()
@@ -252,6 +258,17 @@ class StreamLoop:
         message = str(error) or type(error).__name__
         self._happened("fault", message)
         self.player.fault(code, message)
+        if code is ResultCode.COMM_LOST:
+            self._give_up(message)
+
+    def _give_up(self, message: str) -> None:
+        """Halt what can still be reached, and leave: a new process finds the actuators again, or waits."""
+        self.lost = message
+        self._leaving = True
+        try:
+            self.driver.halt()
+        except Exception as error:  # noqa: BLE001 - it has failed already; the actuators let go by themselves
+            log.warning("%s: the driver could not halt either; %s", self.setup.robot, error)
 
     # -- commands and notices -------------------------------------------------------------------------------
 
@@ -276,6 +293,8 @@ class StreamLoop:
                     player.set_speed(command.speed, command.clock_acceleration)
                 case ch.Seek():
                     self._seek(command, *fds)
+                case ch.Inject():
+                    self._inject(command.fault)
                 case ch.Stop():
                     player.stop(ResultCode(command.code), command.message)
                 case _:
@@ -285,6 +304,12 @@ class StreamLoop:
         finally:
             for fd in fds:
                 os.close(fd)
+
+    def _inject(self, fault: dict[str, Any]) -> None:
+        try:
+            self.driver.inject(fault)
+        except DriverError as error:
+            self._happened("fault_refused", str(error))
 
     def _enable(self) -> None:
         """Take hold where the joints are; nothing changes where torque is on or the robot is halted."""
@@ -469,10 +494,12 @@ def main() -> int:
     channel.send(ch.Ready(driver.max_rate_hz, [*driver.warnings, *refused]))
     try:
         loop.run()
+        if loop.lost:
+            channel.send(ch.Failed(loop.lost))
     finally:
         driver.close()
         channel.close()
-    return 0
+    return 1 if loop.lost else 0
 
 
 def _receive_setup(channel: ch.Channel) -> tuple[ch.Setup, RingWriter]:

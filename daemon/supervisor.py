@@ -18,6 +18,7 @@ from daemon import service
 from daemon.broker import EmbeddedBroker
 from daemon.channel import Setup
 from daemon.config import JointSettings
+from daemon.gravity import with_gravity
 from daemon.guards import Bounds
 from daemon.joint_map import build_joint_map
 from daemon.journal import write_journal
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from daemon.joint_map import JointMap
     from daemon.reports import ReportHub
     from daemon.requests import Request
+    from formats.model import RobotModel
 
 log = logging.getLogger("motiond")
 
@@ -118,22 +120,57 @@ def make_joint_map(name: str, robot: RobotSettings, settings: Settings) -> Joint
     FormatError, JointMapError
         If they do not fit.
     """
-    model = None
-    if robot.model is not None:
-        model = load_robot(robot.model.file, robot.model.name, within=settings.folders_for(robot.model))
-        for warning in model.warnings:
-            log.warning("%s", warning)
-    return build_joint_map(name, model, robot.joints)
+    return build_joint_map(name, load_model(robot, settings), robot.joints)
+
+
+def load_model(robot: RobotSettings, settings: Settings) -> RobotModel | None:
+    """Load a robot's description, if it has one.
+
+    Raises
+    ------
+    FormatError
+        If it cannot be read.
+    """
+    if robot.model is None:
+        return None
+    model = load_robot(robot.model.file, robot.model.name, within=settings.folders_for(robot.model))
+    for warning in model.warnings:
+        log.warning("%s", warning)
+    return model
 
 
 def _make_robot(name: str, robot: RobotSettings, settings: Settings, hub: ReportHub) -> Robot:
-    joint_map = make_joint_map(name, robot, settings)
-    driver = make_driver(robot.driver.type, robot.driver.options, joint_map.actuators)
-    setup = Setup(
+    model = load_model(robot, settings)
+    joint_map = build_joint_map(name, model, robot.joints)
+    options = with_gravity(robot.driver.options, model, joint_map)
+    driver = make_driver(robot.driver.type, options, joint_map.actuators)
+    setup = make_setup(name, robot, settings, joint_map, options)
+    keeper = StreamKeeper(
+        partial(StreamProcess, setup),
+        len(joint_map.joints),
+        period_s=1.0 / settings.mqtt.telemetry_hz,
+        timeout_s=robot.stream_timeout_s,
+        patience_s=robot.stop_duration_s + CLOSE_PATIENCE_S,
+    )
+    library = MotionLibrary(joint_map, robot, driver.max_rate_hz, MotionCache(default_folder()).load_motions)
+    return Robot(name, robot, joint_map=joint_map, library=library, keeper=keeper, hub=hub)
+
+
+def make_setup(
+    name: str, robot: RobotSettings, settings: Settings, joint_map: JointMap, options: dict[str, Any]
+) -> Setup:
+    """Put together what a stream process is told first.
+
+    Parameters
+    ----------
+    options : dict
+        The driver's.
+    """
+    return Setup(
         bounds=_bounds(robot, joint_map),
         robot=name,
         driver=robot.driver.type,
-        options=robot.driver.options,
+        options=options,
         joints=list(joint_map.joints),
         units=list(joint_map.units),
         actuators=list(joint_map.actuators),
@@ -145,15 +182,6 @@ def _make_robot(name: str, robot: RobotSettings, settings: Settings, hub: Report
         core=settings.realtime.core,
         lock_memory=settings.realtime.lock_memory,
     )
-    keeper = StreamKeeper(
-        partial(StreamProcess, setup),
-        len(joint_map.joints),
-        period_s=1.0 / settings.mqtt.telemetry_hz,
-        timeout_s=robot.stream_timeout_s,
-        patience_s=robot.stop_duration_s + CLOSE_PATIENCE_S,
-    )
-    library = MotionLibrary(joint_map, robot, driver.max_rate_hz, MotionCache(default_folder()).load_motions)
-    return Robot(name, robot, joint_map=joint_map, library=library, keeper=keeper, hub=hub)
 
 
 def _bounds(robot: RobotSettings, joint_map: JointMap) -> Bounds:

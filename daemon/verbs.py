@@ -13,12 +13,15 @@ from daemon.course import CourseError
 from daemon.goals import Goal, new_goal, refuse_speed
 from daemon.player import ACTIVE, HALTED, ResultCode, State
 from daemon.requests import PlayRequest, RequestError
+from drivers.base import DriverError
+from drivers.registry import make_driver
+from formats.errors import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from daemon.course import Course
-    from daemon.requests import GotoRequest, Request, SeekRequest, SpeedRequest
+    from daemon.requests import FaultRequest, GotoRequest, Request, SeekRequest, SpeedRequest
     from daemon.robot import Robot
 
 ANSWER_TIMEOUT_S = 5.0
@@ -52,6 +55,7 @@ class Verbs:
             "stop": self._stop,
             "estop": self._estop,
             "reset": self._reset,
+            "fault": self._fault,
             "status": self._status,
             "motions/reload": self._reload_motions,
         }
@@ -273,6 +277,33 @@ class Verbs:
                 "the emergency stop did not end",
             )
         return {"state": robot.state}
+
+    # -- simulated faults -----------------------------------------------------------------------------------
+
+    async def _fault(self, request: FaultRequest) -> dict[str, Any]:
+        """Check a fault on a driver that is not open, then hand it over."""
+        robot, driver = self._robot, self._robot.settings.driver
+        if not robot.settings.fault_requests:
+            what = f"{robot.name}: faults cannot be asked for"
+            raise RequestError("NOT_ALLOWED", f"{what}; set fault_requests where the actuators are simulated")
+        fault = {"fault": request.fault, **(request.model_extra or {})}
+        if request.joint is not None:
+            fault["actuator"] = self._actuator_of(request.joint)
+        try:
+            make_driver(driver.type, driver.options, robot.joint_map.actuators).inject(fault)
+        except DriverError as error:
+            raise RequestError("INVALID_REQUEST", f"{robot.name}: {error}") from error
+        if not robot.keeper.send(ch.Inject(fault)):
+            raise RequestError("OFFLINE", f"{robot.name}: the robot is offline; {robot.message}")
+        return {"fault": fault}
+
+    def _actuator_of(self, joint: str) -> str:
+        joints = self._robot.joint_map.joints
+        if joint not in joints:
+            known = f"it has {', '.join(joints)}"
+            parts = (f"{self._robot.name}: no joint '{joint}'", known, nearest(joint, joints))
+            raise RequestError("INVALID_REQUEST", "; ".join(part for part in parts if part))
+        return self._robot.joint_map.actuator_of(joint)
 
     # -- look -----------------------------------------------------------------------------------------------
 

@@ -94,6 +94,8 @@ class SimDriver(Driver):
             raise DriverConfigError(
                 WHERE, "`gravity` and `plant` exclude each other", "the file has no bodies", "leave one out"
             )
+        if self.options.gravity.from_model:
+            return None
         return Weights(WHERE, self.options.gravity, self.actuators)
 
     def _spread(self, option: str, default: float) -> Floats:
@@ -110,6 +112,9 @@ class SimDriver(Driver):
         """Make the actuators, or find them where the last process left them."""
         if self._plant is not None:
             raise DriverError(WHERE, "is open already", mend="close it first")
+        if self.options.gravity is not None and self._weights is None:
+            what, why = "`gravity.from_model` is set", "the robot has no description with masses"
+            raise DriverConfigError(WHERE, what, why, "name one, or list the bodies")
         try:
             self._plant = self._find_plant()
             self._plant.configure(self._dynamics)

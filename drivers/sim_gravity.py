@@ -61,7 +61,10 @@ class Gravity(DriverOptions):
     """The bodies of a robot, and where they fall to; an actuator without a body carries nothing."""
 
     acceleration: Vector = Field(default=DOWN, description="In m/s², in the frame of the base.")
-    bodies: tuple[Body, ...]
+    bodies: tuple[Body, ...] = Field(default=(), description="All that joints carry, one for each joint.")
+    from_model: bool = Field(
+        default=False, description="Take the bodies from the robot description, whose masses they are."
+    )
 
 
 class Weights:

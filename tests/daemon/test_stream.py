@@ -371,7 +371,6 @@ def test_what_the_driver_notices_becomes_events_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [
-        (CommunicationLost("/dev/ttyUSB0", "bus lost"), "COMM_LOST", "/dev/ttyUSB0: bus lost"),
         (DriverError("servo 7", "overload"), "HARDWARE_FAULT", "servo 7: overload"),
         (ZeroDivisionError("division by zero"), "HARDWARE_FAULT", "division by zero"),
     ],
@@ -391,6 +390,24 @@ def test_a_driver_that_fails_ends_the_goal_halts_and_is_counted(
     assert [happened.message for happened in bench.told(ch.Happened)] == [message]
     assert driver.halts == 2
     assert bench.loop.record.data[SCALARS.index("errors")] == 3
+    bench.close()
+
+
+def test_a_lost_bus_ends_the_goal_halts_what_is_left_and_ends_the_loop_so_that_another_can_begin(
+    tmp_path: Path,
+) -> None:
+    driver = Failing()
+    bench = Bench(tmp_path, driver=driver)
+    bench.enable()
+    bench.play()
+    bench.step(10)
+    driver.error = CommunicationLost("/dev/ttyUSB0", "bus lost")
+    bench.step()
+    assert [(ended.code, ended.message) for ended in bench.told(ch.Ended)] == [
+        ("COMM_LOST", "/dev/ttyUSB0: bus lost")
+    ]
+    assert (bench.state(), driver.halts, bench.loop.lost) == (State.FAULT, 1, "/dev/ttyUSB0: bus lost")
+    assert not bench.loop.step()
     bench.close()
 
 

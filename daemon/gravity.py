@@ -1,0 +1,94 @@
+"""The weight of a simulated robot, from its description: what the `sim` driver's option `gravity` wants.
+
+In come a robot model and its joint map, out come the driver's options with `from_model` replaced by bodies
+that have the masses of the model. What no joint of the map moves is lumped with what carries it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from daemon.joint_map import JointMap
+    from formats.model import Joint, RobotModel
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+_SLIDES = frozenset({"prismatic", "translational"})
+
+
+def with_gravity(options: Mapping[str, Any], model: RobotModel | None, joint_map: JointMap) -> dict[str, Any]:
+    """Fill the bodies of `gravity` where they are to come from the model; other options stay as they are."""
+    gravity = options.get("gravity")
+    if model is None or not isinstance(gravity, dict) or not gravity.get("from_model"):
+        return dict(options)
+    bodies = list(_bodies(model, joint_map))
+    return {**options, "gravity": {**gravity, "from_model": False, "bodies": bodies}}
+
+
+def _bodies(model: RobotModel, joint_map: JointMap) -> Iterator[dict[str, Any]]:
+    """Give what each actuator's joint carries, up to the next such joints."""
+    places = model.forward_kinematics(np.zeros(model.dof))
+    driven = _driven(model, joint_map)
+    for name, joint in driven.items():
+        carrier = _moved_by(joint.parent, model, driven)
+        here = _place(joint, places)
+        there = np.eye(4) if carrier is None else _place(driven[carrier], places)
+        mass, com = _lumped(joint, model, driven, places)
+        row = joint_map.joints.index(name)
+        reduction = float(joint_map.transmission.joint_reduction[row])
+        yield {
+            "actuator": joint_map.actuator_of(name),
+            "carried_by": carrier and joint_map.actuator_of(carrier),
+            "pose": (np.linalg.inv(there) @ here).tolist(),
+            "axis": joint.axes[0].tolist(),
+            "slides": joint.type in _SLIDES,
+            "mass": mass,
+            "com": (np.linalg.inv(here) @ com)[:3].tolist(),
+            "reduction": reduction * joint.gear_ratio,
+            "offset": float(joint_map.transmission.joint_offset[row]) / joint.gear_ratio,
+        }
+
+
+def _driven(model: RobotModel, joint_map: JointMap) -> dict[str, Joint]:
+    """Give the joints that have an actuator of their own, by name."""
+    of_index = joint_map.transmission.joint_of
+    own = {joint_map.joints[int(row)] for row in of_index}
+    return {joint.name: joint for joint in model.joints if joint.name in own and not joint.closes_loop}
+
+
+def _place(joint: Joint, places: Mapping[str, Floats]) -> Floats:
+    """Give a joint's frame at zero; a link may have taken its name."""
+    place: Floats = places[joint.child] @ np.linalg.inv(joint.child_pose)
+    return place
+
+
+def _lumped(
+    joint: Joint, model: RobotModel, driven: Mapping[str, Joint], places: Mapping[str, Floats]
+) -> tuple[float, Floats]:
+    """Give the mass that moves with a joint, and its centre in the model's frame as (x, y, z, 1)."""
+    mass, moment = 0.0, np.zeros(3)
+    for link in model.links:
+        if _moved_by(link.name, model, driven) == joint.name:
+            mass += link.mass
+            moment += link.mass * (places[link.name] @ link.com)[:3, 3]
+    centre = moment / mass if mass else places[joint.child][:3, 3]
+    return mass, np.append(centre, 1.0)
+
+
+def _moved_by(link: str, model: RobotModel, driven: Mapping[str, Joint]) -> str | None:
+    """Give the driven joint that a link moves with."""
+    by_child = {one.child: one for one in model.joints if not one.closes_loop}
+    attached = {one.name: one.attached_to for one in model.links}
+    while link:
+        above = by_child.get(link)
+        if above is not None and above.name in driven:
+            return above.name
+        link = above.parent if above is not None else attached.get(link, "")
+    return None
