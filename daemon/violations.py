@@ -2,12 +2,13 @@
 
 In come rows of joint positions with their times, out comes one `Violation` for each joint and kind of limit,
 with the worst value. Speeds are steps between rows over their time; accelerations are the differences of
-these, from rest before the first row and to rest after the last.
+these, from rest before the first row and to rest after the last. A smooth curve through rows may be faster
+than its steps; that is a violation of its own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -56,6 +57,8 @@ class Violation:
         The motion would fit at this factor of its speed; None where speed does not help.
     limit_is_configured : bool
         By the configuration rather than the model.
+    between : bool
+        After that frame, where the curve between two rows is faster than the step.
     """
 
     joint: str
@@ -68,12 +71,14 @@ class Violation:
     unit: str
     speed_factor: float | None
     limit_is_configured: bool
+    between: bool = False
 
     def __str__(self) -> str:
         does, mend, change = _SAYS[self.kind]
         value, limit = _told_apart(self.value, self.limit)
         worst = f", the worst of {self.count}" if self.count > 1 else ""
-        where = f"at {self.time_s:.3f} s (frame {self.frame}{worst})"
+        after = "after " if self.between else ""
+        where = f"at {self.time_s:.3f} s ({after}frame {self.frame}{worst})"
         if self.speed_factor is not None:
             mend = f"slow it to {_rounded_down(self.speed_factor)} of its speed"
         setting = f"`joints.{self.joint}.limits.{self.kind}`"
@@ -143,6 +148,21 @@ def position_violations(
     check = _Check(times, joint_map, driven)
     found = [*check.beyond("upper", positions, joint_map.limits.upper)]
     return [*found, *check.beyond("lower", -positions, -joint_map.limits.lower)]
+
+
+def curve_violations(
+    times: Floats, peaks: Floats, joint_map: JointMap, driven: NDArray[np.bool_]
+) -> list[Violation]:
+    """Hold the speeds between rows against the velocity limits; otherwise as `find_violations`.
+
+    Parameters
+    ----------
+    peaks : ndarray, shape (rows - 1, joints)
+        The highest speed between each row and the next, in rad/s or m/s, without sign.
+    """
+    check = _Check(times, joint_map, driven)
+    found = check.beyond("velocity", peaks, joint_map.limits.velocity)
+    return [replace(violation, between=True) for violation in found]
 
 
 def speeds_of(times: Floats, positions: Floats) -> tuple[Floats, Floats]:

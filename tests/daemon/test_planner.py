@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from daemon.joint_map import JointMapError
-from daemon.planner import FASTEST, Plan, PlanError, plan
-from formats.motion import Motion, pchip_slopes
+from daemon.planner import FASTEST, Plan, PlanError, peak_speeds, plan
+from formats.motion import Motion, hermite, pchip_slopes
 from tests.robots import map_of, settings_of
 
 MAX_RATE_HZ = 1000.0
@@ -160,6 +160,47 @@ def test_all_violations_come_at_once_in_the_order_of_the_joints() -> None:
     assert [one.speed_factor for one in error.violations] == pytest.approx([None, 1 / 3, None, 1 / 3])
 
 
+# At 10 Hz: no step is faster than 2.4 rad/s, but the smooth curve that leaves rest reaches 3.2 rad/s.
+STEEP = [0.0, 0.0, 0.24, 0.48, 0.70, 0.70]
+
+
+def test_a_curve_that_is_faster_than_its_steps_is_a_violation_between_frames() -> None:
+    assert str(refusal(motion(STEEP, 10.0))) == (
+        "wave: joint 'elbow' moves at 3.2 rad/s at 0.100 s (after frame 1, the worst of 2); "
+        "its velocity limit is 2.5 rad/s; "
+        "slow it to 0.781 of its speed or raise `joints.elbow.limits.velocity`"
+    )
+    for interpolation in ("hold", "linear"):
+        assert planned(motion(STEEP, 10.0), interpolation=interpolation).warnings == ()
+
+
+def test_a_curve_is_told_beside_the_rows_of_other_joints() -> None:
+    rows = np.column_stack([STEEP, np.linspace(0, 3, 6)])
+    error = refusal(motion(rows, 10.0, ("elbow", "base")), {"base": {}, **ELBOW})
+    told = [(one.joint, one.kind, one.frame, one.between) for one in error.violations]
+    assert told == [
+        ("base", "upper", 5, False),
+        ("base", "velocity", 5, False),
+        ("elbow", "velocity", 1, True),
+    ]
+
+
+def test_slow_lets_the_curve_fit_too() -> None:
+    found = planned(motion(STEEP, 10.0), on_violation="slow")
+    assert found.slowed_to == pytest.approx(2.5 / 3.2, rel=0.1)
+    assert 2.2 < peak_speeds(found.positions, found.velocities, found.rate_hz).max() <= 2.5
+
+
+def test_the_peak_between_rows_is_that_of_the_curve() -> None:
+    rows = np.random.default_rng(8).normal(size=(60, 2))
+    times = np.arange(60) / 10.0
+    slopes = pchip_slopes(times, rows)
+    dense = np.linspace(0, 5.9, 59 * 400 + 1)
+    rates = np.abs(hermite(dense, times, rows, slopes)[1])
+    sampled = np.array([rates[400 * row : 400 * row + 401].max(axis=0) for row in range(59)])
+    np.testing.assert_allclose(peak_speeds(rows, slopes, 10.0), sampled, rtol=1e-4)
+
+
 def test_slow_stretches_time_until_the_motion_fits() -> None:
     joints = {"elbow": {"limits": {"lower": -2, "upper": 2, "velocity": 0.5, "acceleration": 4.0}}}
     found = planned(swing(1.0, 0.8), joints, on_violation="slow")
@@ -207,6 +248,12 @@ def test_a_slower_driver_gets_the_largest_rate_that_divides_the_files(
     assert len(found.positions) == ticks
     assert found.positions[-1].tobytes() == fast.positions[-1].tobytes()
     assert found.positions[10, 0] == pytest.approx(fast.positions[10 * round(500 / rate_hz), 0])
+
+
+def test_rows_that_the_driver_is_too_slow_for_are_told() -> None:
+    said = "500 frames/s are more than the driver takes, 300 Hz; it is played at 250 Hz, one row in 2"
+    assert planned(swing(1.0, 0.1, 500.0), max_rate_hz=300.0).warnings == (f"wave: {said}",)
+    assert planned(swing(1.0, 0.1, 500.0), max_rate_hz=500.0).warnings == ()
 
 
 def test_frames_with_times_of_their_own_are_resampled() -> None:
@@ -302,3 +349,5 @@ def test_a_slowed_plan_never_passes_a_limit(rows: Any, interpolation: str, max_r
     assert np.abs(found.positions).max() <= 2.0
     assert np.abs(speeds).max(initial=0.0) <= 50 * (1 + 1e-8)
     assert np.abs(changes).max() <= 2000 * (1 + 1e-8)
+    if interpolation == "cubic" and len(found.positions) > 1:
+        assert peak_speeds(found.positions, found.velocities, found.rate_hz).max() <= 50 * (1 + 1e-8)
