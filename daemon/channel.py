@@ -178,6 +178,13 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """The actuators are out of reach; the process looks for them until it is `Ready` again."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """The player's state has changed.
 
@@ -243,7 +250,7 @@ class Happened:
 Command: TypeAlias = (
     Setup | Enable | Disable | Play | Pause | Resume | Speed | Seek | Stop | Estop | Reset | Inject | Shutdown
 )
-Notice: TypeAlias = Ready | Failed | Status | Ended | Reached | Happened
+Notice: TypeAlias = Ready | Failed | Lost | Status | Ended | Reached | Happened
 _TYPES: dict[str, type[Command | Notice]] = {
     kind.__name__: kind
     for kind in (
@@ -262,6 +269,7 @@ _TYPES: dict[str, type[Command | Notice]] = {
         Shutdown,
         Ready,
         Failed,
+        Lost,
         Status,
         Ended,
         Reached,

@@ -102,7 +102,8 @@ class Course:
     @property
     def marker_rows(self) -> list[float]:
         """Where the markers are, in rows of the plan, ascending."""
-        return [marker.time_s / self.plan.slowed_to * self.plan.rate_hz for marker in self.markers]
+        scale = self.plan.rate_hz / self.plan.slowed_to
+        return [round(marker.time_s * scale, 6) for marker in self.markers]  # on a row, where it is meant
 
     def row_of(self, place: Place) -> int:
         """Give the track's row at a place.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Protocol
 
-from daemon.channel import Failed, Shutdown
+from daemon.channel import Failed, Lost, Ready, Shutdown
 from daemon.telemetry import Observer
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ class StreamKeeper:
         self._leaving = asyncio.Event()
         self._ended_by_us = ""
         self._ticks, self._ticked_s = 0, 0.0
+        self._opening = False
 
     @property
     def stuck(self) -> bool:
@@ -116,6 +117,7 @@ class StreamKeeper:
     async def _live(self, listener: Listener) -> bool:
         """Go through one run of the process; tell whether it failed."""
         self._ended_by_us = ""
+        self._opening = False
         process = self._process = self._start()
         self._note_tick(0)
         observer = self.observer = Observer(process.telemetry, self._joints)
@@ -124,6 +126,7 @@ class StreamKeeper:
         try:
             while (notice := await process.notice()) is not None:
                 said = notice.message if isinstance(notice, Failed) else said
+                self._note_opening(notice)
                 observer.take()
                 listener.heard(notice)
         finally:
@@ -151,6 +154,15 @@ class StreamKeeper:
                 process.kill()
                 return
 
+    def _note_opening(self, notice: Notice) -> None:
+        """Be patient while the process looks for its actuators."""
+        if isinstance(notice, Lost):
+            self._opening = True
+            self._note_tick(self._ticks)
+        elif isinstance(notice, Ready):
+            self._opening = False
+            self._note_tick(self._ticks)
+
     def _note_tick(self, ticks: int) -> None:
         self._ticks, self._ticked_s = ticks, asyncio.get_running_loop().time()
 
@@ -158,7 +170,7 @@ class StreamKeeper:
         return asyncio.get_running_loop().time() - self._ticked_s
 
     def _allowed_s(self) -> float:
-        return self._timeout_s if self._ticks else OPEN_TIMEOUT_S
+        return OPEN_TIMEOUT_S if self._opening or not self._ticks else self._timeout_s
 
     async def _pause(self, duration_s: float) -> None:
         try:

@@ -107,7 +107,7 @@ class Robot:
         self._leaving = asyncio.Event()
         self._next: Callable[[], None] | None = None
         self._second_s = 0.0
-        self._was_lost = False
+        self._lost_for = ""
         self._verbs = Verbs(self)
 
     async def handle(self, verb: str, request: Request) -> dict[str, Any]:
@@ -266,6 +266,8 @@ class Robot:
                 self._come_on_line(notice)
             case ch.Failed():
                 self.message = notice.message
+            case ch.Lost():
+                self._go_offline(notice.message)
             case ch.Status():
                 self.torque, self.reference = notice.torque, notice.reference
                 self.news += 1
@@ -293,11 +295,15 @@ class Robot:
 
     def lost(self, why: str) -> None:
         """Say that the stream process has ended, and end its goal truthfully."""
-        self.message = why or "shut down"
-        if why:
+        self._go_offline(why)
+
+    def _go_offline(self, why: str) -> None:
+        """Take note that nothing can be moved; without a reason, because it was to end."""
+        if why and why != self._lost_for:
             log.error("%s: %s", self.name, why)
             self.report("event", {"kind": "stream_lost", "message": why})
-            self._was_lost = True
+            self._lost_for = why
+        self.message = why or "shut down"
         if self.goal is not None:
             self._conclude(self.goal.goal_id, ResultCode.COMM_LOST, self.message, None, {})
         self.clear_queue(ResultCode.CANCELED, self.message)
@@ -309,8 +315,8 @@ class Robot:
         for warning in ready.warnings:
             log.warning("%s: %s", self.name, warning)
             self.report("event", {"kind": "warning", "message": warning})
-        if self._was_lost:
-            self._was_lost = False
+        if self._lost_for:
+            self._lost_for = ""
             back = "the actuators are back; torque is off until it is enabled, or a motion plays"
             self.report("event", {"kind": "back", "message": back})
         self._max_rate_hz = ready.max_rate_hz

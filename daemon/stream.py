@@ -26,6 +26,7 @@ from daemon import realtime
 from daemon.clock import Clock, RealClock
 from daemon.guards import Guards
 from daemon.player import Goal, Player, ResultCode, State
+from daemon.reconnect import reopen
 from daemon.ring import Record, RingWriter
 from daemon.route import Route
 from daemon.tolerances import OFF, Tolerances
@@ -262,7 +263,7 @@ class StreamLoop:
             self._give_up(message)
 
     def _give_up(self, message: str) -> None:
-        """Halt what can still be reached, and leave: a new process finds the actuators again, or waits."""
+        """Halt what can still be reached, and leave; the actuators have to be found again."""
         self.lost = message
         self._leaving = True
         try:
@@ -489,17 +490,24 @@ def main() -> int:
     except DriverError as error:
         channel.send(ch.Failed(str(error)))
         return 1
-    loop = StreamLoop(setup, driver, RealClock(), channel, ring)
-    refused = realtime.prepare(setup.priority, setup.core, lock_memory=setup.lock_memory)
-    channel.send(ch.Ready(driver.max_rate_hz, [*driver.warnings, *refused]))
+    warnings = realtime.prepare(setup.priority, setup.core, lock_memory=setup.lock_memory)
     try:
-        loop.run()
-        if loop.lost:
-            channel.send(ch.Failed(loop.lost))
+        while _drive(StreamLoop(setup, driver, RealClock(), channel, ring), warnings):
+            if not reopen(driver, channel, RealClock()):
+                break
     finally:
         driver.close()
         channel.close()
-    return 1 if loop.lost else 0
+    return 0
+
+
+def _drive(loop: StreamLoop, warnings: list[str]) -> bool:
+    """Run a loop on a driver that is open; tell whether it has lost its actuators."""
+    loop.channel.send(ch.Ready(loop.driver.max_rate_hz, [*loop.driver.warnings, *warnings]))
+    loop.run()
+    if loop.lost:
+        loop.channel.send(ch.Lost(loop.lost))
+    return bool(loop.lost)
 
 
 def _receive_setup(channel: ch.Channel) -> tuple[ch.Setup, RingWriter]:

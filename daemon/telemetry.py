@@ -210,10 +210,8 @@ class Observer:
         if not len(records):
             return
         self.sample = Sample(records[-1], self._joints)
-        total = float(records[-1, COLUMN["missed"]])
-        missed, self._missed = int(total - self._missed), total
-        passed_over = float(records[-1, COLUMN["skipped"]])
-        skipped, self._skipped = int(passed_over - self._skipped), passed_over
+        missed, self._missed = _grown(self._missed, records[-1, COLUMN["missed"]])
+        skipped, self._skipped = _grown(self._skipped, records[-1, COLUMN["skipped"]])
         self.second.add(records, missed, skipped)
         active = np.isin(records[:, COLUMN["state"]], _ACTIVE_NUMBERS)
         self.goal.add(records[active], missed, skipped)
@@ -230,3 +228,8 @@ class Observer:
             "voltage_v": self.sample.vector("voltage_v"),
             "records_lost": self._reader.lost,
         }
+
+
+def _grown(before: float, now: float) -> tuple[int, float]:
+    """Give by how much a count has grown; it begins anew with each opening of the driver."""
+    return int(now - before if now >= before else now), float(now)

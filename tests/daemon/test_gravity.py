@@ -17,6 +17,8 @@ from drivers.sim_gravity import Gravity, Weights
 from formats import load_robot
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from daemon.joint_map import JointMap
     from formats.model import RobotModel
 
@@ -25,12 +27,12 @@ ASKED = {"gravity": {"from_model": True}}
 STEP = 1e-6
 
 
-def energy(model: RobotModel, q: np.ndarray) -> float:
+def energy(model: RobotModel, q: NDArray[np.float64]) -> float:
     places = model.forward_kinematics(q)
     return sum(link.mass * 9.80665 * float((places[link.name] @ link.com)[2, 3]) for link in model.links)
 
 
-def slope(model: RobotModel, q: np.ndarray) -> list[float]:
+def slope(model: RobotModel, q: NDArray[np.float64]) -> list[float]:
     steps = np.eye(len(q)) * STEP
     return [(energy(model, q + step) - energy(model, q - step)) / (2 * STEP) for step in steps]
 

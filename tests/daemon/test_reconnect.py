@@ -1,0 +1,96 @@
+"""Behaviour when actuators are lost: the goal ends, they are looked for, and nothing moves by itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from daemon import channel as ch
+from daemon.clock import VirtualClock
+from daemon.reconnect import reopen
+from drivers.base import CommunicationLost, Driver, DriverOptions
+from tests.daemon.rig import FULL_SWING, Rig, ask
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from drivers.base import ActuatorCommand, ActuatorState
+
+
+class Away(Driver):
+    """A driver whose actuators come back at the third try."""
+
+    max_rate_hz = 100.0
+
+    def __init__(self) -> None:
+        super().__init__(["elbow"], DriverOptions())
+        self.calls: list[str] = []
+
+    def open(self) -> None:
+        self.calls.append("open")
+        if self.calls.count("open") < 3:
+            raise CommunicationLost("/dev/ttyUSB0", "no such port")
+
+    def disable(self) -> None:
+        self.calls.append("disable")
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+    def enable(self) -> None: ...
+    def halt(self) -> None: ...
+    def read(self, state: ActuatorState) -> None: ...
+    def write(self, command: ActuatorCommand) -> None: ...
+
+
+def test_a_driver_is_opened_again_with_torque_off_after_longer_and_longer_waits() -> None:
+    ours, theirs = ch.Channel.pair()
+    driver, clock, loop_end = Away(), VirtualClock(), ch.Channel(theirs)
+    assert reopen(driver, loop_end, clock)
+    assert driver.calls == ["close", "open", "close", "open", "close", "open", "disable"]
+    assert clock.now() == pytest.approx(0.1 + 0.5 + 1.0)
+    notices = [received[0] for _ in range(2) if (received := ours.receive())]
+    assert notices == [ch.Lost("/dev/ttyUSB0: no such port")] * 2
+    ours.close()
+    loop_end.close()
+
+
+@pytest.mark.parametrize("how", ["told", "gone"])
+def test_the_search_ends_when_the_daemon_says_so_or_has_gone(how: str) -> None:
+    ours, theirs = ch.Channel.pair()
+    driver, loop_end = Away(), ch.Channel(theirs)
+    if how == "told":
+        ours.send(ch.Enable())
+        ours.send(ch.Shutdown())
+    else:
+        ours.close()
+    assert not reopen(driver, loop_end, VirtualClock())
+    assert driver.calls == ["close"]
+    ours.close()
+    loop_end.close()
+
+
+async def test_a_lost_bus_ends_the_motion_and_the_robot_comes_back_idle_without_torque(
+    tmp_path: Path,
+) -> None:
+    rig = Rig(tmp_path)
+    rig.robot["fault_requests"] = True
+    del rig.driver["plant"]
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        goal_id = (await ask(supervisor, "play", motion="long"))["goal_id"]
+        await rig.until("telemetry", lambda data: (data["frame"] or 0) > FULL_SWING)
+        since = len(rig.reports)
+        await ask(supervisor, "fault", fault="bus_lost", for_s=1.0)
+        result = await rig.result_of(goal_id)
+        await rig.until_state("offline", since)
+        back = await rig.until("event", lambda data: data["kind"] == "back", since)
+        idle = await rig.until("state", lambda data: data["state"] == "idle", since)
+        assert not idle["torque"]
+        played = await ask(supervisor, "play", motion="short")
+        assert (await rig.result_of(played["goal_id"]))["code"] == "SUCCESSFUL"
+    assert result["code"] == "COMM_LOST"
+    assert back["message"] == "the actuators are back; torque is off until it is enabled, or a motion plays"
+    kinds = [report.data["kind"] for report in rig.reports[since:] if report.subject == "event"]
+    assert kinds.count("stream_lost") >= 1
