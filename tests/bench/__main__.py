@@ -1,7 +1,8 @@
-"""Runs all benchmarks, or those named on the command line: `python -m tests.bench [NAME…]`."""
+"""Runs all benchmarks, or those named on the command line: `python -m tests.bench [--seconds S] [NAME…]`."""
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import sys
 
@@ -12,23 +13,32 @@ NAMES = (
     "load_sdf",
     "load_skel",
     "kinematics",
+    "tick",
     "wakeup",
+    "robots",
+    "start_at",
     "request",
     "dynamixel",
     "hebi",
 )
+TIMED = frozenset({"wakeup", "robots", "start_at"})
+"""They take as long as they are told to."""
 
 
 def main() -> int:
     """Run the benchmarks that are asked for."""
-    names = sys.argv[1:] or NAMES
-    unknown = [name for name in names if name not in NAMES]
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Run benchmarks.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(NAMES)}")
+    parser.add_argument("--seconds", type=float, help=f"how long {', '.join(sorted(TIMED))} measure")
+    asked = parser.parse_args()
+    unknown = [name for name in asked.names if name not in NAMES]
     if unknown:
         print(f"no benchmark {', '.join(unknown)}; there are {', '.join(NAMES)}", file=sys.stderr)
         return 2
-    for name in names:
+    for name in asked.names or NAMES:
         print(f"== {name}", flush=True)
-        importlib.import_module(f"tests.bench.{name}").main()
+        shortened = (asked.seconds,) if asked.seconds and name in TIMED else ()
+        importlib.import_module(f"tests.bench.{name}").main(*shortened)
     return 0
 
 

@@ -1,0 +1,145 @@
+"""A daemon with any number of robots and no MQTT, for benchmarks of what its stream processes do."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import yaml
+
+from daemon.config import load_settings
+from daemon.player import State
+from daemon.reports import ReportHub
+from daemon.requests import VERBS
+from daemon.supervisor import make_supervisor
+from tests.daemon.rig import write_seq
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from daemon.robot import Robot
+    from daemon.telemetry import Observer
+
+    Motions = Mapping[str, tuple[NDArray[Any], float]]
+
+PATIENCE_S = 120.0
+LIMITS = {"lower": -2.0, "upper": 2.0, "velocity": 10.0}
+APPROACH = {"velocity": 2.0, "acceleration": 10.0, "jerk": 100.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """Robots that are on line."""
+
+    robots: Mapping[str, Robot]
+
+    async def play(self, name: str, motion: str, **values: Any) -> None:
+        """Let a robot begin a motion."""
+        await self._ask(name, "play", motion=motion, **values)
+
+    async def cycle(self, name: str, motion: str, **values: Any) -> Observer:
+        """Let a robot play a motion to and fro for ever; give what observes it, from its first row on."""
+        robot = self.robots[name]
+        await self.play(name, motion, loop="forever", ping_pong=True, **values)
+        await robot.until(lambda: robot.state is State.PLAYING, PATIENCE_S, f"{motion} did not begin")
+        observer = robot.keeper.observer
+        assert observer is not None
+        observer.start_goal()
+        return observer
+
+    async def stop(self, name: str) -> None:
+        """Bring a robot to rest."""
+        await self._ask(name, "stop")
+        await self.rest(name)
+
+    async def rest(self, name: str) -> None:
+        """Wait until a robot's motion has ended."""
+        robot = self.robots[name]
+        await robot.until(lambda: robot.goal is None, PATIENCE_S, "the motion did not end")
+
+    async def _ask(self, name: str, verb: str, **values: Any) -> None:
+        await self.robots[name].handle(verb, VERBS[verb].model_validate(values))
+
+    def processor_s(self) -> float:
+        """Give the processor time that the stream processes have used so far."""
+        return sum(processor_s(robot.keeper.pid) for robot in self.robots.values())
+
+
+def processor_s(pid: int | None) -> float:
+    """Give the processor time that a process has used so far; None is this one."""
+    times = psutil.Process(pid).cpu_times()
+    return float(times.user + times.system)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a fleet is made of.
+
+    Attributes
+    ----------
+    robots : tuple of str
+    joints : int
+        Of each.
+    motions : mapping of str to (rows, rate)
+        What each of them can play: rows (ticks, joints), and the rate in Hz.
+    driver, realtime : dict
+        As in the configuration; the path of a trace may hold `{robot}`.
+    """
+
+    robots: tuple[str, ...]
+    joints: int
+    motions: Motions
+    driver: dict[str, Any] = field(default_factory=lambda: {"type": "sim"})
+    realtime: dict[str, Any] = field(default_factory=dict)
+
+
+@asynccontextmanager
+async def running(folder: Path, plan: Plan) -> AsyncIterator[Fleet]:
+    """Run a fleet, from all robots on line to all shut down."""
+    os.environ["XDG_CACHE_HOME"] = str(folder)  # a benchmark leaves nothing in the user's cache
+    supervisor = make_supervisor(load_settings(_configuration(folder, plan)), ReportHub())
+    run = asyncio.create_task(supervisor.run(), name="fleet.run")
+    try:
+        for robot in supervisor._robots.values():
+            await robot.until(_is_idle(robot), PATIENCE_S, "the robot did not come on line")
+        yield Fleet(supervisor._robots)
+    finally:
+        supervisor.leave()
+        async with asyncio.timeout(PATIENCE_S):
+            await run
+
+
+def _is_idle(robot: Robot) -> Any:
+    return lambda: robot.state is State.IDLE
+
+
+def _configuration(folder: Path, plan: Plan) -> Path:
+    names = tuple(f"joint{number}" for number in range(plan.joints))
+    (folder / "motions").mkdir()
+    for motion, (rows, rate_hz) in plan.motions.items():
+        write_seq(folder / "motions" / f"{motion}.seq", rows, names, rate_hz)
+    path = folder / "motiond.yaml"
+    robots = {robot: _robot(robot, names, plan) for robot in plan.robots}
+    path.write_text(yaml.safe_dump({"realtime": plan.realtime, "robots": robots}, sort_keys=False))
+    return path
+
+
+def _robot(name: str, joints: tuple[str, ...], plan: Plan) -> dict[str, Any]:
+    driver = {
+        key: value.format(robot=name) if isinstance(value, str) else value
+        for key, value in plan.driver.items()
+    }
+    return {
+        "joints": {joint: {"limits": dict(LIMITS)} for joint in joints},
+        "driver": driver,
+        "motions": ["motions"],
+        "approach": dict(APPROACH),
+        "stop_duration_s": 0.2,
+    }
