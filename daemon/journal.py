@@ -18,6 +18,11 @@ log = logging.getLogger("motiond.journal")
 
 OURS = ("motiond", "daemon", "formats", "drivers")
 TOLD: frozenset[Subject] = frozenset({"availability", "motions", "state", "result", "event"})
+LEVELS = {
+    "marker": logging.DEBUG,  # a loop passes many
+    "back": logging.INFO,
+    "stream_lost": logging.DEBUG,  # whoever lost it has logged it
+}
 AS_WISHED = {"SUCCESSFUL", "CANCELED", "PREEMPTED"}
 # syslog(3); systemd takes anything it does not know for the priority of the unit.
 _PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ERROR: 3, logging.CRITICAL: 2}
@@ -78,8 +83,8 @@ def log_report(report: Report) -> None:
         case "result":
             level = logging.INFO if data["code"] in AS_WISHED else logging.WARNING
             log.log(level, "%s: %s ended with %s; %s", robot, data["motion"], data["code"], data["message"])
-        case "event" if data["kind"] != "stream_lost":  # whoever lost it has logged it
-            log.warning("%s: %s", robot, data["message"])
+        case "event":
+            log.log(LEVELS.get(data["kind"], logging.WARNING), "%s: %s", robot, data["message"])
         case "availability":
             log.info("%s: %s", robot, data["state"])
         case "motions":

@@ -40,7 +40,9 @@ MOTIONS = [
             [("WARNING", "arm: nod ended with HARDWARE_FAULT; servo 7: overheated")],
         ),
         ("event", {"kind": "fault", "message": "overheated"}, [("WARNING", "arm: overheated")]),
-        ("event", {"kind": "stream_lost", "message": "the robot has logged it itself"}, []),
+        ("event", {"kind": "stream_lost", "message": "gone"}, [("DEBUG", "arm: gone")]),
+        ("event", {"kind": "back", "message": "there again"}, [("INFO", "arm: there again")]),
+        ("event", {"kind": "marker", "message": "wave: clap"}, [("DEBUG", "arm: wave: clap")]),
         (
             "motions",
             {"motions": MOTIONS},
