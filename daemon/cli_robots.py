@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from daemon.cli_common import DEFAULT_CONFIG, DONE, FAILED, AsJson, print_json, tell
+from daemon.cli_dry_run import play_dry
 from daemon.client import ask
 from daemon.config import MqttSettings, load_settings
 from daemon.overview import overview
@@ -63,6 +64,13 @@ def play(
     replace: Replace = False,
     queue: Queue = False,
     wait: Annotated[bool, typer.Option(help="Wait for the end; Ctrl-C stops softly.")] = True,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Play here, on simulated actuators, without waiting or a daemon."),
+    ] = False,
+    trace: Annotated[
+        Path | None, typer.Option(metavar="FILE.npz", help="Write every tick of the dry run.")
+    ] = None,
     config: ClientConfig = None,
     broker: Broker = None,
     json: AsJson = False,
@@ -80,6 +88,9 @@ def play(
         "on_busy": _on_busy(replace=replace, queue=queue),
     }
     request = {key: value for key, value in asked.items() if value is not None}
+    asks = {"--replace": replace, "--queue": queue, "--no-wait": not wait, "--broker": broker is not None}
+    if _plays_here(asks, dry_run=dry_run, traced=trace is not None):
+        return play_dry(config or DEFAULT_CONFIG, robot, request, trace, json=json)
     mqtt = _mqtt(config, broker)
     if not wait:
         accepted = asyncio.run(ask(mqtt, robot, "play", request))
@@ -93,6 +104,16 @@ def play(
     if json:
         _say(result, "", json=True)
     return tell(text, FAILED)
+
+
+def _plays_here(asks: dict[str, bool], *, dry_run: bool, traced: bool) -> bool:
+    """Tell whether it is a dry run; options that ask a daemon exclude it, and a trace is of one."""
+    if traced and not dry_run:
+        raise typer.BadParameter("--trace is written by a dry run; add --dry-run")
+    for option, given in asks.items():
+        if dry_run and given:
+            raise typer.BadParameter(f"{option} is for a daemon; a dry run asks none; leave one of them out")
+    return dry_run
 
 
 def _on_busy(*, replace: bool, queue: bool) -> str:

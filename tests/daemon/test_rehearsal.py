@@ -1,0 +1,222 @@
+"""Behaviour of dry runs: the same play as a daemon's, on virtual time, with the same bits everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+import pytest
+
+from daemon.config import load_settings
+from daemon.play_trace import save_trace
+from daemon.rehearsal import Rehearsal, rehearse
+from daemon.requests import PlayRequest, RequestError
+from tests.daemon.programs import run_here
+from tests.daemon.rig import JOINTS, RATE_HZ, Rig, write_seq
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GOLDEN = "129afbc0875e4b669f7504575d96315096d0871848d7173f90c044247413775b"
+"""SHA-256 of the setpoints of `nod`, with its approach, at speed 0.7 to and fro."""
+
+
+def nod() -> np.ndarray[Any, Any]:
+    """Give rows that only sums and products make, so that they have the same bits on every machine."""
+    u = np.arange(201) / 200
+    rise = u * u * u * (10.0 - u * (15.0 - 6.0 * u))
+    return 0.125 + np.outer(rise, [0.25, -0.5])
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    rig = Rig(tmp_path)
+    write_seq(tmp_path / "motions" / "nod.seq", nod(), JOINTS, RATE_HZ)
+    return rig
+
+
+def play(rig: Rig, motion: str = "nod", **request: Any) -> Rehearsal:
+    checked = PlayRequest.model_validate({"motion": motion, **request})
+    return rehearse(load_settings(rig.config), "arm", checked, traced=True)
+
+
+def traced(rehearsal: Rehearsal) -> dict[str, np.ndarray[Any, Any]]:
+    assert rehearsal.trace is not None
+    return rehearsal.trace
+
+
+def test_a_dry_run_ends_like_a_play_and_puts_out_the_rows_bit_for_bit(rig: Rig) -> None:
+    rehearsal = play(rig, transaction="t1")
+    trace = traced(rehearsal)
+    playing = np.flatnonzero(trace["state"] == "playing")
+    begin = int(np.flatnonzero((trace["reference_position"] == nod()[0]).all(axis=1))[-1])
+    assert rehearsal.result["code"] == "SUCCESSFUL"
+    assert rehearsal.result["message"] == "the last row is out and held"
+    assert (rehearsal.result["played_s"], rehearsal.result["transaction"]) == (1.0, "t1")
+    assert rehearsal.result["timing"]["lateness_s"] == {"p50": 0.0, "p99": 0.0, "max": 0.0}
+    assert np.array_equal(trace["reference_position"][begin : begin + 201], nod())
+    assert set(trace["state"][:begin]) == {"approaching", "playing"}
+    assert playing.size
+    assert np.abs(trace["feedback_position"][-1] - nod()[-1]).max() < 1e-3
+    assert np.array_equal(trace["time_s"], np.arange(len(trace["time_s"])) * (1 / RATE_HZ))
+
+
+def test_the_trace_is_read_by_numpy_alone(rig: Rig, tmp_path: Path) -> None:
+    path = tmp_path / "out.npz"
+    save_trace(path, traced(play(rig)))
+    with np.load(path, allow_pickle=False) as trace:
+        shapes = {name: trace[name].shape for name in trace.files}
+        told = {name: trace[name].tolist() for name in trace.files if trace[name].ndim == 0}
+        ticks = len(trace["time_s"])
+        assert trace["joints"].tolist() == list(JOINTS)
+        assert trace["units"].tolist() == ["rad", "rad"]
+    per_joint = {f"reference_{one}" for one in ("position", "velocity")}
+    per_joint |= {f"feedback_{one}" for one in ("position", "velocity", "effort")}
+    expected = dict.fromkeys(("time_s", "state", "frame", "loop"), (ticks,)) | dict.fromkeys(
+        per_joint, (ticks, 2)
+    )
+    assert {name: shape for name, shape in shapes.items() if name in expected} == expected
+    assert told == {
+        "robot": "arm",
+        "motion": "nod",
+        "rate_hz": 200.0,
+        "result": "SUCCESSFUL",
+        "message": "the last row is out and held",
+    }
+
+
+def test_two_dry_runs_write_the_same_bytes(rig: Rig, tmp_path: Path) -> None:
+    rig.driver["noise"] = 1e-4
+    for name in ("first.npz", "second.npz"):
+        save_trace(tmp_path / name, traced(play(rig, loop=2, ping_pong=True, speed=0.7)))
+    assert (tmp_path / "first.npz").read_bytes() == (tmp_path / "second.npz").read_bytes()
+
+
+def test_setpoints_have_the_same_bits_on_every_machine(rig: Rig) -> None:
+    trace = traced(play(rig, loop=2, ping_pong=True, speed=0.7))
+    setpoints = trace["reference_position"].astype("<f8").tobytes()
+    velocities = trace["reference_velocity"].astype("<f8").tobytes()
+    assert hashlib.sha256(setpoints + velocities).hexdigest() == GOLDEN
+
+
+def test_a_dry_run_leaves_the_files_of_the_simulated_robot_alone(rig: Rig) -> None:
+    rig.driver["faults"] = [{"fault": "crash"}]
+    assert play(rig).result["code"] == "SUCCESSFUL"
+    assert not (rig.folder / "trace.npy").exists()
+    assert not (rig.folder / "plant.bin").exists()
+
+
+def test_simulated_actuators_stand_in_for_real_ones_and_begin_within_the_limits(rig: Rig) -> None:
+    rig.robot["driver"] = {"type": "hebi", "families": ["arm"]}
+    rig.robot["joints"]["elbow"]["reduction"] = -2.0
+    rig.robot["joints"]["shoulder"]["limits"] = {"lower": 0.1, "upper": 2.0, "velocity": 3.0}
+    rehearsal = play(rig)
+    assert rehearsal.in_place_of == "hebi"
+    assert rehearsal.result["code"] == "SUCCESSFUL"
+    assert np.abs(traced(rehearsal)["feedback_position"][0] - [0.1, 0.0]).max() < 1e-3
+
+
+def test_a_play_that_would_not_succeed_does_not_here_either(rig: Rig) -> None:
+    rig.driver["disable_commands"] = True
+    rig.robot["tolerances"] = {"path": 0.05}
+    rehearsal = play(rig)
+    trace = traced(rehearsal)
+    assert rehearsal.result["code"] == "PATH_TOLERANCE_VIOLATED"
+    assert rehearsal.result["details"]["joint"] == "shoulder"
+    assert trace["result"] == "PATH_TOLERANCE_VIOLATED"
+    assert trace["state"][-1] == "idle"
+    assert not trace["reference_velocity"][-1].any()
+
+
+def test_markers_are_told_as_events(rig: Rig) -> None:
+    (rig.folder / "motions" / "nod.markers.yaml").write_text("markers: {top: {frame: 100}}\n")
+    assert play(rig).result["events"] == [
+        {"kind": "marker", "message": "nod: top", "marker": "top", "loop": 1},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("robot", "request_", "message"),
+    [
+        ("amr", {}, "no robot 'amr'; there are arm; did you mean 'arm'?"),
+        ("arm", {"motion": "nodd"}, "arm: no motion 'nodd'; there are long, nod, short; did you mean 'nod'?"),
+        (
+            "arm",
+            {"loop": "forever"},
+            "arm/play: loop is 'forever'; a dry run has to end; say how often",
+        ),
+        (
+            "arm",
+            {"start_at": 1.5},
+            "arm/play: start_at is 1.5; a dry run is on virtual time; leave it out",
+        ),
+    ],
+)
+def test_what_cannot_be_played_is_refused(
+    rig: Rig, robot: str, request_: dict[str, Any], message: str
+) -> None:
+    checked = PlayRequest.model_validate({"motion": "nod", **request_})
+    with pytest.raises(RequestError) as caught:
+        rehearse(load_settings(rig.config), robot, checked)
+    assert str(caught.value) == message
+
+
+def command(rig: Rig, *options: object) -> tuple[object, ...]:
+    return "play", "arm", "nod", "--dry-run", "-c", rig.config, *options
+
+
+def test_the_command_says_how_it_went_and_writes_the_trace(
+    rig: Rig, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = rig.folder / "out.npz"
+    code, out, err = run_here(capsys, *command(rig, "--trace", trace))
+    first, second = out.splitlines()
+    assert (code, err) == (0, "")
+    assert first == "arm: nod ended with SUCCESSFUL; the last row is out and held"
+    assert re.fullmatch(r"arm: dry run on simulated actuators; 1\.\d s of motion in \d+\.\d\d s", second)
+    assert trace.is_file()
+
+
+def test_the_command_fails_like_a_play(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:
+    rig.driver["disable_commands"] = True
+    rig.robot["tolerances"] = {"path": 0.05}
+    code, out, err = run_here(capsys, *command(rig))
+    assert code == 1
+    assert out.startswith("arm: dry run on simulated actuators; ")
+    assert err == (
+        "arm: nod ended with PATH_TOLERANCE_VIOLATED; joint 'shoulder' is 0.125 rad off at 0.000 s (row 0); "
+        "its path tolerance is 0.05 rad; look for what holds it, or raise the tolerance\n"
+    )
+
+
+def test_the_command_gives_the_result_of_a_play_as_json(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:
+    rig.robot["driver"] = {"type": "hebi", "families": ["arm"]}
+    code, out, _ = run_here(capsys, *command(rig, "--json"))
+    told = orjson.loads(out)
+    assert (code, told["code"], told["motion"]) == (0, "SUCCESSFUL", "nod")
+    assert told["dry_run"]["in_place_of"] == "hebi"
+    assert told["dry_run"]["lasted_s"] > 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--dry-run", "--replace"], "--replace is for a daemon; a dry run asks none; leave one of them out"),
+        (["--dry-run", "--queue"], "--queue is for a daemon; a dry run asks none; leave one of them out"),
+        (["--dry-run", "--no-wait"], "--no-wait is for a daemon; a dry run asks none; leave one of them out"),
+        (
+            ["--dry-run", "--broker", "mqtt://here"],
+            "--broker is for a daemon; a dry run asks none; leave one of them out",
+        ),
+        (["--trace", "out.npz"], "--trace is written by a dry run; add --dry-run"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(
+    capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    code, out, err = run_here(capsys, "play", "arm", "nod", *options)
+    assert (code, out) == (2, "")
+    assert err == f"motiond: invalid value: {message}; see `motiond --help`\n"
