@@ -20,6 +20,7 @@ OURS = ("motiond", "daemon", "formats", "drivers")
 TOLD: frozenset[Subject] = frozenset({"availability", "motions", "state", "result", "event"})
 LEVELS = {
     "marker": logging.DEBUG,  # a loop passes many
+    "driver": logging.INFO,
     "back": logging.INFO,
     "stream_lost": logging.DEBUG,  # whoever lost it has logged it
 }

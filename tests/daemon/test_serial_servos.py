@@ -1,0 +1,94 @@
+"""Behaviour of the whole daemon on serial servos: emulated ones behind a pseudo-terminal."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from drivers.dynamixel_emulated_servo import EmulatedServo
+from drivers.dynamixel_emulator import EmulatedChain
+from drivers.dynamixel_models import models_by_name
+from drivers.dynamixel_pty import EmulatedPort
+from tests.daemon.rig import JOINTS, Rig, ask, sweep, write_seq
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MODEL = models_by_name()["XM430-W350"]
+RATE_HZ = 50
+
+
+class Cable:
+    """A port that can be unplugged, and plugged in again under the same name."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.chain = EmulatedChain([EmulatedServo(1, MODEL), EmulatedServo(2, MODEL)], time.monotonic)
+        self.plug_in()
+
+    def plug_in(self) -> None:
+        self._port = EmulatedPort(self.chain)
+        self.path.unlink(missing_ok=True)
+        self.path.symlink_to(self._port.path)
+
+    def unplug(self) -> None:
+        self._port.close()
+
+
+@pytest.fixture
+def cable(tmp_path: Path) -> Iterator[Cable]:
+    cable = Cable(tmp_path / "ttyUSB0")
+    yield cable
+    cable.unplug()
+
+
+@pytest.fixture
+def rig(tmp_path: Path, cable: Cable) -> Rig:
+    rig = Rig(tmp_path)
+    port = {"port": str(cable.path), "baud_rate": 1_000_000, "ids": {JOINTS[0]: 1, JOINTS[1]: 2}}
+    rig.robot |= {
+        "driver": {"type": "dynamixel", "ports": [port], "answer_timeout_s": 0.05},
+        "idle_rate_hz": 20.0,
+        "stream_timeout_s": 5.0,
+        "max_lateness_s": 2.0,
+    }
+    for motion in (rig.folder / "motions").iterdir():
+        motion.unlink()
+    write_seq(rig.folder / "motions" / "nod.seq", sweep(1.0, RATE_HZ), JOINTS, RATE_HZ)
+    write_seq(rig.folder / "motions" / "sway.seq", sweep(20.0, RATE_HZ, swings=5), JOINTS, RATE_HZ)
+    return rig
+
+
+async def test_servos_play_a_motion_to_its_end_and_hold(rig: Rig, cable: Cable) -> None:
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        goal_id = (await ask(supervisor, "play", motion="nod"))["goal_id"]
+        result = await rig.result_of(goal_id)
+        assert (await ask(supervisor, "status"))["torque"]
+    assert (result["code"], result["details"]["reached_goal"]) == ("SUCCESSFUL", True)
+    told = [report.data["message"] for report in rig.reports if report.subject == "event"]
+    found = f"driver dynamixel: found XM430-W350 firmware 52 as {cable.path} servo 1 (shoulder)"
+    assert any(message.startswith(found) for message in told)
+
+
+async def test_an_unplugged_cable_ends_the_motion_and_plugged_in_again_the_robot_waits_without_torque(
+    rig: Rig, cable: Cable
+) -> None:
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        goal_id = (await ask(supervisor, "play", motion="sway"))["goal_id"]
+        await rig.until_state("playing")
+        since = len(rig.reports)
+        cable.unplug()
+        result = await rig.result_of(goal_id)
+        await rig.until_state("offline", since)
+        cable.plug_in()
+        idle = await rig.until_state("idle", since)
+        assert not idle["torque"]
+        goal_id = (await ask(supervisor, "play", motion="nod"))["goal_id"]
+        assert (await rig.result_of(goal_id))["code"] == "SUCCESSFUL"
+    assert result["code"] == "COMM_LOST"
+    assert str(cable.path) in result["message"]
