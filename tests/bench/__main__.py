@@ -15,13 +15,15 @@ NAMES = (
     "kinematics",
     "tick",
     "wakeup",
+    "loops",
+    "rate",
     "robots",
     "start_at",
     "request",
     "dynamixel",
     "hebi",
 )
-TIMED = frozenset({"wakeup", "robots", "start_at"})
+TIMED = frozenset({"wakeup", "loops", "rate", "robots", "start_at"})
 """They take as long as they are told to."""
 
 

@@ -79,7 +79,7 @@ def processor_s(pid: int | None) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Layout:
     """What a fleet is made of.
 
     Attributes
@@ -101,10 +101,10 @@ class Plan:
 
 
 @asynccontextmanager
-async def running(folder: Path, plan: Plan) -> AsyncIterator[Fleet]:
+async def running(folder: Path, layout: Layout) -> AsyncIterator[Fleet]:
     """Run a fleet, from all robots on line to all shut down."""
     os.environ["XDG_CACHE_HOME"] = str(folder)  # a benchmark leaves nothing in the user's cache
-    supervisor = make_supervisor(load_settings(_configuration(folder, plan)), ReportHub())
+    supervisor = make_supervisor(load_settings(_configuration(folder, layout)), ReportHub())
     run = asyncio.create_task(supervisor.run(), name="fleet.run")
     try:
         for robot in supervisor._robots.values():
@@ -120,21 +120,21 @@ def _is_idle(robot: Robot) -> Any:
     return lambda: robot.state is State.IDLE
 
 
-def _configuration(folder: Path, plan: Plan) -> Path:
-    names = tuple(f"joint{number}" for number in range(plan.joints))
+def _configuration(folder: Path, layout: Layout) -> Path:
+    names = tuple(f"joint{number}" for number in range(layout.joints))
     (folder / "motions").mkdir()
-    for motion, (rows, rate_hz) in plan.motions.items():
+    for motion, (rows, rate_hz) in layout.motions.items():
         write_seq(folder / "motions" / f"{motion}.seq", rows, names, rate_hz)
     path = folder / "motiond.yaml"
-    robots = {robot: _robot(robot, names, plan) for robot in plan.robots}
-    path.write_text(yaml.safe_dump({"realtime": plan.realtime, "robots": robots}, sort_keys=False))
+    robots = {robot: _robot(robot, names, layout) for robot in layout.robots}
+    path.write_text(yaml.safe_dump({"realtime": layout.realtime, "robots": robots}, sort_keys=False))
     return path
 
 
-def _robot(name: str, joints: tuple[str, ...], plan: Plan) -> dict[str, Any]:
+def _robot(name: str, joints: tuple[str, ...], layout: Layout) -> dict[str, Any]:
     driver = {
         key: value.format(robot=name) if isinstance(value, str) else value
-        for key, value in plan.driver.items()
+        for key, value in layout.driver.items()
     }
     return {
         "joints": {joint: {"limits": dict(LIMITS)} for joint in joints},

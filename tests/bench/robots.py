@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+import time
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
 from tests.bench import cyclictest
-from tests.bench.fleet import Plan, processor_s, running
+from tests.bench.fleet import Layout, processor_s, running
 from tests.daemon.rig import sweep
 
 if TYPE_CHECKING:
@@ -43,18 +44,18 @@ def main(seconds: float = SECONDS) -> None:
 
 async def _measure(seconds: float) -> tuple[list[Timing], cyclictest.Latencies, float, float]:
     names = tuple(f"robot{number}" for number in range(ROBOTS))
-    plan = Plan(names, JOINTS, {"swing": (sweep(SWING_S, RATE_HZ, JOINTS), RATE_HZ)})
+    layout = Layout(names, JOINTS, {"swing": (sweep(SWING_S, RATE_HZ, JOINTS), RATE_HZ)})
     with tempfile.TemporaryDirectory() as folder:
-        async with running(Path(folder), plan) as fleet:
+        async with running(Path(folder), layout) as fleet:
             await asyncio.gather(*(fleet.cycle(name, "swing") for name in names))
             observers = [robot.keeper.observer for robot in fleet.robots.values() if robot.keeper.observer]
             for observer in observers:
                 observer.start_goal()
-            before = fleet.processor_s(), processor_s(None)
+            begun_s, before = time.monotonic(), (fleet.processor_s(), processor_s(None))
             theirs = await cyclictest.measure(seconds, RATE_HZ)
-            after = fleet.processor_s(), processor_s(None)
+            lasted_s, after = time.monotonic() - begun_s, (fleet.processor_s(), processor_s(None))
             for observer in observers:
                 observer.take()
             timings = [observer.goal for observer in observers]
-    streams, daemon = ((end - begin) / seconds for begin, end in zip(before, after, strict=True))
+    streams, daemon = ((end - begin) / lasted_s for begin, end in zip(before, after, strict=True))
     return timings, theirs, streams, daemon

@@ -15,7 +15,7 @@ import numpy as np
 
 from drivers.trace import read_trace
 from tests.bench import cyclictest
-from tests.bench.fleet import Plan, running
+from tests.bench.fleet import Layout, running
 
 if TYPE_CHECKING:
     from drivers.base import Floats
@@ -63,7 +63,7 @@ async def _measure(starts: int) -> tuple[Floats, cyclictest.Latencies, Floats]:
     driver = {"type": "sim", "trace": "{robot}.npy"}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        async with running(folder, Plan(ROBOTS, JOINTS, {"nudge": (rows, RATE_HZ)}, driver)) as fleet:
+        async with running(folder, Layout(ROBOTS, JOINTS, {"nudge": (rows, RATE_HZ)}, driver)) as fleet:
             await _both(fleet)
             begun_s = time.monotonic()
             yardstick = asyncio.create_task(cyclictest.measure(starts * START_S, RATE_HZ))
