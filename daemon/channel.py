@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import socket
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import orjson
 
@@ -37,6 +37,7 @@ class Setup:
     priority: int | None
     core: int | None
     lock_memory: bool
+    clock: Literal["real", "virtual"] = "real"
 
 
 @dataclass(frozen=True, slots=True)

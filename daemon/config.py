@@ -260,6 +260,12 @@ class DriverSettings(BaseModel):
         """Everything that stands beside `type`."""
         return dict(self.model_extra or {})
 
+    @property
+    def is_simulated(self) -> bool:
+        """Whether nothing real moves."""
+        parts = self.options["parts"].values() if self.type == "composite" else ()
+        return self.type == "sim" or bool(parts and all(part["type"] == "sim" for part in parts))
+
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo) -> Self:
         try:
@@ -340,6 +346,8 @@ class RobotSettings(Section):
     """What is checked while a motion plays."""
     poses: dict[Text, Annotated[dict[Text, Number], Field(min_length=1)]] = Field(default={})
     """Postures by name: positions of some joints, in rad or m."""
+    clock: Literal["real", "virtual"] = "real"
+    """Of its time: the machine's, or one that passes as fast as motions can be computed; simulated alone."""
     fault_requests: bool = False
     """Whether faults of simulated actuators may be asked for over MQTT (`request/fault`)."""
     on_end: Literal["hold", "release", "park"] = "hold"
@@ -368,6 +376,9 @@ class RobotSettings(Section):
                 raise Wrong("motion_joints", f"'{name}' stands twice; a joint has one column; remove one")
         if self.model is None:
             self._check_listed_joints()
+        if self.clock == "virtual" and not self.driver.is_simulated:
+            why = f"driver {self.driver.type} may move real actuators, far too fast"
+            raise Wrong("clock", f"clock is virtual; {why}; make it real, or use simulated actuators")
         for option in ("on_end", "on_exit"):
             if getattr(self, option) == "park" and "park" not in self.poses:
                 raise Wrong(option, f"{option} is park; there is no such pose; add poses.park")

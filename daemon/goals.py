@@ -302,6 +302,9 @@ class GoalMaker:
         """Give the monotonic time of the first row; None where it is not appointed."""
         if request.start_at is None:
             return None
+        if self._settings.clock == "virtual":
+            what = f"{self._name}: start_at is a time of the real clock"
+            raise RequestError("INVALID_REQUEST", f"{what}; the robot's clock is virtual; leave it out")
         in_s = request.start_at - time.time()
         takes_s = (len(approach.positions) + 1) / approach.rate_hz + HANDOVER_S
         if in_s < takes_s:

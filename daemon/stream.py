@@ -23,7 +23,7 @@ import numpy as np
 
 from daemon import channel as ch
 from daemon import realtime
-from daemon.clock import Clock, RealClock
+from daemon.clock import Clock, FastForwardClock, RealClock
 from daemon.guards import Guards
 from daemon.player import Goal, Player, ResultCode, State
 from daemon.reconnect import reopen
@@ -139,7 +139,8 @@ class StreamLoop:
             return 1, max(0.0, self.clock.now() - self._origin_s)
         self._index += 1
         deadline_s = self._origin_s + self._index * self._period_s
-        self.clock.sleep_until(deadline_s)
+        wait_until = self.clock.rest_until if self.player.state is State.PAUSED else self.clock.sleep_until
+        wait_until(deadline_s)
         lateness_s = self.clock.now() - deadline_s
         if lateness_s < self._period_s:
             return 1, lateness_s
@@ -484,16 +485,17 @@ def main() -> int:
         signal.signal(number, signal.SIG_IGN)
     channel = ch.Channel(socket.socket(fileno=int(sys.argv[1])))
     setup, ring = _receive_setup(channel)
+    clock: Clock = FastForwardClock() if setup.clock == "virtual" else RealClock()
     try:
-        driver = make_driver(setup.driver, setup.options, setup.actuators, RealClock().now)
+        driver = make_driver(setup.driver, setup.options, setup.actuators, clock.now)
         driver.open()
     except DriverError as error:
         channel.send(ch.Failed(str(error)))
         return 1
     warnings = realtime.prepare(setup.priority, setup.core, lock_memory=setup.lock_memory)
     try:
-        while _drive(StreamLoop(setup, driver, RealClock(), channel, ring), warnings):
-            if not reopen(driver, channel, RealClock()):
+        while _drive(StreamLoop(setup, driver, clock, channel, ring), warnings):
+            if not reopen(driver, channel, clock):
                 break
     finally:
         driver.close()

@@ -178,9 +178,11 @@ def make_setup(
         idle_rate_hz=robot.idle_rate_hz,
         max_lateness_s=robot.max_lateness_s,
         max_skip_s=robot.max_skip_s if robot.on_late == "skip" else 0.0,
-        priority=settings.realtime.priority,
+        # One that never waits must not have the processor before others.
+        priority=settings.realtime.priority if robot.clock == "real" else None,
         core=settings.realtime.core,
         lock_memory=settings.realtime.lock_memory,
+        clock=robot.clock,
     )
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import orjson
 import pytest
 
-from daemon.config import load_settings
+from daemon.config import ConfigError, load_settings
 from daemon.play_trace import save_trace
 from daemon.rehearsal import Rehearsal, rehearse
 from daemon.requests import PlayRequest, RequestError
+from drivers.trace import read_trace
 from tests.daemon.programs import run_here
-from tests.daemon.rig import JOINTS, RATE_HZ, Rig, write_seq
+from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, write_seq
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -162,6 +165,86 @@ def test_what_cannot_be_played_is_refused(
     with pytest.raises(RequestError) as caught:
         rehearse(load_settings(rig.config), robot, checked)
     assert str(caught.value) == message
+
+
+async def test_a_daemon_on_virtual_time_puts_out_the_setpoints_of_the_dry_run(rig: Rig) -> None:
+    rig.robot["clock"] = "virtual"
+    expected = traced(play(rig, "long"))["reference_position"]
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        begun_s = time.monotonic()
+        accepted = await ask(supervisor, "play", motion="long")
+        result = await rig.result_of(accepted["goal_id"])
+        took_s = time.monotonic() - begun_s
+    commands = read_trace(rig.folder / "trace.npy")
+    moved = np.flatnonzero(np.abs(np.diff(commands["position"], axis=0)).any(axis=1))
+    first = int(moved[0]) + 1
+    assert (result["code"], result["played_s"]) == ("SUCCESSFUL", 20.0)
+    assert took_s < 15.0
+    assert result["timing"]["lateness_s"]["max"] == 0.0
+    assert np.array_equal(commands["position"][first : first + len(expected)], expected)
+
+
+async def test_the_virtual_time_of_a_robot_at_rest_does_not_run_away(rig: Rig) -> None:
+    rig.robot["clock"] = "virtual"
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        accepted = await ask(supervisor, "play", motion="long")
+        await ask(supervisor, "pause")
+        before_s, begun_s = await newest_stamp_s(rig), time.monotonic()
+        await asyncio.sleep(0.3)
+        passed_s, real_s = await newest_stamp_s(rig) - before_s, time.monotonic() - begun_s
+        await ask(supervisor, "stop")
+        result = await rig.result_of(accepted["goal_id"])
+    assert 0.0 < passed_s <= real_s + 0.1
+    assert result["code"] == "CANCELED"
+
+
+async def newest_stamp_s(rig: Rig) -> float:
+    """Wait for telemetry from now on, and give its stamp."""
+    since = len(rig.reports)
+    return float((await rig.until("telemetry", lambda _: True, since))["stamp_s"])
+
+
+async def test_an_appointment_is_refused_on_virtual_time(rig: Rig) -> None:
+    rig.robot["clock"] = "virtual"
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        with pytest.raises(RequestError) as caught:
+            await ask(supervisor, "play", motion="nod", start_at=time.time() + 60.0)
+    why = "start_at is a time of the real clock; the robot's clock is virtual; leave it out"
+    assert str(caught.value) == f"arm: {why}"
+
+
+@pytest.mark.parametrize(
+    ("driver", "moves"),
+    [
+        ({"type": "sim"}, False),
+        ({"type": "composite", "parts": {"a": {"type": "sim", "actuators": list(JOINTS)}}}, False),
+        (
+            {
+                "type": "composite",
+                "parts": {
+                    "a": {"type": "sim", "actuators": ["shoulder"]},
+                    "b": {"type": "hebi", "families": ["arm"], "actuators": ["elbow"]},
+                },
+            },
+            True,
+        ),
+        ({"type": "hebi", "families": ["arm"]}, True),
+    ],
+)
+def test_real_actuators_never_move_on_virtual_time(rig: Rig, driver: dict[str, Any], *, moves: bool) -> None:
+    rig.robot |= {"clock": "virtual", "driver": driver}
+    if not moves:
+        assert load_settings(rig.config).robots["arm"].clock == "virtual"
+        return
+    with pytest.raises(ConfigError) as caught:
+        load_settings(rig.config)
+    why = f"driver {driver['type']} may move real actuators, far too fast"
+    end = f"clock is virtual; {why}; make it real, or use simulated actuators"
+    (problem,) = str(caught.value).splitlines()
+    assert problem.endswith(end)
 
 
 def command(rig: Rig, *options: object) -> tuple[object, ...]:
