@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+DEEPEST = 64  # levels of brackets in a file
 GRAVITY = "GravityCompensationEffort"
 DEFAULT_GAINS = "default"
 LONGEST_LIFETIME_S = 5.0
@@ -187,8 +188,10 @@ def _plugins(
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
     """Give the file's mapping and the line of each key."""
     try:
-        root = yaml.compose(path.read_bytes(), yaml.CSafeLoader)
-        content = yaml.load(path.read_bytes(), yaml.CSafeLoader)
+        data = path.read_bytes()
+        _refuse_depth(path, data)
+        root = yaml.compose(data, yaml.CSafeLoader)
+        content = yaml.load(data, yaml.CSafeLoader)
     except (OSError, yaml.YAMLError) as error:
         reason = str(error.strerror) if isinstance(error, OSError) else " ".join(str(error).split())
         raise DriverConfigError(str(path), "cannot be read", reason, "correct `config`") from error
@@ -197,6 +200,15 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
             str(path), "is no robot configuration of HEBI's", "it is no mapping", "correct `config`"
         )
     return content, {key.value: key.start_mark.line + 1 for key, _ in root.value}
+
+
+def _refuse_depth(path: Path, data: bytes) -> None:
+    """Refuse a nest of brackets that would end libyaml's composer, and the process with it."""
+    depth = 0
+    for event in yaml.parse(data, yaml.CSafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise DriverConfigError(str(path), "nests too deeply", f"{DEEPEST} levels do", "flatten it")
 
 
 def _at_line(path: Path, problem: OptionProblem, lines: Mapping[str, int]) -> OptionProblem:

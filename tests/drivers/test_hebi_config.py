@@ -256,6 +256,14 @@ def test_refuses_a_wrong_robot_configuration(name: str, message: str) -> None:
     assert str(caught.value) == message.replace("{path}", str(path))
 
 
+def test_refuses_a_nest_of_brackets(tmp_path: Path) -> None:
+    path = tmp_path / "deep.cfg.yaml"
+    path.write_text("names: " + "[" * 100_000)
+    with pytest.raises(DriverConfigError) as caught:
+        load_hebi_config(path)
+    assert str(caught.value) == f"{path}: nests too deeply; 64 levels do; flatten it"
+
+
 def test_tells_a_program_which_key_of_a_robot_configuration_is_wrong() -> None:
     with pytest.raises(OptionsError) as caught:
         load_hebi_config(FILES / "bad" / "no_names.cfg.yaml")
