@@ -108,6 +108,8 @@ class EmbeddedBroker:
         stream = StreamReaderAdapter(reader), StreamWriterAdapter(writer)
         try:
             await self._broker.external_connected(*stream, LISTENER)
+        except OSError as error:  # a client that speaks MQTT 5 alone is gone before amqtt has refused it
+            log.warning("%s: a connection failed; %s", self._listen, error)
         except Exception:
             log.exception("%s: a connection failed", self._listen)
         finally:

@@ -113,7 +113,7 @@ class SimDriver(Driver):
         if self._plant is not None:
             raise DriverError(WHERE, "is open already", mend="close it first")
         if self.options.gravity is not None and self._weights is None:
-            what, why = "`gravity.from_model` is set", "the robot has no description with masses"
+            what, why = "`gravity.from_model` is set", "no description with masses reaches this driver"
             raise DriverConfigError(WHERE, what, why, "name one, or list the bodies")
         try:
             self._plant = self._find_plant()

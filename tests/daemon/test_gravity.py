@@ -72,5 +72,5 @@ def test_without_a_description_there_is_nothing_to_weigh() -> None:
     driver = make_driver("sim", ASKED, ["elbow"])
     with pytest.raises(DriverConfigError) as caught:
         driver.open()
-    what = "driver sim: `gravity.from_model` is set; the robot has no description with masses"
+    what = "driver sim: `gravity.from_model` is set; no description with masses reaches this driver"
     assert str(caught.value) == f"{what}; name one, or list the bodies"
