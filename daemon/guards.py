@@ -96,6 +96,7 @@ class Guards:
         self._effort_since = np.full(count, np.inf)
         self._still_since = np.full(count, np.inf)
         self._still_at = np.full(count, np.nan)
+        self._error, self._far = np.zeros(count), np.zeros(count, dtype=bool)
         self._turn = cycle(self._asked_for())
 
     def _asked_for(self) -> list[Any]:
@@ -111,9 +112,14 @@ class Guards:
 
     def start(self, position: Floats, now_s: float) -> None:
         """Forget what was before a motion; `position` is the measured one, shape (joints,)."""
-        self.stalled[:] = self.forgiven[:] = False
         self._effort_since[:] = np.inf
-        self._still_since[:] = now_s
+        self._begin_anew(position, now_s)
+
+    def _begin_anew(self, position: Floats, now_s: float) -> None:
+        """Take every joint for one that has moved just now."""
+        self.stalled.fill(False)
+        self.forgiven.fill(False)
+        self._still_since.fill(now_s)
         self._still_at[:] = position
 
     def look(self, record: Record, stamps_s: Floats, now_s: float) -> Broken | None:
@@ -157,10 +163,11 @@ class Guards:
         return Broken(ResultCode.HARDWARE_FAULT, message, {"check": "temperature", **told})
 
     def _check_age(self, _record: Record, stamps_s: Floats, now_s: float) -> Broken | None:
-        ages, limit = now_s - stamps_s, self._bounds.stale_s or 0.0
-        fresh = ages <= limit
-        if fresh.all():
+        limit = self._bounds.stale_s or 0.0
+        if now_s - np.minimum.reduce(stamps_s) <= limit:
             return None
+        ages = now_s - stamps_s
+        fresh = ages <= limit
         index = int(np.where(fresh, -np.inf, np.where(np.isnan(ages), np.inf, ages)).argmax())
         age_s = float(ages[index])
         old = "never reported" if np.isnan(age_s) else f"last reported {age_s:.3f} s ago"
@@ -171,9 +178,15 @@ class Guards:
 
     def _check_stall(self, record: Record, _stamps_s: Floats, now_s: float) -> Broken | None:
         bounds, position = self._bounds, record["position"]
-        error = np.abs(record["reference_position"] - position)
+        error = self._error
+        np.subtract(record["reference_position"], position, error)
+        np.abs(error, error)
+        np.greater(error, bounds.stall_error, self._far)
+        if not np.count_nonzero(self._far):
+            self._begin_anew(position, now_s)
+            return None
         here = np.abs(position - self._still_at) <= STILL * bounds.stall_error
-        blocked = (error > bounds.stall_error) & here
+        blocked = self._far & here
         np.copyto(self._still_since, now_s, where=~blocked)
         np.copyto(self._still_at, position, where=~here)
         np.greater_equal(now_s - self._still_since, bounds.stall_s or 0.0, out=self.stalled)
