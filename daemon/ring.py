@@ -114,7 +114,8 @@ class RingWriter:
     """The stream process's end: the only one that writes."""
 
     def __init__(self, fd: int, joints: int) -> None:
-        self._memory = mmap.mmap(fd, 0)
+        # All pages now: a page that is touched for the first time in a tick costs that tick its time.
+        self._memory = mmap.mmap(fd, 0, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
         self._head, self._rows = _views(self._memory, joints)
         self._count = 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 
 import numpy as np
 
@@ -57,3 +58,17 @@ def test_the_reader_sees_whether_the_writer_still_writes() -> None:
     assert reader.written == 0
     write(writer, 0, 4)
     assert reader.written == 4
+
+
+def test_a_tick_never_waits_for_a_page_of_the_ring() -> None:
+    joints = 30
+    fd = create(joints)
+    writer, record = RingWriter(fd, joints), Record(joints)
+    os.close(fd)
+    pages = RECORDS * record.data.nbytes // resource.getpagesize()
+    writer.put(record.data)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(RECORDS):
+        writer.put(record.data)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < pages / 10
+    writer.close()
