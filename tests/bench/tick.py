@@ -19,6 +19,7 @@ from daemon import realtime, ring
 from daemon.clock import VirtualClock
 from daemon.guards import Bounds
 from daemon.stream import StreamLoop
+from daemon.tolerances import OFF
 from daemon.track import Track, share
 from daemon.transmission import Transmission
 from drivers.registry import make_driver
@@ -159,7 +160,7 @@ def _play(channel: ch.Channel, start: list[float], speed: float) -> None:
     motion = Track(rows, np.gradient(rows, 1 / RATE_HZ, axis=0), driven, RATE_HZ, 2.0)
     nowhere = Track(np.empty((0, joints)), np.empty((0, joints)), driven, RATE_HZ, 2.0)
     fds = share(nowhere), share(motion), share(nowhere)
-    path, goal, goal_time_s = [0.5] * joints, [0.1] * joints, 1.0
+    path, goal, goal_time_s = [OFF] * joints, [0.1] * joints, 1.0
     channel.send(ch.Play("goal", "motion", speed, start, 2.0, path, goal, goal_time_s, 0, len(rows) - 1), fds)
     for fd in fds:
         os.close(fd)
