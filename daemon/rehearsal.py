@@ -175,19 +175,16 @@ class _Stage:
 
     def run(self, keep: Callable[[Floats], None] | None) -> tuple[Timing, float]:
         """Tick until the goal has ended; give the timing of the ticks, and how long it took in s."""
+        step, player = self._loop.step, self._loop.player
         timing, begun_s = Timing(), time.perf_counter()
         goes_on = True
         while goes_on:
-            goes_on = all(self._tick() for _ in range(ring.RECORDS))
+            goes_on = all(step() and player.goal is not None for _ in range(ring.RECORDS))
             records = self._reader.take()
             timing.add(records, 0)
             if keep is not None:
                 keep(records)
         return timing, time.perf_counter() - begun_s
-
-    def _tick(self) -> bool:
-        """Tick, and tell whether the goal goes on."""
-        return self._loop.step() and self._loop.player.goal is not None
 
     def notices(self) -> Iterator[ch.Command | ch.Notice]:
         """Give what the loop has told since."""

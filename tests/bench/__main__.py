@@ -14,6 +14,7 @@ NAMES = (
     "load_skel",
     "kinematics",
     "tick",
+    "dry_run",
     "wakeup",
     "loops",
     "rate",
