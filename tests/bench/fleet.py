@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 120.0
 LIMITS = {"lower": -2.0, "upper": 2.0, "velocity": 10.0}
-APPROACH = {"velocity": 2.0, "acceleration": 10.0, "jerk": 100.0}
+APPROACH = {"velocity": 2.0, "acceleration": 50.0, "jerk": 1000.0}
 
 
 @dataclass(frozen=True, slots=True)

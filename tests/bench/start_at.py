@@ -27,8 +27,8 @@ START_S = 0.2
 LEAD_S = 0.06
 RATE_HZ = 1000
 ROBOTS, JOINTS, ROWS = ("left", "right"), 6, 21
-FIRST, LAST = 0.1, 0.101
-"""So near each other that no way to the first row is needed, and that it differs from what is held."""
+FIRST, LAST = 0.1, 0.1001
+"""So near each other that the way back to the first row takes less than the lead."""
 
 
 def main(seconds: float = SECONDS) -> None:
@@ -88,9 +88,11 @@ async def _both(fleet: Fleet, **values: Any) -> None:
 
 
 def _first_rows(trace: Path, since_s: float) -> Floats:
-    """Give when the first row was written, every time, after another setpoint."""
+    """Give when the first row was written, every time: the last setpoint there before it moves on.
+
+    Setpoints before it may be the same, as the robot waits there for the time to come.
+    """
     rows = read_trace(trace)
     is_first = rows["position"][:, 0] == FIRST
-    begins = np.flatnonzero(is_first[1:] & ~is_first[:-1]) + 1
-    times: Floats = rows["time"][begins]
+    times: Floats = rows["time"][:-1][is_first[:-1] & ~is_first[1:]]
     return times[times >= since_s]
