@@ -24,7 +24,7 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeVar, overload
 from uuid import uuid4
@@ -257,6 +257,7 @@ class _Line:
         self, found: Callable[[], Found | None], timeout_s: float, check: Callable[[], None]
     ) -> Found | None:
         """Wait until `found` gives something; calls `check`, which may raise, now and then."""
+        __tracebackhide__ = True
         deadline_s = time.monotonic() + timeout_s
         while (something := found()) is None and (left_s := deadline_s - time.monotonic()) > 0:
             check()
@@ -589,7 +590,6 @@ class MotiondRobot:
         test.
         """
         __tracebackhide__ = True
-        self.daemon.spent |= verb == "fault"
         self._since = len(self.heard("state"))
         transaction = uuid4().hex
         self.daemon.line.publish(f"{self.name}/request/{verb}", {"transaction": transaction, **keys})
@@ -601,6 +601,7 @@ class MotiondRobot:
         data: dict[str, Any] = answer["data"]
         if answer["status"] != "ok":
             raise RequestRefused(answer["code"], answer["error"], data)
+        self.daemon.spent |= verb == "fault"
         if "state" in data:
             self.wait(lambda: self._reported(data["state"]), ANSWER_S, f"'{data['state']}' was not reported")
         return data
@@ -854,7 +855,8 @@ def _motiond_daemons(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Daem
 @pytest.fixture
 def motiond_daemon(request: pytest.FixtureRequest, _motiond_daemons: _Daemons) -> Iterator[MotiondDaemon]:
     """Give the daemon that runs the test's configuration; tests share it as long as all goes well."""
-    daemon = _motiond_daemons.take(request.node, _chosen_config(request))
+    with _plainly():
+        daemon = _motiond_daemons.take(request.node, _chosen_config(request))
     try:
         yield daemon
     finally:
@@ -864,16 +866,29 @@ def motiond_daemon(request: pytest.FixtureRequest, _motiond_daemons: _Daemons) -
 @pytest.fixture
 def motiond_robot(request: pytest.FixtureRequest, motiond_daemon: MotiondDaemon) -> MotiondRobot:
     """Give the robot that the marker `motiond` or the option `motiond_robot` names, or the only one."""
-    name = _marked(request).get("robot") or request.config.getini("motiond_robot")
-    robots = motiond_daemon.robots
-    if not name and len(robots) == 1:
-        name = robots[0]
-    if name not in robots:
-        which = f"no robot '{name}'" if name else "no robot is named"
-        there_are = f"there are {', '.join(robots)}"
-        mend = "name one by the marker `motiond(robot=…)` or the option `motiond_robot`"
-        raise MotiondFailure(f"{motiond_daemon.config}: {which}; {there_are}; {mend}")
+    with _plainly():
+        named = _marked(request).get("robot") or request.config.getini("motiond_robot")
+        name = _robot_named(named, motiond_daemon.robots, motiond_daemon.config)
     return MotiondRobot(motiond_daemon, name)
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """Fail without a traceback: what is wrong before a test begins is in no code of the user's."""
+    try:
+        yield
+    except MotiondFailure as failure:
+        pytest.fail(str(failure), pytrace=False)
+
+
+def _robot_named(name: str, robots: tuple[str, ...], config: Path) -> str:
+    if not name and len(robots) == 1:
+        return robots[0]
+    if name in robots:
+        return name
+    which = f"no robot '{name}'" if name else "no robot is named"
+    mend = "name one by the marker `motiond(robot=…)` or the option `motiond_robot`"
+    raise MotiondFailure(f"{config}: {which}; there are {', '.join(robots)}; {mend}")
 
 
 def _marked(request: pytest.FixtureRequest) -> dict[str, str]:
@@ -881,8 +896,8 @@ def _marked(request: pytest.FixtureRequest) -> dict[str, str]:
     said: dict[str, str] = {}
     for marker in request.node.iter_markers("motiond"):
         if marker.args or set(marker.kwargs) - {"config", "robot"}:
-            what = f"the marker {marker.name} of {request.node.nodeid} cannot be read"
-            raise pytest.UsageError(f'{what}; it knows config and robot; write motiond(config="arm.yaml")')
+            what = f"{request.node.nodeid}: its marker cannot be read; motiond knows config and robot"
+            raise MotiondFailure(f'{what}; write motiond(config="arm.yaml")')
         said = {**marker.kwargs, **said}
     return said
 
@@ -896,4 +911,4 @@ def _chosen_config(request: pytest.FixtureRequest) -> Path:
         return (ini.parent if ini else request.config.rootpath) / given
     what = f"{request.node.nodeid}: no configuration of motiond is named"
     mend = "name one by the marker `motiond(config=…)` or the option `motiond_config`"
-    raise pytest.UsageError(f"{what}; the test needs a robot; {mend}")
+    raise MotiondFailure(f"{what}; the test needs a robot; {mend}")

@@ -1,0 +1,311 @@
+"""The pytest plugin, in test runs of its own: what users' tests see of a daemon that does well, and badly."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+import yaml
+
+import pytest_motiond
+from daemon.config import json_schema, load_settings
+from daemon.player import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).parents[1]
+EXAMPLE = ROOT / "examples" / "robot-tests"
+PLUGIN = ("-p", "pytest_motiond", "-p", "no:cacheprovider", "-W", "error")
+TIMEOUT_S = 120
+PATIENCE_S = 30.0
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.Pytester]:
+    """A copy of the example, for test runs with no plugin but those named; they leave no process behind."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    shutil.copytree(EXAMPLE, pytester.path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    yield pytester
+    assert processes_in(pytester.path) == []
+
+
+def processes_in(folder: Path) -> list[psutil.Process]:
+    """Give all other processes that are in a folder, whoever is their parent now."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.pid != os.getpid() and Path(process.cwd()).is_relative_to(folder):
+                found.append(process)
+        except psutil.Error:
+            continue  # it ended meanwhile, or is another user's
+    return found
+
+
+def run(suite: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    return suite.runpytest_subprocess(*PLUGIN, *arguments, timeout=TIMEOUT_S)
+
+
+def run_file(suite: pytest.Pytester, source: str) -> pytest.RunResult:
+    """Run tests of one file; the example's own are left out."""
+    path = suite.path / "test_here.py"
+    path.write_text(source)
+    return run(suite, str(path))
+
+
+def test_the_example_passes_in_a_worker_process_and_beside_other_plugins(suite: pytest.Pytester) -> None:
+    others = ("-p", "xdist.plugin", "-p", "pytest_asyncio.plugin", "-n", "1")
+    done = run(suite, *others, "-o", "asyncio_default_fixture_loop_scope=function", "test_arm.py")
+    done.assert_outcomes(passed=5)
+
+
+FAILURES = """
+import os
+import re
+import signal
+import numpy as np
+import pytest
+from pytest_motiond import MotiondFailure
+
+HELD = []
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        (
+            lambda robot: robot.play("wavy"),
+            "UNKNOWN_MOTION: arm: no motion 'wavy'; there are reach, wave; did you mean 'wave'?",
+        ),
+        (
+            lambda robot: robot.request("pause"),
+            "NOT_PLAYING: arm: nothing to pause; the robot is idle; play first",
+        ),
+        (
+            lambda robot: robot.expect_state("paused", timeout_s=0.1),
+            "arm: not in state 'paused' in 0.1 s; it was idle",
+        ),
+        (
+            lambda robot: robot.expect_state("pausd"),
+            "arm: no state 'pausd'; there are offline, idle, approaching, playing, pausing, paused, "
+            "stopping, estopped, fault; name one",
+        ),
+        (
+            lambda robot: robot.expect_event("warning", "hot", timeout_s=0.1),
+            "arm: no event 'warning' with 'hot' in 0.1 s; it was idle",
+        ),
+        (
+            lambda robot: robot.trace(),
+            "arm: no trace; the test has not played anything; play first",
+        ),
+    ],
+)
+def test_message(motiond_robot, what, message):
+    with pytest.raises(MotiondFailure) as caught:
+        what(motiond_robot)
+    assert str(caught.value) == message
+    assert isinstance(caught.value, AssertionError)
+
+def test_every_row_that_was_sent_is_in_the_trace(motiond_robot, motiond_daemon):
+    goal = motiond_robot.play("wave", wait=False)
+    with pytest.raises(MotiondFailure, match=f"arm: no result of goal {goal.goal_id} in 0.1 s; it was "):
+        goal.result(timeout_s=0.1)
+    assert motiond_robot.result is None
+    result = goal.result()
+    assert motiond_robot.result == result
+    trace = motiond_robot.trace()
+    wave = (motiond_daemon.config.parent / "motions" / "wave.seq").read_text()
+    rows = [tuple(map(float, row)) for row in re.findall(r"- \\[ (.*), (.*) \\]", wave)]
+    sent = set(map(tuple, trace.setpoints.position.tolist()))
+    assert len(rows) == 121
+    assert len(sent & set(rows)) > 0.9 * len(set(rows))
+    assert trace.setpoints.names == trace.feedback.names == ("shoulder", "elbow")
+    assert trace.enabled[-1]
+    behind = abs(trace.reference.position - trace.feedback.position)
+    assert len(behind) > 10
+    assert np.nanmax(behind) < 0.2
+    with pytest.raises(MotiondFailure) as caught:
+        trace.feedback.of("elbo")
+    assert str(caught.value) == "trace: no 'elbo'; it has shoulder, elbow; name one of them"
+
+@pytest.mark.motiond(config="wrong.yaml")
+def test_it_cannot_be_run(motiond_robot): ...
+
+@pytest.mark.motiond(config="none.yaml")
+def test_it_is_not_there(motiond_robot): ...
+
+@pytest.mark.motiond(config="arm.yaml", robots="arm")
+def test_it_is_marked_wrongly(motiond_robot): ...
+
+def test_fails(motiond_robot, motiond_daemon):
+    HELD.append(motiond_daemon.pid)
+    goal = motiond_robot.play("wave", wait=False)
+    motiond_robot.stop()
+    motiond_robot.expect_state("idle")
+    assert goal.result().code == "SUCCESSFUL"
+
+def test_its_daemon_dies(motiond_robot, motiond_daemon):
+    assert motiond_daemon.pid not in HELD
+    goal = motiond_robot.play("wave", wait=False)
+    os.kill(motiond_daemon.pid, signal.SIGKILL)
+    goal.result()
+"""
+
+
+def test_a_failure_tells_what_the_daemon_said_and_spoils_no_other_test(suite: pytest.Pytester) -> None:
+    arm = (suite.path / "arm.yaml").read_text()
+    (suite.path / "wrong.yaml").write_text(arm.replace("stop_duration_s", "stop_duration"))
+    done = run_file(suite, FAILURES)
+    done.assert_outcomes(passed=7, failed=2, errors=3)
+    output = done.stdout.str()
+    for message in (
+        f"{suite.path}/wrong.yaml: motiond cannot run it; `motiond check` says:",
+        f"{suite.path}/wrong.yaml:{len(arm.splitlines())}: unknown key 'stop_duration'; ",
+        f"{suite.path}/none.yaml: No such file or directory; name a configuration of motiond",
+        (
+            "test_here.py::test_it_is_marked_wrongly: its marker cannot be read; "
+            'motiond knows config and robot; write motiond(config="arm.yaml")'
+        ),
+        "AssertionError: assert 'CANCELED' == 'SUCCESSFUL'",
+        "INFO    arm: wave ended with CANCELED; stopped on request, softly, on the path",
+        f"{suite.path}/arm.yaml: motiond ended with exit code -9; its log tells why",
+        "WARNING motiond.stream: arm: the daemon has gone; stopping softly, then leaving",
+    ):
+        assert message in output
+    assert output.count("- motiond's log -") == 3
+    assert "pytest_motiond.py" not in output
+
+
+def test_a_test_run_that_is_killed_takes_its_daemon_along(suite: pytest.Pytester) -> None:
+    path = suite.path / "test_here.py"
+    path.write_text("import time\ndef test_long(motiond_robot): time.sleep(600)\n")
+    command = [sys.executable, "-m", "pytest", *PLUGIN, str(path), "--basetemp", str(suite.path / "tmp")]
+    with subprocess.Popen(command, cwd=suite.path, stdout=subprocess.DEVNULL) as running:
+        try:
+            deadline_s = time.monotonic() + PATIENCE_S
+            while len(left := processes_in(suite.path)) < 3:
+                assert time.monotonic() < deadline_s
+                time.sleep(0.05)
+        finally:
+            running.kill()
+    _, alive = psutil.wait_procs(left, PATIENCE_S)
+    assert alive == []
+
+
+def test_who_uses_nothing_pays_nothing_and_who_names_no_configuration_is_told_how(
+    suite: pytest.Pytester,
+) -> None:
+    (suite.path / "pytest.ini").unlink()
+    lean = "assert not {'numpy', 'paho', 'yaml', 'daemon'} & set(sys.modules)"
+    done = run_file(suite, f"import sys\ndef test_lean(): {lean}\ndef test_lost(motiond_robot): ...\n")
+    done.assert_outcomes(passed=1, errors=1)
+    done.stdout.fnmatch_lines(
+        "test_here.py::test_lost: no configuration of motiond is named; the test needs a robot; "
+        "name one by the marker `motiond(config=*)` or the option `motiond_config`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "robots", "message"),
+    [
+        ("", ("left", "right"), "no robot is named; there are left, right"),
+        ("arm", ("left", "right"), "no robot 'arm'; there are left, right"),
+        ("arm", ("left",), "no robot 'arm'; there are left"),
+    ],
+)
+def test_a_robot_that_is_not_there_is_not_guessed(name: str, robots: tuple[str, ...], message: str) -> None:
+    mend = "name one by the marker `motiond(robot=…)` or the option `motiond_robot`"
+    with pytest.raises(pytest_motiond.MotiondFailure) as caught:
+        pytest_motiond._robot_named(name, robots, Path("cell.yaml"))
+    assert str(caught.value) == f"cell.yaml: {message}; {mend}"
+
+
+# -- the copy of the configuration --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("driver", "simulated"),
+    [
+        ({"type": "hebi", "families": ["arm"]}, {}),
+        ({"type": "composite", "parts": {}}, {}),
+        ({"type": ["sim"]}, {}),
+        ("sim", {}),
+        (None, {}),
+        ({"type": "sim", "noise": 0.1, "trace": "mine.npy", "plant": "plant.bin"}, {"noise": 0.1}),
+    ],
+)
+def test_no_driver_but_the_simulated_one_is_left(driver: Any, simulated: dict[str, Any]) -> None:
+    settings = {"mqtt": {"broker": "mqtts://plant", "base": "cell"}, "robots": {"arm": {"driver": driver}}}
+    copy = pytest_motiond._simulated(settings, Path("/conf"), Path("/scratch"))
+    assert copy["robots"]["arm"] == {
+        "driver": {"type": "sim", "trace": "/scratch/arm.npy", **simulated},
+        "fault_requests": True,
+    }
+    assert copy["mqtt"] == {"base": "cell", "telemetry_hz": 50}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "robots", "robots: [arm]", "robots: {}", "robots: {arm: sim}", "mqtt: x\nrobots: {arm: {}}"]
+)
+def test_what_cannot_be_made_harmless_is_not_run(text: str) -> None:
+    assert not pytest_motiond._is_readable(yaml.safe_load(text))
+
+
+def test_the_copy_finds_every_file_that_the_original_finds(tmp_path: Path) -> None:
+    (tmp_path / "conf").mkdir()
+    original = tmp_path / "conf" / "motiond.yaml"
+    robot = {"driver": {"type": "sim"}, "model": "../arm.hrdf", "motions": ["moves", "/abs/x.seq"]}
+    other = {**robot, "model": {"file": "arms.hrdf", "name": "left"}}
+    settings = {"robots": {"one": robot, "two": other}, "model_folders": ["models"]}
+    original.write_text(yaml.safe_dump(settings))
+    copy = tmp_path / "copy.yaml"
+    copy.write_text(yaml.safe_dump(pytest_motiond._simulated(settings, original.absolute().parent, tmp_path)))
+    ours, users = load_settings(copy), load_settings(original)
+    assert ours.model_folders == users.model_folders
+    for name in ("one", "two"):
+        assert ours.robots[name].model == users.robots[name].model
+        assert ours.robots[name].motions == users.robots[name].motions
+
+
+def test_the_plugin_knows_every_path_of_a_configuration() -> None:
+    """A new one must be made absolute by `_simulated`, or left out as those of the broker are."""
+    assert set(paths_in(json_schema(), "")) == {
+        "ModelSettings.file",
+        "MqttSettings.password_file",
+        "MqttSettings.ca_file",
+        "MqttSettings.cert_file",
+        "MqttSettings.key_file",
+        "RobotSettings.model",
+        "RobotSettings.motions",
+        "model_folders",
+    }
+
+
+def paths_in(schema: Any, where: str) -> Iterator[str]:
+    if isinstance(schema, list):
+        for one in schema:
+            yield from paths_in(one, where)
+    elif isinstance(schema, dict):
+        if schema.get("format") == "path":
+            yield where.lstrip(".")
+        for key, value in schema.items():
+            unnamed = key in {"$defs", "properties", "anyOf", "items"}
+            yield from paths_in(value, where if unnamed else f"{where}.{key}")
+
+
+def test_the_plugin_knows_every_state() -> None:
+    assert set(pytest_motiond.STATES) == {state.value for state in State}
+
+
+def test_the_page_quotes_the_example_as_it_is() -> None:
+    page = (ROOT / "docs" / "testing-your-robot.md").read_text()
+    assert f"```python\n{(EXAMPLE / 'test_arm.py').read_text()}```" in page
