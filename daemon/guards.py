@@ -96,7 +96,9 @@ class Guards:
         self._effort_since = np.full(count, np.inf)
         self._still_since = np.full(count, np.inf)
         self._still_at = np.full(count, np.nan)
+        self._all_near = False
         self._error, self._far = np.zeros(count), np.zeros(count, dtype=bool)
+        self._stall_error = np.full(count, bounds.stall_error)
         self._turn = cycle(self._asked_for())
 
     def _asked_for(self) -> list[Any]:
@@ -117,10 +119,17 @@ class Guards:
 
     def _begin_anew(self, position: Floats, now_s: float) -> None:
         """Take every joint for one that has moved just now."""
-        self.stalled.fill(False)
-        self.forgiven.fill(False)
+        self._forget_stalls()
+        self._all_near = False
         self._still_since.fill(now_s)
         self._still_at[:] = position
+
+    def _forget_stalls(self) -> None:
+        """Take no joint for stalled; what stands still is looked for anew when one is off its setpoint."""
+        if not self._all_near:
+            self.stalled.fill(False)
+            self.forgiven.fill(False)
+            self._all_near = True
 
     def look(self, record: Record, stamps_s: Floats, now_s: float) -> Broken | None:
         """Make the next check.
@@ -181,10 +190,12 @@ class Guards:
         error = self._error
         np.subtract(record["reference_position"], position, error)
         np.abs(error, error)
-        np.greater(error, bounds.stall_error, self._far)
+        np.greater(error, self._stall_error, self._far)
         if not np.count_nonzero(self._far):
-            self._begin_anew(position, now_s)
+            self._forget_stalls()
             return None
+        if self._all_near:
+            self._begin_anew(position, now_s)
         here = np.abs(position - self._still_at) <= STILL * bounds.stall_error
         blocked = self._far & here
         np.copyto(self._still_since, now_s, where=~blocked)

@@ -155,3 +155,11 @@ def test_a_check_that_is_switched_off_is_never_broken(check: str) -> None:
     broken = other.look(2.0, fresh=False)
     assert broken is not None
     assert broken.details["check"] == check.removesuffix("_s").removesuffix("_c")
+
+
+def test_a_joint_that_leaves_its_setpoint_has_all_the_time_to_move_from_then_on() -> None:
+    bench = Bench()
+    assert bench.look(5.0) is None
+    bench.record["reference_position"][:] = [0.2, 0.0]
+    assert bench.look(0.45) is None
+    assert bench.look(0.2) is not None
