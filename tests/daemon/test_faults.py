@@ -1,0 +1,428 @@
+"""What motiond makes of each simulated fault: state, events and result, and that nothing lunges.
+
+Robots of a real supervisor and stream process are taken through all of them in the middle of a motion; what
+they did is then looked at fault by fault.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections import ChainMap
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import pytest
+
+from daemon.requests import RequestError
+from drivers.sim_faults import FAULTS
+from drivers.trace import read_trace
+from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, comes_to_rest_softly, sweep, write_seq
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from daemon.supervisor import Supervisor
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+LOWER, UPPER, VELOCITY = -0.2, 0.8, 2.0
+AT_SPEED = 40  # the row of the swing from which on both joints are fast
+AT_REST = {"idle", "fault", "offline"}
+BEFORE_S = 0.05  # of the motion at full speed that is looked at as well
+WATCHED_S = 0.03  # after the robot is ready again: a few ticks at rest
+UNEVEN_S = 0.01  # between the stamp of a sample and its reading
+LOST_IN_A_ROW = 5  # packets, of which a tenth is lost
+SOFTLY, HALTED, GONE = ("stopping", "idle"), ("fault", "offline", "idle"), ("offline", "idle")
+BACK = ("back", "the actuators are back; torque is off until it is enabled, or a motion plays")
+LOST_BUS = "driver sim: the bus is lost; as a simulated fault; wait, or clear the fault"
+CLEARED = ("driver", "simulated faults are cleared")
+NO_TORQUE = "there is no torque"
+MISSED = (
+    r"a tick came 0\.\d{3} s late; max_lateness_s is 0.15 s; ease the load on the machine or grant SCHED_FIFO"
+)
+LET_GO = (
+    r"driver sim: the actuators let go; no setpoint came for 0\.\d{3} s, and `command_lifetime_s` is 0.3; "
+    "enable them again"
+)
+
+
+def begins(fault: str) -> tuple[str, str]:
+    return "driver", f"simulated fault begins: {fault}"
+
+
+def ends(fault: str) -> tuple[str, str]:
+    return "driver", f"simulated fault ends: {fault}"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A fault in the middle of a motion, and what must come of it.
+
+    Attributes
+    ----------
+    states : tuple of str
+        One after the other, from the fault until the robot could play again.
+    message : str
+        Of the result, as a regular expression.
+    events : tuple of (kind, message)
+        Messages are regular expressions.
+    details : dict
+        Those of the result that name what failed.
+    late_s : float
+        By how much later than others a setpoint or a reading may come.
+    """
+
+    fault: dict[str, Any]
+    code: str
+    states: tuple[str, ...]
+    message: str
+    events: tuple[tuple[str, str], ...]
+    details: dict[str, Any] = field(default_factory=dict)
+    late_s: float = 0.0
+
+    @property
+    def name(self) -> str:
+        return " ".join(str(value) for value in self.fault.values())
+
+    @property
+    def is_harmless(self) -> bool:
+        return self.code == "SUCCESSFUL"
+
+    @property
+    def spared(self) -> list[int]:
+        """The joints that the fault spares; all of them where it befalls none alone."""
+        return [k for k, joint in enumerate(JOINTS) if joint != self.fault.get("joint")]
+
+
+def soft(
+    fault: dict[str, Any], code: str, message: str, details: dict[str, Any], late_s: float = 0.0
+) -> Case:
+    """The motion is stopped on its path, and the robot holds."""
+    name = " of ".join(str(fault[key]) for key in ("fault", "joint") if key in fault)
+    return Case(fault, code, SOFTLY, message, (begins(name), CLEARED), details, late_s)
+
+
+def stale(fault: dict[str, Any], actuator: str, late_s: float = 0.0) -> Case:
+    """Feedback stops coming."""
+    message = (
+        rf"actuator '{actuator}' last reported 0\.\d{{3}} s ago; checks.stale_s is 0.15 s; "
+        "check its cable and power"
+    )
+    return soft(fault, "COMM_LOST", message, {"check": "stale", "actuator": actuator}, late_s)
+
+
+def stalled(fault: dict[str, Any]) -> Case:
+    """The joint stands still."""
+    joint = fault["joint"]
+    message = (
+        rf"joint '{joint}' stands still for 0\.\d\d s, 0\.\d+ rad off; "
+        "look for what blocks it, or set allow_stalling"
+    )
+    details = {"check": "stall", "joint": joint, "stalled": [joint]}
+    return soft(fault, "PATH_TOLERANCE_VIOLATED", message, details)
+
+
+def unharmed(fault: dict[str, Any], late_s: float) -> Case:
+    """The motion is played to its end all the same."""
+    states = ("approaching", "playing", "idle")
+    told = (begins(fault["fault"]), CLEARED)
+    message = "the last row is out and held"
+    return Case(fault, "SUCCESSFUL", states, message, told, {"reached_goal": True}, late_s)
+
+
+def halted(fault: dict[str, Any], name: str, message: str) -> Case:
+    """The robot is halted at once and waits for a reset."""
+    return Case(fault, "HARDWARE_FAULT", HALTED, message, (begins(name), ("fault", message)))
+
+
+def killed(fault: dict[str, Any], message: str) -> Case:
+    """The process that drives the robot is gone, and with it what the fault would have said."""
+    return Case(fault, "COMM_LOST", GONE, message, (("stream_lost", message), BACK))
+
+
+STOPPED = [
+    unharmed({"fault": "delay", "delay_s": 0.01, "jitter_s": 0.01}, late_s=0.02),
+    stale({"fault": "lost_feedback", "joint": "elbow"}, "elbow"),
+    stale({"fault": "stale_feedback", "joint": "elbow"}, "elbow"),
+    unharmed({"fault": "packet_loss", "probability": 0.1}, LOST_IN_A_ROW / RATE_HZ),
+    stale({"fault": "packet_loss", "joint": "shoulder", "probability": 1.0}, "shoulder"),
+    stale({"fault": "delay", "delay_s": 0.25}, "shoulder", late_s=0.25),
+    stalled({"fault": "stuck", "joint": "elbow"}),
+    stalled({"fault": "slipping", "joint": "elbow"}),
+    Case(
+        {"fault": "blocks", "for_s": 0.22},
+        "DEADLINE_MISSED",
+        SOFTLY,
+        MISSED,
+        (begins("blocks for 0.22 s"), ends("blocks for 0.22 s"), ("deadline_missed", MISSED), CLEARED),
+        late_s=0.22,
+    ),
+    soft(
+        {"fault": "overheating", "joint": "elbow", "rate_c_per_s": 500.0},
+        "HARDWARE_FAULT",
+        r"joint 'elbow' is at \d\d\.\d °C; checks.temperature_c is 60 °C; let it cool down",
+        {"check": "temperature", "joint": "elbow"},
+    ),
+]
+HALTED_OR_GONE = [
+    killed({"fault": "crash"}, r"the stream process ended unasked \(killed by signal 6\)"),
+    halted(
+        {"fault": "m_stop", "joint": "elbow"},
+        "m_stop of elbow",
+        f"elbow: m-stop is pressed; {NO_TORQUE}; release it, then enable again",
+    ),
+    killed({"fault": "blocks", "for_s": 5.0}, r"the stream process did not tick for 0\.\d s and was killed"),
+    halted(
+        {"fault": "power_cycle", "joint": "elbow", "for_s": 5.0},
+        "power_cycle of elbow for 5 s",
+        f"elbow: power is lost; {NO_TORQUE}; check the supply, then enable again",
+    ),
+    Case(
+        {"fault": "bus_lost", "for_s": 0.3},
+        "COMM_LOST",
+        HALTED,
+        LOST_BUS,
+        (
+            *(("fault", LOST_BUS), ("stream_lost", LOST_BUS), BACK),
+            *(begins("bus_lost for 0.3 s"), ends("bus_lost for 0.3 s")),
+        ),
+    ),
+    halted({"fault": "lifetime_expiry"}, "lifetime_expiry", LET_GO),
+]
+GROUPS = {"stopped": STOPPED, "others": HALTED_OR_GONE}
+CASES = [*STOPPED, *HALTED_OR_GONE]
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What became of a motion with a fault in it; times are of the monotonic clock.
+
+    Attributes
+    ----------
+    states : tuple of str
+        From the fault until the robot could play again; then comes whether it has torque.
+    fault_s, rest_s, end_s : float
+        When the fault was asked for, when the robot was at rest, and when it could play again.
+    feedback_s, feedback : ndarray, shape (samples,) and (samples, joints)
+        From first to last.
+    """
+
+    result: dict[str, Any]
+    states: tuple[str, ...]
+    events: list[tuple[str, str]]
+    torque: bool
+    fault_s: float
+    rest_s: float
+    end_s: float
+    feedback_s: Floats
+    feedback: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Chronicle:
+    """The stories of all cases by their names, and the commands that the drivers received."""
+
+    stories: dict[str, Story]
+    traces: dict[str, NDArray[np.void]]
+
+    def setpoints(self, case: Case, since_s: float, until_s: float) -> Floats:
+        """Give those between two moments, shape (commands, joints)."""
+        trace = self.traces[case.name]
+        within = (trace["time"] >= since_s) & (trace["time"] <= until_s)
+        positions: Floats = trace["position"][within]
+        return positions
+
+
+def make_rig(folder: Path) -> Rig:
+    rig = Rig(folder)
+    limits = {"lower": LOWER, "upper": UPPER, "velocity": VELOCITY}
+    rig.robot |= {
+        "fault_requests": True,
+        "joints": {name: {"limits": limits} for name in JOINTS},
+        "on_late": "stretch",
+        "max_lateness_s": 0.15,
+        "stream_timeout_s": 0.5,
+        "checks": {"temperature_c": 60.0, "stale_s": 0.15, "stall_s": 0.35},
+        "tolerances": {"goal_time_s": 5.0},
+    }
+    rig.driver |= {"command_lifetime_s": 0.3, "effort_limit": 5.0}
+    rig.daemon["mqtt"] = {"telemetry_hz": 100.0}
+    write_seq(rig.folder / "motions" / "short.seq", sweep(0.8), JOINTS, RATE_HZ)
+    write_seq(folder / "motions" / "swing.seq", sweep(20.0, swings=20), JOINTS, RATE_HZ)
+    return rig
+
+
+async def play(supervisor: Supervisor, motion: str) -> str:
+    goal_id: str = (await ask(supervisor, "play", motion=motion))["goal_id"]
+    return goal_id
+
+
+async def play_to_full_swing(rig: Rig, supervisor: Supervisor) -> str:
+    since = len(rig.reports)
+    goal_id = await play(supervisor, "swing")
+    await rig.until_state("playing", since)
+    await rig.until("telemetry", lambda data: (data["frame"] or 0) > AT_SPEED, len(rig.reports))
+    return goal_id
+
+
+async def go_through(rig: Rig, supervisor: Supervisor, case: Case) -> Story:
+    """Let a motion meet a fault, and make the robot ready again as docs/faults.md says."""
+    before = "idle" if case.is_harmless else "playing"
+    goal_id = "" if case.is_harmless else await play_to_full_swing(rig, supervisor)
+    since, fault_s = len(rig.reports), time.monotonic()
+    await ask(supervisor, "fault", **case.fault)
+    goal_id = goal_id or await play(supervisor, "short")
+    result = await rig.until("result", lambda data: data["goal_id"] == goal_id, since)
+    at = next(k for k, report in enumerate(rig.reports) if report.data is result)
+    resting = (await rig.until("state", lambda data: data["state"] in AT_REST, at))["state"]
+    rest_s = time.monotonic()
+    await make_ready(rig, supervisor, resting, result["code"])
+    ready_s = time.monotonic()
+    await rig.until("telemetry", lambda data: data["stamp_s"] > ready_s + WATCHED_S, len(rig.reports))
+    torque = (await ask(supervisor, "status"))["torque"]
+    told = rig.reports[since:]
+    samples = [report.data for report in told if report.subject == "telemetry"]
+    states = [before, *(report.data["state"] for report in told if report.subject == "state")]
+    return Story(
+        result,
+        tuple(state for state, _ in groupby(states))[1:],
+        sorted((one.data["kind"], one.data["message"]) for one in told if one.subject == "event"),
+        torque,
+        fault_s,
+        rest_s,
+        time.monotonic(),
+        np.array([sample["stamp_s"] for sample in samples]),
+        np.array([sample["feedback"]["position"] for sample in samples]),
+    )
+
+
+async def make_ready(rig: Rig, supervisor: Supervisor, state: str, code: str) -> None:
+    since = len(rig.reports)
+    if state == "idle":
+        if code != "SUCCESSFUL":
+            await ask(supervisor, "disable")
+        await ask(supervisor, "fault", fault="clear")
+        await rig.until("event", lambda data: data["message"] == CLEARED[1], since)
+    elif code == "HARDWARE_FAULT":
+        await ask(supervisor, "reset")
+    else:
+        await rig.until_state("idle", since)
+
+
+async def tell(folder: Path, cases: list[Case]) -> dict[str, Story]:
+    """Go through cases; each needs the robot that the one before has left ready."""
+    rig = make_rig(folder)
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        return {case.name: await go_through(rig, supervisor, case) for case in cases}
+
+
+async def tell_all(folder: Path) -> dict[str, Story]:
+    """Go through all cases, with two robots at once."""
+    told = await asyncio.gather(*(tell(folder / name, cases) for name, cases in GROUPS.items()))
+    return dict(ChainMap(*told))
+
+
+@pytest.fixture(scope="module")
+def chronicle(tmp_path_factory: pytest.TempPathFactory) -> Chronicle:
+    folder = tmp_path_factory.mktemp("faults")
+    for name in GROUPS:
+        (folder / name).mkdir()
+    stories = asyncio.run(tell_all(folder))
+    traces = [(cases, read_trace(folder / name / "trace.npy")) for name, cases in GROUPS.items()]
+    return Chronicle(stories, {case.name: trace for cases, trace in traces for case in cases})
+
+
+every_fault = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+
+def test_no_fault_is_left_out() -> None:
+    assert {case.fault["fault"] for case in CASES} == FAULTS.keys() - {"clear"}
+
+
+@every_fault
+def test_the_result_tells_what_failed_and_where(chronicle: Chronicle, case: Case) -> None:
+    result = chronicle.stories[case.name].result
+    assert result["code"] == case.code
+    assert re.fullmatch(case.message, result["message"])
+    assert result["details"].items() >= case.details.items()
+
+
+@every_fault
+def test_states_and_events_tell_what_happens_until_the_robot_can_play_again(
+    chronicle: Chronicle, case: Case
+) -> None:
+    story = chronicle.stories[case.name]
+    assert story.states == case.states
+    assert story.torque is case.is_harmless
+    told = [event for event in story.events if event[0] != "warning"]
+    assert [kind for kind, _ in told] == [kind for kind, _ in sorted(case.events)]
+    for (_, message), (_, pattern) in zip(told, sorted(case.events), strict=True):
+        assert re.fullmatch(pattern, message)
+
+
+@every_fault
+def test_setpoints_stay_within_limits_and_end_without_a_lunge(chronicle: Chronicle, case: Case) -> None:
+    story = chronicle.stories[case.name]
+    setpoints = chronicle.setpoints(case, story.fault_s - BEFORE_S, story.rest_s)
+    assert ((setpoints >= LOWER) & (setpoints <= UPPER)).all()
+    steps = np.abs(np.diff(setpoints, axis=0))
+    assert 0.0 < steps.max() <= VELOCITY / RATE_HZ + 1e-12
+    if case.states == SOFTLY:
+        assert comes_to_rest_softly(setpoints)
+    later = chronicle.setpoints(case, story.rest_s, story.end_s)
+    assert len(np.unique(later, axis=0)) <= 1
+
+
+@every_fault
+def test_joints_that_a_fault_spares_stay_within_their_limits(chronicle: Chronicle, case: Case) -> None:
+    story = chronicle.stories[case.name]
+    feedback = story.feedback[:, case.spared]
+    assert ((feedback >= LOWER) & (feedback <= UPPER)).all()
+    moved, took_s = np.abs(np.diff(feedback, axis=0)), np.diff(story.feedback_s)
+    assert moved.max() > 0.0
+    assert (moved <= VELOCITY * (took_s + 2 * case.late_s + UNEVEN_S)[:, None]).all()
+
+
+async def test_a_joint_that_comes_back_a_turn_off_is_not_turned_around(tmp_path: Path) -> None:
+    rig = make_rig(tmp_path)
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        await ask(supervisor, "fault", fault="power_cycle", joint="elbow", for_s=0.1)
+        await rig.until("event", lambda data: data["message"] == ends("power_cycle of elbow for 0.1 s")[1])
+        with pytest.raises(RequestError) as refusal:
+            await play(supervisor, "short")
+        status = await ask(supervisor, "status")
+    assert (refusal.value.code, str(refusal.value)) == (
+        "INVALID_MOTION",
+        (
+            "short: arm: joint 'elbow' is at 6.283 rad, far outside its limits of -0.2 to 0.8 rad; "
+            "there is no safe way from there; check the actuator, its offset and its turns"
+        ),
+    )
+    assert (status["state"], rig.results()) == ("idle", [])
+    assert len(np.unique(read_trace(tmp_path / "trace.npy")["position"], axis=0)) <= 1
+
+
+async def test_a_robot_without_feedback_takes_no_torque(tmp_path: Path) -> None:
+    rig = make_rig(tmp_path)
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        await ask(supervisor, "fault", fault="lost_feedback", joint="elbow")
+        with pytest.raises(RequestError) as refusal:
+            await play(supervisor, "short")
+        status = await ask(supervisor, "status")
+    assert (refusal.value.code, str(refusal.value)) == (
+        "FAULT",
+        (
+            "arm: short cannot be played; arm: no position feedback after enable; check the actuators; "
+            "send reset when it is mended"
+        ),
+    )
+    assert (status["state"], status["torque"]) == ("fault", False)
