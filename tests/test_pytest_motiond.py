@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -227,6 +228,28 @@ def test_a_robot_that_is_not_there_is_not_guessed(name: str, robots: tuple[str, 
     with pytest.raises(pytest_motiond.MotiondFailure) as caught:
         pytest_motiond._robot_named(name, robots, Path("cell.yaml"))
     assert str(caught.value) == f"cell.yaml: {message}; {mend}"
+
+
+@pytest.mark.parametrize(
+    ("exit_codes", "starts", "ends"), [([1, 1, None], 3, False), ([1, 1, 1], 3, True), ([-9, None], 1, True)]
+)
+def test_a_port_that_somebody_else_took_is_given_up_for_another(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, exit_codes: list[int | None], starts: int, *, ends: bool
+) -> None:
+    to_come = iter(exit_codes)
+    started: list[int | None] = []
+
+    def launch(daemon: pytest_motiond.MotiondDaemon) -> None:
+        started.append(next(to_come))
+        if started[-1] is not None:
+            raise pytest_motiond.DaemonEnded(daemon.config, started[-1])
+
+    monkeypatch.setattr(pytest_motiond.MotiondDaemon, "_launch", launch)
+    monkeypatch.setattr(pytest_motiond.MotiondDaemon, "_await_robots", lambda _daemon: None)
+    daemon = pytest_motiond.MotiondDaemon(EXAMPLE / "arm.yaml", tmp_path)
+    with pytest.raises(pytest_motiond.DaemonEnded) if ends else nullcontext():
+        daemon.start()
+    assert len(started) == starts
 
 
 # -- the copy of the configuration --------------------------------------------------------------------------
