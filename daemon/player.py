@@ -364,7 +364,7 @@ class Player:
             return
         if leg.eases_out:
             self.clock.brake_for(leg.length, ticks)
-        place = self.clock.advance(ticks)
+        place = max(0.0, self.clock.advance(ticks))  # a ramp that begins before row 0 is there at first
         while leg.flows and place >= leg.length:
             leg, place = self._flow_on(goal, leg)
         at_end = place >= leg.length
@@ -486,10 +486,11 @@ class Player:
 
     def _begin_motion(self, goal: Goal) -> None:
         leg = self._leg = goal.route.leg(self.loop - 1, self._begin_row)
-        rests = leg.eases_in or self._pauses_there
+        steepest = self._clock_acceleration / goal.rate_hz
+        rests = leg.eases_in or self._pauses_there or leg.is_too_short_to_slow_down(self.speed, steepest)
         self._waiting, self._begin_row, self._looked_at = False, None, math.nan
         self._apply(Event.ARRIVED)
-        self.clock.start(0.0 if rests else self.speed, self._clock_acceleration / goal.rate_hz)
+        self.clock.start(0.0 if rests else self.speed, steepest)
         if self._pauses_there:
             self._pauses_there = False
             self.frame = float(goal.offset + leg.first)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from daemon.clock import longest_stop
+
 if TYPE_CHECKING:
     from daemon.track import Track
 
@@ -46,6 +48,10 @@ class Leg:
     def __post_init__(self) -> None:
         object.__setattr__(self, "length", abs(self.last - self.first))
         object.__setattr__(self, "direction", 1 if self.last >= self.first else -1)
+
+    def is_too_short_to_slow_down(self, rate: float, steepest: float) -> bool:
+        """Whether a clock that begins at a rate could not come to rest at its end, where it has to."""
+        return self.eases_out and self.length < rate * longest_stop(rate, steepest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -253,3 +253,18 @@ def test_markers_that_a_seek_jumps_over_are_not_told() -> None:
     play.player.seek(track_of([100.0]), 100, goes_on=True)
     play.until(State.IDLE)
     assert passed(play) == [(0, 1), (2, 1), (3, 1)]
+
+
+def test_a_range_too_short_to_slow_down_in_begins_at_rest_although_its_first_row_is_the_motions() -> None:
+    play = Play(goal_of(LINE, last=4, eases_out=True)).until(State.IDLE)
+    assert play.rows[-1] == 4.0
+    assert np.abs(np.diff([0.0, *play.rows, 4.0], 2)).max() <= RAMP * 1.0001
+
+
+@pytest.mark.parametrize("ping_pong", [False, True])
+def test_a_stop_before_the_first_row_of_a_pass_holds_that_row_and_none_before_it(ping_pong: bool) -> None:  # noqa: FBT001 - parametrised
+    play = Play(goal_of(LINE, passes=0, ping_pong=ping_pong)).tick(LINE.last + 1 if ping_pong else 0)
+    play.player.stop(ResultCode.CANCELED, "enough")
+    play.until(State.IDLE)
+    assert min(play.rows) >= 0.0
+    assert max(play.rows) <= LINE.last
