@@ -212,9 +212,7 @@ def _returning(course: Course, joint_map: JointMap, seam: Seam, tolerance: float
     rows, driven = course.plan.positions, course.plan.driven
     gap = np.where(driven, np.abs(rows[course.first] - rows[course.last]), 0.0)
     joint = int(gap.argmax())
-    if gap[joint] <= tolerance:
-        return course
-    if seam == "approach":
+    if gap[joint] <= tolerance or seam == "approach":
         return replace(course, returns=True)
     name, unit = joint_map.joints[joint], joint_map.units[joint]
     far = f"its last row is {gap[joint]:.4g} {unit} from its first at joint '{name}'"

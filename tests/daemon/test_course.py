@@ -29,7 +29,7 @@ def course_of(rows: NDArray[np.float64], **asked: Any) -> Course:
     planned = plan(motion, ARM, settings_of(ELBOW), 1000.0)
     markers = (Marker("clap", 0.3), Marker("bow", 0.5))
     values: dict[str, Any] = {"first": None, "last": None, "passes": 1, "ping_pong": False, "seam": "reject"}
-    return plot_course(whole(planned, markers), ARM, tolerance=0.002, **(values | asked))
+    return plot_course(whole(planned, markers), ARM, **({"tolerance": 0.002} | values | asked))
 
 
 RISE = 0.5 - 0.5 * np.cos(np.pi * np.arange(101) / 100)
@@ -136,3 +136,7 @@ def test_the_speed_of_a_loop_is_bounded_by_its_seam_too() -> None:
     kinked = SWING.copy()
     kinked[-1] += 0.0009
     assert course_of(kinked, passes=2).track.max_speed < course.plan.max_speed
+
+
+def test_ends_within_the_tolerance_but_not_on_each_other_are_joined_by_a_way_back() -> None:
+    assert course_of(RISE, passes=2, first=Place(frame=45), last=Place(frame=55), tolerance=0.2).returns
