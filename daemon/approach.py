@@ -67,13 +67,13 @@ def plan_approach(
         Ticks per second.
     tolerance : float
         In rad or m; where every driven joint is this near, and one tick is enough to get there within its
-        limits, there is nothing to do.
+        limits, one tick is what it takes.
 
     Returns
     -------
     positions, velocities : ndarray, shape (ticks, joints)
-        The first row is due one tick after the start; the last is the target, bit for bit, at rest. No rows
-        where every joint is near enough.
+        The first row is the start, so that nothing moves in the tick after a motion that has just ended; the
+        last is the target, bit for bit, at rest. No rows where every joint is at the target.
 
     Raises
     ------
@@ -83,16 +83,20 @@ def plan_approach(
     _refuse_unsafe(start, driven, joint_map)
     limits = joint_map.limits
     in_a_tick = np.minimum(limits.velocity / rate_hz, limits.acceleration / rate_hz**2)
-    if not np.any((np.abs(target - start) > np.minimum(tolerance, in_a_tick))[driven]):
+    away = np.where(driven, np.abs(target - start), 0.0)
+    if not away.any():
         return np.empty((0, start.size)), np.empty((0, start.size))
+    if not (away > np.minimum(tolerance, in_a_tick)).any():
+        rows = np.where(driven, [start, target], start)
+        return rows, np.zeros_like(rows)
     moving = start[driven], target[driven]
     trajectory = _trajectory(*moving, driven, joint_map, settings)
     ticks = max(1, int(np.ceil(trajectory.duration * rate_hz - 1e-9)))
-    sampled, speeds = _sample(trajectory, np.arange(1, ticks + 1) / rate_hz)
+    sampled, speeds = _sample(trajectory, np.arange(ticks + 1) / rate_hz)
     # Rounding in the last digit must not carry a joint past either end, which may be a limit.
     np.clip(sampled, np.minimum(*moving)[:, None], np.maximum(*moving)[:, None], out=sampled)
     sampled[:, -1], speeds[:, -1] = moving[1], 0.0
-    positions, velocities = np.empty((ticks, start.size)), np.zeros((ticks, start.size))
+    positions, velocities = np.empty((ticks + 1, start.size)), np.zeros((ticks + 1, start.size))
     positions[:] = start
     positions[:, driven], velocities[:, driven] = sampled.T, speeds.T
     return positions, velocities
