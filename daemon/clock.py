@@ -235,9 +235,11 @@ def longest_stop(rate: float, steepest: float) -> float:
     """Give a bound, in ticks, of how long a stop takes from up to `rate`, whatever ramp it breaks off.
 
     Turning round from the steepest slope takes at most 1 / (2 `SHARE`² steepest) ticks; slowing down from the
-    rate at the usual slope and jerk (`plan_ramp`) takes (rate + 1/2) / (`SHARE` steepest) more.
+    rate at the usual slope and jerk (`plan_ramp`) takes (rate + 1/2) / (`SHARE` steepest) more. A brake for a
+    row has begun no earlier than one tick before the last moment, so it is carried on by that tick's rows.
     """
-    return ((rate + 0.5) / SHARE + 0.5 / SHARE**2) / steepest + 1.0
+    slowing = max((rate + 0.5) / (SHARE * steepest), _ticks_to_shift(rate, steepest))
+    return slowing + 0.5 / (SHARE**2 * steepest) + 1.0
 
 
 class Phase(NamedTuple):

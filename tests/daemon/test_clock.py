@@ -172,6 +172,21 @@ def test_a_stop_takes_no_longer_than_computed(
     assert clock.at_rest
 
 
+@settings(deadline=None)
+@given(rate=st.floats(0.1, 2.0), full_ticks=st.integers(3, 300), row=st.floats(0.0, 1.0))
+def test_a_brake_for_a_row_takes_no_longer_than_a_stop_is_said_to_take(
+    rate: float, full_ticks: int, row: float
+) -> None:
+    steepest = FULL_RAMP / full_ticks
+    clock = started(rate, steepest)
+    row += math.ceil(2.0 * rate * longest_stop(rate, steepest))
+    while not clock._braking:
+        clock.brake_for(row, 1)
+        clock.advance(1)
+    clock.advance(math.ceil(longest_stop(rate, steepest)) - 1)
+    assert clock.at_rest
+
+
 def test_a_ramp_goes_on_as_it_was_when_rows_are_counted_anew() -> None:
     one, other = started(1.0, STEEPEST), started(1.0, STEEPEST)
     for clock in (one, other):
