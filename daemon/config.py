@@ -347,7 +347,7 @@ class RobotSettings(Section):
     poses: dict[Text, Annotated[dict[Text, Number], Field(min_length=1)]] = Field(default={})
     """Postures by name: positions of some joints, in rad or m."""
     clock: Literal["real", "virtual"] = "real"
-    """Of its time: the machine's, or one that passes as fast as motions can be computed; simulated alone."""
+    """The machine's, or one whose time passes as fast as it can, on simulated actuators alone."""
     fault_requests: bool = False
     """Whether faults of simulated actuators may be asked for over MQTT (`request/fault`)."""
     on_end: Literal["hold", "release", "park"] = "hold"
