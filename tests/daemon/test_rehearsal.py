@@ -23,7 +23,7 @@ from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, write_seq
 if TYPE_CHECKING:
     from pathlib import Path
 
-GOLDEN = "129afbc0875e4b669f7504575d96315096d0871848d7173f90c044247413775b"
+GOLDEN = "127de7407b487b4b208297023defe2a42724469402bdebfb7d6ce151d800b041"
 """SHA-256 of the setpoints of `nod`, with its approach, at speed 0.7 to and fro.
 
 Another way to plan approaches, ramps or interpolation changes it; another machine must not.
