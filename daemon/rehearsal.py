@@ -7,9 +7,10 @@ other process, and nothing waits.
 
 from __future__ import annotations
 
+import gc
 import os
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -178,12 +179,13 @@ class _Stage:
         step, player = self._loop.step, self._loop.player
         timing, begun_s = Timing(), time.perf_counter()
         goes_on = True
-        while goes_on:
-            goes_on = all(step() and player.goal is not None for _ in range(ring.RECORDS))
-            records = self._reader.take()
-            timing.add(records, 0)
-            if keep is not None:
-                keep(records)
+        with _no_collector():
+            while goes_on:
+                goes_on = all(step() and player.goal is not None for _ in range(ring.RECORDS))
+                records = self._reader.take()
+                timing.add(records, 0)
+                if keep is not None:
+                    keep(records)
         return timing, time.perf_counter() - begun_s
 
     def notices(self) -> Iterator[ch.Command | ch.Notice]:
@@ -198,6 +200,18 @@ class _Stage:
         self._theirs.close()
         self._writer.close()
         self._reader.close()
+
+
+@contextmanager
+def _no_collector() -> Iterator[None]:
+    """Keep the garbage collector away, as a stream process does; it costs a tenth of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _result(goal: Goal, notices: list[ch.Command | ch.Notice], timing: Timing) -> dict[str, Any]:
