@@ -234,7 +234,8 @@ def _flowing(course: Course, joint_map: JointMap) -> Course | None:
     same, next_one = (_seam(plan, rows, begin) for begin in (1, 0))
     bends = [float(np.abs(np.diff(around, 2, axis=0)).max()) for around in (same, next_one)]
     merged = bool((rows[-1] == rows[0]).all()) or bends[0] <= bends[1]
-    factor, joint = _fastest(plan, same if merged else next_one, joint_map)
+    gap = np.where(plan.driven & merged, np.abs(rows[-1] - rows[0]), 0.0)
+    factor, joint = _fastest(plan, same if merged else next_one, gap, joint_map)
     if factor < 1.0:
         return None
     ring = rows if merged else np.concatenate((rows, rows[:1]))
@@ -253,9 +254,12 @@ def _seam(plan: Plan, rows: Floats, begin: int) -> Floats:
     return np.where(plan.driven, np.concatenate((rows[-3:], rows[begin : begin + 3])), 0.0)
 
 
-def _fastest(plan: Plan, rows: Floats, joint_map: JointMap) -> tuple[float, str]:
-    """Give the speed factor that rows in full motion allow, and the joint that sets it."""
+def _fastest(plan: Plan, rows: Floats, gap: Floats, joint_map: JointMap) -> tuple[float, str]:
+    """Give the speed factor that rows in full motion allow, and the joint that sets it.
+
+    Where the last row is taken for the first, whatever is between them is passed in the tick of the seam.
+    """
     slopes = slopes_of(rows, plan.rate_hz, plan.interpolation)
-    peaks = peak_speeds(rows, slopes, plan.rate_hz).max(axis=0)
-    changes = np.abs(np.diff(rows, 2, axis=0)).max(axis=0) * plan.rate_hz**2
+    peaks = peak_speeds(rows, slopes, plan.rate_hz).max(axis=0) + gap * plan.rate_hz
+    changes = (np.abs(np.diff(rows, 2, axis=0)).max(axis=0) + 2.0 * gap) * plan.rate_hz**2
     return fastest_factor(peaks, changes, joint_map, plan.driven)

@@ -140,3 +140,9 @@ def test_the_speed_of_a_loop_is_bounded_by_its_seam_too() -> None:
 
 def test_ends_within_the_tolerance_but_not_on_each_other_are_joined_by_a_way_back() -> None:
     assert course_of(RISE, passes=2, first=Place(frame=45), last=Place(frame=55), tolerance=0.2).returns
+
+
+def test_what_is_between_a_last_row_and_the_first_counts_where_they_are_taken_for_the_same() -> None:
+    drift = np.linspace(0.0, 0.009, 101)  # in one tick, both ways, that is more than acceleration allows
+    assert course_of(SWING + drift / 100, passes=2).flows
+    assert not course_of(SWING + drift, passes=2, tolerance=0.1).flows
