@@ -96,6 +96,10 @@ def play(
         accepted = asyncio.run(ask(mqtt, robot, "play", request))
         _say(accepted, f"{robot}: accepted {motion}; goal {accepted['goal_id']}", json=json)
         return DONE
+    return _play_to_the_end(mqtt, robot, request, json=json)
+
+
+def _play_to_the_end(mqtt: MqttSettings, robot: str, request: dict[str, Any], *, json: bool) -> int:
     result = asyncio.run(Playing(mqtt, robot, Console(stderr=True)).run(request))
     text = f"{robot}: {result['motion']} ended with {result['code']}; {result['message']}"
     if result["code"] == "SUCCESSFUL":
