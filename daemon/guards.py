@@ -172,8 +172,18 @@ class Guards:
         return Broken(ResultCode.HARDWARE_FAULT, message, {"check": "temperature", **told})
 
     def _check_age(self, _record: Record, stamps_s: Floats, now_s: float) -> Broken | None:
-        limit = self._bounds.stale_s or 0.0
-        if now_s - np.minimum.reduce(stamps_s) <= limit:
+        return self.look_at_age(stamps_s, now_s)
+
+    def look_at_age(self, stamps_s: Floats, now_s: float) -> Broken | None:
+        """Check how old the feedback is, at rest too; nothing is too old where there is no such check.
+
+        Parameters
+        ----------
+        stamps_s : ndarray, shape (actuators,)
+            When each actuator's feedback was received.
+        """
+        limit = self._bounds.stale_s
+        if limit is None or now_s - np.minimum.reduce(stamps_s) <= limit:
             return None
         ages = now_s - stamps_s
         fresh = ages <= limit

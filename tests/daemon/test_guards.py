@@ -103,6 +103,17 @@ def test_feedback_that_never_came_is_stale() -> None:
     assert broken.details["value"] is None
 
 
+def test_old_feedback_is_told_at_rest_too_unless_the_check_is_off() -> None:
+    stamps_s = np.array([1.0, 0.9])
+    guards = Bench().guards
+    assert guards.look_at_age(stamps_s, 1.1) is None
+    broken = guards.look_at_age(stamps_s, 1.2)
+    assert broken is not None
+    what = "actuator 'servo 2' last reported 0.300 s ago; checks.stale_s is 0.25 s"
+    assert broken.message == f"{what}; check its cable and power"
+    assert Bench(stale_s=None).guards.look_at_age(stamps_s, 9.0) is None
+
+
 def test_a_joint_that_stands_still_away_from_its_setpoint_is_blocked() -> None:
     bench = Bench()
     bench.record["reference_position"][:] = [0.2, 0.0]
