@@ -305,7 +305,8 @@ class GoalMaker:
         if self._settings.clock == "virtual":
             what = f"{self._name}: start_at is a time of the real clock"
             raise RequestError("INVALID_REQUEST", f"{what}; the robot's clock is virtual; leave it out")
-        in_s = request.start_at - time.time()
+        now_s, unix_s = _both_clocks()
+        in_s = request.start_at - unix_s
         takes_s = (len(approach.positions) + 1) / approach.rate_hz + HANDOVER_S
         if in_s < takes_s:
             raise RequestError(
@@ -314,7 +315,7 @@ class GoalMaker:
                 f"the robot needs {takes_s:.3f} s to the first row; set it later",
                 {"too_late_s": takes_s - in_s, "needs_s": takes_s},
             )
-        return time.monotonic() + in_s
+        return now_s + in_s
 
     def _track_fd(self, plan: Plan) -> int:
         """Give the motion in shared memory, copied there when it is first played."""
@@ -331,6 +332,13 @@ class GoalMaker:
         for _plan, fd in self._shared.values():
             os.close(fd)
         self._shared.clear()
+
+
+def _both_clocks() -> tuple[float, float]:
+    """Read the monotonic clock and Unix time at the same instant: the closest of a few readings, in s."""
+    readings = [(time.monotonic(), time.time(), time.monotonic()) for _ in range(5)]
+    before_s, unix_s, after_s = min(readings, key=lambda reading: reading[2] - reading[0])
+    return (before_s + after_s) / 2, unix_s
 
 
 @contextmanager

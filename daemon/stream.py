@@ -30,7 +30,7 @@ from daemon.reconnect import reopen
 from daemon.ring import Record, RingWriter
 from daemon.route import Route
 from daemon.tolerances import OFF, Tolerances
-from daemon.track import map_shared
+from daemon.track import Track, map_shared
 from daemon.transmission import Transmission
 from drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, Driver, DriverError
 from drivers.registry import make_driver
@@ -179,8 +179,8 @@ class StreamLoop:
         self._index = 0
 
     def _start_grid_for(self, period_s: float, due_s: float) -> int:
-        """Put a deadline on a given time, and the others on its grid; give the number of that one."""
-        ticks = max(0, math.ceil((due_s - self.clock.now()) / period_s - ROUNDING))
+        """Put a deadline on a given time, and the others on its grid; give how many ticks it is away."""
+        ticks = math.ceil((due_s - self.clock.now()) / period_s - ROUNDING)
         self._period_s = period_s
         self._origin_s = due_s - ticks * period_s
         self._index = 0
@@ -356,41 +356,16 @@ class StreamLoop:
         refusal = self._refusal(play) or self._set_period(period_s)
         not_before = 0
         if refusal is None and play.start_s is not None:
-            not_before = self._start_grid_for(period_s, play.start_s)
+            # The tick in which the play is taken is its first, and number 0 of the grid.
+            not_before = 1 + self._start_grid_for(period_s, play.start_s)
             refusal = _too_late(not_before, approach.last + 2, period_s)
         if refusal is not None:
             self._outbox.append(ch.Ended(play.goal_id, ResultCode.INVALID_GOAL, refusal, 0.0))
             return
-        route = Route(
-            approach,
-            motion,
-            seam,
-            play.first,
-            play.last,
-            play.passes,
-            ping_pong=play.ping_pong,
-            flows=play.flows,
-            eases_in=play.eases_in,
-            eases_out=play.eases_out,
-        )
         if play.start_s is None:
             self._start_grid(period_s)
         self._guards.start(self.record["position"], self.clock.now())
-        self.player.play(
-            Goal(
-                play.goal_id,
-                play.motion,
-                route,
-                play.speed,
-                play.clock_acceleration,
-                path=Tolerances(play.path_tolerance),
-                goal=Tolerances(play.goal_tolerance),
-                goal_ticks=math.inf if play.goal_time_s == OFF else play.goal_time_s * motion.rate_hz,
-                not_before=not_before,
-                offset=play.offset,
-                markers=tuple(play.markers),
-            )
-        )
+        self.player.play(_goal_of(play, approach, motion, seam, not_before))
 
     def _seek(self, seek: ch.Seek, fd: int) -> None:
         player = self.player
@@ -467,6 +442,35 @@ class StreamLoop:
 
     def _happened(self, kind: str, message: str) -> None:
         self._outbox.append(ch.Happened(kind, message))
+
+
+def _goal_of(play: ch.Play, approach: Track, motion: Track, seam: Track, not_before: int) -> Goal:
+    """Put together what the player plays."""
+    route = Route(
+        approach,
+        motion,
+        seam,
+        play.first,
+        play.last,
+        play.passes,
+        ping_pong=play.ping_pong,
+        flows=play.flows,
+        eases_in=play.eases_in,
+        eases_out=play.eases_out,
+    )
+    return Goal(
+        play.goal_id,
+        play.motion,
+        route,
+        play.speed,
+        play.clock_acceleration,
+        path=Tolerances(play.path_tolerance),
+        goal=Tolerances(play.goal_tolerance),
+        goal_ticks=math.inf if play.goal_time_s == OFF else play.goal_time_s * motion.rate_hz,
+        not_before=not_before,
+        offset=play.offset,
+        markers=tuple(play.markers),
+    )
 
 
 def _too_late(due: int, earliest: int, period_s: float) -> str | None:

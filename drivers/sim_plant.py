@@ -41,7 +41,8 @@ WARMING_STEPS = STEPS_PER_S // 20
 LONGEST_WALK = 2 * STEPS_PER_S
 LONGEST_LIMITED_LEAP = 8
 """Limits are looked at before and after a leap; in a longer one they might be met in between."""
-MOST_KEPT_POWERS = 64
+USUAL_STEPS = 64  # in one go: 32 ms
+MOST_KEPT_POWERS = 2 * USUAL_STEPS
 POSITION_AND_VELOCITY = 2
 WEIGHING_STEPS = STEPS_PER_S // 100
 """Gravity turns with the posture, and is followed at this coarser step."""
@@ -347,17 +348,27 @@ class Plant:
 
     def _power(self, steps: int) -> Floats:
         """Give the rows of `MOTION` after `steps` by position error and velocity: (2, 4, actuators)."""
+        if not self._powers:
+            self._make_powers()
         power = self._powers.get(steps)
         if power is None:
-            power = self._make_power(steps)
+            step = self._held_step() if self.torque else self._loose_step()
+            power = self._rows_after(step, np.linalg.matrix_power(step, steps - 1))
             if len(self._powers) < MOST_KEPT_POWERS:
                 self._powers[steps] = power
         return power
 
-    def _make_power(self, steps: int) -> Floats:
+    def _make_powers(self) -> None:
+        """Make those of usual ticks and of late ones at once: a late tick has no time to spare for it."""
         step = self._held_step() if self.torque else self._loose_step()
+        before = np.broadcast_to(np.eye(2), step.shape)
+        for steps in range(1, USUAL_STEPS + 1):
+            self._powers[steps] = self._rows_after(step, before)
+            before = step @ before
+
+    @staticmethod
+    def _rows_after(step: Floats, before: Floats) -> Floats:
         change = step[:, 1] - np.array([0, 1])
-        before = np.linalg.matrix_power(step, steps - 1)
         after = step @ before
         last_change = (change[:, np.newaxis] @ before)[:, 0]
         motion = np.stack([change, after[:, 0], after[:, 1], last_change])

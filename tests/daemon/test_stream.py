@@ -411,6 +411,27 @@ def test_a_lost_bus_ends_the_goal_halts_what_is_left_and_ends_the_loop_so_that_a
     bench.close()
 
 
+def test_the_first_row_is_due_at_the_very_time_that_it_is_appointed_for(bench: Bench) -> None:
+    start_s = bench.clock.now() + 0.1234567
+    bench.enable()
+    bench.play(start_s=start_s)
+    bench.step_until(lambda: bench.state() is State.PLAYING)
+    bench.step_until(bench.ended)
+    records = bench.reader.take()
+    frames, deadlines = (records[:, SCALARS.index(name)] for name in ("frame", "deadline_s"))
+    second_row = int(np.flatnonzero(frames == 1.0)[0])
+    assert deadlines[second_row - 1] == pytest.approx(start_s, abs=1e-9)
+
+
+def test_an_appointment_before_the_end_of_the_approach_is_refused_by_how_much(bench: Bench) -> None:
+    bench.enable()
+    bench.play(start_s=bench.clock.now() - 1.0)
+    bench.step()
+    (ended,) = bench.told(ch.Ended)
+    assert (ended.code, bench.state()) == ("INVALID_GOAL", State.IDLE)
+    assert ended.message.endswith("; the robot is not on the first row by then; set it later")
+
+
 def test_actuators_turn_by_their_reduction_and_offset(tmp_path: Path) -> None:
     setup = setup_of(transmission=plain_transmission(reduction=-2.0, offset=0.5).as_lists())
     bench = Bench(tmp_path, setup)
