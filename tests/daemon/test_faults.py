@@ -19,6 +19,7 @@ import pytest
 
 from daemon.requests import RequestError
 from drivers.sim_faults import FAULTS
+from drivers.sim_plant import read_plant
 from drivers.trace import read_trace
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, comes_to_rest_softly, sweep, write_seq
 
@@ -206,7 +207,9 @@ class Story:
     Attributes
     ----------
     states : tuple of str
-        From the fault until the robot could play again; then comes whether it has torque.
+        From the fault until the robot could play again.
+    torque, holds : bool
+        Whether it was then said to have torque, and whether its actuators had.
     fault_s, rest_s, end_s : float
         When the fault was asked for, when the robot was at rest, and when it could play again.
     feedback_s, feedback : ndarray, shape (samples,) and (samples, joints)
@@ -217,6 +220,7 @@ class Story:
     states: tuple[str, ...]
     events: list[tuple[str, str]]
     torque: bool
+    holds: bool
     fault_s: float
     rest_s: float
     end_s: float
@@ -294,6 +298,7 @@ async def go_through(rig: Rig, supervisor: Supervisor, case: Case) -> Story:
         tuple(state for state, _ in groupby(states))[1:],
         sorted((one.data["kind"], one.data["message"]) for one in told if one.subject == "event"),
         torque,
+        read_plant(rig.folder / "plant.bin", time.monotonic()).torque,
         fault_s,
         rest_s,
         time.monotonic(),
@@ -360,7 +365,7 @@ def test_states_and_events_tell_what_happens_until_the_robot_can_play_again(
 ) -> None:
     story = chronicle.stories[case.name]
     assert story.states == case.states
-    assert story.torque is case.is_harmless
+    assert story.torque is story.holds is case.is_harmless
     told = [event for event in story.events if event[0] != "warning"]
     assert [kind for kind, _ in told] == [kind for kind, _ in sorted(case.events)]
     for (_, message), (_, pattern) in zip(told, sorted(case.events), strict=True):
