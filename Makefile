@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench fuzz clean
+.PHONY: help demo test lint format bench fuzz soak clean
 
 help:
 	@echo "make demo    play a motion on a simulated six-axis arm"
@@ -12,6 +12,7 @@ help:
 	@echo "make lint    ruff, mypy and the import contract"
 	@echo "make bench   print each figure beside its yardstick"
 	@echo "make fuzz    feed each reader broken files for ten minutes, or SECONDS=…; READERS=\"seq sdf\" picks"
+	@echo "make soak    play 100,000 random sequences through the engine, or COUNT=… from seed FIRST=…"
 
 demo: $(VENV)/.ready
 	$(BIN)/motiond demo
@@ -38,6 +39,9 @@ fuzz: $(VENV)/.ready
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]' || \
 		{ echo "atheris is missing: it has no wheel for this machine; mend with: fuzz on Linux and x86-64"; exit 1; }
 	$(BIN)/python -m tests.fuzz.fuzz --seconds $(or $(SECONDS),600) $(READERS)
+
+soak: $(VENV)/.ready
+	@$(BIN)/python -m tests.soak --count $(or $(COUNT),100000) --first $(or $(FIRST),0)
 
 $(VENV)/.ready: pyproject.toml
 	@command -v $(PYTHON) >/dev/null || \

@@ -1,0 +1,530 @@
+"""The whole engine in one process on virtual time, and a record of what its driver received.
+
+In comes a `Sequence`; it is planned, handed over and commanded as the daemon does it, through a real channel,
+the streaming loop and simulated actuators. Out comes an `Account` for `tests.daemon.invariants` to judge.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from unittest.mock import patch
+
+from daemon import channel as ch
+from daemon import ring
+from daemon.clock import FULL_RAMP, VirtualClock, longest_stop
+from daemon.config import Settings
+from daemon.course import CourseError, Place
+from daemon.goals import GoalMaker, new_goal, refuse_speed
+from daemon.library import Entry, MotionLibrary
+from daemon.planner import LONGEST_STOP
+from daemon.player import ACTIVE, State
+from daemon.requests import GotoRequest, PlaceRequest, PlayRequest, RequestError
+from daemon.ring import RingReader, RingWriter
+from daemon.stream import StreamLoop
+from daemon.supervisor import make_setup
+from drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, DriverError
+from drivers.sim import SimDriver, SimOptions
+from tests.daemon.sequences import MAX_RATE_HZ
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from daemon.course import Course
+    from daemon.goals import Goal
+    from daemon.planner import Plan
+    from daemon.player import Player
+    from tests.daemon.sequences import Sequence
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+SETTLING = 150  # ticks after the last act, before all is stopped
+LONGEST = 20_000  # ticks; what plays on then never ends
+
+
+class LateClock(VirtualClock):
+    """Oversleeps once, by what it is told."""
+
+    oversleep_s = 0.0
+
+    def sleep_until(self, deadline_s: float) -> None:
+        """Let time pass to the deadline, and once beyond."""
+        late_s, self.oversleep_s = self.oversleep_s, 0.0
+        super().sleep_until(deadline_s + late_s)
+
+
+class WatchedSim(SimDriver):
+    """Simulated actuators that remember the last setpoint, and fail when they are told to.
+
+    Attributes
+    ----------
+    received : list of float or None
+        The last setpoint, until it is taken.
+    stretch : int
+        Counts stretches of setpoints: a halt, and switching torque, begin a new one.
+    """
+
+    received: list[float] | None = None
+    stretch = 0
+    failing: tuple[str, Exception] | None = None
+
+    def _fail(self, during: str) -> None:
+        if self.failing is not None and self.failing[0] == during:
+            error, self.failing = self.failing[1], None
+            raise error
+
+    def taken(self) -> list[float] | None:
+        """Give the setpoint since the last call, if there was one."""
+        received, self.received = self.received, None
+        return received
+
+    def write(self, command: ActuatorCommand) -> None:
+        """Take a setpoint, and note it."""
+        self._fail("write")
+        super().write(command)
+        self.received = command.position.tolist()
+
+    def read(self, state: ActuatorState) -> None:
+        """Fill in feedback."""
+        self._fail("read")
+        super().read(state)
+
+    def enable(self) -> None:
+        """Take hold."""
+        self._fail("enable")
+        super().enable()
+        self.stretch += 1
+
+    def disable(self) -> None:
+        """Let go."""
+        self._fail("disable")
+        super().disable()
+        self.stretch += 1
+
+    def halt(self) -> None:
+        """Stand still."""
+        super().halt()
+        self.stretch += 1
+
+
+@dataclass(slots=True)
+class Handed:
+    """A goal that was handed over.
+
+    Attributes
+    ----------
+    doubts : float
+        In 1/s: how steeply its clock may ramp although a limit may be passed then; 0 where none can.
+    fastest : float
+        The highest speed that was asked for.
+    disturbed : bool
+        Whether anything happened while it played.
+    ended_at : int
+        The tick.
+    ended : list of Ended
+        Its results.
+    """
+
+    goal: Goal
+    command: ch.Play
+    doubts: float
+    fastest: float
+    disturbed: bool = False
+    ended_at: int = 0
+    ended: list[ch.Ended] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A setpoint that the driver received.
+
+    Attributes
+    ----------
+    goal : int
+        Which of the goals that were handed over was the last to begin; -1 before the first.
+    skips : int
+        How many ticks it may move on by.
+    speed : float
+        The one that was asked for last.
+    quiet : int
+        For how many ticks the motion had played on time without an event.
+    """
+
+    tick: int
+    time_s: float
+    position: list[float]
+    stretch: int
+    goal: int
+    state: State
+    on_approach: bool
+    frame: float
+    speed: float
+    skips: int
+    quiet: int
+
+
+@dataclass(slots=True)
+class Account:
+    """What became of a sequence."""
+
+    sequence: Sequence
+    handed: list[Handed] = field(default_factory=list)
+    received: list[Received] = field(default_factory=list)
+    moves: list[tuple[State, State]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    acts: Counter[str] = field(default_factory=Counter)
+
+
+class Engine:
+    """A robot, driven through a sequence as the daemon would, but without its courtesy of waiting.
+
+    Requests go out in any state; what the daemon itself would refuse (a speed too fast, a range that is
+    none) is refused here by the same functions.
+    """
+
+    def __init__(self, sequence: Sequence) -> None:
+        self.account = Account(sequence)
+        self.settings, self.joint_map = sequence.settings, sequence.joint_map
+        self.clock = LateClock(100.0)
+        initial = dict(zip(self.joint_map.actuators, sequence.start, strict=True))
+        options = SimOptions.model_validate({**self.settings.driver.options, "initial": initial})
+        self.driver = WatchedSim(self.joint_map.actuators, options, self.clock.now)
+        self.driver.open()
+        library = MotionLibrary(self.joint_map, self.settings, MAX_RATE_HZ)
+        library._entries = {name: _entry(name, plan) for name, plan in sequence.plans.items()}
+        self.goals = GoalMaker("arm", self.settings, self.joint_map, library)
+        self.channel, theirs = ch.Channel.pair()
+        self._theirs = ch.Channel(theirs)
+        joints = len(self.joint_map.joints)
+        fd = ring.create(joints)
+        self._writer, self.reader = RingWriter(fd, joints), RingReader(fd, joints)
+        os.close(fd)
+        whole = Settings.model_construct(robots={"arm": self.settings})
+        setup = make_setup("arm", self.settings, whole, self.joint_map, {})
+        self.loop = StreamLoop(setup, self.driver, self.clock, self._theirs, self._writer)
+        self.state, self.torque = State.IDLE, False
+        self.reference: list[float] | None = None
+        self.active: int | None = None
+        self.began = -1
+        self.alive = self.running = True
+        self.ticks = self._quiet = 0
+        self._rest_by: dict[int, int] = {}
+        self._least_ramp = FULL_RAMP / self.settings.stop_duration_s / LONGEST_STOP
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+        self.goals.close()
+        self.driver.close()
+        if self.alive:
+            self.channel.close()
+        self._theirs.close()
+        self._writer.close()
+        self.reader.close()
+
+    # -- time -----------------------------------------------------------------------------------------------
+
+    def play_through(self) -> None:
+        """Let everything happen, then stop, and let the loop end."""
+        for act in self.account.sequence.acts:
+            self._tick(act.after)
+            if not self.running:
+                break
+            self.account.acts[act.verb] += 1
+            getattr(self, f"_{act.verb}")(**act.values)
+        self._tick(SETTLING, until=lambda: self.state not in ACTIVE)
+        self._stop()
+        self._tick(LONGEST, until=lambda: self.state not in ACTIVE)
+        self._tick(3)
+        self._shutdown()
+        self._tick(LONGEST)
+        if self.running:
+            self.account.problems.append("the loop did not end")
+
+    def _tick(self, count: int, until: Callable[[], bool] = lambda: False) -> None:
+        for _ in range(count):
+            if not self.running or until():
+                return
+            self._step()
+
+    def _step(self) -> None:
+        skips = 1 + self._skips_of(self.clock.oversleep_s)
+        self.running = self.loop.step()
+        self.ticks += 1
+        self._hear()
+        if received := self.driver.taken():
+            self._note(received, skips)
+        self._quiet = self._quiet + 1 if self.state is State.PLAYING else 0
+        for number, tick in list(self._rest_by.items()):
+            if self.state not in ACTIVE:
+                del self._rest_by[number]
+            elif self.ticks > tick:
+                self.account.problems.append(f"tick {self.ticks}: not at rest by tick {tick}")
+                del self._rest_by[number]
+
+    def _skips_of(self, late_s: float) -> int:
+        """Give how many ticks beyond one a late one may move on by."""
+        settings = self.settings
+        if self.active is None or late_s > settings.max_lateness_s:
+            return 0
+        rate_hz = self.account.handed[self.active].goal.course.plan.rate_hz
+        return min(int(late_s * rate_hz), int(settings.max_skip_s * rate_hz + 1e-9))
+
+    def _note(self, position: list[float], skips: int) -> None:
+        player = self.loop.player
+        self.account.received.append(
+            Received(
+                self.ticks,
+                self.clock.time_s,
+                position,
+                self.driver.stretch,
+                self.began,
+                self.state,
+                not player._on_motion,
+                player.frame,
+                self.account.handed[self.began].goal.speed if self.began >= 0 else 1.0,
+                skips,
+                self._quiet,
+            )
+        )
+
+    # -- what the loop tells --------------------------------------------------------------------------------
+
+    def _hear(self) -> None:
+        if not self.alive:
+            self.state = self.loop.player.state
+            return
+        while (received := self.channel.receive()) is not None:
+            self._take(received[0])
+
+    def _take(self, notice: ch.Command | ch.Notice) -> None:
+        match notice:
+            case ch.Status():
+                self.state, self.torque = State(notice.state), notice.torque
+                self.reference = notice.reference
+                self._take_goal(notice.goal_id)
+            case ch.Ended():
+                self._take_end(notice)
+
+    def _number_of(self, goal_id: str) -> int:
+        return next(k for k, one in enumerate(self.account.handed) if one.goal.goal_id == goal_id)
+
+    def _take_goal(self, goal_id: str | None) -> None:
+        if (goal_id is not None) != (self.state in ACTIVE):
+            self.account.problems.append(f"tick {self.ticks}: {self.state} with goal {goal_id}")
+        if goal_id is None:
+            self.active = None
+            return
+        number = self._number_of(goal_id)
+        if self.active not in {None, number}:
+            self.account.problems.append(f"tick {self.ticks}: goal {number} began before {self.active} ended")
+        self.active = self.began = number
+
+    def _take_end(self, ended: ch.Ended) -> None:
+        number = self._number_of(ended.goal_id)
+        self.account.handed[number].ended.append(ended)
+        self.account.handed[number].ended_at = self.ticks
+        if self.active == number:
+            self.active = None
+        if ended.played_s > 0 or ended.code != "INVALID_GOAL":
+            self.began = max(self.began, number)  # it may have begun and ended within one tick
+
+    # -- what happens ---------------------------------------------------------------------------------------
+
+    def _send(self, command: ch.Command, fds: tuple[int, ...] = ()) -> None:
+        if self.alive and self.running:
+            self._quiet = 0
+            for handed in self.account.handed[-1:]:
+                handed.disturbed = True
+            self.channel.send(command, fds)
+
+    def _play(
+        self,
+        *,
+        motion: str,
+        seam: str,
+        speed_share: float,
+        loop: Any = 1,
+        ping_pong: bool = False,
+        ends: tuple[float, float] | None = None,
+        in_s: float | None = None,
+    ) -> None:
+        plan = self.account.sequence.plans.get(motion)
+        if plan is None:
+            return
+        asked: dict[str, Any] = {"motion": motion, "seam": seam, "loop": loop, "ping_pong": ping_pong}
+        if ends is not None:
+            rows = sorted(int(share * (len(plan.positions) - 1)) for share in ends)
+            asked["first"], asked["last"] = (PlaceRequest(time=row / plan.rate_hz) for row in rows)
+        try:
+            course = self.goals.course_for(PlayRequest(**asked))
+            speed = 1.0 if speed_share < 0 else _speed(speed_share, course.track.max_speed)
+            refuse_speed(course.track, speed)
+            self._begin(course, PlayRequest(**asked, speed=speed), in_s)
+        except RequestError:
+            self.account.acts["play refused"] += 1
+
+    def _goto(self, fraction: float) -> None:
+        limits = self.joint_map.limits
+        row = limits.lower + fraction * (limits.upper - limits.lower)
+        joints = dict(zip(self.joint_map.joints, row.tolist(), strict=True))
+        try:
+            self._begin(self.goals.course_to(GotoRequest(joints=joints)), PlayRequest(motion="goto"), None)
+        except RequestError:
+            self.account.acts["goto refused"] += 1
+
+    def _begin(self, course: Course, request: PlayRequest, in_s: float | None) -> None:
+        ends = not (self.alive and self.running) or self.loop.lost or self.account.acts["shutdown"]
+        if ends or self.reference is None:
+            return
+        goal = new_goal(course, request)
+        with self.goals.made(goal, self.reference) as made:
+            command = made.command
+            if in_s is not None:
+                approach_s = made.told["approach_s"] + 2 / course.plan.rate_hz
+                command = replace(command, start_s=self.clock.time_s + approach_s + in_s)
+            self._send(command, made.fds)
+        doubts = self._doubts(course, goal.speed)
+        self.account.handed.append(Handed(goal, command, doubts, max(1.0, goal.speed)))
+
+    def _doubts(self, course: Course, speed: float) -> float:
+        """Give how steeply the clock may ramp where the plan says that a limit may be passed by it."""
+        ramp = self.goals.clock_acceleration(course, speed)
+        return ramp if ramp <= self._least_ramp * (1 + 1e-9) else 0.0
+
+    def _goal(self) -> Handed | None:
+        """Give the goal that the daemon takes for active: the newest, until it has ended."""
+        newest = self.account.handed[-1] if self.account.handed else None
+        if newest is None or newest.ended or self.active not in {None, len(self.account.handed) - 1}:
+            return None
+        return newest
+
+    def _speed(self, share: float) -> None:
+        if (handed := self._goal()) is None:
+            return
+        goal = handed.goal
+        goal.speed = _speed(share, goal.course.track.max_speed)
+        handed.fastest = max(handed.fastest, goal.speed)
+        handed.doubts = max(handed.doubts, self._doubts(goal.course, goal.speed))
+        self._send(ch.Speed(goal.speed, self.goals.clock_acceleration(goal.course, goal.speed)))
+
+    def _seek(self, share: float, *, goes_on: bool) -> None:
+        handed = self._goal()
+        if handed is None or self.reference is None:
+            return
+        course = handed.goal.course
+        row = course.first + round(share * (course.last - course.first))
+        try:
+            row = course.row_of(Place(time_s=(row + course.offset) / course.plan.rate_hz))
+            with self.goals.way_to(handed.goal, row, self.reference) as fd:
+                self._send(ch.Seek(handed.goal.goal_id, row, self.reference, goes_on), (fd,))
+        except (CourseError, RequestError):
+            self.account.acts["seek refused"] += 1
+
+    def _pause(self) -> None:
+        self._send(ch.Pause())
+
+    def _resume(self) -> None:
+        self._send(ch.Resume())
+
+    def _expect_rest(self) -> None:
+        """Hold the robot to the time that a stop was said to take."""
+        if self.active is None:
+            return
+        goal = self.account.handed[self.active].goal
+        rate_hz, stop_s = goal.course.plan.rate_hz, self.goals.stop_s(goal)
+        if not self.loop.player._on_motion:
+            stop_s = max(stop_s, longest_stop(1.0, self._least_ramp / rate_hz) / rate_hz)
+        ticks = math.ceil(stop_s * rate_hz)
+        self._rest_by.setdefault(self.active, self.ticks + ticks + 1)
+
+    def _stop(self) -> None:
+        self._expect_rest()
+        self._send(ch.Stop())
+
+    def _estop(self) -> None:
+        self._send(ch.Estop())
+
+    def _reset(self) -> None:
+        self._send(ch.Reset())
+
+    def _enable(self) -> None:
+        self._send(ch.Enable())
+
+    def _disable(self) -> None:
+        self._send(ch.Disable())
+
+    def _shutdown(self) -> None:
+        self._expect_rest()
+        self._send(ch.Shutdown())
+
+    def _daemon_dies(self) -> None:
+        if self.alive:
+            self._expect_rest()
+            self.channel.close()
+            self.alive = False
+
+    def _late(self, periods: float) -> None:
+        if self.active is not None:
+            rate_hz = self.account.handed[self.active].goal.course.plan.rate_hz
+            self._disturb(periods / rate_hz)
+
+    def _too_late(self, late_s: float) -> None:
+        if self.active is not None:
+            self._disturb(late_s)
+
+    def _disturb(self, late_s: float) -> None:
+        self.clock.oversleep_s = late_s
+        self.account.handed[-1].disturbed = True
+        self._quiet = 0
+
+    def _driver_fails(self, during: str) -> None:
+        self._fail(during, DriverError("servo 7", "overload"))
+
+    def _bus_is_lost(self, during: str) -> None:
+        self._fail(during, CommunicationLost("/dev/ttyUSB0", "bus lost"))
+
+    def _fail(self, during: str, error: Exception) -> None:
+        self.driver.failing = during, error
+        if self.account.handed:
+            self.account.handed[-1].disturbed = True
+
+
+def _speed(share: float, most: float) -> float:
+    """Give a speed between the slowest and the fastest, half of them below 1."""
+    return 0.1 + 1.8 * share if share < 0.5 else 1.0 + 2.0 * (share - 0.5) * (most - 1.0)
+
+
+def _entry(name: str, plan: Plan) -> Entry:
+    return Entry(name, cast("Path", None), plan)
+
+
+@contextmanager
+def moves_noted(player: Player, moves: list[tuple[State, State]]) -> Iterator[None]:
+    """Note every change of a player's state, also those within one tick."""
+    enter = player._enter
+
+    def noted(state: State) -> None:
+        moves.append((player.state, state))
+        enter(state)
+
+    with patch.object(player, "_enter", noted):
+        yield
+
+
+def account_of(sequence: Sequence) -> Account:
+    """Play a sequence through and give what became of it."""
+    engine = Engine(sequence)
+    try:
+        with moves_noted(engine.loop.player, engine.account.moves):
+            engine.play_through()
+    finally:
+        engine.close()
+    return engine.account

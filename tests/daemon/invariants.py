@@ -1,0 +1,268 @@
+"""What must hold of every setpoint that a driver receives and of every goal, whatever happened.
+
+In comes the account of a sequence, out comes a line for each invariant that is broken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from daemon.clock import FULL_RAMP, longest_stop
+from daemon.planner import LONGEST_STOP
+from daemon.player import TRANSITIONS, State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from daemon.joint_map import Limits
+    from tests.daemon.engine import Account, Handed, Received
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+ROUNDING = 1e-6  # of a limit
+BETWEEN_ROWS = 4 / 3
+"""How much more a cubic curve may bend between its rows than they do: a motion's acceleration is checked at
+the rows, and monotone slopes (Fritsch and Carlson 1980) are continuous in velocity alone."""
+RESTING = frozenset({State.IDLE, State.PAUSED})
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Setpoints without a halt between them.
+
+    Attributes
+    ----------
+    received : list of Received
+    positions : ndarray, shape (setpoints, joints)
+    steps : ndarray, shape (setpoints, joints)
+        From each to the next; the last one's is 0.
+    """
+
+    received: list[Received]
+    positions: Floats
+    steps: Floats
+
+
+def broken(account: Account) -> list[str]:
+    """Tell what is broken; nothing where all is well."""
+    found = [*account.problems, *_wrong_moves(account), *_wrong_results(account)]
+    for stretch in _stretches(account):
+        for look in (_beyond_position, _beyond_velocity, _beyond_acceleration, _moved_at_rest, _off_the_rows):
+            found += look(account, stretch)
+    return found
+
+
+def _stretches(account: Account) -> Iterator[Stretch]:
+    by_number: dict[int, list[Received]] = {}
+    for received in account.received:
+        by_number.setdefault(received.stretch, []).append(received)
+    for received_ones in map(_rested, by_number.values()):
+        positions = np.array([one.position for one in received_ones])
+        yield Stretch(received_ones, positions, np.diff(positions, axis=0, prepend=positions[:1]))
+
+
+def _rested(received: list[Received]) -> list[Received]:
+    """Put a tick of rest before each goal: the loop may begin one as soon as the one before has ended."""
+    rested = received[:1]
+    for before, one in pairwise(received):
+        if one.goal != before.goal and before.state is State.IDLE:
+            rested.append(replace(before, skips=1))
+        rested.append(one)
+    return rested
+
+
+def _limits(account: Account) -> Limits:
+    return account.sequence.joint_map.limits
+
+
+# -- goals ---------------------------------------------------------------------------------------------
+
+
+def _wrong_moves(account: Account) -> Iterator[str]:
+    """Find states that were left in a way that is not in the table."""
+    allowed = {(state, after) for (state, _event), after in TRANSITIONS.items()}
+    for before, after in account.moves:
+        if before != after and (before, after) not in allowed:
+            yield f"state went from {before} to {after}"
+
+
+def _wrong_results(account: Account) -> Iterator[str]:
+    """Find goals with no result, or several, and successes that did not reach the last row."""
+    ends = [handed.ended_at for handed in account.handed]
+    last = {one.goal: one for one in account.received if one.goal >= 0 and one.tick <= ends[one.goal]}
+    for number, handed in enumerate(account.handed):
+        codes = [ended.code for ended in handed.ended]
+        nobody_listens = account.acts["daemon_dies"] or (account.acts["shutdown"] and account.acts["estop"])
+        if len(codes) != 1 and not nobody_listens:
+            yield f"goal {number} has the results {codes}"
+        if "SUCCESSFUL" in codes and number in last:
+            yield from _short_of_the_end(number, handed, last[number])
+
+
+def _short_of_the_end(number: int, handed: Handed, last: Received) -> Iterator[str]:
+    course = handed.goal.course
+    returns = course.ping_pong and course.passes % 2 == 0
+    row = course.track.positions[course.first if returns else course.last]
+    driven = course.plan.driven
+    if not (np.array(last.position)[driven] == row[driven]).all():
+        yield f"goal {number} was successful, but not at its last row"
+
+
+# -- setpoints -----------------------------------------------------------------------------------------
+
+
+def _first_of(stretch: Stretch, bad: NDArray[np.bool_], what: Callable[[int, int], str]) -> list[str]:
+    if not bad.any():
+        return []
+    index, joint = (int(one) for one in np.argwhere(bad)[0])
+    one = stretch.received[index]
+    where = f"tick {one.tick}, {one.state}, goal {one.goal}, frame {one.frame:g}, joint {joint}"
+    return [f"{where}: {what(index, joint)}"]
+
+
+def _beyond_position(account: Account, stretch: Stretch) -> list[str]:
+    """Find setpoints outside the limits, and further outside than where the robot was taken hold of."""
+    limits, positions = _limits(account), stretch.positions
+    lower, upper = np.minimum(limits.lower, positions[0]), np.maximum(limits.upper, positions[0])
+    bad = (positions < lower) | (positions > upper)
+    return _first_of(stretch, bad, lambda k, j: f"setpoint {positions[k, j]!r} is outside the limits")
+
+
+def _periods(account: Account, stretch: Stretch) -> Floats:
+    """Give the time between ticks at each setpoint, shape (setpoints, 1)."""
+    rates = [handed.goal.course.plan.rate_hz for handed in account.handed] + [1.0]
+    return np.array([[1.0 / rates[one.goal]] for one in stretch.received])
+
+
+def _ticks(stretch: Stretch) -> Floats:
+    return np.array([[float(one.skips)] for one in stretch.received])
+
+
+def _held(account: Account, stretch: Stretch) -> Floats:
+    """Give the largest step of rows that are held, times how many may be passed; 0 elsewhere."""
+    steps = [_held_step(handed) for handed in account.handed] + [np.zeros(stretch.positions.shape[1])]
+    fastest = [handed.fastest for handed in account.handed] + [1.0]
+    rows = [[np.floor(fastest[one.goal] * one.skips) + 1.0] for one in stretch.received]
+    held: Floats = np.multiply([steps[one.goal] for one in stretch.received], rows)
+    return held
+
+
+def _held_step(handed: Handed) -> Floats:
+    track = handed.goal.course.track
+    if track.interpolation != "hold" or len(track.positions) < 2:
+        return np.zeros(track.positions.shape[1])
+    steps = np.abs(np.diff(track.positions, axis=0)).max(axis=0) * (1 + ROUNDING)
+    return np.asarray(steps, dtype=float)
+
+
+def _beyond_velocity(account: Account, stretch: Stretch) -> list[str]:
+    """Find steps larger than the velocity limit allows in the ticks that may have passed.
+
+    Where rows are held, a step is one from row to row, however fast they follow each other.
+    """
+    allowed = _limits(account).velocity * _periods(account, stretch) * _ticks(stretch) * (1 + ROUNDING)
+    allowed = np.maximum(allowed, _held(account, stretch)) + 1e-12
+    steps = stretch.steps
+    return _first_of(
+        stretch,
+        np.abs(steps) > allowed,
+        lambda k, j: f"step {steps[k, j]:.6g}, at most {allowed[k, j]:.6g}",
+    )
+
+
+def _beyond_acceleration(account: Account, stretch: Stretch) -> list[str]:
+    """Find changes of velocity that the acceleration limit forbids; held rows are left out.
+
+    Between rows a cubic curve may bend by `BETWEEN_ROWS` more than it was checked for.
+    """
+    period_s, ticks = _periods(account, stretch), _ticks(stretch)
+    velocities = stretch.steps / (period_s * ticks)
+    changes = np.abs(np.diff(velocities, axis=0, prepend=velocities[:1]))
+    spans = (ticks + np.concatenate((ticks[:1], ticks[:-1]))) / 2 * period_s
+    limits = _limits(account)
+    limit = limits.acceleration * np.where(_between_rows(account, stretch), BETWEEN_ROWS, 1.0)[:, None]
+    allowed = (limit + _doubted(account, stretch) * limits.velocity) * spans * (1 + ROUNDING) + 1e-9
+    allowed[_held(account, stretch).any(axis=1)] = np.inf
+    return _first_of(
+        stretch,
+        changes > allowed,
+        lambda k, j: f"velocity changed by {changes[k, j]:.6g}, at most {allowed[k, j]:.6g}",
+    )
+
+
+def _between_rows(account: Account, stretch: Stretch) -> NDArray[np.bool_]:
+    """Tell where one of the last three setpoints was between rows of a cubic curve."""
+    if account.sequence.settings.interpolation != "cubic":
+        return np.zeros(len(stretch.received), dtype=bool)
+    off = np.array([one.frame % 1.0 != 0.0 for one in stretch.received])
+    return np.asarray(np.convolve(off, np.ones(3))[: off.size] > 0)
+
+
+def _doubted(account: Account, stretch: Stretch) -> Floats:
+    """Give the ramps of the clock that may take more acceleration than there is, shape (setpoints, 1)."""
+    on_motion = [handed.doubts for handed in account.handed] + [0.0]
+    approach = FULL_RAMP / account.sequence.settings.stop_duration_s / LONGEST_STOP
+    return np.array(
+        [[max(on_motion[one.goal], approach if one.on_approach else 0.0)] for one in stretch.received]
+    )
+
+
+def _moved_at_rest(_account: Account, stretch: Stretch) -> list[str]:
+    """Find steps while the robot was at rest and stayed there."""
+    rests = np.array(
+        [False]
+        + [
+            after.state in RESTING and before.state is after.state and before.goal == after.goal
+            for before, after in pairwise(stretch.received)
+        ]
+    )
+    bad = (stretch.steps != 0.0) & rests[:, None]
+    return _first_of(stretch, bad, lambda k, j: f"moved by {stretch.steps[k, j]:.3g} at rest")
+
+
+def _off_the_rows(account: Account, stretch: Stretch) -> list[str]:
+    """Find setpoints that are no rows although the motion has long played at speed 1."""
+    for one in stretch.received:
+        handed = account.handed[one.goal] if one.goal >= 0 else None
+        if handed is None or one.state is not State.PLAYING or one.speed != 1.0:
+            continue
+        if one.quiet < _ramp_ticks(handed) or _is_easing(handed, one):
+            continue
+        course = handed.goal.course
+        row = one.frame - course.offset
+        driven = course.plan.driven
+        if (
+            row % 1.0
+            or not (np.array(one.position)[driven] == course.track.positions[int(row)][driven]).all()
+        ):
+            return [f"tick {one.tick}: frame {one.frame!r} at speed 1 is not that row"]
+    return []
+
+
+def _ramp_ticks(handed: Handed) -> float:
+    """Give a bound of how long the clock may take to rate 1, on a row; 0 at speed 1 throughout."""
+    course = handed.goal.course
+    if handed.fastest == 1.0 and not handed.disturbed and not course.eases_in:
+        return 0.0
+    return (
+        3.0 * longest_stop(max(1.0, handed.fastest), handed.command.clock_acceleration / course.plan.rate_hz)
+        + 25.0
+    )
+
+
+def _is_easing(handed: Handed, one: Received) -> bool:
+    """Whether the place is near an end at which the clock slows down or speeds up."""
+    course = handed.goal.course
+    if not (course.eases_in or course.eases_out):
+        return False
+    row, near = (
+        one.frame - course.offset,
+        3.0 * longest_stop(1.0, handed.command.clock_acceleration / course.plan.rate_hz),
+    )
+    return row - course.first < near + 25.0 or course.last - row < near

@@ -1,0 +1,85 @@
+"""What holds of every setpoint and every goal, whatever is played, asked for and goes wrong, at any tick.
+
+`tests.daemon.sequences` makes the sequences, `tests.daemon.invariants` says what holds; `make soak` plays a
+hundred thousand more. Seeds that once failed are kept in `tests/files/seeds/engine.txt`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+
+from daemon.player import State
+from tests.daemon.engine import account_of
+from tests.daemon.invariants import broken
+from tests.daemon.sequences import Act, sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+KEPT = Path(__file__).parent.parent / "files" / "seeds" / "engine.txt"
+ANY = settings(
+    deadline=None,
+    database=None,
+    print_blob=True,
+    derandomize=False,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def kept_seeds() -> list[int]:
+    return [int(line.split()[0]) for line in KEPT.read_text().splitlines() if line.strip()]
+
+
+@settings(ANY, max_examples=300)
+@given(seed=st.integers(0, 2**32))
+def test_setpoints_keep_all_limits_and_goals_end_once_whatever_happens(seed: int) -> None:
+    note(f"to play it again: .venv/bin/python -m tests.soak {seed}")
+    assert broken(account_of(sequence(seed))) == []
+
+
+@pytest.mark.parametrize("seed", kept_seeds())
+def test_a_sequence_that_once_failed_holds(seed: int) -> None:
+    assert broken(account_of(sequence(seed))) == []
+
+
+def test_a_stop_at_any_moment_brings_the_robot_to_rest_within_the_time_that_it_is_said_to_take() -> None:
+    chance, moments = np.random.default_rng(), 0
+    while moments < 1000:
+        seed = int(chance.integers(2**32))
+        given = sequence(seed)
+        account = account_of(replace(given, acts=tuple(stops_of(sorted(given.plans), chance))))
+        assert broken(account) == [], seed
+        moments += sum(ended.code == "CANCELED" for handed in account.handed for ended in handed.ended)
+
+
+def stops_of(motions: list[str], chance: np.random.Generator) -> Iterator[Act]:
+    """Play to and fro for ever, and stop, again and again."""
+    yield Act(1, "enable")
+    for motion in motions * 25:
+        asked = {
+            "motion": motion,
+            "seam": "approach",
+            "speed_share": float(chance.choice([-1.0, chance.random()])),
+        }
+        yield Act(40, "play", asked | {"loop": "forever", "ping_pong": True})
+        yield Act(int(chance.integers(1, 50)), "stop")
+
+
+def test_sequences_reach_every_state_and_most_results() -> None:
+    states, codes, acts = set(), Counter[str](), Counter[str]()
+    for seed in range(60):
+        account = account_of(sequence(seed))
+        states |= {after for _, after in account.moves}
+        codes.update(ended.code for handed in account.handed for ended in handed.ended)
+        acts += account.acts
+    assert states == set(State) - {State.OFFLINE}
+    often = {"SUCCESSFUL", "CANCELED", "ESTOP", "INVALID_GOAL", "DEADLINE_MISSED", "HARDWARE_FAULT"}
+    assert often <= set(codes)
