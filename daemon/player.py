@@ -434,7 +434,7 @@ class Player:
             return
         if self._arrived:
             self._settle(goal, goal.goal.worst(self.position, measured, forgiven))
-        elif goal.path and (excess := goal.path.worst(self.position, measured, forgiven)):
+        elif goal.path.any and (excess := goal.path.worst(self.position, measured, forgiven)):
             message = f"{self._off(goal, excess)}; its path tolerance is"
             self._break_off(goal, ResultCode.PATH_TOLERANCE_VIOLATED, message, excess)
 

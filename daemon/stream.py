@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("motiond.stream")
 
 ROUNDING = 1e-9  # of a time in periods
+PAUSED = State.PAUSED  # members of enums are slow to look up in every tick
+LOOK_PERIOD_S = 0.01
 REPORTED = 5  # rows of an actuator's state that are published: all but the stamps
 
 
@@ -86,6 +88,8 @@ class StreamLoop:
         self._reported = self.state.values[:REPORTED]
         self._guards = Guards(setup.bounds, setup.joints, setup.units, setup.actuators)
         self._may_stall = any(setup.bounds.may_stall)
+        self._measured = self.record["position"]
+        self._look_every = 1
         self._poller = select.poll()
         self._poller.register(channel.fileno(), select.POLLIN)
         self._outbox: deque[ch.Notice] = deque()
@@ -139,8 +143,10 @@ class StreamLoop:
             return 1, max(0.0, self.clock.now() - self._origin_s)
         self._index += 1
         deadline_s = self._origin_s + self._index * self._period_s
-        wait_until = self.clock.rest_until if self.player.state is State.PAUSED else self.clock.sleep_until
-        wait_until(deadline_s)
+        if self.player.state is PAUSED:
+            self.clock.rest_until(deadline_s)
+        else:
+            self.clock.sleep_until(deadline_s)
         lateness_s = self.clock.now() - deadline_s
         if lateness_s < self._period_s:
             return 1, lateness_s
@@ -199,7 +205,7 @@ class StreamLoop:
         self._watch(read_s)
         self.record.set_scalars(
             0.0,
-            self._origin_s + self._index * self._period_s,
+            self._origin_s + (self._index + 1 - due) * self._period_s,
             lateness_s,
             written_s - begun_s,
             read_s - written_s,
@@ -222,9 +228,11 @@ class StreamLoop:
         player = self.player
         if not player.active or player.slowing:
             return
-        broken = self._guards.look(self.record, self.state.stamp_s, now_s)
+        broken = None
+        if self._index % self._look_every == 0:
+            broken = self._guards.look(self.record, self.state.stamp_s, now_s)
         if broken is None:
-            player.watch(self.record["position"], self._guards.forgiven if self._may_stall else None)
+            player.watch(self._measured, self._guards.forgiven if self._may_stall else None)
         else:
             time_s = player.frame * self._period_s
             player.stop(broken.code, broken.message, broken.details | {"time": time_s})
@@ -245,8 +253,8 @@ class StreamLoop:
             self.driver.read(self.state)
         except Exception as error:  # noqa: BLE001 - the same
             self._fault("read", error)
-            return
-        self.transmission.to_joints(self._reported, self.record.feedback)
+        else:
+            self.transmission.to_joints(self._reported, self.record.feedback)
         while self.driver.notices:
             self._happened("driver", self.driver.notices.popleft())
 
@@ -259,7 +267,7 @@ class StreamLoop:
         code = ResultCode.COMM_LOST if isinstance(error, CommunicationLost) else ResultCode.HARDWARE_FAULT
         message = str(error) or type(error).__name__
         self._happened("fault", message)
-        self.player.fault(code, message)
+        self.player.fault(code, message, {"where": error.where} if isinstance(error, DriverError) else {})
         if code is ResultCode.COMM_LOST:
             self._give_up(message)
 
@@ -324,20 +332,21 @@ class StreamLoop:
             self.player.release()
 
     def _resume(self) -> None:
-        self._guards.start(self.record["position"], self.clock.now())
+        self._guards.start(self._measured, self.clock.now())
         self.player.resume()
 
     def _take_hold(self) -> None:
         self.driver.enable()
         self.driver.read(self.state)
         self.transmission.to_joints(self._reported, self.record.feedback)
-        measured = self.record["position"]
-        if not np.isfinite(measured).all():
+        what, mend = "no position feedback after enable", "check the actuators"
+        if stale := self._guards.look_at_age(self.state.stamp_s, self.clock.now()):
+            # The joint may be elsewhere by now, and would be sent back to where it was.
+            what, mend = stale.message, ""
+        if stale or not np.isfinite(self._measured).all():
             self.driver.disable()
-            raise DriverError(
-                self.setup.robot, "no position feedback after enable", "", "check the actuators"
-            )
-        self.player.hold(measured)
+            raise DriverError(self.setup.robot, what, "", mend)
+        self.player.hold(self._measured)
 
     def _reset(self) -> None:
         """Hold where the robot was halted if torque was on, and stay released if it was off."""
@@ -364,7 +373,8 @@ class StreamLoop:
             return
         if play.start_s is None:
             self._start_grid(period_s)
-        self._guards.start(self.record["position"], self.clock.now())
+        self._look_every = max(1, round(LOOK_PERIOD_S / period_s))
+        self._guards.start(self._measured, self.clock.now())
         self.player.play(_goal_of(play, approach, motion, seam, not_before))
 
     def _seek(self, seek: ch.Seek, fd: int) -> None:
@@ -373,7 +383,7 @@ class StreamLoop:
         if not sought or player.position.tolist() != seek.start:
             self._happened("not_sought", "the robot is not where the way was planned from; ask again")
             return
-        self._guards.start(self.record["position"], self.clock.now())
+        self._guards.start(self._measured, self.clock.now())
         player.seek(map_shared(fd), seek.row, goes_on=seek.goes_on)
 
     def _refusal(self, play: ch.Play) -> str | None:

@@ -46,16 +46,18 @@ class Tolerances:
     ----------
     values : sequence of float
         For each joint, in rad or m; `OFF` where there is none.
+
+    Attributes
+    ----------
+    any : bool
+        Whether any joint has one.
     """
 
     def __init__(self, values: Sequence[float]) -> None:
         tolerances = np.array(values, dtype=float)
         self._joints = np.flatnonzero(tolerances != OFF)
         self._tolerances: Floats = tolerances[self._joints]
-
-    def __bool__(self) -> bool:
-        """Whether any joint has one."""
-        return bool(self._joints.size)
+        self.any = bool(self._joints.size)
 
     def worst(self, reference: Floats, measured: Floats, forgiven: Booleans | None = None) -> Excess | None:
         """Give the joint that passes its tolerance by the greatest factor; None where all keep theirs.

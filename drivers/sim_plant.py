@@ -41,6 +41,7 @@ WARMING_STEPS = STEPS_PER_S // 20
 LONGEST_WALK = 2 * STEPS_PER_S
 LONGEST_LIMITED_LEAP = 8
 """Limits are looked at before and after a leap; in a longer one they might be met in between."""
+NEXT_TO_NOTHING_S = 1e-9  # on a virtual clock, ticks fall on steps but for rounding
 USUAL_STEPS = 64  # in one go: 32 ms
 MOST_KEPT_POWERS = 2 * USUAL_STEPS
 POSITION_AND_VELOCITY = 2
@@ -444,8 +445,9 @@ class Plant:
         if self._delayed:
             reported = self._history[(self.step + 1) % len(self._history)]
         np.multiply(reported, self._units, state.values[:4])
-        np.multiply(state.velocity, ahead_s, self._scratch)
-        np.add(state.position, self._scratch, state.position)
+        if ahead_s > NEXT_TO_NOTHING_S:
+            np.multiply(state.velocity, ahead_s, self._scratch)
+            np.add(state.position, self._scratch, state.position)
 
 
 def numbers_needed(count: int) -> int:

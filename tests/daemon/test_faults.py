@@ -137,9 +137,11 @@ def unharmed(fault: dict[str, Any], late_s: float) -> Case:
     return Case(fault, "SUCCESSFUL", states, message, told, {"reached_goal": True}, late_s)
 
 
-def halted(fault: dict[str, Any], name: str, message: str) -> Case:
+def halted(fault: dict[str, Any], name: str, message: str, where: str) -> Case:
     """The robot is halted at once and waits for a reset."""
-    return Case(fault, "HARDWARE_FAULT", HALTED, message, (begins(name), ("fault", message)))
+    return Case(
+        fault, "HARDWARE_FAULT", HALTED, message, (begins(name), ("fault", message)), {"where": where}
+    )
 
 
 def killed(fault: dict[str, Any], message: str) -> Case:
@@ -162,7 +164,6 @@ STOPPED = [
         SOFTLY,
         MISSED,
         (begins("blocks for 0.22 s"), ends("blocks for 0.22 s"), ("deadline_missed", MISSED), CLEARED),
-        late_s=0.22,
     ),
     soft(
         {"fault": "overheating", "joint": "elbow", "rate_c_per_s": 500.0},
@@ -177,12 +178,14 @@ HALTED_OR_GONE = [
         {"fault": "m_stop", "joint": "elbow"},
         "m_stop of elbow",
         f"elbow: m-stop is pressed; {NO_TORQUE}; release it, then enable again",
+        "elbow",
     ),
     killed({"fault": "blocks", "for_s": 5.0}, r"the stream process did not tick for 0\.\d s and was killed"),
     halted(
         {"fault": "power_cycle", "joint": "elbow", "for_s": 5.0},
         "power_cycle of elbow for 5 s",
         f"elbow: power is lost; {NO_TORQUE}; check the supply, then enable again",
+        "elbow",
     ),
     Case(
         {"fault": "bus_lost", "for_s": 0.3},
@@ -194,7 +197,7 @@ HALTED_OR_GONE = [
             *(begins("bus_lost for 0.3 s"), ends("bus_lost for 0.3 s")),
         ),
     ),
-    halted({"fault": "lifetime_expiry"}, "lifetime_expiry", LET_GO),
+    halted({"fault": "lifetime_expiry"}, "lifetime_expiry", LET_GO, "driver sim"),
 ]
 GROUPS = {"stopped": STOPPED, "others": HALTED_OR_GONE}
 CASES = [*STOPPED, *HALTED_OR_GONE]
@@ -431,3 +434,24 @@ async def test_a_robot_without_feedback_takes_no_torque(tmp_path: Path) -> None:
         ),
     )
     assert (status["state"], status["torque"]) == ("fault", False)
+
+
+async def test_torque_is_not_switched_on_by_feedback_of_long_ago(tmp_path: Path) -> None:
+    rig = make_rig(tmp_path)
+    async with rig.running() as supervisor:
+        await rig.until_state("idle")
+        goal_id = await play_to_full_swing(rig, supervisor)
+        await ask(supervisor, "fault", fault="stale_feedback", joint="elbow")
+        await rig.result_of(goal_id)
+        await ask(supervisor, "disable")
+        disabled_s = time.monotonic()
+        with pytest.raises(RequestError) as refusal:
+            await play(supervisor, "short")
+        status = await ask(supervisor, "status")
+    assert re.fullmatch(
+        r"arm: short cannot be played; arm: actuator 'elbow' last reported \d\.\d{3} s ago; "
+        "checks.stale_s is 0.15 s; check its cable and power; send reset when it is mended",
+        str(refusal.value),
+    )
+    assert (status["state"], status["torque"]) == ("fault", False)
+    assert not (read_trace(tmp_path / "trace.npy")["time"] > disabled_s).any()
