@@ -251,8 +251,7 @@ def _ramp_ticks(handed: Handed) -> float:
     if handed.fastest == 1.0 and not handed.disturbed and not course.eases_in:
         return 0.0
     return (
-        3.0 * longest_stop(max(1.0, handed.fastest), handed.command.clock_acceleration / course.plan.rate_hz)
-        + 25.0
+        longest_stop(max(1.0, handed.fastest), handed.command.clock_acceleration / course.plan.rate_hz) + 25.0
     )
 
 
