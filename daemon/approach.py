@@ -95,11 +95,25 @@ def plan_approach(
     sampled, speeds = _sample(trajectory, np.arange(ticks + 1) / rate_hz)
     # Rounding in the last digit must not carry a joint past either end, which may be a limit.
     np.clip(sampled, np.minimum(*moving)[:, None], np.maximum(*moving)[:, None], out=sampled)
-    sampled[:, -1], speeds[:, -1] = moving[1], 0.0
+    sampled[:, -1] = moving[1]
+    _keep_between_rows(sampled, speeds, rate_hz)
     positions, velocities = np.empty((ticks + 1, start.size)), np.zeros((ticks + 1, start.size))
     positions[:] = start
     positions[:, driven], velocities[:, driven] = sampled.T, speeds.T
     return positions, velocities
+
+
+def _keep_between_rows(positions: Floats, speeds: Floats, rate_hz: float) -> None:
+    """Bound speeds, shape (joints, ticks), so that the cubic curve through the rows passes none of them.
+
+    A slope of up to three times the smaller of the secants beside it keeps the curve monotone (Fritsch and
+    Carlson 1980); at both ends there is rest.
+    """
+    secants = np.abs(np.diff(positions, axis=1)) * rate_hz
+    bound = np.zeros_like(speeds)
+    np.minimum(secants[:, 1:], secants[:, :-1], out=bound[:, 1:-1])
+    bound *= 3.0
+    np.clip(speeds, -bound, bound, out=speeds)
 
 
 def _refuse_unsafe(start: Floats, driven: Booleans, joint_map: JointMap) -> None:

@@ -54,12 +54,18 @@ class Goal:
     ----------
     speed : float
         The speed that was asked for last.
+    fastest : float
+        The highest that was asked for.
+    gentlest : float
+        In 1/s: the least steep ramp of the clock's rate on any of its ways.
     """
 
     goal_id: str
     course: Course
     request: PlayRequest
     speed: float
+    fastest: float
+    gentlest: float
 
     @property
     def motion(self) -> str:
@@ -69,7 +75,8 @@ class Goal:
 
 def new_goal(course: Course, request: PlayRequest) -> Goal:
     """Make a goal with an id of its own."""
-    return Goal(uuid.uuid4().hex, course, request, request.speed)
+    speed = request.speed
+    return Goal(uuid.uuid4().hex, course, request, speed, max(1.0, speed), course.track.clock_acceleration)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +198,14 @@ class GoalMaker:
         approach = self._approach(course.plan, np.array(start), course.begins_at)
         ends_at = course.track.positions[course.last]
         seam = self._approach(course.plan, ends_at, course.begins_at if course.returns else ends_at)
+        ramp = self.clock_acceleration(course, goal.speed)
+        goal.gentlest = min(goal.gentlest, ramp, approach.clock_acceleration, seam.clock_acceleration)
         command = Play(
             goal.goal_id,
             course.plan.motion,
             goal.speed,
             list(start),
-            self.clock_acceleration(course, goal.speed),
+            ramp,
             path,
             end,
             end_time_s,
@@ -226,8 +235,17 @@ class GoalMaker:
             If there is no way from there.
         """
         course = goal.course
-        with shared(self._approach(course.plan, np.array(start), course.track.positions[row])) as (fd,):
+        way = self._approach(course.plan, np.array(start), course.track.positions[row])
+        goal.gentlest = min(goal.gentlest, way.clock_acceleration)
+        with shared(way) as (fd,):
             yield fd
+
+    def set_speed(self, goal: Goal, speed: float) -> float:
+        """Take a new speed of a goal; give how fast the clock may ramp to it and from it, in 1/s."""
+        ramp = min(self.clock_acceleration(goal.course, one) for one in (goal.speed, speed))
+        goal.speed, goal.fastest = speed, max(goal.fastest, speed)
+        goal.gentlest = min(goal.gentlest, ramp)
+        return ramp
 
     def clock_acceleration(self, course: Course, speed: float) -> float:
         """Give how fast the clock may ramp at a speed, in 1/s; beyond 1 the path itself leaves less room."""
@@ -239,8 +257,7 @@ class GoalMaker:
     def stop_s(self, goal: Goal) -> float:
         """Give a bound of how long a stop takes, in s, from any moment of a goal."""
         rate_hz = goal.course.track.rate_hz
-        steepest = min(self.clock_acceleration(goal.course, goal.speed), goal.course.track.clock_acceleration)
-        return longest_stop(max(1.0, goal.speed), steepest / rate_hz) / rate_hz
+        return longest_stop(goal.fastest, goal.gentlest / rate_hz) / rate_hz
 
     def _steepest(self, positions: Floats, velocities: Floats, rate_hz: float, speed: float = 1.0) -> float:
         stop_s = self._settings.stop_duration_s

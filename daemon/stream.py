@@ -118,14 +118,21 @@ class StreamLoop:
             pass
 
     def step(self) -> bool:
-        """Wait for the next tick and do what is due; False, with nothing done, once it is time to leave."""
+        """Wait for the next tick and do what is due; False once it is time to leave."""
         due, lateness_s = self._wait()
         self._take_commands()
         if self._leaving and not self.player.active:
+            self._say_farewell()
             return False
         self._tick(due, lateness_s)
         self._tell()
         return True
+
+    def _say_farewell(self) -> None:
+        """Halt if that was asked for last, and tell how the last goal ended."""
+        if self.player.halted and not self.lost:
+            self._write()
+        self._tell()
 
     def leave(self, message: str) -> None:
         """Stop softly and let `run` return once the robot is at rest."""

@@ -196,8 +196,7 @@ class Verbs:
     async def _set_speed(self, request: SpeedRequest) -> dict[str, Any]:
         robot, goal = self._robot, self._playing("change the speed of")
         refuse_speed(goal.course.track, request.speed)
-        goal.speed = request.speed
-        ramp = robot.goals.clock_acceleration(goal.course, request.speed)
+        ramp = robot.goals.set_speed(goal, request.speed)
         robot.keeper.send(ch.Speed(request.speed, ramp))
         robot.report("state", robot.state_payload())
         return {"speed": request.speed, "goal_id": goal.goal_id}

@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 from daemon import channel as ch
 from daemon import ring
-from daemon.clock import FULL_RAMP, VirtualClock, longest_stop
+from daemon.clock import FULL_RAMP, VirtualClock
 from daemon.config import Settings
 from daemon.course import CourseError, Place
 from daemon.goals import GoalMaker, new_goal, refuse_speed
@@ -400,20 +400,18 @@ class Engine:
         return ramp if ramp <= self._least_ramp * (1 + 1e-9) else 0.0
 
     def _goal(self) -> Handed | None:
-        """Give the goal that the daemon takes for active: the newest, until it has ended."""
-        newest = self.account.handed[-1] if self.account.handed else None
-        if newest is None or newest.ended or self.active not in {None, len(self.account.handed) - 1}:
-            return None
-        return newest
+        """Give the goal that the daemon takes for active: the only one that has not ended."""
+        going_on = [handed for handed in self.account.handed if not handed.ended]
+        return going_on[0] if len(going_on) == 1 else None
 
     def _speed(self, share: float) -> None:
         if (handed := self._goal()) is None:
             return
         goal = handed.goal
-        goal.speed = _speed(share, goal.course.track.max_speed)
+        ramp = self.goals.set_speed(goal, _speed(share, goal.course.track.max_speed))
         handed.fastest = max(handed.fastest, goal.speed)
         handed.doubts = max(handed.doubts, self._doubts(goal.course, goal.speed))
-        self._send(ch.Speed(goal.speed, self.goals.clock_acceleration(goal.course, goal.speed)))
+        self._send(ch.Speed(goal.speed, ramp))
 
     def _seek(self, share: float, *, goes_on: bool) -> None:
         handed = self._goal()
@@ -439,10 +437,7 @@ class Engine:
         if self.active is None:
             return
         goal = self.account.handed[self.active].goal
-        rate_hz, stop_s = goal.course.plan.rate_hz, self.goals.stop_s(goal)
-        if not self.loop.player._on_motion:
-            stop_s = max(stop_s, longest_stop(1.0, self._least_ramp / rate_hz) / rate_hz)
-        ticks = math.ceil(stop_s * rate_hz)
+        ticks = math.ceil(self.goals.stop_s(goal) * goal.course.plan.rate_hz)
         self._rest_by.setdefault(self.active, self.ticks + ticks + 1)
 
     def _stop(self) -> None:

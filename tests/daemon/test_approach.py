@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from daemon.approach import ApproachError, _sample, _trajectory, plan_approach
 from daemon.config import ApproachSettings
+from daemon.track import Track
 from tests.robots import map_of
 
 RATE_HZ = 500.0
@@ -103,6 +104,29 @@ def test_from_a_little_outside_its_limits_a_joint_moves_inward_only() -> None:
     positions, _ = approach([0.0, -1.1, 0.1], [0.0, -1.0, 0.1])
     assert (np.diff(positions[:, 1], prepend=-1.1) >= 0).all()
     assert positions[-1, 1] == -1.0
+
+
+@settings(deadline=None)
+@given(
+    st.tuples(st.floats(-2, 2), st.floats(-1, 2), st.floats(0, 0.5)),
+    st.tuples(st.floats(-2, 2), st.floats(-1, 2), st.floats(0, 0.5)),
+    st.sampled_from([20.0, 125.0, 500.0]),
+)
+def test_between_its_rows_too_an_approach_passes_neither_end(
+    start: tuple[float, ...], target: tuple[float, ...], rate_hz: float
+) -> None:
+    bounds = ApproachSettings(velocity=1.5, acceleration=2.8, jerk=500.0)
+    all_driven = np.ones(3, dtype=bool)
+    ends = np.array(start), np.array(target)
+    rows = plan_approach(*ends, all_driven, ARM, bounds, rate_hz=rate_hz, tolerance=0.002)
+    track = Track(*rows, all_driven, rate_hz, 1.0)
+    position, velocity = np.empty(3), np.empty(3)
+    for place in np.linspace(0.0, max(track.last, 0), 200):
+        if track.last < 0:
+            return
+        track.sample(float(place), position, velocity, 0.5)
+        assert (position >= np.minimum(*ends) - 1e-12).all()
+        assert (position <= np.maximum(*ends) + 1e-12).all()
 
 
 def test_unknown_and_impossible_positions_are_refused_together() -> None:

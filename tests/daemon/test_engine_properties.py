@@ -28,8 +28,7 @@ KEPT = Path(__file__).parent.parent / "files" / "seeds" / "engine.txt"
 ANY = settings(
     deadline=None,
     database=None,
-    print_blob=True,
-    derandomize=False,
+    derandomize=True,  # `make soak` explores; a test says the same of the same engine
     suppress_health_check=list(HealthCheck),
 )
 
@@ -38,7 +37,7 @@ def kept_seeds() -> list[int]:
     return [int(line.split()[0]) for line in KEPT.read_text().splitlines() if line.strip()]
 
 
-@settings(ANY, max_examples=300)
+@settings(ANY, max_examples=1000)
 @given(seed=st.integers(0, 2**32))
 def test_setpoints_keep_all_limits_and_goals_end_once_whatever_happens(seed: int) -> None:
     note(f"to play it again: .venv/bin/python -m tests.soak {seed}")
@@ -51,7 +50,7 @@ def test_a_sequence_that_once_failed_holds(seed: int) -> None:
 
 
 def test_a_stop_at_any_moment_brings_the_robot_to_rest_within_the_time_that_it_is_said_to_take() -> None:
-    chance, moments = np.random.default_rng(), 0
+    chance, moments = np.random.default_rng(1), 0
     while moments < 1000:
         seed = int(chance.integers(2**32))
         given = sequence(seed)

@@ -23,7 +23,7 @@ from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, write_seq
 if TYPE_CHECKING:
     from pathlib import Path
 
-GOLDEN = "127de7407b487b4b208297023defe2a42724469402bdebfb7d6ce151d800b041"
+GOLDEN = "4d90cabb78f2153cfd019e59fa27a30326c65444c5cf11160f35aeda123ec97e"
 """SHA-256 of the setpoints of `nod`, with its approach, at speed 0.7 to and fro.
 
 Another way to plan approaches, ramps or interpolation changes it; another machine must not.
@@ -204,7 +204,7 @@ async def test_the_virtual_time_of_a_robot_at_rest_does_not_run_away(rig: Rig) -
         passed_s, real_s = await newest_stamp_s(rig) - before_s, time.monotonic() - begun_s
         await ask(supervisor, "stop")
         result = await rig.result_of(accepted["goal_id"])
-    assert 0.0 < passed_s <= real_s + 0.1
+    assert 0.0 < passed_s <= real_s + 5.0  # it would be hours
     assert result["code"] == "CANCELED"
 
 
