@@ -20,6 +20,7 @@ NAMES = (
     "rate",
     "robots",
     "start_at",
+    "stop",
     "request",
     "dynamixel",
     "hebi",
