@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from daemon.config import MqttSettings
 
 ANSWER_TIMEOUT_S = 5.0
+SUBSCRIBE_TRIES = 3
+SUBSCRIBE_TIMEOUT_S = 3.0
 CONNECT_TRIES, CONNECT_PAUSE_S = 3, 0.2
 START_IT = "start it with `motiond run`"
 
@@ -172,7 +174,18 @@ class _Connection:
     async def listen(self, *topics: str) -> None:
         """Subscribe to topics of the robot."""
         for topic in topics:
-            await self._client.subscribe(f"{self._base}/{topic}", qos=1)
+            await self._subscribe(f"{self._base}/{topic}")
+
+    async def _subscribe(self, topic: str) -> None:
+        """Subscribe; a broker that does not acknowledge it is asked again, as that does no harm."""
+        for tries_left in reversed(range(SUBSCRIBE_TRIES)):
+            try:
+                await self._client.subscribe(topic, qos=1, timeout=SUBSCRIBE_TIMEOUT_S)
+            except aiomqtt.MqttError:
+                if not tries_left:
+                    raise
+            else:
+                return
 
     async def ask(self, verb: str, payload: dict[str, Any], timeout_s: float) -> dict[str, Any]:
         """Send a request and wait for its answer."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+import aiomqtt
 import pytest
 
-from daemon.client import NoAnswer, ask, play_and_wait, watch
+from daemon.client import NoAnswer, _Connection, ask, play_and_wait, watch
 from daemon.config import MqttSettings
 from daemon.mqtt import MqttBridge
 from daemon.reports import Report
@@ -139,3 +140,27 @@ async def test_watch_gives_what_lasts_at_once_and_the_rest_as_it_comes(
         assert await anext(reports) == Report("arm", "state", {"state": "idle"})
         hub.publish(Report("arm", "telemetry", {"frame": 1}))
         assert await anext(reports) == Report("arm", "telemetry", {"frame": 1})
+
+
+class Forgetful:
+    """A client whose broker forgets to acknowledge subscriptions."""
+
+    def __init__(self, times: int) -> None:
+        self.forgets = times
+        self.topics: list[str] = []
+
+    async def subscribe(self, topic: str, **_: Any) -> None:
+        self.topics.append(topic)
+        if len(self.topics) <= self.forgets:
+            raise aiomqtt.MqttError("Operation timed out")
+
+
+async def test_a_subscription_that_is_not_acknowledged_is_asked_for_again() -> None:
+    client = Forgetful(2)
+    await _Connection(cast("aiomqtt.Client", client), MqttSettings(), "arm").listen("arm/state")
+    assert client.topics == ["motiond/arm/state"] * 3
+
+
+async def test_a_broker_that_never_acknowledges_is_given_up() -> None:
+    with pytest.raises(aiomqtt.MqttError):
+        await _Connection(cast("aiomqtt.Client", Forgetful(3)), MqttSettings(), "arm").listen("arm/state")
