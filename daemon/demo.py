@@ -21,9 +21,9 @@ from rich.live import Live
 from daemon.broker import BrokerError
 from daemon.connection import address_of, split_listen
 from daemon.live_table import SHOWN, LiveTable
-from daemon.player import State
 from daemon.reports import ReportHub
 from daemon.requests import PlayRequest, RequestError, StatusRequest
+from daemon.states import State
 from daemon.supervisor import make_supervisor, serve
 
 if TYPE_CHECKING:

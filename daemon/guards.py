@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daemon.player import ResultCode
+from daemon.states import ResultCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daemon.player import STATES
 from daemon.ring import slices
+from daemon.states import STATES
 from daemon.telemetry import COLUMN
 from formats.output import replacing
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from daemon import channel as ch
 from daemon.goals import GoalMaker, new_goal
-from daemon.player import ACTIVE, HALTED, ResultCode, State
 from daemon.reports import Report
 from daemon.requests import PlayRequest, RequestError
+from daemon.states import ACTIVE, HALTED, ResultCode, State
 from daemon.verbs import SHUTS_DOWN, Verbs
 from formats.registry import MOTIONS, ROBOTS
 

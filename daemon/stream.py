@@ -25,10 +25,11 @@ from daemon import channel as ch
 from daemon import realtime
 from daemon.clock import Clock, FastForwardClock, RealClock
 from daemon.guards import Guards
-from daemon.player import Goal, Player, ResultCode, State
+from daemon.player import Goal, Player
 from daemon.reconnect import reopen
 from daemon.ring import Record, RingWriter
 from daemon.route import Route
+from daemon.states import ResultCode, State
 from daemon.tolerances import OFF, Tolerances
 from daemon.track import Track, map_shared
 from daemon.transmission import Transmission

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daemon.player import ACTIVE, STATES, State
 from daemon.ring import SCALARS, slices
+from daemon.states import ACTIVE, STATES, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from daemon import channel as ch
 from daemon.course import CourseError
 from daemon.goals import Goal, new_goal, refuse_speed
-from daemon.player import ACTIVE, HALTED, ResultCode, State
 from daemon.requests import PlayRequest, RequestError
+from daemon.states import ACTIVE, HALTED, ResultCode, State
 from drivers.base import DriverError
 from drivers.registry import make_driver
 from formats.errors import nearest

@@ -17,7 +17,7 @@ import yaml
 
 import pytest_motiond
 from daemon.config import json_schema, load_settings
-from daemon.player import State
+from daemon.states import State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,9 +12,9 @@ import psutil
 import yaml
 
 from daemon.config import load_settings
-from daemon.player import State
 from daemon.reports import ReportHub
 from daemon.requests import VERBS
+from daemon.states import State
 from daemon.supervisor import make_supervisor
 from tests.daemon.rig import write_seq
 

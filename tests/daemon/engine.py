@@ -22,9 +22,9 @@ from daemon.course import CourseError, Place
 from daemon.goals import GoalMaker, new_goal, refuse_speed
 from daemon.library import Entry, MotionLibrary
 from daemon.planner import LONGEST_STOP
-from daemon.player import ACTIVE, State
 from daemon.requests import GotoRequest, PlaceRequest, PlayRequest, RequestError
 from daemon.ring import RingReader, RingWriter
+from daemon.states import ACTIVE, State
 from daemon.stream import StreamLoop
 from daemon.supervisor import make_setup
 from drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, DriverError

@@ -13,7 +13,7 @@ import numpy as np
 
 from daemon.clock import FULL_RAMP, longest_stop
 from daemon.planner import LONGEST_STOP
-from daemon.player import TRANSITIONS, State
+from daemon.states import TRANSITIONS, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from daemon.player import ACTIVE, TRANSITIONS, Event, Goal, Player, ResultCode, State
+from daemon.player import Goal, Player
 from daemon.route import Route
+from daemon.states import ACTIVE, TRANSITIONS, Event, ResultCode, State
 from daemon.tolerances import OFF, Tolerances
 from daemon.track import Track
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from daemon.player import Goal, Player, Result, ResultCode, State
+from daemon.player import Goal, Player, Result
 from daemon.route import Route
+from daemon.states import ResultCode, State
 from daemon.tolerances import OFF, Tolerances
 from daemon.track import Track
 

@@ -12,8 +12,8 @@ from daemon import channel as ch
 from daemon import ring
 from daemon.clock import VirtualClock
 from daemon.guards import Bounds
-from daemon.player import State
 from daemon.ring import SCALARS, RingReader, RingWriter
+from daemon.states import State
 from daemon.stream import StreamLoop
 from daemon.track import Track, share
 from daemon.transmission import Transmission

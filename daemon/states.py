@@ -1,0 +1,102 @@
+"""The states of a robot, the events that move it from one to another, and how a goal may end.
+
+The table is the whole state machine: the player applies it, and the drawing in `docs/architecture.md` is held
+to it by a test.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class State(StrEnum):
+    """What a robot does; the order is that of the numbers in telemetry records."""
+
+    OFFLINE = "offline"  # no stream process, or its driver is not open
+    IDLE = "idle"  # holding, or released
+    APPROACHING = "approaching"  # on the way to the row that is played next
+    PLAYING = "playing"
+    PAUSING = "pausing"  # slowing down on the path, to go on later
+    PAUSED = "paused"  # at rest on the path
+    STOPPING = "stopping"  # slowing down on the path, to end
+    ESTOPPED = "estopped"  # halted, until reset
+    FAULT = "fault"  # halted, until reset
+
+
+class Event(StrEnum):
+    """What moves the state machine on."""
+
+    PLAY = "play"
+    ARRIVED = "arrived"  # at the row that is played next
+    FINISHED = "finished"  # the last row is out
+    PAUSE = "pause"
+    RESUME = "resume"  # on the motion
+    RETURN = "return"  # resume on the approach
+    REPEAT = "repeat"  # a pass is over; on the way to the next
+    SEEK = "seek"  # on the way to another place of the motion
+    STOP = "stop"
+    STOPPED = "stopped"  # the clock has come to rest
+    ESTOP = "estop"
+    RESET = "reset"
+    FAULT = "fault"
+
+
+class ResultCode(StrEnum):
+    """How a goal ended."""
+
+    SUCCESSFUL = "SUCCESSFUL"
+    INVALID_GOAL = "INVALID_GOAL"
+    INVALID_JOINTS = "INVALID_JOINTS"
+    PATH_TOLERANCE_VIOLATED = "PATH_TOLERANCE_VIOLATED"
+    GOAL_TOLERANCE_VIOLATED = "GOAL_TOLERANCE_VIOLATED"
+    CANCELED = "CANCELED"
+    PREEMPTED = "PREEMPTED"
+    ESTOP = "ESTOP"
+    HARDWARE_FAULT = "HARDWARE_FAULT"
+    COMM_LOST = "COMM_LOST"
+    DEADLINE_MISSED = "DEADLINE_MISSED"
+
+
+STATES = tuple(State)
+ACTIVE = frozenset({State.APPROACHING, State.PLAYING, State.PAUSING, State.PAUSED, State.STOPPING})
+SLOWING = frozenset({State.PAUSING, State.PAUSED, State.STOPPING})
+HALTED = frozenset({State.ESTOPPED, State.FAULT})
+
+# Every pair that is not here leaves the state as it is.
+TRANSITIONS: Mapping[tuple[State, Event], State] = {
+    (State.IDLE, Event.PLAY): State.APPROACHING,
+    (State.IDLE, Event.ESTOP): State.ESTOPPED,
+    (State.IDLE, Event.FAULT): State.FAULT,
+    (State.APPROACHING, Event.ARRIVED): State.PLAYING,
+    (State.APPROACHING, Event.PAUSE): State.PAUSING,
+    (State.APPROACHING, Event.STOP): State.STOPPING,
+    (State.APPROACHING, Event.ESTOP): State.ESTOPPED,
+    (State.APPROACHING, Event.FAULT): State.FAULT,
+    (State.PLAYING, Event.FINISHED): State.IDLE,
+    (State.PLAYING, Event.REPEAT): State.APPROACHING,
+    (State.PLAYING, Event.PAUSE): State.PAUSING,
+    (State.PLAYING, Event.STOP): State.STOPPING,
+    (State.PLAYING, Event.ESTOP): State.ESTOPPED,
+    (State.PLAYING, Event.FAULT): State.FAULT,
+    (State.PAUSING, Event.STOPPED): State.PAUSED,
+    (State.PAUSING, Event.RESUME): State.PLAYING,
+    (State.PAUSING, Event.RETURN): State.APPROACHING,
+    (State.PAUSING, Event.STOP): State.STOPPING,
+    (State.PAUSING, Event.ESTOP): State.ESTOPPED,
+    (State.PAUSING, Event.FAULT): State.FAULT,
+    (State.PAUSED, Event.RESUME): State.PLAYING,
+    (State.PAUSED, Event.RETURN): State.APPROACHING,
+    (State.PAUSED, Event.SEEK): State.APPROACHING,
+    (State.PAUSED, Event.STOP): State.STOPPING,
+    (State.PAUSED, Event.ESTOP): State.ESTOPPED,
+    (State.PAUSED, Event.FAULT): State.FAULT,
+    (State.STOPPING, Event.STOPPED): State.IDLE,
+    (State.STOPPING, Event.ESTOP): State.ESTOPPED,
+    (State.STOPPING, Event.FAULT): State.FAULT,
+    (State.ESTOPPED, Event.RESET): State.IDLE,
+    (State.ESTOPPED, Event.FAULT): State.FAULT,
+}
