@@ -167,6 +167,11 @@ class TrajectoryClock:
         if rate != self._target and not self._braking:
             self._follow(self._ramp_from(*self._state_after(0), rate), rate)
 
+    def rest(self) -> None:
+        """Stay where it is; what is left of a ramp is rounding, or beyond the last row."""
+        self.rate = self._target = self._heading = 0.0
+        self._ramp, self._braking = None, False
+
     def brake_for(self, row: float, ticks: int) -> None:
         """Begin the stop that comes to rest on `row`, if after `ticks` more it would be too late for it.
 

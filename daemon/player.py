@@ -400,11 +400,11 @@ class Player:
         steepest = self._clock_acceleration / goal.rate_hz
         rests = leg.eases_in or self._pauses_there or leg.is_too_short_to_slow_down(self.speed, steepest)
         self._waiting, self._begin_row, self._looked_at = False, None, math.nan
+        self.frame = float(goal.offset + leg.first)
         self._apply(Event.ARRIVED)
         self.clock.start(0.0 if rests else self.speed, steepest)
         if self._pauses_there:
             self._pauses_there = False
-            self.frame = float(goal.offset + leg.first)
             self._apply(Event.PAUSE)
             self._come_to_rest(Event.STOPPED)
         elif rests:
@@ -446,6 +446,7 @@ class Player:
 
     def _come_to_rest(self, event: Event) -> None:
         self._apply(event)
+        self.clock.rest()
         self.velocity[:] = 0.0
 
     def _end(self, code: ResultCode, message: str, details: dict[str, Any] | None = None) -> None:

@@ -286,6 +286,24 @@ def test_a_late_tick_plays_where_the_clock_is_now_and_nothing_is_replayed(bench:
     bench.step_until(bench.ended)
 
 
+@pytest.mark.parametrize(
+    ("max_skip_s", "rows", "skipped"), [(0.0, 1, 0), (2.0 / RATE_HZ, 3, 2), (1.0, 10, 9)]
+)
+def test_a_late_tick_skips_no_more_than_it_may_and_the_motion_ends_later_by_the_rest(
+    bench: Bench, max_skip_s: float, rows: int, skipped: int
+) -> None:
+    bench.loop.setup = setup_of(max_skip_s=max_skip_s)
+    bench.enable()
+    bench.play()
+    bench.step(50)
+    before = bench.loop.player.frame
+    late_by(bench, 9.5 / RATE_HZ)
+    bench.step()
+    told = bench.loop.record.data[[SCALARS.index("missed"), SCALARS.index("skipped")]]
+    assert (bench.loop.player.frame, told.tolist()) == (before + rows, [9, skipped])
+    assert bench.step_until(bench.ended) == len(ROWS) - 1 - before - rows
+
+
 def test_a_tick_later_than_allowed_stops_softly_from_where_the_robot_is_and_says_so(bench: Bench) -> None:
     bench.enable()
     bench.play()
