@@ -477,6 +477,8 @@ class Engine:
 
     def _disturb(self, late_s: float) -> None:
         self.clock.oversleep_s = late_s
+        rate_hz = self.account.handed[-1].goal.course.plan.rate_hz
+        self._rest_by = {goal: tick + math.ceil(late_s * rate_hz) + 1 for goal, tick in self._rest_by.items()}
         self.account.handed[-1].disturbed = True
         self._quiet = 0
 

@@ -188,6 +188,9 @@ def _beyond_acceleration(account: Account, stretch: Stretch) -> list[str]:
     limit = limits.acceleration * np.where(_between_rows(account, stretch), BETWEEN_ROWS, 1.0)[:, None]
     allowed = (limit + _doubted(account, stretch) * limits.velocity) * spans * (1 + ROUNDING) + 1e-9
     allowed[_held(account, stretch).any(axis=1)] = np.inf
+    # A tick that was too late slows down from where the robot is, as if no more than one had passed.
+    slowed = np.array([one.skips > 1 and one.state is State.STOPPING for one in stretch.received])
+    allowed[slowed | np.roll(slowed, 1)] = np.inf
     return _first_of(
         stretch,
         changes > allowed,
@@ -213,11 +216,14 @@ def _doubted(account: Account, stretch: Stretch) -> Floats:
 
 
 def _moved_at_rest(_account: Account, stretch: Stretch) -> list[str]:
-    """Find steps while the robot was at rest and stayed there."""
+    """Find steps while the robot stayed at rest; a seek to a row next to it is one tick's step."""
     rests = np.array(
         [False]
         + [
-            after.state in RESTING and before.state is after.state and before.goal == after.goal
+            after.state in RESTING
+            and before.state is after.state
+            and before.goal == after.goal
+            and (before.frame == after.frame or after.frame % 1.0 != 0.0)
             for before, after in pairwise(stretch.received)
         ]
     )
