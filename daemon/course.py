@@ -89,11 +89,6 @@ class Course:
     markers: tuple[Marker, ...] = ()
 
     @property
-    def duration_s(self) -> float:
-        """Of one pass at speed 1."""
-        return (self.last - self.first) / self.track.rate_hz
-
-    @property
     def begins_at(self) -> Floats:
         """The first row that is played, shape (joints,)."""
         row: Floats = self.track.positions[self.first]
@@ -116,7 +111,7 @@ class Course:
         row = row_of(place, self.plan, self.markers) - self.offset
         if not self.first <= row <= self.last:
             begin, end = self.first + self.offset, self.last + self.offset
-            played = f"it plays rows {begin} to {end}"
+            played = f"it plays rows {begin} to {end}; name one of them"
             raise CourseError(f"{self.plan.motion}: row {row + self.offset} is not played now; {played}")
         return row
 

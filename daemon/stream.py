@@ -340,7 +340,8 @@ class StreamLoop:
             self.player.release()
 
     def _resume(self) -> None:
-        self._guards.start(self._measured, self.clock.now())
+        if self.player.slowing:  # in full motion, a resume must not make the checks forget
+            self._guards.start(self._measured, self.clock.now())
         self.player.resume()
 
     def _take_hold(self) -> None:
@@ -519,6 +520,8 @@ def main() -> int:
         while _drive(StreamLoop(setup, driver, clock, channel, ring), warnings):
             if not reopen(driver, channel, clock):
                 break
+    except ch.ChannelClosed:
+        log.warning("%s: the daemon has gone; leaving", setup.robot)
     finally:
         driver.close()
         channel.close()

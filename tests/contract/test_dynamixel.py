@@ -13,7 +13,8 @@ from drivers.dynamixel_emulator import EmulatedChain
 from drivers.dynamixel_models import models_by_name
 from drivers.dynamixel_options import DynamixelOptions
 from drivers.dynamixel_pty import EmulatedPort
-from tests.contract.driver_contract import ACTUATORS, LIFETIME_S, DriverContract, Rig
+from drivers.testing.contract import DriverContract
+from drivers.testing.rig import ACTUATORS, LIFETIME_S, Rig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,7 +8,8 @@ pytest.importorskip("hebi", reason="hebi-py is not installed")
 
 from drivers.hebi import HebiDriver
 from drivers.hebi_setup import HebiOptions
-from tests.contract.driver_contract import ACTUATORS, LIFETIME_S, DriverContract, Rig
+from drivers.testing.contract import DriverContract
+from drivers.testing.rig import ACTUATORS, LIFETIME_S, Rig
 from tests.contract.hebi_bench import Bench
 from tests.drivers.fake_hebi import FakeLookup, FakeModule
 

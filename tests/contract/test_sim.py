@@ -6,7 +6,8 @@ import pytest
 
 from drivers.registry import make_driver
 from drivers.sim import SimDriver
-from tests.contract.driver_contract import ACTUATORS, LIFETIME_S, DriverContract, Rig
+from drivers.testing.contract import DriverContract
+from drivers.testing.rig import ACTUATORS, LIFETIME_S, Rig
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -121,7 +121,7 @@ def test_a_place_that_is_not_played_now_cannot_be_sought() -> None:
     course = course_of(RISE, first=Place(frame=20), last=Place(frame=60))
     with pytest.raises(CourseError) as caught:
         course.row_of(Place(frame=61))
-    assert str(caught.value) == "wave: row 61 is not played now; it plays rows 20 to 60"
+    assert str(caught.value) == "wave: row 61 is not played now; it plays rows 20 to 60; name one of them"
 
 
 def test_a_seam_that_bends_more_than_a_joint_may_does_not_flow() -> None:

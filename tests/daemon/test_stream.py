@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -284,6 +285,20 @@ def test_a_late_tick_plays_where_the_clock_is_now_and_nothing_is_replayed(bench:
     bench.step()
     assert bench.loop.player.frame == before + 5
     bench.step_until(bench.ended)
+
+
+def test_a_resume_in_full_motion_does_not_put_off_the_checks(tmp_path: Path) -> None:
+    bounds = replace(UNBOUNDED, stall_s=0.2, stall_error=0.01)
+    bench = Bench(tmp_path, setup_of(bounds=bounds), Failing())  # whose joints never move
+    bench.enable()
+    bench.play()
+    while bench.state() in {State.IDLE, State.PLAYING} and not bench.ended():
+        bench.channel.send(ch.Resume())
+        bench.step()
+    bench.step_until(bench.ended)
+    (ended,) = bench.told(ch.Ended)
+    assert (ended.code, ended.details["check"]) == ("PATH_TOLERANCE_VIOLATED", "stall")
+    bench.close()
 
 
 @pytest.mark.parametrize(

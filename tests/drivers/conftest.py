@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.contract.clock import Clock
+from drivers.testing.clock import Clock
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from drivers.base import Floats
-    from tests.contract.clock import Clock
+    from drivers.testing.clock import Clock
 
 ACTUATORS = ("shoulder", "finger", "elbow")
 PERIOD_S = 0.01

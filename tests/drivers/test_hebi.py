@@ -16,7 +16,7 @@ from drivers.registry import check_options, make_driver
 from tests.contract.hebi_bench import Bench
 
 if TYPE_CHECKING:
-    from tests.contract.clock import Clock
+    from drivers.testing.clock import Clock
 
 pytest.importorskip("hebi", reason="hebi-py is not installed")
 

@@ -15,7 +15,7 @@ from hebi._internal.group import Group
 from hebi._internal.lookup import Entry, Lookup
 
 from drivers.hebi_feedback import GroupState
-from tests.contract.clock import Clock
+from drivers.testing.clock import Clock
 from tests.drivers.fake_hebi import TOLD, FakeEntry, FakeGroup, FakeLookup, FakeModule
 
 

@@ -25,7 +25,7 @@ from tests.drivers.fake_hebi import FakeEntry, FakeLookup, FakeModule
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.contract.clock import Clock
+    from drivers.testing.clock import Clock
 
 ARM = ("base", "elbow")
 TICK_S = 0.01

@@ -15,7 +15,7 @@ from tests.drivers.fake_hebi import FakeGroup, FakeLookup, FakeModule
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.contract.clock import Clock
+    from drivers.testing.clock import Clock
 
 ARM = ("base", "elbow")
 GAINS = """<?xml version="1.0"?>

@@ -20,7 +20,7 @@ from tests.drivers.fake_hebi import FakeLookup, FakeModule
 
 if TYPE_CHECKING:
     from drivers.base import Floats
-    from tests.contract.clock import Clock
+    from drivers.testing.clock import Clock
 
 HRDF = Path(__file__).parents[2] / "config" / "robots" / "six_axis.hrdf"
 JOINTS = tuple(f"J{number}" for number in range(1, 7))

@@ -10,7 +10,7 @@ from drivers.registry import make_driver
 
 if TYPE_CHECKING:
     from drivers.base import Floats
-    from tests.contract.clock import Clock
+    from drivers.testing.clock import Clock
 
 PAIR = ("elbow", "wrist")
 

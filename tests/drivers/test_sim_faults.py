@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from drivers.base import Floats
-    from tests.contract.clock import Clock
+    from drivers.testing.clock import Clock
 
 PAIR = ("elbow", "wrist")
 PROJECT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from drivers.sim_gravity import Gravity, Weights
 
 if TYPE_CHECKING:
     from drivers.base import Floats
-    from tests.contract.clock import Clock
+    from drivers.testing.clock import Clock
 
 ARM = ("shoulder", "elbow", "lift")
 G = 9.80665

@@ -16,7 +16,7 @@ from drivers.sim_plant import PlantFileError, read_plant
 from drivers.trace import read_trace
 
 if TYPE_CHECKING:
-    from tests.contract.clock import Clock
+    from drivers.testing.clock import Clock
 
 ARM = ("base", "elbow")
 PROJECT = Path(__file__).parents[2]

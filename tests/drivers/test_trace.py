@@ -14,7 +14,7 @@ from drivers.trace import Trace, TraceError, read_trace
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.contract.clock import Clock
+    from drivers.testing.clock import Clock
 
 ARM = ("base", "elbow")
 
