@@ -76,7 +76,7 @@ LOOK_S = 0.05
 START_TRIES = 3
 REFUSED_TO_LISTEN, REFUSED_CONFIGURATION = 1, 2
 """Exit codes of `motiond run`."""
-LAUNCH = "import ctypes; ctypes.CDLL(None).prctl(1, 15); from daemon.cli import main; main()"
+LAUNCH = "import ctypes; ctypes.CDLL(None).prctl(1, 15); from motiond.daemon.cli import main; main()"
 """PR_SET_PDEATHSIG with SIGTERM: a test run that is killed takes its daemons along."""
 
 _USED = pytest.StashKey["MotiondDaemon"]()
@@ -467,7 +467,7 @@ def _is_readable(settings: Any) -> bool:
 
 def _wrong(config: Path) -> MotiondFailure:
     """Let motiond itself say what is wrong with the user's own file."""
-    command = [sys.executable, "-P", "-m", "daemon.cli", "check", "-c", str(config)]
+    command = [sys.executable, "-P", "-m", "motiond.daemon.cli", "check", "-c", str(config)]
     checked = subprocess.run(  # noqa: S603 - our own program, by our own interpreter
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=START_S, check=False
     )

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from daemon.config import ApproachSettings
-    from daemon.joint_map import JointMap
+    from .config import ApproachSettings
+    from .joint_map import JointMap
 
     Floats: TypeAlias = NDArray[np.float64]
     Booleans: TypeAlias = NDArray[np.bool_]

@@ -18,7 +18,7 @@ from amqtt.adapters import StreamReaderAdapter, StreamWriterAdapter
 from amqtt.broker import Broker
 from amqtt.contexts import BrokerConfig, ListenerConfig, ListenerType
 
-from daemon.connection import split_listen
+from .connection import split_listen
 
 if TYPE_CHECKING:
     from types import TracebackType

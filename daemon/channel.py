@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 import orjson
 
-from daemon.guards import Bounds
+from .guards import Bounds
 
 PACKET_BYTES = 180_000
 MOST_FDS = 4

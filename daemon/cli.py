@@ -18,8 +18,12 @@ from typing import Annotated, Any, NoReturn
 import typer
 from rich.console import Console
 
-from daemon.cli_actuators import app as commands_for_actuators
-from daemon.cli_common import (
+from motiond.drivers.base import DriverError
+from motiond.formats import FormatError
+from motiond.formats.motion import MotionError
+
+from .cli_actuators import app as commands_for_actuators
+from .cli_common import (
     DEFAULT_CONFIG,
     DONE,
     FAILED,
@@ -28,18 +32,15 @@ from daemon.cli_common import (
     ConfigFile,
     tell,
 )
-from daemon.cli_files import app as commands_for_files
-from daemon.cli_robots import app as commands_for_robots
-from daemon.client import NoAnswer
-from daemon.config import ConfigError, load_settings
-from daemon.conversion import ConversionError
-from daemon.joint_map import JointMapError
-from daemon.journal import start_logging
-from daemon.plotting import PlottingUnavailable
-from daemon.requests import RequestError
-from drivers.base import DriverError
-from formats import FormatError
-from formats.motion import MotionError
+from .cli_files import app as commands_for_files
+from .cli_robots import app as commands_for_robots
+from .client import NoAnswer
+from .config import ConfigError, load_settings
+from .conversion import ConversionError
+from .joint_map import JointMapError
+from .journal import start_logging
+from .plotting import PlottingUnavailable
+from .requests import RequestError
 
 app = typer.Typer(
     add_completion=False,
@@ -98,8 +99,8 @@ def _options(
 @app.command()
 def run(config: ConfigFile = DEFAULT_CONFIG, *, verbose: Verbose = False) -> int:
     """Run the daemon until SIGTERM or SIGINT."""
-    from daemon.reports import ReportHub  # noqa: PLC0415 - see the module's docstring
-    from daemon.supervisor import make_supervisor, serve  # noqa: PLC0415 - the same
+    from .reports import ReportHub  # noqa: PLC0415 - see the module's docstring
+    from .supervisor import make_supervisor, serve  # noqa: PLC0415 - the same
 
     start_logging(logging.DEBUG if verbose else logging.INFO)
     settings = load_settings(config)
@@ -115,7 +116,7 @@ def demo(
     verbose: Verbose = False,
 ) -> int:
     """Play on a simulated arm and show it, with a broker inside."""
-    from daemon.demo import Demo, demo_config, on_free_port  # noqa: PLC0415 - see the module's docstring
+    from .demo import Demo, demo_config, on_free_port  # noqa: PLC0415 - see the module's docstring
 
     start_logging(logging.INFO if verbose else logging.WARNING)
     settings = on_free_port(load_settings(demo_config()))
@@ -123,7 +124,7 @@ def demo(
 
 
 def _run_with_broker(running: Coroutine[Any, Any, None]) -> int:
-    from daemon.broker import BrokerError  # noqa: PLC0415 - see the module's docstring
+    from .broker import BrokerError  # noqa: PLC0415 - see the module's docstring
 
     try:
         asyncio.run(running)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from daemon.cli_common import DONE, FAILED, print_json, tell
-from daemon.config import load_settings
-from daemon.requests import check_request
+from .cli_common import DONE, FAILED, print_json, tell
+from .config import load_settings
+from .requests import check_request
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from daemon.rehearsal import Rehearsal
-    from daemon.requests import PlayRequest
+    from .rehearsal import Rehearsal
+    from .requests import PlayRequest
 
 
 def play_dry(config: Path, robot: str, request: dict[str, Any], trace: Path | None, *, json: bool) -> int:
@@ -28,8 +28,8 @@ def play_dry(config: Path, robot: str, request: dict[str, Any], trace: Path | No
     trace : Path, optional
         Where to write every tick.
     """
-    from daemon.play_trace import save_trace  # noqa: PLC0415 - a request to a daemon needs none of this
-    from daemon.rehearsal import rehearse  # noqa: PLC0415 - the same
+    from .play_trace import save_trace  # noqa: PLC0415 - a request to a daemon needs none of this
+    from .rehearsal import rehearse  # noqa: PLC0415 - the same
 
     checked = cast("PlayRequest", check_request(f"{robot}/play", "play", request))
     rehearsal = rehearse(load_settings(config), robot, checked, traced=trace is not None)

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.console import Console
 
-from daemon.cli_common import DEFAULT_CONFIG, DONE, FAILED, AsJson, ConfigFile, print_json, tell
-from daemon.config import load_settings
-from daemon.conversion import Conversion, convert_file, refuse_overwriting
-from formats import FormatError, Problem, load_motion, load_robot
-from formats.motion_tools import select
+from motiond.formats import FormatError, Problem, load_motion, load_robot
+from motiond.formats.motion_tools import select
+
+from .cli_common import DEFAULT_CONFIG, DONE, FAILED, AsJson, ConfigFile, print_json, tell
+from .config import load_settings
+from .conversion import Conversion, convert_file, refuse_overwriting
 
 if TYPE_CHECKING:
-    from daemon.dry_run import Finding
+    from .dry_run import Finding
 
 app = typer.Typer()
 
@@ -41,9 +42,9 @@ def inspect(
     json: AsJson = False,
 ) -> int:
     """Say what is in robot descriptions and motion files; exit code 1 if one cannot be read."""
-    from daemon.batch import for_each_file  # noqa: PLC0415 - see daemon/cli.py
-    from daemon.inspection import describe_file  # noqa: PLC0415 - the same
-    from daemon.inspection_tables import show  # noqa: PLC0415 - the same
+    from .batch import for_each_file  # noqa: PLC0415 - see daemon/cli.py
+    from .inspection import describe_file  # noqa: PLC0415 - the same
+    from .inspection_tables import show  # noqa: PLC0415 - the same
 
     each = for_each_file(describe_file, files, jobs, Console(stderr=True))
     found = [description for descriptions in each for description in descriptions]
@@ -78,7 +79,7 @@ def check(
     json: AsJson = False,
 ) -> int:
     """Plan motions without moving anything; exit code 1 if one cannot be played."""
-    from daemon.dry_run import Against, check_files, check_motions  # noqa: PLC0415 - see daemon/cli.py
+    from .dry_run import Against, check_files, check_motions  # noqa: PLC0415 - see daemon/cli.py
 
     if robot is None:
         _refuse_without("--robot", {"--name": name, "--motion-joints": motion_joints})
@@ -156,7 +157,7 @@ def convert(
     force: Force = False,
 ) -> None:
     """Convert a motion file; nothing is lost that --drop does not name."""
-    from daemon.batch import progress_if_slow  # noqa: PLC0415 - see daemon/cli.py
+    from .batch import progress_if_slow  # noqa: PLC0415 - see daemon/cli.py
 
     wanted = Conversion(
         motion=motion,
@@ -202,8 +203,8 @@ def plot(
     force: Force = False,
 ) -> None:
     """Draw each joint's positions and velocities over time."""
-    from daemon.batch import progress_if_slow  # noqa: PLC0415 - see daemon/cli.py
-    from daemon.plotting import plot_motion  # noqa: PLC0415 - the same
+    from .batch import progress_if_slow  # noqa: PLC0415 - see daemon/cli.py
+    from .plotting import plot_motion  # noqa: PLC0415 - the same
 
     if robot is None:
         _refuse_without("--robot", {"--name": name})

@@ -15,12 +15,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from daemon.cli_common import DEFAULT_CONFIG, DONE, FAILED, AsJson, print_json, tell
-from daemon.cli_dry_run import play_dry
-from daemon.client import ask
-from daemon.config import MqttSettings, load_settings
-from daemon.overview import overview
-from daemon.playing import Playing
+from .cli_common import DEFAULT_CONFIG, DONE, FAILED, AsJson, print_json, tell
+from .cli_dry_run import play_dry
+from .client import ask
+from .config import MqttSettings, load_settings
+from .overview import overview
+from .playing import Playing
 
 app = typer.Typer(add_completion=False)
 

@@ -20,15 +20,16 @@ import orjson
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from daemon.connection import address_of, make_client, speaks_5
-from daemon.reports import SUBJECTS, Report, Subject
-from daemon.requests import RequestError
-from formats.errors import nearest
+from motiond.formats.errors import nearest
+
+from .connection import address_of, make_client, speaks_5
+from .reports import SUBJECTS, Report, Subject
+from .requests import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 
-    from daemon.config import MqttSettings
+    from .config import MqttSettings
 
 ANSWER_TIMEOUT_S = 5.0
 SUBSCRIBE_TRIES = 3
@@ -55,7 +56,7 @@ async def ask(
     settings : MqttSettings
         The broker that the daemon is connected to.
     robot, verb : str
-        Whom to ask, and for what: one of `daemon.requests.VERBS`.
+        Whom to ask, and for what: one of `motiond.daemon.requests.VERBS`.
     payload : dict, optional
         The request's keys and values.
     timeout_s : float

@@ -25,16 +25,17 @@ from pydantic import (
     model_validator,
 )
 
-from daemon.yaml_file import Section, Wrong, load_yaml
-from drivers.base import DriverError
-from drivers.options import resolved
-from drivers.registry import check_options
-from formats.errors import FormatError
+from motiond.drivers.base import DriverError
+from motiond.drivers.options import resolved
+from motiond.drivers.registry import check_options
+from motiond.formats.errors import FormatError
+
+from .yaml_file import Section, Wrong, load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from formats.errors import Problem
+    from motiond.formats.errors import Problem
 
 
 class ConfigError(ValueError):

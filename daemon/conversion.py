@@ -11,14 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from formats import FormatError, KeyFrames, Problem, dump_motion, load_motion, xmdi
-from formats.motion_tools import name_joints, rename, select, without
+from motiond.formats import FormatError, KeyFrames, Problem, dump_motion, load_motion, xmdi
+from motiond.formats.motion_tools import name_joints, rename, select, without
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from formats import Interpolation, Motion
+    from motiond.formats import Interpolation, Motion
 
 
 class ConversionError(ValueError):

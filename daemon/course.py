@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from daemon.planner import fastest_factor, peak_speeds, slopes_of
-from formats.errors import nearest
+from motiond.formats.errors import nearest
+
+from .planner import fastest_factor, peak_speeds, slopes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from daemon.joint_map import JointMap
-    from daemon.markers import Marker
-    from daemon.planner import Plan
+    from .joint_map import JointMap
+    from .markers import Marker
+    from .planner import Plan
 
     Floats: TypeAlias = NDArray[np.float64]
 

@@ -18,22 +18,22 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import orjson
 from rich.live import Live
 
-from daemon.broker import BrokerError
-from daemon.connection import address_of, split_listen
-from daemon.live_table import SHOWN, LiveTable
-from daemon.reports import ReportHub
-from daemon.requests import PlayRequest, RequestError, StatusRequest
-from daemon.states import State
-from daemon.supervisor import make_supervisor, serve
+from .broker import BrokerError
+from .connection import address_of, split_listen
+from .live_table import SHOWN, LiveTable
+from .reports import ReportHub
+from .requests import PlayRequest, RequestError, StatusRequest
+from .states import State
+from .supervisor import make_supervisor, serve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Console
 
-    from daemon.config import MqttSettings, Settings
-    from daemon.reports import Subscription
-    from daemon.supervisor import Supervisor
+    from .config import MqttSettings, Settings
+    from .reports import Subscription
+    from .supervisor import Supervisor
 
 PAUSE_S = 1.0
 LOOK_S = 0.1

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from daemon.requests import RequestError, check_request, read_body, refusal
+from .requests import RequestError, check_request, read_body, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from daemon.requests import Commands, Request
+    from .requests import Commands, Request
 
 log = logging.getLogger(__name__)
 

@@ -11,13 +11,14 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from daemon.batch import for_each_file
-from daemon.config import DriverSettings, ModelSettings, RobotSettings
-from daemon.joint_map import build_joint_map
-from daemon.library import MotionLibrary
-from daemon.supervisor import make_joint_map
-from drivers.registry import make_driver
-from formats import load_robot
+from motiond.drivers.registry import make_driver
+from motiond.formats import load_robot
+
+from .batch import for_each_file
+from .config import DriverSettings, ModelSettings, RobotSettings
+from .joint_map import build_joint_map
+from .library import MotionLibrary
+from .supervisor import make_joint_map
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from daemon.config import Settings
-    from daemon.joint_map import JointMap
-    from daemon.library import Entry
-    from daemon.violations import Violation
+    from .config import Settings
+    from .joint_map import JointMap
+    from .library import Entry
+    from .violations import Violation
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,29 +15,30 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daemon.approach import ApproachError, plan_approach
-from daemon.channel import Play
-from daemon.clock import longest_stop
-from daemon.config import JointSettings
-from daemon.course import CourseError, plot_course, whole
-from daemon.joint_map import JointMapError
-from daemon.planner import PlanError, clock_acceleration, plan_pose
-from daemon.requests import RequestError
-from daemon.tolerances import ToleranceError, resolve
-from daemon.track import Track, share
-from formats.errors import nearest
+from motiond.formats.errors import nearest
+
+from .approach import ApproachError, plan_approach
+from .channel import Play
+from .clock import longest_stop
+from .config import JointSettings
+from .course import CourseError, plot_course, whole
+from .joint_map import JointMapError
+from .planner import PlanError, clock_acceleration, plan_pose
+from .requests import RequestError
+from .tolerances import ToleranceError, resolve
+from .track import Track, share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from daemon.config import RobotSettings
-    from daemon.course import Course
-    from daemon.joint_map import JointMap
-    from daemon.library import MotionLibrary
-    from daemon.planner import Plan
-    from daemon.requests import GotoRequest, PlayRequest
+    from .config import RobotSettings
+    from .course import Course
+    from .joint_map import JointMap
+    from .library import MotionLibrary
+    from .planner import Plan
+    from .requests import GotoRequest, PlayRequest
 
     Floats: TypeAlias = NDArray[np.float64]
 

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from daemon.joint_map import JointMap
-    from formats.model import Joint, RobotModel
+    from motiond.formats.model import Joint, RobotModel
+
+    from .joint_map import JointMap
 
     Floats: TypeAlias = NDArray[np.float64]
 

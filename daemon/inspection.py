@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daemon.markers import marker_file, read_markers
-from formats import FormatError, Problem, load_motions, load_robots
-from formats.registry import MOTIONS, ROBOTS
-from formats.source import Source
+from motiond.formats import FormatError, Problem, load_motions, load_robots
+from motiond.formats.registry import MOTIONS, ROBOTS
+from motiond.formats.source import Source
+
+from .markers import marker_file, read_markers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from daemon.markers import Marker
-    from formats import Frame, Joint, Link, Motion, RobotModel
+    from motiond.formats import Frame, Joint, Link, Motion, RobotModel
+
+    from .markers import Marker
 
     Floats: TypeAlias = NDArray[np.float64]
 

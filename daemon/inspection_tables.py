@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, RenderableType
 
-    from daemon.inspection import Description
+    from .inspection import Description
 
 
 def show(description: Description, console: Console) -> None:

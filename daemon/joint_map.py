@@ -17,17 +17,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from daemon.config import JointSettings
-from daemon.transmission import Transmission
-from formats.errors import nearest
-from formats.model import Mimic
+from motiond.formats.errors import nearest
+from motiond.formats.model import Mimic
+
+from .config import JointSettings
+from .transmission import Transmission
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from formats.model import Joint, RobotModel
+    from motiond.formats.model import Joint, RobotModel
 
     Floats: TypeAlias = NDArray[np.float64]
     Indexes: TypeAlias = NDArray[np.intp]

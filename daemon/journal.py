@@ -12,11 +12,10 @@ import sys
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 if TYPE_CHECKING:
-    from daemon.reports import Report, ReportHub, Subject
+    from .reports import Report, ReportHub, Subject
 
-log = logging.getLogger("motiond.journal")
+log = logging.getLogger(__name__)
 
-OURS = ("motiond", "daemon", "formats", "drivers")
 TOLD: frozenset[Subject] = frozenset({"availability", "motions", "state", "result", "event"})
 LEVELS = {
     "marker": logging.DEBUG,  # a loop passes many
@@ -49,15 +48,14 @@ class _Stderr(logging.StreamHandler[TextIO]):
 
 
 def start_logging(level: int) -> None:
-    """Send log records to stderr: everyone's warnings, and our own packages' from `level` on."""
+    """Send log records to stderr: everyone's warnings, and our own from `level` on."""
     handler = _Stderr()
     if _is_journal():
         handler.setFormatter(_Journal("%(message)s"))
     else:
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
-    for package in OURS:
-        logging.getLogger(package).setLevel(level)
+    logging.getLogger("motiond").setLevel(level)
 
 
 def _is_journal() -> bool:

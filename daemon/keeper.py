@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Protocol
 
-from daemon.channel import Failed, Lost, Ready, Shutdown
-from daemon.telemetry import Observer
+from .channel import Failed, Lost, Ready, Shutdown
+from .telemetry import Observer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from daemon.channel import Command, Notice
-    from daemon.process import StreamProcess
+    from .channel import Command, Notice
+    from .process import StreamProcess
 
 
 OPEN_TIMEOUT_S = 30.0

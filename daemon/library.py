@@ -11,22 +11,24 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from daemon.joint_map import JointMapError
-from daemon.markers import SUFFIX, marker_file, read_markers
-from daemon.planner import Plan, PlanError, plan
-from formats import FormatError, load_motions
-from formats.errors import nearest
-from formats.registry import MOTIONS
+from motiond.formats import FormatError, load_motions
+from motiond.formats.errors import nearest
+from motiond.formats.registry import MOTIONS
+
+from .joint_map import JointMapError
+from .markers import SUFFIX, marker_file, read_markers
+from .planner import Plan, PlanError, plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from daemon.config import RobotSettings
-    from daemon.joint_map import JointMap
-    from daemon.markers import Marker
-    from daemon.violations import Violation
-    from formats.motion import Motion
+    from motiond.formats.motion import Motion
+
+    from .config import RobotSettings
+    from .joint_map import JointMap
+    from .markers import Marker
+    from .violations import Violation
 
     Stamp: TypeAlias = tuple[float, ...]
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from daemon.reports import Report, Subject, Subscription
+    from .reports import Report, Subject, Subscription
 
 SHOWN: frozenset[Subject] = frozenset({"description", "state", "result", "telemetry", "diagnostics"})
 COLUMNS = ("joint", "reference", "feedback", "error", "unit")

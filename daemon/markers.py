@@ -13,16 +13,17 @@ import numpy as np
 import orjson
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
-from daemon.yaml_file import Section, Wrong, load_yaml
-from formats.errors import FormatError, Problem
-from formats.motion import SAME_TIME_S
+from motiond.formats.errors import FormatError, Problem
+from motiond.formats.motion import SAME_TIME_S
+
+from .yaml_file import Section, Wrong, load_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from formats.motion import Motion
+    from motiond.formats.motion import Motion
 
 SUFFIX = ".markers.yaml"
 MOST_MARKERS = 1000

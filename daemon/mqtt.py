@@ -19,16 +19,16 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
-from daemon.connection import address_of, make_client, speaks_5
-from daemon.desk import Call, RequestDesk
-from daemon.reports import LASTING, STREAMED, SUBJECTS, Report
+from .connection import address_of, make_client, speaks_5
+from .desk import Call, RequestDesk
+from .reports import LASTING, STREAMED, SUBJECTS, Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from daemon.config import MqttSettings
-    from daemon.reports import ReportHub, Subscription
-    from daemon.requests import Commands
+    from .config import MqttSettings
+    from .reports import ReportHub, Subscription
+    from .requests import Commands
 
 log = logging.getLogger(__name__)
 

@@ -9,12 +9,12 @@ import asyncio
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
-from daemon.client import NoAnswer, ask, watch
-from daemon.requests import RequestError
+from .client import NoAnswer, ask, watch
+from .requests import RequestError
 
 if TYPE_CHECKING:
-    from daemon.config import MqttSettings
-    from daemon.reports import Subject
+    from .config import MqttSettings
+    from .reports import Subject
 
 FIRST_S = 3.0
 MORE_S = 0.3

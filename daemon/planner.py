@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from daemon.clock import FULL_RAMP
-from daemon.track import Track
-from daemon.violations import (
+from motiond.formats.motion import Motion, interpolate, pchip_slopes
+
+from .clock import FULL_RAMP
+from .track import Track
+from .violations import (
     Violation,
     accelerations_of,
     curve_violations,
@@ -26,16 +28,16 @@ from daemon.violations import (
     position_violations,
     speeds_of,
 )
-from formats.motion import Motion, interpolate, pchip_slopes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from daemon.config import RobotSettings
-    from daemon.joint_map import JointMap
-    from formats.motion import Interpolation
+    from motiond.formats.motion import Interpolation
+
+    from .config import RobotSettings
+    from .joint_map import JointMap
 
     Floats: TypeAlias = NDArray[np.float64]
     Booleans: TypeAlias = NDArray[np.bool_]

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daemon.ring import slices
-from daemon.states import STATES
-from daemon.telemetry import COLUMN
-from formats.output import replacing
+from motiond.formats.output import replacing
+
+from .ring import slices
+from .states import STATES
+from .telemetry import COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

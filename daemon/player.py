@@ -12,9 +12,9 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from daemon.clock import TrajectoryClock
-from daemon.route import Leg
-from daemon.states import ACTIVE, HALTED, SLOWING, STATES, TRANSITIONS, Event, ResultCode, State
+from .clock import TrajectoryClock
+from .route import Leg
+from .states import ACTIVE, HALTED, SLOWING, STATES, TRANSITIONS, Event, ResultCode, State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from daemon.route import Route
-    from daemon.tolerances import Excess, Tolerances
-    from daemon.track import Track
+    from .route import Route
+    from .tolerances import Excess, Tolerances
+    from .track import Track
 
     Booleans: TypeAlias = NDArray[np.bool_]
     Floats: TypeAlias = NDArray[np.float64]

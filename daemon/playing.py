@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from rich.progress import BarColumn, Progress, TextColumn
 
-from daemon.client import NoAnswer, ask, play_and_wait
+from .client import NoAnswer, ask, play_and_wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Console
 
-    from daemon.config import MqttSettings
+    from .config import MqttSettings
 
 
 class Playing:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daemon.inspection import coordinate_unit
-from formats import FormatError, Problem
-from formats.output import replacing
+from motiond.formats import FormatError, Problem
+from motiond.formats.output import replacing
+
+from .inspection import coordinate_unit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from formats import Motion, RobotModel
+    from motiond.formats import Motion, RobotModel
 
     Floats: TypeAlias = NDArray[np.float64]
 

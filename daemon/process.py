@@ -13,11 +13,11 @@ import sys
 from collections import deque
 from typing import TYPE_CHECKING
 
-from daemon import ring
-from daemon.channel import Channel, ChannelClosed, Setup, Shutdown
+from . import ring
+from .channel import Channel, ChannelClosed, Setup, Shutdown
 
 if TYPE_CHECKING:
-    from daemon.channel import Command, Notice
+    from .channel import Command, Notice
 
 
 class StreamProcess:
@@ -45,7 +45,7 @@ class StreamProcess:
             self.telemetry = ring.RingReader(ring_fd, len(setup.joints))
             self._channel.send(setup, (ring_fd,))
             self._process = subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
-                [sys.executable, "-P", "-m", "daemon.stream", str(theirs.fileno())],
+                [sys.executable, "-P", "-m", "motiond.daemon.stream", str(theirs.fileno())],
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

@@ -10,12 +10,13 @@ import os
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
-from daemon.channel import ChannelClosed, Lost, Shutdown
+from .channel import ChannelClosed, Lost, Shutdown
 
 if TYPE_CHECKING:
-    from daemon.channel import Channel
-    from daemon.clock import Clock
-    from drivers.base import Driver
+    from motiond.drivers.base import Driver
+
+    from .channel import Channel
+    from .clock import Clock
 
 BACK_OFF_S = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 

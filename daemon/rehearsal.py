@@ -16,31 +16,32 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daemon import channel as ch
-from daemon import ring
-from daemon.clock import VirtualClock
-from daemon.goals import GoalMaker, new_goal
-from daemon.gravity import with_gravity
-from daemon.joint_map import build_joint_map
-from daemon.library import MotionLibrary
-from daemon.play_trace import PlayTrace
-from daemon.requests import RequestError
-from daemon.stream import StreamLoop
-from daemon.supervisor import load_model, make_setup
-from daemon.telemetry import Timing
-from drivers.registry import make_driver
-from formats.cache import MotionCache, default_folder
-from formats.errors import nearest
+from motiond.drivers.registry import make_driver
+from motiond.formats.cache import MotionCache, default_folder
+from motiond.formats.errors import nearest
+
+from . import channel as ch
+from . import ring
+from .clock import VirtualClock
+from .goals import GoalMaker, new_goal
+from .gravity import with_gravity
+from .joint_map import build_joint_map
+from .library import MotionLibrary
+from .play_trace import PlayTrace
+from .requests import RequestError
+from .stream import StreamLoop
+from .supervisor import load_model, make_setup
+from .telemetry import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from daemon.config import RobotSettings, Settings
-    from daemon.goals import Goal
-    from daemon.joint_map import JointMap
-    from daemon.requests import PlayRequest
+    from .config import RobotSettings, Settings
+    from .goals import Goal
+    from .joint_map import JointMap
+    from .requests import PlayRequest
 
     Floats: TypeAlias = NDArray[np.float64]
 

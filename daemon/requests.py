@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from daemon.course import Place, Seam
-from formats.errors import nearest
+from motiond.formats.errors import nearest
+
+from .course import Place, Seam
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

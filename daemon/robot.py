@@ -12,27 +12,28 @@ from collections import deque
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from daemon import channel as ch
-from daemon.goals import GoalMaker, new_goal
-from daemon.reports import Report
-from daemon.requests import PlayRequest, RequestError
-from daemon.states import ACTIVE, HALTED, ResultCode, State
-from daemon.verbs import SHUTS_DOWN, Verbs
-from formats.registry import MOTIONS, ROBOTS
+from motiond.formats.registry import MOTIONS, ROBOTS
+
+from . import channel as ch
+from .goals import GoalMaker, new_goal
+from .reports import Report
+from .requests import PlayRequest, RequestError
+from .states import ACTIVE, HALTED, ResultCode, State
+from .verbs import SHUTS_DOWN, Verbs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from daemon.config import RobotSettings
-    from daemon.goals import Goal
-    from daemon.joint_map import JointMap
-    from daemon.keeper import StreamKeeper
-    from daemon.library import MotionLibrary
-    from daemon.reports import ReportHub, Subject
-    from daemon.requests import Request
-    from daemon.telemetry import Observer
+    from .config import RobotSettings
+    from .goals import Goal
+    from .joint_map import JointMap
+    from .keeper import StreamKeeper
+    from .library import MotionLibrary
+    from .reports import ReportHub, Subject
+    from .requests import Request
+    from .telemetry import Observer
 
-log = logging.getLogger("motiond.robot")
+log = logging.getLogger(__name__)
 
 ANSWER_TIMEOUT_S = 5.0
 LONGEST_QUEUE = 100

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from daemon.clock import longest_stop
+from .clock import longest_stop
 
 if TYPE_CHECKING:
-    from daemon.track import Track
+    from .track import Track
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ In come commands over the channel and tracks in shared memory, out go setpoints 
 a tick to the ring, and notices. It runs without asyncio and MQTT; the loop keeps nothing that it allocates,
 and an exception is a fault. When the daemon has gone it stops softly, holds, and exits.
 
-Started as `python -m daemon.stream SOCKET_FD`, by the daemon alone.
+Started as `python -m motiond.daemon.stream SOCKET_FD`, by the daemon alone.
 """
 
 from __future__ import annotations
@@ -21,25 +21,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daemon import channel as ch
-from daemon import realtime
-from daemon.clock import Clock, FastForwardClock, RealClock
-from daemon.guards import Guards
-from daemon.player import Goal, Player
-from daemon.reconnect import reopen
-from daemon.ring import Record, RingWriter
-from daemon.route import Route
-from daemon.states import ResultCode, State
-from daemon.tolerances import OFF, Tolerances
-from daemon.track import Track, map_shared
-from daemon.transmission import Transmission
-from drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, Driver, DriverError
-from drivers.registry import make_driver
+from motiond.drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, Driver, DriverError
+from motiond.drivers.registry import make_driver
+
+from . import channel as ch
+from . import realtime
+from .clock import Clock, FastForwardClock, RealClock
+from .guards import Guards
+from .player import Goal, Player
+from .reconnect import reopen
+from .ring import Record, RingWriter
+from .route import Route
+from .states import ResultCode, State
+from .tolerances import OFF, Tolerances
+from .track import Track, map_shared
+from .transmission import Transmission
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from daemon.player import Passed, Result
+    from .player import Passed, Result
 
 log = logging.getLogger("motiond.stream")
 

@@ -14,35 +14,37 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from daemon import service
-from daemon.broker import EmbeddedBroker
-from daemon.channel import Setup
-from daemon.config import JointSettings
-from daemon.gravity import with_gravity
-from daemon.guards import Bounds
-from daemon.joint_map import build_joint_map
-from daemon.journal import write_journal
-from daemon.keeper import StreamKeeper
-from daemon.library import MotionLibrary
-from daemon.mqtt import MqttBridge
-from daemon.process import StreamProcess
-from daemon.requests import RequestError
-from daemon.robot import Robot
-from drivers.registry import make_driver
-from formats import load_robot
-from formats.cache import MotionCache, default_folder
-from formats.errors import nearest
+from motiond.drivers.registry import make_driver
+from motiond.formats import load_robot
+from motiond.formats.cache import MotionCache, default_folder
+from motiond.formats.errors import nearest
+
+from . import service
+from .broker import EmbeddedBroker
+from .channel import Setup
+from .config import JointSettings
+from .gravity import with_gravity
+from .guards import Bounds
+from .joint_map import build_joint_map
+from .journal import write_journal
+from .keeper import StreamKeeper
+from .library import MotionLibrary
+from .mqtt import MqttBridge
+from .process import StreamProcess
+from .requests import RequestError
+from .robot import Robot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from daemon.config import RobotSettings, Settings
-    from daemon.joint_map import JointMap
-    from daemon.reports import ReportHub
-    from daemon.requests import Request
-    from formats.model import RobotModel
+    from motiond.formats.model import RobotModel
 
-log = logging.getLogger("motiond")
+    from .config import RobotSettings, Settings
+    from .joint_map import JointMap
+    from .reports import ReportHub
+    from .requests import Request
+
+log = logging.getLogger(__name__)
 
 CLOSE_PATIENCE_S = 3.0
 LOOK_PERIOD_S = 0.1

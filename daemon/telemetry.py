@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daemon.ring import SCALARS, slices
-from daemon.states import ACTIVE, STATES, State
+from .ring import SCALARS, slices
+from .states import ACTIVE, STATES, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from daemon.ring import RingReader
+    from .ring import RingReader
 
     Floats: TypeAlias = NDArray[np.float64]
 

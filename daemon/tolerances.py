@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from formats.errors import nearest
+from motiond.formats.errors import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

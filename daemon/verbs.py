@@ -8,21 +8,22 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from daemon import channel as ch
-from daemon.course import CourseError
-from daemon.goals import Goal, new_goal, refuse_speed
-from daemon.requests import PlayRequest, RequestError
-from daemon.states import ACTIVE, HALTED, ResultCode, State
-from drivers.base import DriverError
-from drivers.registry import make_driver
-from formats.errors import nearest
+from motiond.drivers.base import DriverError
+from motiond.drivers.registry import make_driver
+from motiond.formats.errors import nearest
+
+from . import channel as ch
+from .course import CourseError
+from .goals import Goal, new_goal, refuse_speed
+from .requests import PlayRequest, RequestError
+from .states import ACTIVE, HALTED, ResultCode, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from daemon.course import Course
-    from daemon.requests import FaultRequest, GotoRequest, Request, SeekRequest, SpeedRequest
-    from daemon.robot import Robot
+    from .course import Course
+    from .requests import FaultRequest, GotoRequest, Request, SeekRequest, SpeedRequest
+    from .robot import Robot
 
 ANSWER_TIMEOUT_S = 5.0
 RESTART_TIMEOUT_S = 25.0

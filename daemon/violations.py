@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from daemon.joint_map import JointMap, Unit
+    from .joint_map import JointMap, Unit
 
     Floats: TypeAlias = NDArray[np.float64]
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from drivers.options import OptionsError
-from formats.errors import FormatError, Problem, nearest
-from formats.source import Source
+from motiond.drivers.options import OptionsError
+from motiond.formats.errors import FormatError, Problem, nearest
+from motiond.formats.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from drivers.base import (
+from .base import (
     ActuatorCommand,
     ActuatorState,
     CommunicationLost,
@@ -23,10 +23,10 @@ from drivers.base import (
     DriverTimeout,
     LetGo,
 )
-from drivers.composite_delay import SetpointDelay
-from drivers.composite_options import CompositeOptions, problems_of
-from drivers.options import OptionProblem, OptionsError, nearest
-from drivers.registry import make_driver
+from .composite_delay import SetpointDelay
+from .composite_options import CompositeOptions, problems_of
+from .options import OptionProblem, OptionsError, nearest
+from .registry import make_driver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

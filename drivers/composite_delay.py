@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from drivers.base import Floats
+    from .base import Floats
 
 NEARLY_WHOLE = 1e-6
 """Of a tick: periods and latencies that are written in decimals must not turn rows into mixtures."""

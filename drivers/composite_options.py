@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from drivers.base import DriverConfigError, DriverOptions
-from drivers.options import OptionProblem, OptionsError, WrongOptions, check
-from drivers.registry import check_options, driver_class
+from .base import DriverConfigError, DriverOptions
+from .options import OptionProblem, OptionsError, WrongOptions, check
+from .registry import check_options, driver_class
 
 Name = Annotated[str, Field(min_length=1)]
 

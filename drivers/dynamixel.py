@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from drivers.base import Driver, DriverConfigError, DriverError, LetGo, require_lifetime
-from drivers.dynamixel_bus import TRIES, Bus
-from drivers.dynamixel_capacity import Capacity, Exchange, feedback_exchange, register_exchange
-from drivers.dynamixel_chain import FULL, SHORT, Chain, Servo, lost
-from drivers.dynamixel_health import in_words
-from drivers.dynamixel_options import (
+from .base import Driver, DriverConfigError, DriverError, LetGo, require_lifetime
+from .dynamixel_bus import TRIES, Bus
+from .dynamixel_capacity import Capacity, Exchange, feedback_exchange, register_exchange
+from .dynamixel_chain import FULL, SHORT, Chain, Servo, lost
+from .dynamixel_health import in_words
+from .dynamixel_options import (
     MODE_NUMBERS,
     WATCHDOG_UNIT_S,
     WHERE,
@@ -29,8 +29,8 @@ from drivers.dynamixel_options import (
     of_actuator,
     place_servos,
 )
-from drivers.dynamixel_protocol import ALERT
-from drivers.dynamixel_setup import (
+from .dynamixel_protocol import ALERT
+from .dynamixel_setup import (
     RETURN_DELAY_UNIT_US,
     apply_settings,
     failed,
@@ -42,12 +42,12 @@ from drivers.dynamixel_setup import (
     refuse_failed,
     settle,
 )
-from drivers.dynamixel_units import VOLT, units_of
+from .dynamixel_units import VOLT, units_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from drivers.base import ActuatorCommand, ActuatorState, DriverOptions
+    from .base import ActuatorCommand, ActuatorState, DriverOptions
 
 BOOT_S = 0.5
 STILL_TRIES = 5

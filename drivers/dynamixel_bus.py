@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from drivers.base import CommunicationLost, DriverConfigError, DriverError, DriverTimeout
-from drivers.dynamixel_protocol import (
+from .base import CommunicationLost, DriverConfigError, DriverError, DriverTimeout
+from .dynamixel_protocol import (
     ALERT,
     BROADCAST_ID,
     REFUSED,

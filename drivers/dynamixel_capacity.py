@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from drivers.dynamixel_bus import BITS_A_BYTE, STATUS_LENGTH
-from drivers.dynamixel_protocol import SHORTEST, fast_answer_length
+from .dynamixel_bus import BITS_A_BYTE, STATUS_LENGTH
+from .dynamixel_protocol import SHORTEST, fast_answer_length
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

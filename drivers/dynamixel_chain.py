@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from drivers.base import CommunicationLost, DriverError
-from drivers.dynamixel_bus import SLOWEST_RETURN_S, STATUS_LENGTH, TRIES
-from drivers.dynamixel_protocol import (
+from .base import CommunicationLost, DriverError
+from .dynamixel_bus import SLOWEST_RETURN_S, STATUS_LENGTH, TRIES
+from .dynamixel_protocol import (
     BEFORE_INSTRUCTION,
     BROADCAST_ID,
     HEADER,
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from drivers.dynamixel_bus import Bus
-    from drivers.dynamixel_models import Model
-    from drivers.dynamixel_units import Ticks
+    from .dynamixel_bus import Bus
+    from .dynamixel_models import Model
+    from .dynamixel_units import Ticks
 
 SHORT, FULL = 10, 21
 _BEFORE = [("error", "u1"), ("id", "u1"), ("current", "<i2"), ("velocity", "<i4"), ("position", "<i4")]

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from drivers.dynamixel_protocol import ALERT, Refusal
+from .dynamixel_protocol import ALERT, Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from drivers.dynamixel_models import Item, Model
+    from .dynamixel_models import Item, Model
 
 POSITION_MODE, EXTENDED_MODE, CURRENT_BASED_MODE = 3, 4, 5
 LAG_S = 0.02

@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from drivers.dynamixel_protocol import (
+from .dynamixel_protocol import (
     BROADCAST_ID,
     HEADER,
     Instruction,
@@ -26,7 +26,7 @@ from drivers.dynamixel_protocol import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from drivers.dynamixel_emulated_servo import EmulatedServo
+    from .dynamixel_emulated_servo import EmulatedServo
 
 RETURN_DELAY_UNIT_S = 2e-6
 _BULK_ENTRY = 5

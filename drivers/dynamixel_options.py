@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from drivers.base import DriverOptions
-from drivers.dynamixel_models import models_by_name
-from drivers.dynamixel_protocol import HIGHEST_ID
-from drivers.options import Finite, NotNegative, OptionProblem, OptionsError, PerActuatorOf, Positive, nearest
+from .base import DriverOptions
+from .dynamixel_models import models_by_name
+from .dynamixel_protocol import HIGHEST_ID
+from .options import Finite, NotNegative, OptionProblem, OptionsError, PerActuatorOf, Positive, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

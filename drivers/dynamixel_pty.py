@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Self
 
-    from drivers.dynamixel_emulator import EmulatedChain
+    from .dynamixel_emulator import EmulatedChain
 
 BITS_A_BYTE = 10
 _CHUNK = 4096

@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from drivers.base import DriverError
-from drivers.dynamixel_bus import Bus
-from drivers.dynamixel_health import in_words
-from drivers.dynamixel_models import models, name_of
+from .base import DriverError
+from .dynamixel_bus import Bus
+from .dynamixel_health import in_words
+from .dynamixel_models import models, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from drivers.dynamixel_bus import Found
-    from drivers.dynamixel_models import Model
+    from .dynamixel_bus import Found
+    from .dynamixel_models import Model
 
 COMMON_BAUD_RATES = (57_600, 1_000_000, 2_000_000, 3_000_000, 4_000_000, 4_500_000, 115_200, 9_600)
 ANSWER_TIMEOUT_S = 0.02

@@ -9,17 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from drivers.base import DriverError
-from drivers.dynamixel_chain import Chain, Servo
-from drivers.dynamixel_health import in_words
-from drivers.dynamixel_models import models, name_of
-from drivers.dynamixel_options import MODE_NUMBERS, WHERE, GainOptions, of_actuator
+from .base import DriverError
+from .dynamixel_chain import Chain, Servo
+from .dynamixel_health import in_words
+from .dynamixel_models import models, name_of
+from .dynamixel_options import MODE_NUMBERS, WHERE, GainOptions, of_actuator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from drivers.dynamixel_bus import Bus
-    from drivers.dynamixel_options import DynamixelOptions, Place
+    from .dynamixel_bus import Bus
+    from .dynamixel_options import DynamixelOptions, Place
 
 REVERSE, SLAVE, TIME_BASED, TORQUE_ON_BY_GOAL = 0x01, 0x02, 0x04, 0x08
 BAD_DRIVE_MODES = {

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from drivers.dynamixel_options import of_actuator
+from .dynamixel_options import of_actuator
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from drivers.base import Floats
-    from drivers.dynamixel_models import Model
-    from drivers.dynamixel_options import DynamixelOptions
+    from .base import Floats
+    from .dynamixel_models import Model
+    from .dynamixel_options import DynamixelOptions
 
     Ticks: TypeAlias = NDArray[np.int32]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from drivers.base import (
+from .base import (
     CommunicationLost,
     Driver,
     DriverError,
@@ -24,21 +24,21 @@ from drivers.base import (
     LetGo,
     require_lifetime,
 )
-from drivers.hebi_feedback import WHERE, GroupState
-from drivers.hebi_flags import Flags, named
-from drivers.hebi_gains import apply_gains, read_gains
-from drivers.hebi_gravity import GravityCompensation, load_model
-from drivers.hebi_lookup import Module, find_group, import_hebi, open_lookup, single_groups
-from drivers.hebi_setup import REPORTS_A_TIMEOUT, HebiOptions, set_up
-from drivers.hebi_turns import refuse_turns, stored_ranges
+from .hebi_feedback import WHERE, GroupState
+from .hebi_flags import Flags, named
+from .hebi_gains import apply_gains, read_gains
+from .hebi_gravity import GravityCompensation, load_model
+from .hebi_lookup import Module, find_group, import_hebi, open_lookup, single_groups
+from .hebi_setup import REPORTS_A_TIMEOUT, HebiOptions, set_up
+from .hebi_turns import refuse_turns, stored_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from drivers.base import ActuatorCommand, ActuatorState, Floats
-    from drivers.hebi_lookup import HebiGroup, HebiLookup
+    from .base import ActuatorCommand, ActuatorState, Floats
+    from .hebi_lookup import HebiGroup, HebiLookup
 
 DEFAULT_FEEDBACK_HZ = 100.0
 FIRST_FEEDBACK_TIMEOUT_MS = 500

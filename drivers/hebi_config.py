@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import yaml
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from drivers.base import DriverConfigError, DriverOptions
-from drivers.options import Finite, NotNegative, OptionProblem, OptionsError, Positive, check
+from .base import DriverConfigError, DriverOptions
+from .options import Finite, NotNegative, OptionProblem, OptionsError, Positive, check
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from drivers.base import DriverConfigError
+from .base import DriverConfigError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from drivers.base import Floats
+    from .base import Floats
 
 WHERE = "driver hebi"
 TURN_RAD = 2 * np.pi

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from drivers.base import DriverError
-from drivers.hebi_feedback import ABSENT, WHERE
+from .base import DriverError
+from .hebi_feedback import ABSENT, WHERE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from drivers.hebi_lookup import Module
+    from .hebi_lookup import Module
 
 TEMPERATURE, MSTOP, POSITION_LIMIT, LIFETIME = 0, 1, 2, 5
 NORMAL, CRITICAL, MOTOR_TOO_HOT, BOARD_TOO_HOT = range(4)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from drivers.base import DriverConfigError, DriverError, DriverTimeout
-from drivers.hebi_feedback import WHERE
+from .base import DriverConfigError, DriverError, DriverTimeout
+from .hebi_feedback import WHERE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from drivers.hebi_lookup import HebiGroup, Module
+    from .hebi_lookup import HebiGroup, Module
 
 ATTEMPTS = 5
 TIMEOUT_MS = 200

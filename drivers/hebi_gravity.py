@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from drivers.base import DriverConfigError
-from drivers.hebi_feedback import WHERE
+from .base import DriverConfigError
+from .hebi_feedback import WHERE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from drivers.base import Floats
+    from .base import Floats
 
 STANDARD_GRAVITY = 9.81
 UNIT_TOLERANCE = 0.1

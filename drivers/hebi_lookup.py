@@ -13,8 +13,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from drivers.base import DriverConfigError, DriverError, DriverTimeout
-from drivers.options import nearest
+from .base import DriverConfigError, DriverError, DriverTimeout
+from .options import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
-from drivers.base import DriverConfigError, DriverOptions
-from drivers.hebi_config import HebiConfig, Lifetime, load_hebi_config, pair_modules
-from drivers.hebi_gravity import UNIT_TOLERANCE, Imu
-from drivers.hebi_lookup import WHERE, Module
-from drivers.options import Finite, NotNegative, OptionProblem, OptionsError, Positive, nearest
+from .base import DriverConfigError, DriverOptions
+from .hebi_config import HebiConfig, Lifetime, load_hebi_config, pair_modules
+from .hebi_gravity import UNIT_TOLERANCE, Imu
+from .hebi_lookup import WHERE, Module
+from .options import Finite, NotNegative, OptionProblem, OptionsError, Positive, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
-    from drivers.base import Floats
+    from .base import Floats
 
 DEFAULT_LIFETIME_S = 0.25
 REPORTS_A_TIMEOUT = 3

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from drivers.base import DriverError
-from drivers.hebi_feedback import TURN_RAD, WHERE
+from .base import DriverError
+from .hebi_feedback import TURN_RAD, WHERE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from drivers.base import Floats
-    from drivers.hebi_lookup import Module
+    from .base import Floats
+    from .hebi_lookup import Module
 
 MARGIN_RAD = 0.2
 """Modules that merely overshot a limit are no turn off."""

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 import numpy as np
 from pydantic import BaseModel, Discriminator, Field, Tag, ValidationError
 
-from drivers.base import DriverConfigError, DriverOptions
+from .base import DriverConfigError, DriverOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from drivers.base import Floats
+    from .base import Floats
 
     OptionsType = TypeVar("OptionsType", bound=DriverOptions)
     Location: TypeAlias = tuple[int | str, ...]

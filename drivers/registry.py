@@ -12,20 +12,20 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
-from drivers.base import Driver, DriverConfigError
-from drivers.options import check, nearest
+from .base import Driver, DriverConfigError
+from .options import check, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from drivers.base import DriverOptions
+    from .base import DriverOptions
 
 GROUP = "motiond.drivers"
 OWN = {
-    "composite": "drivers.composite:CompositeDriver",
-    "dynamixel": "drivers.dynamixel:DynamixelDriver",
-    "hebi": "drivers.hebi:HebiDriver",
-    "sim": "drivers.sim:SimDriver",
+    "composite": "motiond.drivers.composite:CompositeDriver",
+    "dynamixel": "motiond.drivers.dynamixel:DynamixelDriver",
+    "hebi": "motiond.drivers.hebi:HebiDriver",
+    "sim": "motiond.drivers.sim:SimDriver",
 }
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from drivers.base import (
+from .base import (
     ActuatorState,
     CommunicationLost,
     Driver,
@@ -22,22 +22,22 @@ from drivers.base import (
     LetGo,
     require_lifetime,
 )
-from drivers.options import OptionProblem, OptionsError, spread
-from drivers.sim_encoder import Encoder
-from drivers.sim_faults import LifetimeExpiry, make_fault, place_of
-from drivers.sim_gravity import Weights
-from drivers.sim_layout import STEP_S, STEPS_PER_S, step_at
-from drivers.sim_mishaps import Mishaps
-from drivers.sim_options import SimOptions
-from drivers.sim_plant import Dynamics, Plant, PlantFileError, map_plant, new_plant
-from drivers.sim_wire import Wire
-from drivers.trace import Trace, TraceError
+from .options import OptionProblem, OptionsError, spread
+from .sim_encoder import Encoder
+from .sim_faults import LifetimeExpiry, make_fault, place_of
+from .sim_gravity import Weights
+from .sim_layout import STEP_S, STEPS_PER_S, step_at
+from .sim_mishaps import Mishaps
+from .sim_options import SimOptions
+from .sim_plant import Dynamics, Plant, PlantFileError, map_plant, new_plant
+from .sim_wire import Wire
+from .trace import Trace, TraceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from drivers.base import ActuatorCommand, Floats
-    from drivers.sim_faults import Fault
+    from .base import ActuatorCommand, Floats
+    from .sim_faults import Fault
 
 __all__ = ["SimDriver", "SimOptions"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from drivers.base import Floats
+    from .base import Floats
 
 
 class Encoder:

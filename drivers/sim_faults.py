@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import numpy as np
 from pydantic import BeforeValidator, Field
 
-from drivers.base import DriverOptions
-from drivers.options import NotNegative, OptionProblem, OptionsError, Positive, check, nearest
+from .base import DriverOptions
+from .options import NotNegative, OptionProblem, OptionsError, Positive, check, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from drivers.base import Floats
+    from .base import Floats
 
     Bools: TypeAlias = NDArray[np.bool_]
 

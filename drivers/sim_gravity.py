@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from drivers.base import DriverOptions
-from drivers.options import Finite, NotNegative, OptionProblem, OptionsError, nearest
+from .base import DriverOptions
+from .options import Finite, NotNegative, OptionProblem, OptionsError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from drivers.base import Floats
+    from .base import Floats
 
 
 def _refuse_zero(value: float) -> float:

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from drivers.base import DriverError
-from drivers.sim_faults import Clear, Trouble, place_of
-from drivers.sim_timeline import Timeline
+from .base import DriverError
+from .sim_faults import Clear, Trouble, place_of
+from .sim_timeline import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from drivers.sim_encoder import Encoder
-    from drivers.sim_faults import Fault
-    from drivers.sim_plant import Plant
+    from .sim_encoder import Encoder
+    from .sim_faults import Fault
+    from .sim_plant import Plant
 
 FULL_TURN = 2 * np.pi
 

@@ -12,10 +12,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from drivers.base import DriverOptions
-from drivers.options import Finite, NotNegative, PerActuatorOf, Positive  # noqa: TC001 - the same
-from drivers.sim_faults import ScriptedFault  # noqa: TC001 - the same
-from drivers.sim_gravity import Gravity  # noqa: TC001 - the same
+from .base import DriverOptions
+from .options import Finite, NotNegative, PerActuatorOf, Positive  # noqa: TC001 - the same
+from .sim_faults import ScriptedFault  # noqa: TC001 - the same
+from .sim_gravity import Gravity  # noqa: TC001 - the same
 
 Frequency = Annotated[float, Field(ge=1, le=500)]
 Order = Annotated[int, Field(ge=1, le=2)]

@@ -20,8 +20,8 @@ from zlib import crc32
 
 import numpy as np
 
-from drivers.sim_layout import LAYOUT, STEP_S, STEPS_PER_S, Header, Row, step_at
-from drivers.sim_step import COAST_TIME_S, Stepper
+from .sim_layout import LAYOUT, STEP_S, STEPS_PER_S, Header, Row, step_at
+from .sim_step import COAST_TIME_S, Stepper
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from drivers.base import ActuatorState, Floats
+    from .base import ActuatorState, Floats
 
     Bools: TypeAlias = NDArray[np.bool_]
 

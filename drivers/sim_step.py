@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from drivers.sim_layout import STEP_S, Row
+from .sim_layout import STEP_S, Row
 
 if TYPE_CHECKING:
-    from drivers.base import Floats
+    from .base import Floats
 
 COAST_TIME_S = 0.1
 """Time constant with which friction stops an actuator that has no torque, unless its friction is set."""

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
 
-from drivers.sim_layout import STEPS_PER_S
+from .sim_layout import STEPS_PER_S
 
 if TYPE_CHECKING:
-    from drivers.sim_faults import Fault
+    from .sim_faults import Fault
 
 NEVER = sys.maxsize
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from drivers.sim_layout import STEPS_PER_S
+from .sim_layout import STEPS_PER_S
 
 if TYPE_CHECKING:
-    from drivers.base import ActuatorState, Floats
-    from drivers.sim_faults import Bools, Trouble
+    from .base import ActuatorState, Floats
+    from .sim_faults import Bools, Trouble
 
 TOLD = slice(0, 5)
 """The rows of a state that an actuator tells; the stamps are the receiver's."""

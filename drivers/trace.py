@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from drivers.base import ActuatorCommand
+    from .base import ActuatorCommand
 
     Rows: TypeAlias = NDArray[np.void]
 

@@ -1,6 +1,6 @@
 """Robot descriptions and motion files, read into neutral types.
 
-    from formats import load_motion, load_robot
+    from motiond.formats import load_motion, load_robot
 
     robot = load_robot("arm.hrdf")
     motion = load_motion("wave.seq")
@@ -13,12 +13,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from formats import registry
-from formats.errors import FormatError, Problem, nearest
-from formats.model import Coordinate, Frame, Joint, Link, Mimic, RobotModel
-from formats.motion import Interpolation, Motion
-from formats.source import KeyFrames, Source
-from formats.writing import dump_motion
+from . import registry
+from .errors import FormatError, Problem, nearest
+from .model import Coordinate, Frame, Joint, Link, Mimic, RobotModel
+from .motion import Interpolation, Motion
+from .source import KeyFrames, Source
+from .writing import dump_motion
 
 if TYPE_CHECKING:
     import os

@@ -22,14 +22,14 @@ from typing import IO, TYPE_CHECKING
 
 import orjson
 
-from formats import cache_entry, registry
-from formats.cache_entry import DamagedEntry
-from formats.source import KeyFrames, Source
+from . import cache_entry, registry
+from .cache_entry import DamagedEntry
+from .source import KeyFrames, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from formats.motion import Motion
+    from .motion import Motion
 
 log = logging.getLogger(__name__)
 

@@ -27,7 +27,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import orjson
 
-from formats.motion import Motion
+from .motion import Motion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

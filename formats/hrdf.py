@@ -18,19 +18,19 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from formats.errors import Where
-from formats.hrdf_catalog import Part, load_catalog, pose
-from formats.hrdf_document import Element, read_document
-from formats.hrdf_elements import LAST_IMPLICIT_END_EFFECTOR
-from formats.model import Coordinate, Frame, Joint, Link, RobotModel
+from .errors import Where
+from .hrdf_catalog import Part, load_catalog, pose
+from .hrdf_document import Element, read_document
+from .hrdf_elements import LAST_IMPLICIT_END_EFFECTOR
+from .model import Coordinate, Frame, Joint, Link, RobotModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
-    from formats.hrdf_document import Document
-    from formats.source import Source
+    from .hrdf_document import Document
+    from .source import Source
 
     Floats: TypeAlias = NDArray[np.float64]
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import yaml
 
-from formats.hrdf_formula import axis_rotation, parse_rotation
-from formats.model import identity_pose
+from .hrdf_formula import axis_rotation, parse_rotation
+from .model import identity_pose
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -116,7 +116,7 @@ def pose(rotation: Floats | None = None, translation: Any = (0.0, 0.0, 0.0)) -> 
 @cache
 def load_catalog() -> Catalog:
     """Read the catalogue that comes with the package."""
-    text = files("formats").joinpath("hrdf_catalog.yaml").read_text(encoding="utf-8")
+    text = files("motiond.formats").joinpath("hrdf_catalog.yaml").read_text(encoding="utf-8")
     tables = yaml.load(text, yaml.CSafeLoader)
     return Catalog(tables["actuators"], tables["links"], tables["brackets"], tables["end_effectors"])
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
-from formats.errors import FormatError, Problems, Where, nearest
-from formats.hrdf_elements import EITHER_OR, FORMULAS_SINCE, RULES, VERSIONS
-from formats.hrdf_formula import (
+from .errors import FormatError, Problems, Where, nearest
+from .hrdf_elements import EITHER_OR, FORMULAS_SINCE, RULES, VERSIONS
+from .hrdf_formula import (
     WHITESPACE,
     FormulaError,
     parse_formula,
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from formats.hrdf_elements import Attribute, Rule
-    from formats.source import Source
+    from .hrdf_elements import Attribute, Rule
+    from .source import Source
 
     Xml = etree._Element  # noqa: SLF001 - lxml gives its element type no public name
 

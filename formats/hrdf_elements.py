@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from formats.hrdf_catalog import load_catalog
+from .hrdf_catalog import load_catalog
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

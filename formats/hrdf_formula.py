@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from formats.errors import BadText
+from .errors import BadText
 
 if TYPE_CHECKING:
     from collections.abc import Callable

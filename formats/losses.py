@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from formats.errors import FormatError, Problem, nearest
+from .errors import FormatError, Problem, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

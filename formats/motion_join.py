@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from formats.errors import MOST_PROBLEMS
-from formats.motion import SAME_TIME_S, MotionError
-from formats.motion_tools import is_even, select
+from .errors import MOST_PROBLEMS
+from .motion import SAME_TIME_S, MotionError
+from .motion_tools import is_even, select
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from formats.motion import Motion
+    from .motion import Motion
 
     Floats: TypeAlias = NDArray[np.float64]
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from formats.errors import nearest
-from formats.motion import SAME_TIME_S, MotionError
+from .errors import nearest
+from .motion import SAME_TIME_S, MotionError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from formats.motion import Motion
+    from .motion import Motion
 
     Floats: TypeAlias = NDArray[np.float64]
 

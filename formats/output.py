@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from formats.errors import FormatError, Problem
+from .errors import FormatError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
-from formats.errors import FormatError, Problem
+from .errors import FormatError, Problem
 
 if TYPE_CHECKING:
-    from formats.model import RobotModel
-    from formats.motion import Motion
-    from formats.source import Source
+    from .model import RobotModel
+    from .motion import Motion
+    from .source import Source
 
 T = TypeVar("T")
 
@@ -60,8 +60,10 @@ class Kind(Generic[T]):
         return next(by_suffix, None) or next(by_content, None)
 
 
-ROBOTS: Kind[RobotModel] = Kind("robot description", ("formats.hrdf", "formats.skel", "formats.sdf"))
-MOTIONS: Kind[Motion] = Kind("motion", ("formats.seq", "formats.xmdi"))
+ROBOTS: Kind[RobotModel] = Kind(
+    "robot description", ("motiond.formats.hrdf", "motiond.formats.skel", "motiond.formats.sdf")
+)
+MOTIONS: Kind[Motion] = Kind("motion", ("motiond.formats.seq", "motiond.formats.xmdi"))
 
 
 def load_robots(source: Source) -> list[RobotModel]:

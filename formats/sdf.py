@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from formats.model import Coordinate, Frame, Joint, Link, RobotModel
-from formats.sdf_document import read_document
-from formats.sdf_elements import IDENTITY, MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement
-from formats.sdf_frames import Frames, full, inverse
-from formats.sdf_values import shown
-from formats.xml_tree import first_tag
+from .model import Coordinate, Frame, Joint, Link, RobotModel
+from .sdf_document import read_document
+from .sdf_elements import IDENTITY, MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement
+from .sdf_frames import Frames, full, inverse
+from .sdf_values import shown
+from .xml_tree import first_tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
-    from formats.model import FrameKind
-    from formats.sdf_document import Document
-    from formats.sdf_elements import AxisElement, Element
-    from formats.source import Source
+    from .model import FrameKind
+    from .sdf_document import Document
+    from .sdf_elements import AxisElement, Element
+    from .source import Source
 
     Floats: TypeAlias = NDArray[np.float64]
 

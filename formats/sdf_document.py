@@ -11,23 +11,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from formats.errors import FormatError, Problems, nearest
-from formats.sdf_elements import FrameElement, ModelElement, Pose, WorldElement
-from formats.sdf_include import NEWEST_MINOR, OLDEST_MINOR, find, minor_version
-from formats.sdf_joint import read_joint
-from formats.sdf_link import read_link
-from formats.sdf_merge import unpacked
-from formats.sdf_names import Names, with_own_names, world_with_own_names
-from formats.sdf_node import Node, is_reserved
-from formats.sdf_values import ValueProblem, shown
-from formats.xml_tree import line_of, parse_xml
+from .errors import FormatError, Problems, nearest
+from .sdf_elements import FrameElement, ModelElement, Pose, WorldElement
+from .sdf_include import NEWEST_MINOR, OLDEST_MINOR, find, minor_version
+from .sdf_joint import read_joint
+from .sdf_link import read_link
+from .sdf_merge import unpacked
+from .sdf_names import Names, with_own_names, world_with_own_names
+from .sdf_node import Node, is_reserved
+from .sdf_values import ValueProblem, shown
+from .xml_tree import line_of, parse_xml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from formats.sdf_elements import Element
-    from formats.source import Source
+    from .sdf_elements import Element
+    from .source import Source
 
 # Bounds that no real robot meets, so that files that include each other many times end in a message.
 MOST_ELEMENTS = 10_000

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from formats.model import Coordinate, identity_pose
+from .model import Coordinate, identity_pose
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from formats.errors import Where
-    from formats.model import Mimic
+    from .errors import Where
+    from .model import Mimic
 
     Floats: TypeAlias = NDArray[np.float64]
 

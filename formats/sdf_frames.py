@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from formats.errors import MOST_PROBLEMS, nearest
-from formats.sdf_elements import IDENTITY, MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement
-from formats.sdf_values import shown
+from .errors import MOST_PROBLEMS, nearest
+from .sdf_elements import IDENTITY, MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement
+from .sdf_values import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from formats.errors import Where
-    from formats.sdf_elements import Element, WorldElement
+    from .errors import Where
+    from .sdf_elements import Element, WorldElement
 
     Floats: TypeAlias = NDArray[np.float64]
 

@@ -12,10 +12,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from formats.errors import FormatError, Problems
-from formats.sdf_values import ValueProblem, shown
-from formats.source import Source
-from formats.xml_tree import parse_xml
+from .errors import FormatError, Problems
+from .sdf_values import ValueProblem, shown
+from .source import Source
+from .xml_tree import parse_xml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

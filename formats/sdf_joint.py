@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from formats.errors import nearest
-from formats.model import Coordinate, Mimic
-from formats.sdf_elements import AXES, MODEL, WORLD, AxisElement, JointElement
-from formats.sdf_values import shown
+from .errors import nearest
+from .model import Coordinate, Mimic
+from .sdf_elements import AXES, MODEL, WORLD, AxisElement, JointElement
+from .sdf_values import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from formats.sdf_elements import JointType
-    from formats.sdf_node import Node
+    from .sdf_elements import JointType
+    from .sdf_node import Node
 
     Floats: TypeAlias = NDArray[np.float64]
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from formats.sdf_elements import LinkElement
-from formats.sdf_values import shown
+from .sdf_elements import LinkElement
+from .sdf_values import shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from formats.sdf_node import Node
+    from .sdf_node import Node
 
     Floats: TypeAlias = NDArray[np.float64]
 

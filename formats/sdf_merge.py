@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from formats.sdf_elements import MODEL, Element, FrameElement, JointElement, ModelElement, Pose
+from .sdf_elements import MODEL, Element, FrameElement, JointElement, ModelElement, Pose
 
 
 def unpacked(model: ModelElement) -> tuple[Element, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from formats.sdf_elements import (
+from .sdf_elements import (
     Element,
     FrameElement,
     JointElement,
@@ -20,7 +20,7 @@ from formats.sdf_elements import (
 )
 
 if TYPE_CHECKING:
-    from formats.errors import Where
+    from .errors import Where
 
 Named = TypeVar("Named", bound=WorldElement | Element)
 

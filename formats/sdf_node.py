@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from formats.errors import Where, nearest
-from formats.sdf_elements import IDENTITY, VOCABULARY, WORLD, Pose
-from formats.sdf_values import ValueProblem, parse_number, parse_pose, parse_truth, parse_vector, shown
-from formats.xml_tree import line_of
+from .errors import Where, nearest
+from .sdf_elements import IDENTITY, VOCABULARY, WORLD, Pose
+from .sdf_values import ValueProblem, parse_number, parse_pose, parse_truth, parse_vector, shown
+from .xml_tree import line_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from formats.errors import Problems
-    from formats.sdf_elements import Vocabulary
-    from formats.xml_tree import Xml
+    from .errors import Problems
+    from .sdf_elements import Vocabulary
+    from .xml_tree import Xml
 
     Floats: TypeAlias = NDArray[np.float64]
     T = TypeVar("T")

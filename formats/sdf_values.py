@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from formats.errors import BadText
+from .errors import BadText
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

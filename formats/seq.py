@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from formats.errors import MOST_PROBLEMS, FormatError, Problems
-from formats.motion import Motion
-from formats.seq_component import JOINTS, KEYS, Series, read_component
-from formats.seq_frames import as_it_stood
-from formats.seq_node import Field, Node, fields
-from formats.seq_rows import cut_rows
-from formats.seq_yaml import Mapping, Sequence, as_number, line_of, read_tree
+from .errors import MOST_PROBLEMS, FormatError, Problems
+from .motion import Motion
+from .seq_component import JOINTS, KEYS, Series, read_component
+from .seq_frames import as_it_stood
+from .seq_node import Field, Node, fields
+from .seq_rows import cut_rows
+from .seq_yaml import Mapping, Sequence, as_number, line_of, read_tree
 
 if TYPE_CHECKING:
-    from formats.seq_yaml import Value
-    from formats.source import Source
+    from .seq_yaml import Value
+    from .source import Source
 
 NAME, SUFFIXES = "seq", (".seq",)
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from formats.errors import MOST_PROBLEMS, nearest
-from formats.seq_frames import Layout, as_it_stood, read_frames
-from formats.seq_yaml import Scalar, Sequence
+from .errors import MOST_PROBLEMS, nearest
+from .seq_frames import Layout, as_it_stood, read_frames
+from .seq_yaml import Scalar, Sequence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from formats.seq_frames import Frames
-    from formats.seq_node import Field, Node
+    from .seq_frames import Frames
+    from .seq_node import Field, Node
 
     Floats: TypeAlias = NDArray[np.float64]
 

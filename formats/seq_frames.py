@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import simdjson
 
-from formats.errors import MOST_PROBLEMS
-from formats.seq_rows import read_chunk
-from formats.seq_yaml import Mapping, Scalar, Sequence, as_scalar, line_of, read_tree
+from .errors import MOST_PROBLEMS
+from .seq_rows import read_chunk
+from .seq_yaml import Mapping, Scalar, Sequence, as_scalar, line_of, read_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from formats.errors import Problems
-    from formats.seq_rows import Block
-    from formats.seq_yaml import Value
+    from .errors import Problems
+    from .seq_rows import Block
+    from .seq_yaml import Value
 
     Floats: TypeAlias = NDArray[np.float64]
 

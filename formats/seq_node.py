@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from formats.errors import Problem
-from formats.seq_yaml import Mapping, Scalar, Sequence, as_number
+from .errors import Problem
+from .seq_yaml import Mapping, Scalar, Sequence, as_number
 
 if TYPE_CHECKING:
-    from formats.errors import Problems
-    from formats.seq_yaml import Value
+    from .errors import Problems
+    from .seq_yaml import Value
 
 SNAKE_CASE = {
     "format_version": "formatVersion",

@@ -13,13 +13,13 @@ import numpy as np
 import orjson
 import yaml
 
-from formats.digits import check_digits, rounded
-from formats.errors import FormatError, Problem
-from formats.losses import refuse_losses
-from formats.motion import SAME_TIME_S
-from formats.output import replacing
-from formats.seq_component import CONTENTS, JOINTS
-from formats.seq_node import SNAKE_CASE
+from .digits import check_digits, rounded
+from .errors import FormatError, Problem
+from .losses import refuse_losses
+from .motion import SAME_TIME_S
+from .output import replacing
+from .seq_component import CONTENTS, JOINTS
+from .seq_node import SNAKE_CASE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from formats.motion import Motion
+    from .motion import Motion
 
     Floats: TypeAlias = NDArray[np.float64]
 

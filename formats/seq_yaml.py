@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Mapping as AnyMapping
 
-    from formats.errors import FormatError, Problems
-    from formats.seq_rows import Block
+    from .errors import FormatError, Problems
+    from .seq_rows import Block
 
 MOST_DEPTH = 32
 MOST_SCALAR_CHARACTERS = 10_000

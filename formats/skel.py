@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from formats.errors import Problems, nearest
-from formats.model import Joint, Link, RobotModel
-from formats.skel_document import Node, read_document
-from formats.skel_elements import MOMENTS, SHAPES
-from formats.skel_joint import free_joint, read_joint
-from formats.xml_tree import first_tag
+from .errors import Problems, nearest
+from .model import Joint, Link, RobotModel
+from .skel_document import Node, read_document
+from .skel_elements import MOMENTS, SHAPES
+from .skel_joint import free_joint, read_joint
+from .xml_tree import first_tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
-    from formats.source import Source
+    from .source import Source
 
     Floats: TypeAlias = NDArray[np.float64]
 

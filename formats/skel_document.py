@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from formats.errors import nearest
-from formats.skel_elements import REPEATED, RULES
-from formats.xml_tree import line_of, parse_xml
+from .errors import nearest
+from .skel_elements import REPEATED, RULES
+from .xml_tree import line_of, parse_xml
 
 if TYPE_CHECKING:
-    from formats.errors import Problems
-    from formats.skel_elements import Rule, ValueType
-    from formats.xml_tree import Xml
+    from .errors import Problems
+    from .skel_elements import Rule, ValueType
+    from .xml_tree import Xml
 
 # Beyond any robot, and near enough that products of a few such numbers are finite.
 MOST = 1e12

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from formats.errors import nearest
-from formats.model import Coordinate, Joint
-from formats.skel_elements import DYNAMICS
+from .errors import nearest
+from .model import Coordinate, Joint
+from .skel_elements import DYNAMICS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from formats.model import JointType
-    from formats.skel_document import Node
+    from .model import JointType
+    from .skel_document import Node
 
     Floats: TypeAlias = NDArray[np.float64]
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from formats.errors import FormatError, Problem
+from .errors import FormatError, Problem
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from formats.motion import Interpolation
+    from .motion import Interpolation
 
 
 @dataclass(frozen=True, slots=True)

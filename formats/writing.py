@@ -8,14 +8,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from formats import seq, seq_writer, xmdi, xmdi_writer
-from formats.errors import FormatError, Problem, nearest
+from . import seq, seq_writer, xmdi, xmdi_writer
+from .errors import FormatError, Problem, nearest
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Collection
 
-    from formats.motion import Motion
+    from .motion import Motion
 
 _FORMATS: dict[str, tuple[str, ...]] = {one.NAME: one.SUFFIXES for one in (seq, xmdi)}
 

@@ -21,17 +21,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from lxml import etree
 
-from formats.errors import MOST_PROBLEMS, Problems, nearest
-from formats.motion import Motion, interpolate
-from formats.xml_tree import first_tag, line_of, parse_xml
+from .errors import MOST_PROBLEMS, Problems, nearest
+from .motion import Motion, interpolate
+from .xml_tree import first_tag, line_of, parse_xml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from formats.source import KeyFrames, Source
-    from formats.xml_tree import Xml
+    from .source import KeyFrames, Source
+    from .xml_tree import Xml
 
     Floats: TypeAlias = NDArray[np.float64]
 

@@ -15,12 +15,12 @@ import numpy as np
 import orjson
 from lxml import etree
 
-from formats.digits import check_digits, rounded
-from formats.errors import FormatError, Problem
-from formats.losses import refuse_losses
-from formats.output import replacing
-from formats.source import KeyFrames
-from formats.xmdi import ROWS_PER_FRAME
+from .digits import check_digits, rounded
+from .errors import FormatError, Problem
+from .losses import refuse_losses
+from .output import replacing
+from .source import KeyFrames
+from .xmdi import ROWS_PER_FRAME
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from formats.motion import Motion
-    from formats.xml_tree import Xml
+    from .motion import Motion
+    from .xml_tree import Xml
 
     Floats: TypeAlias = NDArray[np.float64]
 

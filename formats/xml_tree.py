@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from lxml import etree
 
 if TYPE_CHECKING:
-    from formats.errors import Problems
+    from .errors import Problems
 
 Xml: TypeAlias = etree._Element  # noqa: SLF001 - lxml gives its element type no public name
 

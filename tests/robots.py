@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from daemon.config import JointSettings, RobotSettings
-from daemon.joint_map import JointMap, build_joint_map
+from motiond.daemon.config import JointSettings, RobotSettings
+from motiond.daemon.joint_map import JointMap, build_joint_map
 
 if TYPE_CHECKING:
-    from formats.model import RobotModel
+    from motiond.formats.model import RobotModel
 
 WIDE = {"lower": -2.0, "upper": 2.0, "velocity": 1.0}
 

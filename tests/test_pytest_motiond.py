@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 import pytest_motiond
-from daemon.config import json_schema, load_settings
-from daemon.states import State
+from motiond.daemon.config import json_schema, load_settings
+from motiond.daemon.states import State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -206,7 +206,7 @@ def test_who_uses_nothing_pays_nothing_and_who_names_no_configuration_is_told_ho
     suite: pytest.Pytester,
 ) -> None:
     (suite.path / "pytest.ini").unlink()
-    lean = "assert not {'numpy', 'paho', 'yaml', 'daemon'} & set(sys.modules)"
+    lean = "assert not {'numpy', 'paho', 'yaml', 'motiond'} & set(sys.modules)"
     done = run_file(suite, f"import sys\ndef test_lean(): {lean}\ndef test_lost(motiond_robot): ...\n")
     done.assert_outcomes(passed=1, errors=1)
     done.stdout.fnmatch_lines(

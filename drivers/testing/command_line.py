@@ -1,7 +1,7 @@
 """A rig for a driver of which nothing is known but its name and options.
 
-In come the options that `drivers.testing.plugin` adds to pytest, out comes a rig on real time. It cannot
-reach what is behind the driver: tests that ask for a hand or a broken bus are skipped and say so.
+In come the options that `motiond.drivers.testing.plugin` adds to pytest, out comes a rig on real time. It
+cannot reach what is behind the driver: tests that ask for a hand or a broken bus are skipped and say so.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 import yaml
 
-from drivers.base import Driver, DriverConfigError
-from drivers.registry import check_options, make_driver
-from drivers.testing.rig import RealTimeRig
+from ..base import Driver, DriverConfigError
+from ..registry import check_options, make_driver
+from .rig import RealTimeRig
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from drivers.base import Floats
+    from ..base import Floats
 
 
 class CommandLineRig(RealTimeRig):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from drivers.base import (
+from ..base import (
     ActuatorCommand,
     ActuatorState,
     CommunicationLost,
@@ -29,13 +29,13 @@ from drivers.base import (
     DriverTimeout,
     LetGo,
 )
-from drivers.testing.rig import TICK_S
+from .rig import TICK_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from drivers.base import Floats
-    from drivers.testing.rig import Rig
+    from ..base import Floats
+    from .rig import Rig
 
 NOTHING = [np.nan] * 3
 

@@ -1,7 +1,7 @@
 """Holds any driver against the contract from the command line: `pytest --motiond-driver=toy`.
 
-In come pytest's options, out come the tests of `drivers.testing.suite` among those to run: alone where no
-file or folder was named, else beside them. Without `--motiond-driver` nothing else is imported.
+In come pytest's options, out come the tests of `motiond.drivers.testing.suite` among those to run: alone
+where no file or folder was named, else beside them. Without `--motiond-driver` nothing else is imported.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if config.getoption("motiond_driver") is None:
         return
-    pytest.register_assert_rewrite("drivers.testing.contract")
-    from drivers.testing.command_line import command_line_rig  # noqa: PLC0415 - costs nothing unless asked for
+    pytest.register_assert_rewrite("motiond.drivers.testing.contract")
+    from .command_line import command_line_rig  # noqa: PLC0415 - costs nothing unless asked for
 
     command_line_rig(config)
     suite = str(Path(__file__).with_name("suite.py"))

@@ -1,7 +1,7 @@
 """The bench that a driver is held against its contract on.
 
 In comes what only the driver's author knows: how to make one, how to break it, how to move its actuators by
-hand. Out comes a `Rig`, which `drivers.testing.contract` asks for in its fixture `rig`.
+hand. Out comes a `Rig`, which `motiond.drivers.testing.contract` asks for in its fixture `rig`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from drivers.base import ActuatorCommand, ActuatorState
-from drivers.testing.clock import Clock
+from ..base import ActuatorCommand, ActuatorState
+from .clock import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from drivers.base import Driver, Floats
+    from ..base import Driver, Floats
 
 ACTUATORS = ("base", "shoulder", "elbow")
 TICK_S = 0.01

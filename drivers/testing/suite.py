@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from drivers.testing.command_line import CommandLineRig, command_line_rig
-from drivers.testing.contract import DriverContract
+from .command_line import CommandLineRig, command_line_rig
+from .contract import DriverContract
 
 
 class TestDriver(DriverContract):

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pydantic import Field
 from toy_link import NOTHING, ToyLink
 
-from drivers import base
-from drivers.options import Positive
+from motiond.drivers import base
+from motiond.drivers.options import Positive
 
 
 class ToyOptions(base.DriverOptions):

@@ -9,10 +9,10 @@ import pytest
 from numpy.typing import NDArray
 from toy_controller import LIFETIME_S, ToyController
 
-from drivers.base import Driver
-from drivers.registry import make_driver
-from drivers.testing.contract import DriverContract
-from drivers.testing.rig import ACTUATORS, RealTimeRig
+from motiond.drivers.base import Driver
+from motiond.drivers.registry import make_driver
+from motiond.drivers.testing.contract import DriverContract
+from motiond.drivers.testing.rig import ACTUATORS, RealTimeRig
 
 
 class ToyRig(RealTimeRig):

@@ -14,8 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
-import formats
-from formats.cache import MotionCache
+from motiond import formats
+from motiond.formats.cache import MotionCache
 from tests.bench.load_seq import WARM_UP, write_walk
 
 FRAMES, JOINTS, RATE_HZ = 600_000, 30, 1000.0

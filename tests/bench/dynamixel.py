@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from dynamixel_sdk import COMM_SUCCESS, GroupSyncRead, GroupSyncWrite, PacketHandler, PortHandler
 
-from daemon import realtime
-from drivers.base import ActuatorCommand, ActuatorState, DriverError
-from drivers.dynamixel import DynamixelDriver
-from drivers.dynamixel_capacity import feedback_exchange
-from drivers.dynamixel_chain import SHORT
-from drivers.dynamixel_emulated_servo import EmulatedServo
-from drivers.dynamixel_emulator import EmulatedChain
-from drivers.dynamixel_models import models_by_name
-from drivers.dynamixel_options import DynamixelOptions
-from drivers.dynamixel_pty import EmulatedPort
+from motiond.daemon import realtime
+from motiond.drivers.base import ActuatorCommand, ActuatorState, DriverError
+from motiond.drivers.dynamixel import DynamixelDriver
+from motiond.drivers.dynamixel_capacity import feedback_exchange
+from motiond.drivers.dynamixel_chain import SHORT
+from motiond.drivers.dynamixel_emulated_servo import EmulatedServo
+from motiond.drivers.dynamixel_emulator import EmulatedChain
+from motiond.drivers.dynamixel_models import models_by_name
+from motiond.drivers.dynamixel_options import DynamixelOptions
+from motiond.drivers.dynamixel_pty import EmulatedPort
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from drivers.base import ActuatorCommand, ActuatorState
-from drivers.hebi import HebiDriver
-from drivers.hebi_lookup import import_hebi
-from drivers.hebi_setup import HebiOptions
+from motiond.drivers.base import ActuatorCommand, ActuatorState
+from motiond.drivers.hebi import HebiDriver
+from motiond.drivers.hebi_lookup import import_hebi
+from motiond.drivers.hebi_setup import HebiOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from drivers.base import Floats
+    from motiond.drivers.base import Floats
 
 GOAL = 1.5
 MODULES, TICKS, ROUNDS = 20, 500, 20

@@ -22,7 +22,7 @@ import numpy as np
 import orjson
 import yaml
 
-import formats
+from motiond import formats
 from tests.bench.dump_seq import walk
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
-import formats
+from motiond import formats
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from drivers.base import ActuatorCommand, ActuatorState, Driver
-from drivers.registry import GROUP
+from motiond.drivers.base import ActuatorCommand, ActuatorState, Driver
+from motiond.drivers.registry import GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

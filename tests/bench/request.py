@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import orjson
 
-from daemon.connection import make_client
-from drivers.trace import read_trace
+from motiond.daemon.connection import make_client
+from motiond.drivers.trace import read_trace
 from tests.daemon.conftest import Mosquitto, listening, said
 from tests.daemon.programs import running, use
 from tests.daemon.rig import JOINTS, Rig, write_seq
 from tests.ports import free_port
 
 if TYPE_CHECKING:
-    from daemon.config import MqttSettings
+    from motiond.daemon.config import MqttSettings
     from tests.daemon.conftest import Ear
 
 TIMES = 100

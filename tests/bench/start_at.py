@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from drivers.trace import read_trace
+from motiond.drivers.trace import read_trace
 from tests.bench import cyclictest
 from tests.bench.fleet import Layout, running
 
 if TYPE_CHECKING:
-    from drivers.base import Floats
+    from motiond.drivers.base import Floats
     from tests.bench.fleet import Fleet
 
 SECONDS = 40

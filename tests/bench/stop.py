@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from daemon.requests import VERBS
-from drivers.trace import read_trace
+from motiond.daemon.requests import VERBS
+from motiond.drivers.trace import read_trace
 from tests.bench.fleet import Layout, running
 from tests.daemon.rig import sweep
 

@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daemon import channel as ch
-from daemon import realtime, ring
-from daemon.clock import VirtualClock
-from daemon.guards import Bounds
-from daemon.stream import StreamLoop
-from daemon.tolerances import OFF
-from daemon.track import Track, share
-from daemon.transmission import Transmission
-from drivers.registry import make_driver
+from motiond.daemon import channel as ch
+from motiond.daemon import realtime, ring
+from motiond.daemon.clock import VirtualClock
+from motiond.daemon.guards import Bounds
+from motiond.daemon.stream import StreamLoop
+from motiond.daemon.tolerances import OFF
+from motiond.daemon.track import Track, share
+from motiond.daemon.transmission import Transmission
+from motiond.drivers.registry import make_driver
 from tests.bench.null_driver import NAME, NullDriver
 from tests.daemon.rig import sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from drivers.base import Driver, Floats
+    from motiond.drivers.base import Driver, Floats
 
 TICKS = 10_000
 SETTLED = 500  # ticks before it is measured: the start of the motion

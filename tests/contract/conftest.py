@@ -1,3 +1,3 @@
 import pytest
 
-pytest.register_assert_rewrite("drivers.testing.contract")
+pytest.register_assert_rewrite("motiond.drivers.testing.contract")

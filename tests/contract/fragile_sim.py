@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from drivers.base import CommunicationLost, DriverTimeout
-from drivers.sim import WHERE, SimDriver
+from motiond.drivers.base import CommunicationLost, DriverTimeout
+from motiond.drivers.sim import WHERE, SimDriver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from drivers.base import ActuatorCommand, ActuatorState
-    from drivers.sim import SimOptions
+    from motiond.drivers.base import ActuatorCommand, ActuatorState
+    from motiond.drivers.sim import SimOptions
 
 
 class FragileSim(SimDriver):

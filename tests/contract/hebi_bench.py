@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from drivers.hebi_lookup import import_hebi
+from motiond.drivers.hebi_lookup import import_hebi
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from drivers.base import Floats
+    from motiond.drivers.base import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,20 +4,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from drivers.base import ActuatorState
-from drivers.composite import CompositeDriver
-from drivers.composite_options import CompositeOptions
-from drivers.options import check
-from drivers.sim import SimOptions
-from drivers.testing.contract import DriverContract
-from drivers.testing.rig import ACTUATORS, LIFETIME_S, Rig
+from motiond.drivers.base import ActuatorState
+from motiond.drivers.composite import CompositeDriver
+from motiond.drivers.composite_options import CompositeOptions
+from motiond.drivers.options import check
+from motiond.drivers.sim import SimOptions
+from motiond.drivers.testing.contract import DriverContract
+from motiond.drivers.testing.rig import ACTUATORS, LIFETIME_S, Rig
 from tests.contract.fragile_sim import FragileSim
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from drivers.base import Driver, Floats
+    from motiond.drivers.base import Driver, Floats
 
 DIVISOR = 2
 

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from drivers.base import CommunicationLost
-from drivers.dynamixel import DynamixelDriver
-from drivers.dynamixel_emulated_servo import EmulatedServo
-from drivers.dynamixel_emulator import EmulatedChain
-from drivers.dynamixel_models import models_by_name
-from drivers.dynamixel_options import DynamixelOptions
-from drivers.dynamixel_pty import EmulatedPort
-from drivers.testing.contract import DriverContract
-from drivers.testing.rig import ACTUATORS, LIFETIME_S, Rig
+from motiond.drivers.base import CommunicationLost
+from motiond.drivers.dynamixel import DynamixelDriver
+from motiond.drivers.dynamixel_emulated_servo import EmulatedServo
+from motiond.drivers.dynamixel_emulator import EmulatedChain
+from motiond.drivers.dynamixel_models import models_by_name
+from motiond.drivers.dynamixel_options import DynamixelOptions
+from motiond.drivers.dynamixel_pty import EmulatedPort
+from motiond.drivers.testing.contract import DriverContract
+from motiond.drivers.testing.rig import ACTUATORS, LIFETIME_S, Rig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from drivers.base import Driver, Floats
+    from motiond.drivers.base import Driver, Floats
 
 MODEL = models_by_name()["XM430-W350"]
 

@@ -6,17 +6,17 @@ import pytest
 
 pytest.importorskip("hebi", reason="hebi-py is not installed")
 
-from drivers.hebi import HebiDriver
-from drivers.hebi_setup import HebiOptions
-from drivers.testing.contract import DriverContract
-from drivers.testing.rig import ACTUATORS, LIFETIME_S, Rig
+from motiond.drivers.hebi import HebiDriver
+from motiond.drivers.hebi_setup import HebiOptions
+from motiond.drivers.testing.contract import DriverContract
+from motiond.drivers.testing.rig import ACTUATORS, LIFETIME_S, Rig
 from tests.contract.hebi_bench import Bench
 from tests.drivers.fake_hebi import FakeLookup, FakeModule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from drivers.base import Driver, Floats
+    from motiond.drivers.base import Driver, Floats
 
 OPTIONS = HebiOptions(families="Arm", command_lifetime_s=LIFETIME_S, lookup_timeout_s=0.1)
 

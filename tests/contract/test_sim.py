@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from drivers.registry import make_driver
-from drivers.sim import SimDriver
-from drivers.testing.contract import DriverContract
-from drivers.testing.rig import ACTUATORS, LIFETIME_S, Rig
+from motiond.drivers.registry import make_driver
+from motiond.drivers.sim import SimDriver
+from motiond.drivers.testing.contract import DriverContract
+from motiond.drivers.testing.rig import ACTUATORS, LIFETIME_S, Rig
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from drivers.base import Driver, Floats
+    from motiond.drivers.base import Driver, Floats
 
 
 class SimRig(Rig):

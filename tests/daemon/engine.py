@@ -14,21 +14,21 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from unittest.mock import patch
 
-from daemon import channel as ch
-from daemon import ring
-from daemon.clock import FULL_RAMP, VirtualClock
-from daemon.config import Settings
-from daemon.course import CourseError, Place
-from daemon.goals import GoalMaker, new_goal, refuse_speed
-from daemon.library import Entry, MotionLibrary
-from daemon.planner import LONGEST_STOP
-from daemon.requests import GotoRequest, PlaceRequest, PlayRequest, RequestError
-from daemon.ring import RingReader, RingWriter
-from daemon.states import ACTIVE, State
-from daemon.stream import StreamLoop
-from daemon.supervisor import make_setup
-from drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, DriverError
-from drivers.sim import SimDriver, SimOptions
+from motiond.daemon import channel as ch
+from motiond.daemon import ring
+from motiond.daemon.clock import FULL_RAMP, VirtualClock
+from motiond.daemon.config import Settings
+from motiond.daemon.course import CourseError, Place
+from motiond.daemon.goals import GoalMaker, new_goal, refuse_speed
+from motiond.daemon.library import Entry, MotionLibrary
+from motiond.daemon.planner import LONGEST_STOP
+from motiond.daemon.requests import GotoRequest, PlaceRequest, PlayRequest, RequestError
+from motiond.daemon.ring import RingReader, RingWriter
+from motiond.daemon.states import ACTIVE, State
+from motiond.daemon.stream import StreamLoop
+from motiond.daemon.supervisor import make_setup
+from motiond.drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, DriverError
+from motiond.drivers.sim import SimDriver, SimOptions
 from tests.daemon.sequences import MAX_RATE_HZ
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from daemon.course import Course
-    from daemon.goals import Goal
-    from daemon.planner import Plan
-    from daemon.player import Player
+    from motiond.daemon.course import Course
+    from motiond.daemon.goals import Goal
+    from motiond.daemon.planner import Plan
+    from motiond.daemon.player import Player
     from tests.daemon.sequences import Sequence
 
     Floats: TypeAlias = NDArray[np.float64]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import yaml
 
-from daemon.config import load_settings
-from daemon.reports import ReportHub
-from daemon.requests import VERBS
-from daemon.supervisor import Supervisor, make_supervisor
+from motiond.daemon.config import load_settings
+from motiond.daemon.reports import ReportHub
+from motiond.daemon.requests import VERBS
+from motiond.daemon.supervisor import Supervisor, make_supervisor
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from daemon.reports import Report
+    from motiond.daemon.reports import Report
 
 PATIENCE_S = 30.0
 JOINTS = ("shoulder", "elbow")

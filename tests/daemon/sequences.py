@@ -11,16 +11,22 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daemon.config import ApproachSettings, DriverSettings, JointSettings, RobotSettings, ToleranceSettings
-from daemon.joint_map import build_joint_map
-from daemon.planner import PlanError, plan
-from formats.motion import Motion
+from motiond.daemon.config import (
+    ApproachSettings,
+    DriverSettings,
+    JointSettings,
+    RobotSettings,
+    ToleranceSettings,
+)
+from motiond.daemon.joint_map import build_joint_map
+from motiond.daemon.planner import PlanError, plan
+from motiond.formats.motion import Motion
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from daemon.joint_map import JointMap
-    from daemon.planner import Plan
+    from motiond.daemon.joint_map import JointMap
+    from motiond.daemon.planner import Plan
 
     Floats: TypeAlias = NDArray[np.float64]
     Chance: TypeAlias = np.random.Generator

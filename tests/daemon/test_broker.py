@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from daemon.broker import BrokerError, EmbeddedBroker
-from daemon.config import MqttSettings
-from daemon.connection import make_client
+from motiond.daemon.broker import BrokerError, EmbeddedBroker
+from motiond.daemon.config import MqttSettings
+from motiond.daemon.connection import make_client
 from tests.daemon.conftest import PATIENCE_S
 
 

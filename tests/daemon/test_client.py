@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, cast
 import aiomqtt
 import pytest
 
-from daemon.client import NoAnswer, _Connection, ask, play_and_wait, watch
-from daemon.config import MqttSettings
-from daemon.mqtt import MqttBridge
-from daemon.reports import Report
-from daemon.requests import RequestError
+from motiond.daemon.client import NoAnswer, _Connection, ask, play_and_wait, watch
+from motiond.daemon.config import MqttSettings
+from motiond.daemon.mqtt import MqttBridge
+from motiond.daemon.reports import Report
+from motiond.daemon.requests import RequestError
 from tests.daemon.conftest import PATIENCE_S, Robots, running
 
 if TYPE_CHECKING:
-    from daemon.reports import ReportHub
-    from daemon.requests import Request
+    from motiond.daemon.reports import ReportHub
+    from motiond.daemon.requests import Request
     from tests.daemon.conftest import AnyBroker
 
 SOON_S = 0.3

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from formats import load_motion
+from motiond.formats import load_motion
 from tests.daemon.programs import run_here
 from tests.daemon.rig import write_seq
 

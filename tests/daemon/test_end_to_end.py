@@ -11,9 +11,9 @@ import aiomqtt
 import orjson
 import pytest
 
-from daemon.config import MqttSettings
-from drivers.sim_plant import read_plant
-from drivers.trace import read_trace
+from motiond.daemon.config import MqttSettings
+from motiond.drivers.sim_plant import read_plant
+from motiond.drivers.trace import read_trace
 from tests.daemon.conftest import Mosquitto, listening, said
 from tests.daemon.programs import gone, running, use
 from tests.daemon.rig import FULL_SWING, PATIENCE_S, Rig, comes_to_rest_softly, sweep, write_seq
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from daemon.track import Floats
+    from motiond.daemon.track import Floats
     from tests.daemon.conftest import Ear
 
 WALK_JOINTS = tuple(f"joint{number}" for number in range(29))

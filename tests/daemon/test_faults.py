@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pytest
 
-from daemon.requests import RequestError
-from drivers.sim_faults import FAULTS
-from drivers.sim_plant import read_plant
-from drivers.trace import read_trace
+from motiond.daemon.requests import RequestError
+from motiond.drivers.sim_faults import FAULTS
+from motiond.drivers.sim_plant import read_plant
+from motiond.drivers.trace import read_trace
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, comes_to_rest_softly, sweep, write_seq
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from daemon.supervisor import Supervisor
+    from motiond.daemon.supervisor import Supervisor
 
     Floats: TypeAlias = NDArray[np.float64]
 

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from daemon.config import JointSettings
-from daemon.gravity import with_gravity
-from daemon.joint_map import build_joint_map
-from drivers.base import DriverConfigError
-from drivers.registry import make_driver
-from drivers.sim_gravity import Gravity, Weights
-from formats import load_robot
+from motiond.daemon.config import JointSettings
+from motiond.daemon.gravity import with_gravity
+from motiond.daemon.joint_map import build_joint_map
+from motiond.drivers.base import DriverConfigError
+from motiond.drivers.registry import make_driver
+from motiond.drivers.sim_gravity import Gravity, Weights
+from motiond.formats import load_robot
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from daemon.joint_map import JointMap
-    from formats.model import RobotModel
+    from motiond.daemon.joint_map import JointMap
+    from motiond.formats.model import RobotModel
 
 ARM = Path(__file__).parents[2] / "config" / "robots" / "six_axis.hrdf"
 ASKED = {"gravity": {"from_model": True}}

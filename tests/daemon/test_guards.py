@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from daemon.guards import Bounds, Broken, Guards
-from daemon.ring import Record
+from motiond.daemon.guards import Bounds, Broken, Guards
+from motiond.daemon.ring import Record
 
 PERIOD_S = 0.01
 CHECKS = 4

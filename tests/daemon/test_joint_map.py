@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from daemon.joint_map import JointMapError
-from formats.model import Coordinate, Joint, JointType, Mimic, RobotModel
+from motiond.daemon.joint_map import JointMapError
+from motiond.formats.model import Coordinate, Joint, JointType, Mimic, RobotModel
 from tests.robots import WIDE, map_of
 
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from daemon.library import MotionLibrary
-from formats import load_motions
+from motiond.daemon.library import MotionLibrary
+from motiond.formats import load_motions
 from tests.robots import map_of, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from formats.motion import Motion
+    from motiond.formats.motion import Motion
 
 ELBOW: dict[str, dict[str, Any]] = {"elbow": {"limits": {"lower": -2, "upper": 2, "velocity": 9}}}
 

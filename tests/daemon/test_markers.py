@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from daemon.markers import Marker, read_markers
-from formats import FormatError
-from formats.motion import Motion
+from motiond.daemon.markers import Marker, read_markers
+from motiond.formats import FormatError
+from motiond.formats.motion import Motion
 
 if TYPE_CHECKING:
     from pathlib import Path

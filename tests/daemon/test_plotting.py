@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from daemon.plotting import _thinned, plot_motion
-from formats import Motion, load_motion, load_robot
+from motiond.daemon.plotting import _thinned, plot_motion
+from motiond.formats import Motion, load_motion, load_robot
 from tests.daemon.programs import run_here
 
 CONFIG = Path(__file__).parents[2] / "config"

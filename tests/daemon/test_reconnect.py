@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from daemon import channel as ch
-from daemon.clock import VirtualClock
-from daemon.reconnect import reopen
-from drivers.base import CommunicationLost, Driver, DriverOptions
+from motiond.daemon import channel as ch
+from motiond.daemon.clock import VirtualClock
+from motiond.daemon.reconnect import reopen
+from motiond.drivers.base import CommunicationLost, Driver, DriverOptions
 from tests.daemon.rig import FULL_SWING, Rig, ask
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from drivers.base import ActuatorCommand, ActuatorState
+    from motiond.drivers.base import ActuatorCommand, ActuatorState
 
 
 class Away(Driver):

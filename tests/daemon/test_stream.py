@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from daemon import channel as ch
-from daemon import ring
-from daemon.clock import VirtualClock
-from daemon.guards import Bounds
-from daemon.ring import SCALARS, RingReader, RingWriter
-from daemon.states import State
-from daemon.stream import StreamLoop
-from daemon.track import Track, share
-from daemon.transmission import Transmission
-from drivers.base import (
+from motiond.daemon import channel as ch
+from motiond.daemon import ring
+from motiond.daemon.clock import VirtualClock
+from motiond.daemon.guards import Bounds
+from motiond.daemon.ring import SCALARS, RingReader, RingWriter
+from motiond.daemon.states import State
+from motiond.daemon.stream import StreamLoop
+from motiond.daemon.track import Track, share
+from motiond.daemon.transmission import Transmission
+from motiond.drivers.base import (
     ActuatorCommand,
     ActuatorState,
     CommunicationLost,
@@ -26,8 +26,8 @@ from drivers.base import (
     DriverError,
     DriverOptions,
 )
-from drivers.registry import make_driver
-from drivers.trace import read_trace
+from motiond.drivers.registry import make_driver
+from motiond.drivers.trace import read_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

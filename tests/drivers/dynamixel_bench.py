@@ -6,20 +6,20 @@ import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from drivers.base import ActuatorCommand, ActuatorState
-from drivers.dynamixel import DynamixelDriver
-from drivers.dynamixel_emulated_servo import EmulatedServo
-from drivers.dynamixel_emulator import EmulatedChain
-from drivers.dynamixel_models import models_by_name
-from drivers.dynamixel_options import DynamixelOptions
-from drivers.dynamixel_pty import EmulatedPort
-from drivers.testing.clock import Clock
+from motiond.drivers.base import ActuatorCommand, ActuatorState
+from motiond.drivers.dynamixel import DynamixelDriver
+from motiond.drivers.dynamixel_emulated_servo import EmulatedServo
+from motiond.drivers.dynamixel_emulator import EmulatedChain
+from motiond.drivers.dynamixel_models import models_by_name
+from motiond.drivers.dynamixel_options import DynamixelOptions
+from motiond.drivers.dynamixel_pty import EmulatedPort
+from motiond.drivers.testing.clock import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
-    from drivers.base import Floats
+    from motiond.drivers.base import Floats
 
 XM430 = models_by_name()["XM430-W350"]
 NAMES = ("base", "shoulder", "elbow")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from drivers.base import (
+from motiond.drivers.base import (
     ActuatorCommand,
     ActuatorState,
     CommunicationLost,
@@ -21,19 +21,19 @@ from drivers.base import (
     DriverTimeout,
     LetGo,
 )
-from drivers.composite import CompositeDriver
-from drivers.composite_delay import SetpointDelay
-from drivers.composite_options import CompositeOptions
-from drivers.options import OptionsError, check, resolved
-from drivers.registry import check_options, make_driver
-from drivers.sim import SimOptions
+from motiond.drivers.composite import CompositeDriver
+from motiond.drivers.composite_delay import SetpointDelay
+from motiond.drivers.composite_options import CompositeOptions
+from motiond.drivers.options import OptionsError, check, resolved
+from motiond.drivers.registry import check_options, make_driver
+from motiond.drivers.sim import SimOptions
 from tests.contract.fragile_sim import FragileSim
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from drivers.base import Floats
-    from drivers.testing.clock import Clock
+    from motiond.drivers.base import Floats
+    from motiond.drivers.testing.clock import Clock
 
 ACTUATORS = ("shoulder", "finger", "elbow")
 PERIOD_S = 0.01

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from drivers.registry import driver_options_schema
+from motiond.drivers.registry import driver_options_schema
 
 PAGE = (Path(__file__).parents[2] / "docs" / "drivers.md").read_text()
 

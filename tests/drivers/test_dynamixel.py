@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from drivers.base import CommunicationLost, DriverConfigError, DriverError
-from drivers.dynamixel_bus import Bus
-from drivers.dynamixel_models import models, models_by_name
-from drivers.dynamixel_protocol import Refusal
-from drivers.registry import make_driver
+from motiond.drivers.base import CommunicationLost, DriverConfigError, DriverError
+from motiond.drivers.dynamixel_bus import Bus
+from motiond.drivers.dynamixel_models import models, models_by_name
+from motiond.drivers.dynamixel_protocol import Refusal
+from motiond.drivers.registry import make_driver
 from tests.drivers.dynamixel_bench import XM430, Bench, servo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from drivers.dynamixel_emulated_servo import EmulatedServo
+    from motiond.drivers.dynamixel_emulated_servo import EmulatedServo
 
 TICK_RAD = XM430.rad_per_tick
 

@@ -7,16 +7,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, DriverConfigError, DriverError
-from drivers.hebi import HebiDriver
-from drivers.hebi_config import load_hebi_config
-from drivers.hebi_lookup import Module, missing_modules
-from drivers.hebi_setup import HebiOptions
-from drivers.registry import check_options, make_driver
+from motiond.drivers.base import (
+    ActuatorCommand,
+    ActuatorState,
+    CommunicationLost,
+    DriverConfigError,
+    DriverError,
+)
+from motiond.drivers.hebi import HebiDriver
+from motiond.drivers.hebi_config import load_hebi_config
+from motiond.drivers.hebi_lookup import Module, missing_modules
+from motiond.drivers.hebi_setup import HebiOptions
+from motiond.drivers.registry import check_options, make_driver
 from tests.contract.hebi_bench import Bench
 
 if TYPE_CHECKING:
-    from drivers.testing.clock import Clock
+    from motiond.drivers.testing.clock import Clock
 
 pytest.importorskip("hebi", reason="hebi-py is not installed")
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from drivers.base import DriverConfigError
-from drivers.hebi_config import load_hebi_config
-from drivers.hebi_lookup import Module
-from drivers.hebi_setup import HebiOptions, HebiSetup, set_up
-from drivers.options import OptionsError
+from motiond.drivers.base import DriverConfigError
+from motiond.drivers.hebi_config import load_hebi_config
+from motiond.drivers.hebi_lookup import Module
+from motiond.drivers.hebi_setup import HebiOptions, HebiSetup, set_up
+from motiond.drivers.options import OptionsError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("hebi", reason="hebi-py is not installed")
 
-from drivers.base import (
+from motiond.drivers.base import (
     ActuatorCommand,
     ActuatorState,
     CommunicationLost,
@@ -17,15 +17,15 @@ from drivers.base import (
     DriverTimeout,
     LetGo,
 )
-from drivers.hebi import HebiDriver
-from drivers.hebi_lookup import Module, find_group
-from drivers.hebi_setup import HebiOptions
+from motiond.drivers.hebi import HebiDriver
+from motiond.drivers.hebi_lookup import Module, find_group
+from motiond.drivers.hebi_setup import HebiOptions
 from tests.drivers.fake_hebi import FakeEntry, FakeLookup, FakeModule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from drivers.testing.clock import Clock
+    from motiond.drivers.testing.clock import Clock
 
 ARM = ("base", "elbow")
 TICK_S = 0.01

@@ -7,15 +7,15 @@ import pytest
 
 pytest.importorskip("hebi", reason="hebi-py is not installed")
 
-from drivers.base import DriverConfigError, DriverError, DriverTimeout
-from drivers.hebi import HebiDriver
-from drivers.hebi_setup import HebiOptions
+from motiond.drivers.base import DriverConfigError, DriverError, DriverTimeout
+from motiond.drivers.hebi import HebiDriver
+from motiond.drivers.hebi_setup import HebiOptions
 from tests.drivers.fake_hebi import FakeGroup, FakeLookup, FakeModule
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from drivers.testing.clock import Clock
+    from motiond.drivers.testing.clock import Clock
 
 ARM = ("base", "elbow")
 GAINS = """<?xml version="1.0"?>

@@ -10,17 +10,17 @@ import pytest
 
 pytest.importorskip("hebi", reason="hebi-py is not installed")
 
-from drivers.base import ActuatorCommand, ActuatorState, DriverConfigError, DriverError
-from drivers.hebi import HebiDriver
-from drivers.hebi_gravity import GravityCompensation, Imu, load_model
-from drivers.hebi_lookup import import_hebi
-from drivers.hebi_setup import HebiOptions
-from drivers.options import check
+from motiond.drivers.base import ActuatorCommand, ActuatorState, DriverConfigError, DriverError
+from motiond.drivers.hebi import HebiDriver
+from motiond.drivers.hebi_gravity import GravityCompensation, Imu, load_model
+from motiond.drivers.hebi_lookup import import_hebi
+from motiond.drivers.hebi_setup import HebiOptions
+from motiond.drivers.options import check
 from tests.drivers.fake_hebi import FakeLookup, FakeModule
 
 if TYPE_CHECKING:
-    from drivers.base import Floats
-    from drivers.testing.clock import Clock
+    from motiond.drivers.base import Floats
+    from motiond.drivers.testing.clock import Clock
 
 HRDF = Path(__file__).parents[2] / "config" / "robots" / "six_axis.hrdf"
 JOINTS = tuple(f"J{number}" for number in range(1, 7))

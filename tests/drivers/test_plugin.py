@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from drivers.testing.command_line import command_line_rig
-from drivers.testing.contract import DriverContract
+from motiond.drivers.testing.command_line import command_line_rig
+from motiond.drivers.testing.contract import DriverContract
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,9 +95,10 @@ def test_the_suite_fails_where_nothing_answers(packages: Path, tmp_path: Path) -
 
 def test_without_the_option_the_plugin_imports_no_driver(tmp_path: Path) -> None:
     (tmp_path / "test_lean.py").write_text(
-        "import sys\ndef test_lean(): assert not {'numpy', 'drivers.base', 'yaml'} & set(sys.modules)\n"
+        "import sys\n"
+        "def test_lean(): assert not {'numpy', 'motiond.drivers.base', 'yaml'} & set(sys.modules)\n"
     )
-    plugins = ["-p", "drivers.testing.plugin"]
+    plugins = ["-p", "motiond.drivers.testing.plugin"]
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-W", "error", "-m", "pytest", *plugins, "-q"]
     subprocess.run(command, cwd=tmp_path, env=environment, timeout=TIMEOUT_S, check=True)

@@ -6,11 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from drivers import registry
-from drivers.base import Driver, DriverConfigError
-from drivers.options import OptionsError
-from drivers.registry import check_options, driver_class, driver_names, driver_options_schema, make_driver
-from drivers.sim import SimDriver, SimOptions
+from motiond.drivers import registry
+from motiond.drivers.base import Driver, DriverConfigError
+from motiond.drivers.options import OptionsError
+from motiond.drivers.registry import (
+    check_options,
+    driver_class,
+    driver_names,
+    driver_options_schema,
+    make_driver,
+)
+from motiond.drivers.sim import SimDriver, SimOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,11 +40,11 @@ def entry_points(monkeypatch: pytest.MonkeyPatch) -> list[EntryPoint]:
 def test_imports_a_driver_only_when_it_is_used() -> None:
     assert {"hebi", "sim"} <= set(driver_names())
     assert isinstance(make_driver("sim", {}, ["elbow"]), SimDriver)
-    assert sys.modules["drivers.sim"].SimDriver is driver_class("sim")
+    assert sys.modules["motiond.drivers.sim"].SimDriver is driver_class("sim")
 
 
 def test_finds_the_drivers_of_other_packages(entry_points: list[EntryPoint]) -> None:
-    entry_points.append(EntryPoint("crane", "drivers.sim:SimDriver", "motiond.drivers"))
+    entry_points.append(EntryPoint("crane", "motiond.drivers.sim:SimDriver", "motiond.drivers"))
     assert driver_class("crane") is SimDriver
 
 
@@ -58,15 +64,15 @@ def test_keeps_its_own_drivers_when_another_package_takes_their_name(entry_point
             ),
         ),
         (
-            "drivers.sim:Crane",
+            "motiond.drivers.sim:Crane",
             (
-                "driver crane: cannot be imported; module 'drivers.sim' has no attribute 'Crane'; "
+                "driver crane: cannot be imported; module 'motiond.drivers.sim' has no attribute 'Crane'; "
                 "install or update the package that it comes from"
             ),
         ),
         (
-            "drivers.sim:SimOptions",
-            "driver crane: drivers.sim:SimOptions is no driver; it is not a subclass of Driver",
+            "motiond.drivers.sim:SimOptions",
+            "driver crane: motiond.drivers.sim:SimOptions is no driver; it is not a subclass of Driver",
         ),
     ],
 )

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from drivers.base import ActuatorCommand, ActuatorState, Driver, DriverError
-from drivers.registry import make_driver
+from motiond.drivers.base import ActuatorCommand, ActuatorState, Driver, DriverError
+from motiond.drivers.registry import make_driver
 
 if TYPE_CHECKING:
-    from drivers.base import Floats
-    from drivers.testing.clock import Clock
+    from motiond.drivers.base import Floats
+    from motiond.drivers.testing.clock import Clock
 
 PAIR = ("elbow", "wrist")
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, Driver, DriverError, LetGo
-from drivers.options import OptionsError
-from drivers.registry import make_driver
+from motiond.drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, Driver, DriverError, LetGo
+from motiond.drivers.options import OptionsError
+from motiond.drivers.registry import make_driver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from drivers.base import Floats
-    from drivers.testing.clock import Clock
+    from motiond.drivers.base import Floats
+    from motiond.drivers.testing.clock import Clock
 
 PAIR = ("elbow", "wrist")
 PROJECT = Path(__file__).parents[2]
@@ -362,8 +362,8 @@ def test_a_driver_that_blocks_returns_late_in_real_time(clock: Clock) -> None:
 
 
 CRASH = """
-from drivers.base import ActuatorState
-from drivers.registry import make_driver
+from motiond.drivers.base import ActuatorState
+from motiond.drivers.registry import make_driver
 
 driver = make_driver("sim", {}, ["elbow"])
 driver.open()

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from drivers.base import ActuatorCommand, ActuatorState, DriverConfigError
-from drivers.options import OptionsError, check
-from drivers.registry import make_driver
-from drivers.sim_gravity import Gravity, Weights
+from motiond.drivers.base import ActuatorCommand, ActuatorState, DriverConfigError
+from motiond.drivers.options import OptionsError, check
+from motiond.drivers.registry import make_driver
+from motiond.drivers.sim_gravity import Gravity, Weights
 
 if TYPE_CHECKING:
-    from drivers.base import Floats
-    from drivers.testing.clock import Clock
+    from motiond.drivers.base import Floats
+    from motiond.drivers.testing.clock import Clock
 
 ARM = ("shoulder", "elbow", "lift")
 G = 9.80665

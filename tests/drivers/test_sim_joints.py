@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drivers.base import ActuatorCommand, ActuatorState, Driver, DriverError
-from drivers.registry import make_driver
-from drivers.testing.clock import Clock
+from motiond.drivers.base import ActuatorCommand, ActuatorState, Driver, DriverError
+from motiond.drivers.registry import make_driver
+from motiond.drivers.testing.clock import Clock
 
 if TYPE_CHECKING:
-    from drivers.base import Floats
+    from motiond.drivers.base import Floats
 
 PAIR = ("elbow", "wrist")
 TICK_S = 0.01

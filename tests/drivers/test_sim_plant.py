@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from drivers.base import ActuatorCommand, ActuatorState, Driver, DriverConfigError
-from drivers.registry import make_driver
-from drivers.sim_plant import PlantFileError, read_plant
-from drivers.trace import read_trace
+from motiond.drivers.base import ActuatorCommand, ActuatorState, Driver, DriverConfigError
+from motiond.drivers.registry import make_driver
+from motiond.drivers.sim_plant import PlantFileError, read_plant
+from motiond.drivers.trace import read_trace
 
 if TYPE_CHECKING:
-    from drivers.testing.clock import Clock
+    from motiond.drivers.testing.clock import Clock
 
 ARM = ("base", "elbow")
 PROJECT = Path(__file__).parents[2]
 
 PLAY_FOR_EVER = """
 import sys, time
-from drivers.base import ActuatorCommand
-from drivers.registry import make_driver
+from motiond.drivers.base import ActuatorCommand
+from motiond.drivers.registry import make_driver
 
 plant, trace = sys.argv[1:]
 driver = make_driver("sim", {"plant": plant, "trace": trace, "command_lifetime_s": 0.1}, ["base", "elbow"])

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-import formats
-from formats import FormatError, KeyFrames, Motion, cache_entry
-from formats.cache import MotionCache, default_folder
+from motiond import formats
+from motiond.formats import FormatError, KeyFrames, Motion, cache_entry
+from motiond.formats.cache import MotionCache, default_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -159,7 +159,7 @@ def test_key_frames_are_part_of_what_is_asked_for(cache: MotionCache) -> None:
 
 def test_another_reader_reads_anew(cache: MotionCache, wave: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.load_motions(wave)
-    monkeypatch.setattr("formats.cache._code_of_readers", lambda: "newer")
+    monkeypatch.setattr("motiond.formats.cache._code_of_readers", lambda: "newer")
     assert not is_mapped(MotionCache(wave.parent / "cache", min_file_bytes=0).load_motions(wave))
 
 
@@ -371,7 +371,7 @@ def test_what_is_no_plain_data_is_not_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     strange = Motion("wave", (), 1.0, np.zeros(1), np.zeros((1, 1)), metadata={"made": {1, 2}})
-    monkeypatch.setattr("formats.registry.load_motions", lambda _: [strange])
+    monkeypatch.setattr("motiond.formats.registry.load_motions", lambda _: [strange])
     caplog.set_level(logging.INFO)
     assert cache.load_motions(wave) == [strange]
     assert caplog.messages == [f"{wave}: it is not cached; set cannot be kept"]
@@ -380,7 +380,7 @@ def test_what_is_no_plain_data_is_not_kept(
 
 LOAD_OFTEN = """
 import sys
-from formats.cache import MotionCache
+from motiond.formats.cache import MotionCache
 folder, size, *paths = sys.argv[1:]
 for round in range(20):
     for path in paths:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from formats.registry import MOTIONS, ROBOTS
+from motiond.formats.registry import MOTIONS, ROBOTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

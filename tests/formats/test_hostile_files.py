@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from formats import FormatError, Motion
-from formats.source import Source
+from motiond.formats import FormatError, Motion
+from motiond.formats.source import Source
 
 GOOD = Path(__file__).parents[1] / "files" / "good"
 ROOTS = {
@@ -53,7 +53,7 @@ components:
 
 def load(name: str, data: str | bytes, *, within: tuple[Path, ...] = ()) -> list[Any]:
     source = Source(Path(f"case.{name}"), within)
-    found: list[Any] = import_module(f"formats.{name}").load(
+    found: list[Any] = import_module(f"motiond.formats.{name}").load(
         data if isinstance(data, bytes) else data.encode(), source
     )
     return found
@@ -250,7 +250,7 @@ def test_meshes_are_never_opened_wherever_they_lie(
 )
 def test_a_file_that_was_cut_short_is_refused_or_gives_its_first_rows(path: Path) -> None:
     data = path.read_bytes()
-    reader: Any = import_module(f"formats.{path.suffix[1:]}")
+    reader: Any = import_module(f"motiond.formats.{path.suffix[1:]}")
     whole = reader.load(data, Source(path))
     for end in range(0, len(data.rstrip()), 5):
         try:

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from formats import hrdf
-from formats.model import RobotModel
-from formats.source import Source
+from motiond.formats import hrdf
+from motiond.formats.model import RobotModel
+from motiond.formats.source import Source
 
 Floats: TypeAlias = NDArray[np.float64]
 

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from formats import hrdf
-from formats.errors import FormatError
-from formats.source import Source
+from motiond.formats import hrdf
+from motiond.formats.errors import FormatError
+from motiond.formats.source import Source
 
 BAD = Path(__file__).parents[1] / "files" / "bad"
 PAGE = Path(__file__).parents[2] / "docs" / "formats" / "hrdf.md"

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from formats import hrdf
-from formats.hrdf_catalog import Catalog, load_catalog
-from formats.source import Source
+from motiond.formats import hrdf
+from motiond.formats.hrdf_catalog import Catalog, load_catalog
+from motiond.formats.source import Source
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "make_hrdf_catalog.py"
 STYLES = ("RightAngle", "Inline")

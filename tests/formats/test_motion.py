@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formats import Motion
-from formats.motion import MotionError, hermite, pchip_slopes
+from motiond.formats import Motion
+from motiond.formats.motion import MotionError, hermite, pchip_slopes
 
 if TYPE_CHECKING:
-    from formats import Interpolation
-    from formats.motion import Floats
+    from motiond.formats import Interpolation
+    from motiond.formats.motion import Floats
 
 TIMES = np.array([0.0, 0.1, 0.4, 0.5])
 ROWS = np.array([[0.0, 1.0], [1.0, 1.0], [3.0, 0.0], [2.0, 2.0]])

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from formats import Motion
-from formats.motion import MotionError
-from formats.motion_join import Seam, concatenate
-from formats.motion_tools import trim
+from motiond.formats import Motion
+from motiond.formats.motion import MotionError
+from motiond.formats.motion_join import Seam, concatenate
+from motiond.formats.motion_tools import trim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,9 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formats import Motion
-from formats.motion import MotionError
-from formats.motion_tools import mirror, name_joints, rename, reverse, select, trim, trim_frames, without
+from motiond.formats import Motion
+from motiond.formats.motion import MotionError
+from motiond.formats.motion_tools import (
+    mirror,
+    name_joints,
+    rename,
+    reverse,
+    select,
+    trim,
+    trim_frames,
+    without,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

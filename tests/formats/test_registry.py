@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from formats import FormatError, load_motion, load_motions, load_robot, load_robots, registry
+from motiond.formats import FormatError, load_motion, load_motions, load_robot, load_robots, registry
 
 WAVE = """type: CompositeSeq
 content: BodyMotion

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from formats import load_robot, load_robots, sdf
-from formats.source import Source
+from motiond.formats import load_robot, load_robots, sdf
+from motiond.formats.source import Source
 
 if TYPE_CHECKING:
-    from formats.model import Joint, RobotModel
+    from motiond.formats.model import Joint, RobotModel
 
 GOOD = Path(__file__).parents[1] / "files" / "good" / "sdf"
 INF = float("inf")

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formats import sdf
-from formats.errors import FormatError
-from formats.source import Source
+from motiond.formats import sdf
+from motiond.formats.errors import FormatError
+from motiond.formats.source import Source
 
 if TYPE_CHECKING:
-    from formats.model import RobotModel
+    from motiond.formats.model import RobotModel
 
 BAD = Path(__file__).parents[1] / "files" / "bad" / "sdf"
 

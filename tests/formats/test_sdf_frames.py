@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import pytest
 
-from formats import sdf
-from formats.errors import FormatError
-from formats.source import Source
+from motiond.formats import sdf
+from motiond.formats.errors import FormatError
+from motiond.formats.source import Source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from formats.model import RobotModel
+    from motiond.formats.model import RobotModel
 
     Floats: TypeAlias = NDArray[np.float64]
 

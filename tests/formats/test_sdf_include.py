@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from formats import FormatError, load_robot, load_robots
+from motiond.formats import FormatError, load_robot, load_robots
 
 BAD = Path(__file__).parents[1] / "files" / "bad" / "sdf"
 WHEEL = '<sdf version="1.9"><model name="wheel"><pose>9 0 0 0 0 0</pose><link name="rim"/></model></sdf>'

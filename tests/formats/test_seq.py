@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from formats import Motion, load_motion, load_motions
+from motiond.formats import Motion, load_motion, load_motions
 
 ROOT = Path(__file__).parents[2]
 GOOD = ROOT / "tests" / "files" / "good"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from formats import FormatError, load_motion, load_motions
+from motiond.formats import FormatError, load_motion, load_motions
 
 BAD = Path(__file__).parents[1] / "files" / "bad"
 HEAD = "type: CompositeSeq\ncontent: BodyMotion\nformatVersion: 2\nframeRate: 10\n"

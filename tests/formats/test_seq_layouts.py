@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formats import FormatError, Motion, seq
-from formats.seq_rows import CHUNK_BYTES, cut_rows
-from formats.source import Source
+from motiond.formats import FormatError, Motion, seq
+from motiond.formats.seq_rows import CHUNK_BYTES, cut_rows
+from motiond.formats.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from formats import load_robot, load_robots, skel
-from formats.source import Source
+from motiond.formats import load_robot, load_robots, skel
+from motiond.formats.source import Source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from formats.model import RobotModel
+    from motiond.formats.model import RobotModel
 
 GOOD = Path(__file__).parents[1] / "files" / "good"
 PAGE = Path(__file__).parents[2] / "docs" / "formats" / "skel.md"

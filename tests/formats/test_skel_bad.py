@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from formats import FormatError, load_robots, skel
-from formats.source import Source
+from motiond.formats import FormatError, load_robots, skel
+from motiond.formats.source import Source
 
 BAD = Path(__file__).parents[1] / "files" / "bad"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from formats import FormatError, KeyFrames, load_motion, load_motions, xmdi
-from formats.source import Source
+from motiond.formats import FormatError, KeyFrames, load_motion, load_motions, xmdi
+from motiond.formats.source import Source
 
 FILES = Path(__file__).parents[1] / "files"
 GESTURES = FILES / "good" / "gestures.xmdi"

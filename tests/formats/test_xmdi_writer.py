@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from formats import FormatError, KeyFrames, Motion, dump_motion, load_motion
-from formats.xmdi_writer import key_rows
+from motiond.formats import FormatError, KeyFrames, Motion, dump_motion, load_motion
+from motiond.formats.xmdi_writer import key_rows
 
 FILES = Path(__file__).parents[1] / "files"
 ALONE = "XMDI holds joint positions alone; to lose it, name it in drop"

@@ -16,13 +16,8 @@ from pathlib import Path
 
 import atheris
 
-with atheris.instrument_imports(include=["formats"]):
+with atheris.instrument_imports(include=["motiond.formats"]):
     # Every module that a reader imports on first use must be instrumented as well.
-    import formats.hrdf
-    import formats.sdf
-    import formats.seq
-    import formats.skel
-    import formats.xmdi  # noqa: F401 - imported to be instrumented
     from tests.fuzz.edits import Edit
     from tests.fuzz.readers import READERS
 

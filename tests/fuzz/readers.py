@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from formats import FormatError, Motion, RobotModel
-from formats.source import Source
+from motiond.formats import FormatError, Motion, RobotModel
+from motiond.formats.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,7 @@ class Reader:
         """Read a file; anything but sound robots or motions, or a refusal that says where, is an error."""
         source = Source(FILES / "good" / f"fuzz.{self.name}", within=(FILES / "good",))
         try:
-            found = import_module(f"formats.{self.name}").load(data, source)
+            found = import_module(f"motiond.formats.{self.name}").load(data, source)
         except FormatError as error:
             _check_refusal(error, data, source)
         else:
