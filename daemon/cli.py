@@ -20,7 +20,7 @@ from rich.console import Console
 
 from motiond.drivers.base import DriverError
 from motiond.formats import FormatError
-from motiond.formats.motion import MotionError
+from motiond.formats.model.motion import MotionError
 
 from .cli_actuators import app as commands_for_actuators
 from .cli_common import (

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from motiond.formats import FormatError, Problem, load_motion, load_robot
-from motiond.formats.motion_tools import select
+from motiond.formats.model.editing import select
 
 from .cli_common import DEFAULT_CONFIG, DONE, FAILED, AsJson, ConfigFile, print_json, tell
 from .config import load_settings

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from motiond.formats import FormatError, KeyFrames, Problem, dump_motion, load_motion, xmdi
-from motiond.formats.motion_tools import name_joints, rename, select, without
+from motiond.formats.model.editing import name_joints, rename, select, without
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from motiond.formats.model import Joint, RobotModel
+    from motiond.formats.model.robot import Joint, RobotModel
 
     from .joint_map import JointMap
 

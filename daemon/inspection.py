@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from motiond.formats import FormatError, Problem, load_motions, load_robots
+from motiond.formats.io.source import Source
 from motiond.formats.registry import MOTIONS, ROBOTS
-from motiond.formats.source import Source
 
 from .markers import marker_file, read_markers
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from motiond.formats.errors import nearest
-from motiond.formats.model import Mimic
+from motiond.formats.model.robot import Mimic
 
 from .config import JointSettings
 from .transmission import Transmission
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from motiond.formats.model import Joint, RobotModel
+    from motiond.formats.model.robot import Joint, RobotModel
 
     Floats: TypeAlias = NDArray[np.float64]
     Indexes: TypeAlias = NDArray[np.intp]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from motiond.formats.motion import Motion
+    from motiond.formats.model.motion import Motion
 
     from .config import RobotSettings
     from .joint_map import JointMap

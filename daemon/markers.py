@@ -14,7 +14,7 @@ import orjson
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
 from motiond.formats.errors import FormatError, Problem
-from motiond.formats.motion import SAME_TIME_S
+from motiond.formats.model.motion import SAME_TIME_S
 
 from .yaml_file import Section, Wrong, load_yaml
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from motiond.formats.motion import Motion
+    from motiond.formats.model.motion import Motion
 
 SUFFIX = ".markers.yaml"
 MOST_MARKERS = 1000

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from motiond.formats.motion import Motion, interpolate, pchip_slopes
+from motiond.formats.model.motion import Motion, interpolate, pchip_slopes
 
 from .clock import FULL_RAMP
 from .track import Track
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from motiond.formats.motion import Interpolation
+    from motiond.formats.model.motion import Interpolation
 
     from .config import RobotSettings
     from .joint_map import JointMap

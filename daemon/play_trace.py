@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from motiond.formats.output import replacing
+from motiond.formats.io.output import replacing
 
 from .ring import slices
 from .states import STATES

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from motiond.formats import FormatError, Problem
-from motiond.formats.output import replacing
+from motiond.formats.io.output import replacing
 
 from .inspection import coordinate_unit
 

@@ -37,7 +37,7 @@ from .robot import Robot
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from motiond.formats.model import RobotModel
+    from motiond.formats.model.robot import RobotModel
 
     from .config import RobotSettings, Settings
     from .joint_map import JointMap

@@ -17,7 +17,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from motiond.formats.motion import Interpolation
+    from motiond.formats.model.motion import Interpolation
 
     Floats: TypeAlias = NDArray[np.float64]
     Booleans: TypeAlias = NDArray[np.bool_]

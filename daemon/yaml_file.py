@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from motiond.drivers.options import OptionsError
 from motiond.formats.errors import FormatError, Problem, nearest
-from motiond.formats.source import Source
+from motiond.formats.io.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from . import registry
 from .errors import FormatError, Problem, nearest
-from .model import Coordinate, Frame, Joint, Link, Mimic, RobotModel
-from .motion import Interpolation, Motion
-from .source import KeyFrames, Source
+from .io.source import KeyFrames, Source
+from .model.motion import Interpolation, Motion
+from .model.robot import Coordinate, Frame, Joint, Link, Mimic, RobotModel
 from .writing import dump_motion
 
 if TYPE_CHECKING:

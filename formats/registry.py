@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 from .errors import FormatError, Problem
 
 if TYPE_CHECKING:
-    from .model import RobotModel
-    from .motion import Motion
-    from .source import Source
+    from .io.source import Source
+    from .model.motion import Motion
+    from .model.robot import RobotModel
 
 T = TypeVar("T")
 

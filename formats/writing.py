@@ -8,14 +8,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import seq, seq_writer, xmdi, xmdi_writer
 from .errors import FormatError, Problem, nearest
+from .seq import reader as seq
+from .seq import writer as seq_writer
+from .xmdi import reader as xmdi
+from .xmdi import writer as xmdi_writer
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Collection
 
-    from .motion import Motion
+    from .model.motion import Motion
 
 _FORMATS: dict[str, tuple[str, ...]] = {one.NAME: one.SUFFIXES for one in (seq, xmdi)}
 

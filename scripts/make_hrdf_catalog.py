@@ -1,4 +1,4 @@
-"""Write `formats/hrdf_catalog.yaml`: what HEBI's parts weigh, where they end, how fast and strong they are.
+"""Write `formats/hrdf/catalog.yaml`: what HEBI's parts weigh, where they end, how fast and strong they are.
 
 In goes hebi-py, asked through its own HRDF reader about one part at a time; out comes a file of one line a
 part, so that a new release of hebi-py shows as a small diff. Run it as `python scripts/make_hrdf_catalog.py`.
@@ -18,7 +18,7 @@ from hebi.robot_model import import_from_hrdf_string
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-CATALOG = Path(__file__).parents[1] / "formats" / "hrdf_catalog.yaml"
+CATALOG = Path(__file__).parents[1] / "formats" / "hrdf" / "catalog.yaml"
 VERSIONS = ("1.0.0", "1.1.0", "1.2.0", "1.3.0", "1.4.0", "1.5.0", "1.6.0")
 NEWEST = VERSIONS[-1]
 

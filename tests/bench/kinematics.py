@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from motiond.formats import skel
-from motiond.formats.source import Source
+from motiond.formats.io.source import Source
 from tests.bench.load_skel import chain
 
 if TYPE_CHECKING:
-    from motiond.formats.model import RobotModel
+    from motiond.formats.model.robot import RobotModel
 
 GOAL = 20
 JOINTS, POSTURES, IN_LOOP = 40, 10_000, 200

@@ -20,7 +20,7 @@ from motiond.daemon.config import (
 )
 from motiond.daemon.joint_map import build_joint_map
 from motiond.daemon.planner import PlanError, plan
-from motiond.formats.motion import Motion
+from motiond.formats.model.motion import Motion
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,7 @@ import pytest
 from motiond.daemon.course import Course, CourseError, Place, plot_course, whole
 from motiond.daemon.markers import Marker
 from motiond.daemon.planner import plan
-from motiond.formats.motion import Motion
+from motiond.formats.model.motion import Motion
 from tests.robots import map_of, settings_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 
 from motiond.daemon.markers import Marker, read_markers
 from motiond.formats import FormatError
-from motiond.formats.motion import Motion
+from motiond.formats.model.motion import Motion
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 from motiond.daemon.joint_map import JointMapError
 from motiond.daemon.planner import FASTEST, Plan, PlanError, peak_speeds, plan
-from motiond.formats.motion import Motion, hermite, pchip_slopes
+from motiond.formats.model.motion import Motion, hermite, pchip_slopes
 from tests.robots import map_of, settings_of
 
 MAX_RATE_HZ = 1000.0

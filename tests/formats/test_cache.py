@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from motiond import formats
-from motiond.formats import FormatError, KeyFrames, Motion, cache_entry
-from motiond.formats.cache import MotionCache, default_folder
+from motiond.formats import FormatError, KeyFrames, Motion
+from motiond.formats.cache import MotionCache, default_folder, store
+from motiond.formats.cache import entry as cache_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -159,8 +160,22 @@ def test_key_frames_are_part_of_what_is_asked_for(cache: MotionCache) -> None:
 
 def test_another_reader_reads_anew(cache: MotionCache, wave: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.load_motions(wave)
-    monkeypatch.setattr("motiond.formats.cache._code_of_readers", lambda: "newer")
+    monkeypatch.setattr("motiond.formats.cache.store._code_of_readers", lambda: "newer")
     assert not is_mapped(MotionCache(wave.parent / "cache", min_file_bytes=0).load_motions(wave))
+
+
+def test_a_change_in_any_reader_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = shutil.copytree(Path(formats.__file__).parent, tmp_path / "formats")
+    (code / "__pycache__").mkdir(exist_ok=True)
+    monkeypatch.setattr("motiond.formats.cache.store.resources.files", lambda _: code)
+    digest = store._code_of_readers()
+    (code / "__pycache__" / "made.pyc").write_bytes(b"compiled anew")
+    assert store._code_of_readers() == digest
+    for changed in ("errors.py", "seq/rows.py", "xmdi/xmdi.xsd"):
+        with (code / changed).open("a") as file:
+            file.write("\n")
+        assert store._code_of_readers() != digest
+        digest = store._code_of_readers()
 
 
 def second_row(motions: list[Motion]) -> float:

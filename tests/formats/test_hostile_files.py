@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from motiond.formats import FormatError, Motion
-from motiond.formats.source import Source
+from motiond.formats.io.source import Source
 
 GOOD = Path(__file__).parents[1] / "files" / "good"
 ROOTS = {

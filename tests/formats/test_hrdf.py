@@ -6,8 +6,8 @@ import pytest
 from numpy.typing import NDArray
 
 from motiond.formats import hrdf
-from motiond.formats.model import RobotModel
-from motiond.formats.source import Source
+from motiond.formats.io.source import Source
+from motiond.formats.model.robot import RobotModel
 
 Floats: TypeAlias = NDArray[np.float64]
 

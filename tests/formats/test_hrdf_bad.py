@@ -5,7 +5,7 @@ import pytest
 
 from motiond.formats import hrdf
 from motiond.formats.errors import FormatError
-from motiond.formats.source import Source
+from motiond.formats.io.source import Source
 
 BAD = Path(__file__).parents[1] / "files" / "bad"
 PAGE = Path(__file__).parents[2] / "docs" / "formats" / "hrdf.md"

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from motiond.formats import hrdf
-from motiond.formats.hrdf_catalog import Catalog, load_catalog
-from motiond.formats.source import Source
+from motiond.formats.hrdf.catalog import Catalog, load_catalog
+from motiond.formats.io.source import Source
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "make_hrdf_catalog.py"
 STYLES = ("RightAngle", "Inline")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motiond.formats.hrdf_formula import (
+from motiond.formats.hrdf.formula import (
     FormulaError,
     parse_formula,
     parse_matrix,

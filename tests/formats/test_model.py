@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from motiond.formats.model import Coordinate, Frame, Joint, JointType, Link, RobotModel
+from motiond.formats.model.robot import Coordinate, Frame, Joint, JointType, Link, RobotModel
 
 Floats: TypeAlias = NDArray[np.float64]
 

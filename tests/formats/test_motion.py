@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motiond.formats import Motion
-from motiond.formats.motion import MotionError, hermite, pchip_slopes
+from motiond.formats.model.motion import MotionError, hermite, pchip_slopes
 
 if TYPE_CHECKING:
     from motiond.formats import Interpolation
-    from motiond.formats.motion import Floats
+    from motiond.formats.model.motion import Floats
 
 TIMES = np.array([0.0, 0.1, 0.4, 0.5])
 ROWS = np.array([[0.0, 1.0], [1.0, 1.0], [3.0, 0.0], [2.0, 2.0]])

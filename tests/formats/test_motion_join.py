@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from motiond.formats import Motion
-from motiond.formats.motion import MotionError
-from motiond.formats.motion_join import Seam, concatenate
-from motiond.formats.motion_tools import trim
+from motiond.formats.model.editing import trim
+from motiond.formats.model.joining import Seam, concatenate
+from motiond.formats.model.motion import MotionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motiond.formats import Motion
-from motiond.formats.motion import MotionError
-from motiond.formats.motion_tools import (
+from motiond.formats.model.editing import (
     mirror,
     name_joints,
     rename,
@@ -22,6 +21,7 @@ from motiond.formats.motion_tools import (
     trim_frames,
     without,
 )
+from motiond.formats.model.motion import MotionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

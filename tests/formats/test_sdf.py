@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from motiond.formats import load_robot, load_robots, sdf
-from motiond.formats.source import Source
+from motiond.formats.io.source import Source
 
 if TYPE_CHECKING:
-    from motiond.formats.model import Joint, RobotModel
+    from motiond.formats.model.robot import Joint, RobotModel
 
 GOOD = Path(__file__).parents[1] / "files" / "good" / "sdf"
 INF = float("inf")

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from motiond.formats import sdf
 from motiond.formats.errors import FormatError
-from motiond.formats.source import Source
+from motiond.formats.io.source import Source
 
 if TYPE_CHECKING:
-    from motiond.formats.model import RobotModel
+    from motiond.formats.model.robot import RobotModel
 
 BAD = Path(__file__).parents[1] / "files" / "bad" / "sdf"
 

@@ -10,12 +10,12 @@ import pytest
 
 from motiond.formats import sdf
 from motiond.formats.errors import FormatError
-from motiond.formats.source import Source
+from motiond.formats.io.source import Source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from motiond.formats.model import RobotModel
+    from motiond.formats.model.robot import RobotModel
 
     Floats: TypeAlias = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from motiond.formats import FormatError, load_robots, sdf
-from motiond.formats.source import Source
+from motiond.formats.io.source import Source
 
 PAGE = (Path(__file__).parents[2] / "docs" / "formats" / "sdf.md").read_text(encoding="utf-8")
 BAD = Path(__file__).parents[1] / "files" / "bad" / "sdf"

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motiond.formats import FormatError, Motion, seq
-from motiond.formats.seq_rows import CHUNK_BYTES, cut_rows
-from motiond.formats.source import Source
+from motiond.formats.io.source import Source
+from motiond.formats.seq.rows import CHUNK_BYTES, cut_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motiond.formats import FormatError, Motion, dump_motion, load_motion
-from motiond.formats.digits import rounded
-from motiond.formats.seq_writer import CHUNK_NUMBERS
+from motiond.formats.io.digits import rounded
+from motiond.formats.seq.writer import CHUNK_NUMBERS
 
 FILES = Path(__file__).parents[1] / "files"
 VERSIONS = (1, 2, 3, 4)

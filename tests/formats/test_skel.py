@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from motiond.formats import load_robot, load_robots, skel
-from motiond.formats.source import Source
+from motiond.formats.io.source import Source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from motiond.formats.model import RobotModel
+    from motiond.formats.model.robot import RobotModel
 
 GOOD = Path(__file__).parents[1] / "files" / "good"
 PAGE = Path(__file__).parents[2] / "docs" / "formats" / "skel.md"

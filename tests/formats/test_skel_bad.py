@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from motiond.formats import FormatError, load_robots, skel
-from motiond.formats.source import Source
+from motiond.formats.io.source import Source
 
 BAD = Path(__file__).parents[1] / "files" / "bad"
 

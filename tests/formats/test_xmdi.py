@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from motiond.formats import FormatError, KeyFrames, load_motion, load_motions, xmdi
-from motiond.formats.source import Source
+from motiond.formats.io.source import Source
+from motiond.formats.xmdi import reader
 
 FILES = Path(__file__).parents[1] / "files"
 GESTURES = FILES / "good" / "gestures.xmdi"
@@ -238,7 +239,7 @@ def test_what_libxml2_refuses_in_words_of_its_own_is_refused(data: bytes) -> Non
 
 
 def test_what_the_reader_overlooks_the_schema_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(xmdi, "POSITIONS", ("angle",))
+    monkeypatch.setattr(reader, "POSITIONS", ("angle",))
     text = motion(servo("1", "0")).replace("position>", "angle>")
     assert refusal(text).startswith("m.xmdi:1: Element 'angle': This element is not expected.")
     assert refusal(text).endswith("; xmdi.xsd describes a motion; correct it")

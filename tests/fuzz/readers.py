@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from motiond.formats import FormatError, Motion, RobotModel
-from motiond.formats.source import Source
+from motiond.formats.io.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

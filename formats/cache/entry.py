@@ -1,0 +1,228 @@
+"""Motions in one file of a cache: a checked header, and arrays that are mapped into memory, not read.
+
+In come motions, out go bytes, and back. A file is
+
+    8 bytes    MAGIC
+    8 bytes    the header's length, little-endian
+    32 bytes   BLAKE2b of the header
+    header     JSON: the motions, with each array as where it stands and what it holds
+    arrays     each at a multiple of 64 bytes
+
+A header that is not whole, or a file of another length, is told at every reading. The arrays have a checksum
+as well, which `verify` holds them against; reading does not, for it would take as long as the arrays are.
+
+    Exception
+    └── DamagedEntry     a file that is not what was written
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import mmap
+import zlib
+from dataclasses import dataclass, field, fields
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import orjson
+
+from ..model.motion import Motion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Array: TypeAlias = NDArray[Any]
+
+MAGIC = b"motiond1"
+LENGTH_BYTES, DIGEST_BYTES = 8, 32
+BEFORE_HEADER = len(MAGIC) + LENGTH_BYTES + DIGEST_BYTES
+ALIGNMENT = 64
+
+
+class DamagedEntry(Exception):
+    """A file that is not what was written; `str()` says what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Motions ready to be written.
+
+    Attributes
+    ----------
+    preamble : bytes
+        All that stands before the arrays.
+    arrays : tuple of ndarray
+        Contiguous, in the order of the file.
+    """
+
+    preamble: bytes
+    arrays: tuple[Array, ...]
+
+    @property
+    def size(self) -> int:
+        """How many bytes will be written."""
+        return len(self.preamble) + sum(map(_padded_size, self.arrays))
+
+    def write(self, out: IO[bytes]) -> None:
+        """Write everything."""
+        out.write(self.preamble)
+        for array in self.arrays:
+            out.write(_bytes_of(array))
+            out.write(bytes(_padded_size(array) - array.nbytes))
+
+
+def pack(motions: Sequence[Motion], source_name: str) -> Packed:
+    """Make motions ready to be written.
+
+    Parameters
+    ----------
+    source_name : str
+        The file that they were read from, as warnings name it.
+
+    Raises
+    ------
+    TypeError
+        If something in a motion is neither an array of numbers nor plain data.
+    """
+    encoder = _Encoder()
+    told = [
+        {one.name: encoder.value(getattr(motion, one.name)) for one in fields(Motion)} for motion in motions
+    ]
+    header = orjson.dumps(
+        {
+            "source": source_name,
+            "motions": told,
+            "bytes": encoder.size,
+            "crc32": _checksum(encoder.arrays),
+        }
+    )
+    length = len(header).to_bytes(LENGTH_BYTES, "little")
+    preamble = MAGIC + length + _digest(header) + header
+    return Packed(preamble + bytes(-len(preamble) % ALIGNMENT), tuple(encoder.arrays))
+
+
+def read(path: Path) -> tuple[str, list[Motion]]:
+    """Read motions, with arrays that are mapped read-only and stay valid when the file is removed.
+
+    Returns
+    -------
+    source_name : str
+    motions : list of Motion
+
+    Raises
+    ------
+    DamagedEntry
+        If the header is not what was written, or the file has another length.
+    OSError
+        If the file cannot be opened.
+    """
+    header, decoder = _open(path)
+    return header["source"], [
+        Motion(**{name: decoder.value(value) for name, value in told.items()}) for told in header["motions"]
+    ]
+
+
+def verify(path: Path) -> None:
+    """Hold a file against all its checksums; otherwise as `read`."""
+    header, decoder = _open(path)
+    decoder.value(["list", *(value for told in header["motions"] for value in told.values())])
+    if _checksum(decoder.arrays) != header["crc32"]:
+        raise DamagedEntry("its numbers are not those that were written")
+
+
+def _open(path: Path) -> tuple[dict[str, Any], _Decoder]:
+    with path.open("rb") as file:
+        preamble = file.read(BEFORE_HEADER)
+        if len(preamble) < BEFORE_HEADER or not preamble.startswith(MAGIC):
+            raise DamagedEntry("it does not begin as one")
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    # A slice ends with the file, however long a damaged length may say that the header is.
+    end = BEFORE_HEADER + int.from_bytes(preamble[len(MAGIC) :][:LENGTH_BYTES], "little")
+    text = mapped[BEFORE_HEADER:end]
+    if _digest(text) != preamble[-DIGEST_BYTES:]:
+        raise DamagedEntry("its header is not what was written")
+    header: dict[str, Any] = orjson.loads(text)
+    start = end + -end % ALIGNMENT
+    if len(mapped) != start + header["bytes"]:
+        raise DamagedEntry(f"it has {len(mapped)} bytes, not {start + header['bytes']}")
+    return header, _Decoder(mapped, start)
+
+
+@dataclass(slots=True)
+class _Encoder:
+    """Plain data to JSON, in which every list begins with what it stands for."""
+
+    arrays: list[Array] = field(default_factory=list)
+    size: int = 0
+
+    def value(self, value: Any) -> Any:
+        match value:
+            case np.ndarray():
+                return self._array(value)
+            case list() | tuple():
+                return [type(value).__name__, *map(self.value, value)]
+            case dict():
+                return {key: self.value(one) for key, one in value.items()}
+            case float() if not math.isfinite(value):
+                return ["float", str(value)]
+            case float():
+                return float(value)
+            case str() | int() | None:
+                return value
+        raise TypeError(f"{type(value).__name__} cannot be kept")
+
+    def _array(self, array: Array) -> list[Any]:
+        if array.dtype.kind not in "fiub":
+            raise TypeError(f"array of {array.dtype} cannot be kept")
+        place = ["array", array.dtype.str, list(array.shape), self.size]
+        self.arrays.append(np.ascontiguousarray(array))
+        self.size += _padded_size(array)
+        return place
+
+
+@dataclass(slots=True)
+class _Decoder:
+    """The way back; arrays begin at `start`."""
+
+    mapped: mmap.mmap
+    start: int
+    arrays: list[Array] = field(default_factory=list)
+
+    def value(self, value: Any) -> Any:
+        match value:
+            case ["array", dtype, shape, offset]:
+                array: Array = np.ndarray(shape, dtype, self.mapped, self.start + offset)
+                self.arrays.append(array)
+                return array
+            case ["list", *items]:
+                return [self.value(item) for item in items]
+            case ["tuple", *items]:
+                return tuple(self.value(item) for item in items)
+            case ["float", text]:
+                return float(text)
+            case dict():
+                return {key: self.value(one) for key, one in value.items()}
+        return value
+
+
+def _digest(header: bytes) -> bytes:
+    return hashlib.blake2b(header, digest_size=DIGEST_BYTES).digest()
+
+
+def _padded_size(array: Array) -> int:
+    return array.nbytes + -array.nbytes % ALIGNMENT
+
+
+def _bytes_of(array: Array) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data
+
+
+def _checksum(arrays: Iterable[Array]) -> int:
+    total = 0
+    for array in arrays:
+        total = zlib.crc32(_bytes_of(array), total)
+    return total

@@ -1,0 +1,322 @@
+"""Large motions, read once: what a reader made of a file is kept, and mapped into memory the next time.
+
+In comes a path, out come the motions that the reader would give, bit for bit. A file's content names its
+entry; where a file has the same times, size and inode as when it was read, its content is taken to be the
+same and is not read at all. An entry holds for the file's name, the code of the readers and how key frames
+become rows. Whatever is wrong with the cache, the file is read: only a reader's reasons fail.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import stat
+import tempfile
+import time
+from dataclasses import astuple, dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import orjson
+
+from .. import registry
+from ..io.source import KeyFrames, Source
+from . import entry as cache_entry
+from .entry import DamagedEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from importlib.resources.abc import Traversable
+
+    from ..model.motion import Motion
+
+log = logging.getLogger(__name__)
+
+DEFAULT_MAX_BYTES = 2_000_000_000
+# Smaller files are read in little more than the time that it takes to look for an entry.
+DEFAULT_MIN_FILE_BYTES = 1_000_000
+# A file written twice within a tick of the system's clock shows one time; ticks are at most 10 ms.
+YOUNG_NS = 100_000_000
+# What a writer that died has left behind; no writing takes so long.
+ABANDONED_NS = 3600 * 10**9
+TEMPORARY = ".writing-"
+DEFAULT_KEY_FRAMES = KeyFrames()
+
+
+def default_folder() -> Path:
+    """Give `$XDG_CACHE_HOME/motiond`, by default `~/.cache/motiond`."""
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (base if base.is_absolute() else Path.home() / ".cache") / "motiond"
+
+
+class MotionCache:
+    """Motions that were read, kept in a folder that any number of processes may share.
+
+    Parameters
+    ----------
+    folder : path
+        Made when first needed.
+    max_bytes : int
+        What all entries may take; those not asked for the longest go first.
+    min_file_bytes : int
+        Smaller files are always read.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        max_bytes: int = DEFAULT_MAX_BYTES,
+        *,
+        min_file_bytes: int = DEFAULT_MIN_FILE_BYTES,
+    ) -> None:
+        self.max_bytes = max_bytes
+        self.min_file_bytes = min_file_bytes
+        self._folder = Path(folder)
+        self._readers = _code_of_readers()
+        self._warned = False
+
+    def load_motions(
+        self, path: str | os.PathLike[str], *, key_frames: KeyFrames = DEFAULT_KEY_FRAMES
+    ) -> list[Motion]:
+        """Read every motion in a file, as `formats.load_motions` does, or map what it gave the last time.
+
+        Raises
+        ------
+        FormatError
+            If the file cannot be read or is invalid, with every problem found in it.
+        """
+        source = Source(Path(path), key_frames=key_frames)
+        stamp = _Stamp.of(source.path)
+        if stamp is None or stamp.size < self.min_file_bytes:
+            return registry.load_motions(source)
+        digest = self._remembered(source.path, stamp)
+        if digest and (motions := self._kept(digest, source)):
+            return motions
+        return self._load_anew(source, stamp)
+
+    def verify(self) -> int:
+        """Hold every entry against all its checksums, drop the damaged ones, and say how many they were."""
+        damaged = 0
+        for file in self._files(self._entries):
+            try:
+                cache_entry.verify(file.path)
+            except DamagedEntry as error:
+                damaged += 1
+                self._drop(file.path, str(error))
+            except OSError as error:
+                self._warn(error)
+        return damaged
+
+    def _load_anew(self, source: Source, stamp: _Stamp) -> list[Motion]:
+        began_ns = time.time_ns()
+        data = source.read()
+        digest = hashlib.blake2b(data, digest_size=32).hexdigest()
+        motions = self._kept(digest, source)
+        if not motions:
+            motions = registry.load_motions(_InMemory(source.path, key_frames=source.key_frames, data=data))
+            self._keep(digest, source, motions)
+        # A file that changed meanwhile, or could change without showing it, must be read the next time.
+        if stamp == _Stamp.of(source.path) and began_ns - stamp.changed_ns > YOUNG_NS:
+            self._remember(source.path, stamp, digest)
+        return motions
+
+    @property
+    def _entries(self) -> Path:
+        return self._folder / "entries"
+
+    @property
+    def _index(self) -> Path:
+        return self._folder / "index"
+
+    def _entry(self, digest: str, source: Source) -> Path:
+        """Give where an entry stands: by content, then by all else that its motions depend on."""
+        return self._entries / f"{digest}-{_name(source.path.name, self._readers, source.key_frames)}"
+
+    def _kept(self, digest: str, source: Source) -> list[Motion] | None:
+        path = self._entry(digest, source)
+        try:
+            name, motions = cache_entry.read(path)
+        except FileNotFoundError:
+            return None
+        except DamagedEntry as error:
+            self._drop(path, str(error))
+            return None
+        except OSError as error:
+            self._warn(error)
+            return None
+        # The time of its file says when an entry was last asked for.
+        with contextlib.suppress(OSError):
+            os.utime(path)
+        return [_with_warnings_of(motion, name, source.name) for motion in motions]
+
+    def _keep(self, digest: str, source: Source, motions: list[Motion]) -> None:
+        try:
+            packed = cache_entry.pack(motions, source.name)
+        except TypeError as error:
+            log.info("%s: it is not cached; %s", source.name, error)
+            return
+
+        def write(out: IO[bytes]) -> None:
+            packed.write(out)
+            out.flush()
+            os.fsync(out.fileno())
+            cache_entry.verify(Path(out.name))
+
+        if packed.size <= self.max_bytes:
+            self._make_room(packed.size)
+            self._write(self._entry(digest, source), write)
+
+    def _remembered(self, path: Path, stamp: _Stamp) -> str | None:
+        """Give the digest of a file's content, if it is unchanged since it was read."""
+        record = _record(self._index / _name(path.absolute()))
+        return str(record[-1]) if record[:-1] == list(astuple(stamp)) else None
+
+    def _remember(self, path: Path, stamp: _Stamp, digest: str) -> None:
+        record = orjson.dumps([*astuple(stamp), digest])
+        self._write(self._index / _name(path.absolute()), lambda out: out.write(record))
+
+    def _write(self, path: Path, write: Callable[[IO[bytes]], object]) -> None:
+        """Write a file that is then there whole or not at all."""
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=path.parent, prefix=TEMPORARY, delete=False) as out:
+                temporary = Path(out.name)
+                try:
+                    write(out)
+                    out.flush()
+                    temporary.replace(path)
+                finally:
+                    temporary.unlink(missing_ok=True)
+        except (OSError, DamagedEntry) as error:
+            self._warn(error)
+
+    def _make_room(self, size: int) -> None:
+        """Remove what was not asked for the longest until `size` bytes more may come, and its records."""
+        kept = sorted(self._files(self._entries), key=lambda file: file.used_ns)
+        excess = size + sum(file.size for file in kept) - self.max_bytes
+        while excess > 0 and kept:
+            oldest = kept.pop(0)
+            excess -= oldest.size
+            self._remove(oldest.path)
+        digests = {file.path.name.partition("-")[0] for file in kept}
+        for file in self._files(self._index):
+            if not digests.intersection(map(str, _record(file.path)[-1:])):
+                self._remove(file.path)
+
+    def _files(self, folder: Path) -> list[_File]:
+        """List the files of a folder; what writers that died have left there goes."""
+        found = []
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                with contextlib.suppress(FileNotFoundError):
+                    known = entry.stat()
+                    file = _File(Path(entry.path), known.st_size, known.st_mtime_ns)
+                    if not entry.name.startswith(TEMPORARY):
+                        found.append(file)
+                    elif time.time_ns() - file.used_ns > ABANDONED_NS:
+                        self._remove(file.path)
+        return found
+
+    def _drop(self, path: Path, why: str) -> None:
+        log.warning("%s: a cached motion is damaged; %s; its file is read anew", path, why)
+        self._remove(path)
+
+    def _remove(self, path: Path) -> None:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            self._warn(error)
+
+    def _warn(self, error: Exception) -> None:
+        """Tell the first trouble with the cache; there will be more of the same."""
+        if not self._warned:
+            self._warned = True
+            reason = (isinstance(error, OSError) and error.strerror) or error
+            mend = "check its rights and its disk, or give another folder"
+            log.warning("%s: the cache of motions does not work; %s; %s", self._folder, reason, mend)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stamp:
+    """What a file's content cannot change without; `changed_ns` is set by the system alone."""
+
+    size: int
+    modified_ns: int
+    changed_ns: int
+    inode: int
+
+    @classmethod
+    def of(cls, path: Path) -> _Stamp | None:
+        """Look at a file; None where there is none."""
+        try:
+            known = path.stat()
+        except (OSError, ValueError):
+            return None
+        if not stat.S_ISREG(known.st_mode):
+            return None
+        return cls(known.st_size, known.st_mtime_ns, known.st_ctime_ns, known.st_ino)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file of the cache."""
+
+    path: Path
+    size: int
+    used_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class _InMemory(Source):
+    """A file whose bytes are at hand, so that what is hashed is what is read."""
+
+    data: bytes = b""
+
+    def read(self) -> bytes:
+        """Give the bytes."""
+        return self.data
+
+
+def _record(path: Path) -> list[object]:
+    """Give a record of the index, or nothing where there is none or it is damaged."""
+    try:
+        record = orjson.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return []
+    return record if isinstance(record, list) else []
+
+
+def _name(*what: object) -> str:
+    """Make a file's name of what it depends on."""
+    return hashlib.blake2b(repr(what).encode(), digest_size=16).hexdigest()
+
+
+def _code_of_readers() -> str:
+    """Return a digest of all of `formats`, so that no entry outlives the reader that made it."""
+    digest = hashlib.blake2b(digest_size=16)
+    for name, content in sorted(_files(resources.files("motiond.formats"))):
+        digest.update(f"{name} {len(content)} ".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def _files(folder: Traversable, name: str = "") -> Iterator[tuple[str, bytes]]:
+    """Give every file in a folder and below it, with its path; compiled ones are left out."""
+    for entry in folder.iterdir():
+        path = f"{name}/{entry.name}"
+        if entry.is_file():
+            yield path, entry.read_bytes()
+        elif entry.name != "__pycache__":
+            yield from _files(entry, path)
+
+
+def _with_warnings_of(motion: Motion, old: str, new: str) -> Motion:
+    """Give a motion whose warnings name the file as it is called now."""
+    warnings = tuple(
+        new + warning.removeprefix(old) if warning.startswith(f"{old}:") else warning
+        for warning in motion.warnings
+    )
+    return motion if old == new else replace(motion, warnings=warnings)

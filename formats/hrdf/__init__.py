@@ -1,0 +1,7 @@
+"""HRDF, HEBI's robot descriptions."""
+
+from __future__ import annotations
+
+from .reader import NAME, SUFFIXES, load, sniff
+
+__all__ = ["NAME", "SUFFIXES", "load", "sniff"]

@@ -1,0 +1,424 @@
+"""HRDF text to checked elements: one tree, with every included file in its place.
+
+In come the bytes of a file and where it lies, out comes the chain of its elements with their values read.
+All that can be seen without knowing the neighbours is checked here: XML, versions, names, attributes, values
+and paths. Follows the HEBI Robot Configuration format 1.6.0.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lxml import etree
+
+from ..errors import FormatError, Problems, Where, nearest
+from .elements import EITHER_OR, FORMULAS_SINCE, RULES, VERSIONS
+from .formula import (
+    WHITESPACE,
+    FormulaError,
+    parse_formula,
+    parse_matrix,
+    parse_number,
+    parse_rotation,
+    parse_translation,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from ..io.source import Source
+    from .elements import Attribute, Rule
+
+    Xml = etree._Element  # noqa: SLF001 - lxml gives its element type no public name
+
+# Bounds that no real robot meets, so that files that include each other many times end in a message.
+MOST_ELEMENTS = 10_000
+MOST_NESTED = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """An `<output>` and the chain that hangs on it; `values` are its `rot` and `trans` where given."""
+
+    values: Mapping[str, Any]
+    chain: tuple[Element, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One robot element.
+
+    Attributes
+    ----------
+    kind : str
+        Its name in the file: `rigid-body`.
+    values : dict
+        Its attributes as float, (3,) or (3, 3) array, or str. An enum has the case of the specification.
+    outputs : tuple of Output
+        Empty where the file has no `<output>` in it.
+    """
+
+    kind: str
+    where: Where
+    values: Mapping[str, Any] = field(default_factory=dict)
+    outputs: tuple[Output, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a file and those it includes say.
+
+    Attributes
+    ----------
+    version : str
+        Of the file itself.
+    values : dict
+        The attributes of its `<robot>`.
+    chain : tuple of Element
+        Included files in place.
+    problems : Problems
+        Of all files; a caller adds to them and raises them.
+    """
+
+    version: str
+    values: Mapping[str, Any]
+    chain: tuple[Element, ...]
+    problems: Problems
+
+
+def read_document(data: bytes, source: Source) -> Document:
+    """Read a file and all it includes.
+
+    Raises
+    ------
+    FormatError
+        Where nothing more can be learnt from the file: it is no XML, no HRDF, or of an unknown version. Other
+        problems are collected in the document.
+    """
+    file = _File(source, Problems(source.name), {source.identity(): source.name}, _Budget())
+    return file.read(data)
+
+
+class _TooMuchError(FormatError):
+    """A file that would never end; no reading on."""
+
+
+@dataclass(slots=True)
+class _Budget:
+    """How many elements there may still be."""
+
+    elements: int = MOST_ELEMENTS
+
+
+class _File:
+    """Reads one file; included files are read by others of these, which share its problems and its budget.
+
+    Parameters
+    ----------
+    trail : dict of Path to str
+        The real paths and the names of the files that include each other down to this one, which is the last.
+    """
+
+    def __init__(
+        self, source: Source, problems: Problems, trail: dict[Path, str], budget: _Budget, depth: int = 0
+    ) -> None:
+        self._source = source
+        self._problems = problems
+        self._trail = trail
+        self._budget = budget
+        self._depth = depth
+        self._version = VERSIONS[0]
+
+    def read(self, data: bytes) -> Document:
+        """Read the whole file."""
+        root = self._parse(data)
+        self._version = self._checked_version(root)
+        values = self._values(root, RULES["robot"])
+        return Document(self._version, values, tuple(self._chain(root)), self._problems)
+
+    def _parse(self, data: bytes) -> Xml:
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+        try:
+            root = etree.fromstring(data, parser)
+        except etree.XMLSyntaxError as error:
+            why = re.sub(r", line \d+, column \d+.*", "", error.msg or "")
+            raise self._problems.fail(error.lineno or 0, "this is no well-formed XML", why) from None
+        tree: Any = root.getroottree()
+        if tree.docinfo.doctype:
+            raise self._problems.fail(
+                1, "a document type is not allowed", "it could pull in other files", "remove <!DOCTYPE …>"
+            )
+        if root.tag != "robot":
+            raise self._problems.fail(
+                _line(root),
+                f"the root element is <{root.tag}>",
+                "an HRDF file has <robot> as its root",
+                nearest(str(root.tag), ["robot"]),
+            )
+        return root
+
+    def _checked_version(self, root: Xml) -> str:
+        version = root.get("version", VERSIONS[0])
+        if version not in VERSIONS:
+            raise self._problems.fail(
+                _line(root), f"unknown version {version!r}", f"known are {', '.join(VERSIONS)}"
+            )
+        return version
+
+    def _chain(self, parent: Xml) -> Iterator[Element]:
+        """Give the elements in a `<robot>` or an `<output>`, included files in place."""
+        for child in self._children(parent):
+            self._budget.elements -= 1
+            if self._budget.elements < 0:
+                raise self._too_much(child, f"more than {MOST_ELEMENTS} elements")
+            if child.tag == "include":
+                yield from self._include(child)
+            else:
+                yield self._element(child)
+
+    def _children(self, parent: Xml) -> Iterator[Xml]:
+        """Give the elements that a parent may hold, complaining of all else in it."""
+        self._refuse_text(parent.text, _line(parent), parent)
+        for child in parent:
+            if isinstance(child.tag, str) and self._may_hold(parent, child):
+                yield child
+            self._refuse_text(child.tail, _line(child), parent)
+
+    def _may_hold(self, parent: Xml, child: Xml) -> bool:
+        known = RULES[str(parent.tag)].children
+        where, tag = self._where(child), str(child.tag)
+        if tag not in known:
+            holds = (
+                f"it holds {', '.join(f'<{name}>' for name in known)}" if known else "it holds no elements"
+            )
+            where.add(f"<{tag}> is not allowed in <{parent.tag}>", holds, nearest(tag, known))
+            return False
+        return self._is_known_to_version(where, f"<{tag}>", RULES[tag].since)
+
+    def _refuse_text(self, text: str | None, line: int, parent: Xml) -> None:
+        """Complain of text; the line is that of the tag before it."""
+        if text and (visible := text.strip(WHITESPACE)):
+            line += text[: text.index(visible)].count("\n")
+            first = visible.splitlines()[0][:60]
+            mend = "write a comment as <!-- … -->" if first.startswith("#") else ""
+            self._problems.add(
+                line, f"text {first!r} in <{parent.tag}>", "HRDF holds elements and comments", mend
+            )
+
+    def _element(self, xml: Xml) -> Element:
+        rule, kind = RULES[str(xml.tag)], str(xml.tag)
+        values = self._values(xml, rule)
+        element = Element(kind, self._where(xml), values, self._outputs(xml))
+        _check_pairs(element)
+        if "mesh_path" not in xml.attrib:
+            for name in sorted({"mesh_rot", "mesh_trans"} & values.keys()):
+                element.where.add(
+                    f"{name!r} without 'mesh_path'", "it places a mesh", "name the mesh or remove it"
+                )
+        return element
+
+    def _outputs(self, xml: Xml) -> tuple[Output, ...]:
+        self._depth += 1
+        if self._depth > MOST_NESTED:
+            raise self._too_much(xml, f"elements nest deeper than {MOST_NESTED}")
+        children = list(self._children(xml))
+        outputs = tuple(
+            Output(self._output_values(xml, child), tuple(self._chain(child))) for child in children
+        )
+        self._depth -= 1
+        if xml.tag == "bracket" and len(children) > 1:
+            self._where(children[1]).add(
+                "a second <output> in a <bracket>",
+                "every bracket has one output",
+                "leave it out, or use a <rigid-body>",
+            )
+        return outputs
+
+    def _output_values(self, parent: Xml, output: Xml) -> Mapping[str, Any]:
+        values = self._values(output, RULES["output"])
+        for name in values:
+            if parent.tag != "rigid-body":
+                self._where(output).add(
+                    f"{name!r} of an <output> in a <{parent.tag}>",
+                    "only a <rigid-body> may place its outputs",
+                    f"remove {name!r}",
+                )
+        return values
+
+    def _values(self, xml: Xml, rule: Rule) -> dict[str, Any]:
+        """Read all attributes of an element that can be read."""
+        values = {}
+        for name, text in xml.attrib.items():
+            attribute = rule.attributes.get(str(name))
+            if attribute is None:
+                self._complain_of_attribute(xml, str(name), rule)
+            elif self._is_known_to_version(self._where(xml), f"{name!r} of <{xml.tag}>", attribute.since):
+                value = self._value(xml, str(name), str(text), attribute)
+                if value is not None:
+                    values[str(name)] = value
+        for name, attribute in rule.attributes.items():
+            if attribute.required and name not in xml.attrib:
+                self._where(xml).add(f"<{xml.tag}> has no {name!r}", "it is required", f'write {name}="…"')
+        return values
+
+    def _complain_of_attribute(self, xml: Xml, name: str, rule: Rule) -> None:
+        known = [known for known, attribute in rule.attributes.items() if attribute.since <= self._version]
+        has = f"HRDF {self._version} knows {', '.join(known)}" if known else "it has none"
+        self._where(xml).add(f"unknown attribute {name!r} of <{xml.tag}>", has, nearest(name, known))
+
+    def _is_known_to_version(self, where: Where, what: str, since: str) -> bool:
+        if since <= self._version:
+            return True
+        where.add(
+            f"{what} came with HRDF {since}",
+            f"this file is of version {self._version}",
+            f'write version="{since}" in <robot>',
+        )
+        return False
+
+    def _value(self, xml: Xml, name: str, text: str, attribute: Attribute) -> Any:
+        """Read one attribute; None where it cannot be read, which has been complained of."""
+        if attribute.type == "enum":
+            return self._choice(xml, name, text, attribute)
+        if attribute.type in {"path", "mesh_path"}:
+            return self._path(xml, name, text)
+        try:
+            return self._quantity(text, attribute)
+        except FormulaError as error:
+            self._where(xml).add(f"{name!r} of <{xml.tag}>: {error.what}", error.why, error.mend)
+            return None
+
+    def _quantity(self, text: str, attribute: Attribute) -> Any:
+        formulas = self._version >= FORMULAS_SINCE
+        number = parse_formula if formulas else parse_number
+        match attribute.type:
+            case "number":
+                return number(text)
+            case "translation":
+                return parse_translation(text, number)
+            case "rotation":
+                return parse_rotation(text) if formulas else parse_matrix(text)
+        return text
+
+    def _choice(self, xml: Xml, name: str, text: str, attribute: Attribute) -> str | None:
+        """Read an enum, without regard to case."""
+        where = self._where(xml)
+        by_folded = {choice.casefold(): choice for choice in attribute.choices}
+        choice = by_folded.get(text.casefold())
+        if choice is None:
+            known = [choice for choice, since in attribute.choices.items() if since <= self._version]
+            has = f"HRDF {self._version} knows {', '.join(known)}"
+            where.add(f"unknown {xml.tag} {name} {text!r}", has, nearest(text, known))
+            return None
+        if not self._is_known_to_version(where, f"{xml.tag} {name} {choice!r}", attribute.choices[choice]):
+            return None
+        if choice != text:
+            where.warn(
+                f"{xml.tag} {name} {text!r} is not in the case of the specification", mend=f"write {choice!r}"
+            )
+        return choice
+
+    def _path(self, xml: Xml, name: str, text: str) -> str | None:
+        """Read a path; it must be relative, though a mesh may be on the web."""
+        if name == "mesh_path" and text.startswith(("http://", "https://")):
+            return text
+        fault = _path_fault(text)
+        if fault:
+            self._where(xml).add(
+                f"{name!r} of <{xml.tag}>: {text!r} {fault}", "a path is relative, with `/` in it"
+            )
+            return None
+        return text
+
+    def _include(self, xml: Xml) -> tuple[Element, ...]:
+        """Read an included file, and give its chain."""
+        self._refuse_children(xml)
+        path = self._values(xml, RULES["include"]).get("path")
+        source = self._source.beside(path) if path else None
+        if source is None:
+            return ()
+        try:
+            return self._included(xml, source, source.read()) if self._may_include(xml, source) else ()
+        except _TooMuchError:
+            raise
+        except (FormatError, RuntimeError) as error:
+            # Before Python 3.13, Path.resolve raises RuntimeError where symbolic links lead in a ring.
+            why = error.problems[0].why if isinstance(error, FormatError) else "symbolic links lead in a ring"
+            self._where(xml).add(
+                f"cannot include {path!r}", f"{source.name}: {why}", "paths start at this file's folder"
+            )
+            return ()
+
+    def _refuse_children(self, xml: Xml) -> None:
+        for _ in self._children(xml):
+            pass
+
+    def _may_include(self, xml: Xml, source: Source) -> bool:
+        where = self._where(xml)
+        if not source.allowed():
+            folders = ", ".join(str(folder) for folder in source.within)
+            where.add(f"may not include {source.name!r}", f"it lies outside of {folders}", "move it there")
+            return False
+        if source.identity() in self._trail:
+            start = list(self._trail).index(source.identity())
+            ring = [*list(self._trail.values())[start:], source.name]
+            where.add("files include each other in a ring", " -> ".join(ring), "remove one <include>")
+            return False
+        if len(self._trail) > MOST_NESTED:
+            raise self._too_much(xml, f"files include each other deeper than {MOST_NESTED}")
+        return True
+
+    def _included(self, xml: Xml, source: Source, data: bytes) -> tuple[Element, ...]:
+        problems = Problems(source.name, self._problems.found, self._problems.warnings)
+        file = _File(
+            source, problems, {**self._trail, source.identity(): source.name}, self._budget, self._depth
+        )
+        try:
+            document = file.read(data)
+        except _TooMuchError:
+            raise
+        except FormatError:
+            return ()
+        if document.version != self._version:
+            self._where(xml).warn(
+                f"a file of version {self._version} includes {source.name!r} of version {document.version}",
+                "the specification asks for the same",
+                "each is read by its own version",
+            )
+        return document.chain
+
+    def _where(self, xml: Xml) -> Where:
+        return Where(self._problems, _line(xml))
+
+    def _too_much(self, xml: Xml, what: str) -> _TooMuchError:
+        self._where(xml).add(what, "counted with all included files", "no real robot is that large")
+        return _TooMuchError(self._problems.found)
+
+
+def _check_pairs(element: Element) -> None:
+    for replaces, adds in EITHER_OR:
+        if replaces in element.values and adds in element.values:
+            element.where.add(
+                f"<{element.kind}> has both {replaces!r} and {adds!r}",
+                "one replaces what the other adds to",
+                "keep one of them",
+            )
+
+
+def _path_fault(path: str) -> str:
+    """Say what is wrong with a relative path, if anything is."""
+    if not path:
+        return "is empty"
+    if "://" in path:
+        return "is a web address"
+    if path.startswith("/") or re.match("[A-Za-z]:", path):
+        return "is absolute"
+    return "has a backslash" if "\\" in path else ""
+
+
+def _line(xml: Xml) -> int:
+    line: Any = xml.sourceline
+    return int(line or 0)

@@ -1,0 +1,150 @@
+"""What HRDF knows: its elements, their attributes, and the version that brought each.
+
+In comes the name of an element, out goes its rule. Follows the HEBI Robot Configuration format 1.6.0; which
+version brought what is in its change log, and confirmed by how HEBI's own parser treats each version.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from .catalog import load_catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+VERSIONS = ("1.0.0", "1.1.0", "1.2.0", "1.3.0", "1.4.0", "1.5.0", "1.6.0")
+FORMULAS_SINCE = "1.1.0"
+LAST_IMPLICIT_END_EFFECTOR = "1.1.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """What an attribute may be.
+
+    Attributes
+    ----------
+    type : str
+        How its text is read.
+    since : str
+        The first version that knows it.
+    required : bool
+        Whether its element needs it.
+    choices : dict of str to str
+        Of an enum: each value, and the first version that knows it.
+    """
+
+    type: Literal["number", "translation", "rotation", "enum", "text", "path", "mesh_path"]
+    since: str = VERSIONS[0]
+    required: bool = False
+    choices: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What an element may be.
+
+    Attributes
+    ----------
+    since : str
+        The first version that knows it.
+    attributes : dict of str to Attribute
+    children : tuple of str
+        The elements that it may hold.
+    """
+
+    attributes: Mapping[str, Attribute]
+    since: str = VERSIONS[0]
+    children: tuple[str, ...] = ()
+
+
+def _each(names: str, attribute: Attribute) -> dict[str, Attribute]:
+    """Give several attributes one rule."""
+    return dict.fromkeys(names.split(), attribute)
+
+
+def _enum(choices: Mapping[str, str], *, required: bool = False, since: str = VERSIONS[0]) -> Attribute:
+    return Attribute("enum", since, required, choices)
+
+
+def _always(choices: Iterable[str]) -> dict[str, str]:
+    return dict.fromkeys(choices, VERSIONS[0])
+
+
+def _since(rows: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    return {name: row["since"] for name, row in rows.items()}
+
+
+_CATALOG = load_catalog()
+_INERTIA = "ixx iyy izz ixy ixz iyz"
+_TAG = {"tag": Attribute("text", "1.4.0")}
+_STYLES = _always(("RightAngle", "Inline"))
+_DYNAMICS = {
+    **_each(f"mass mass_offset {_INERTIA}", Attribute("number", "1.1.0")),
+    **_each("com_trans com_trans_offset", Attribute("translation", "1.1.0")),
+    **_each("com_rot", Attribute("rotation", "1.1.0")),
+}
+_CHAIN = ("actuator", "bracket", "link", "rigid-body", "joint", "end-effector", "include")
+
+RULES: dict[str, Rule] = {
+    "robot": Rule(
+        {
+            "version": Attribute("text"),
+            "rot": Attribute("rotation"),
+            "trans": Attribute("translation"),
+            "description": Attribute("text", "1.2.0"),
+        },
+        children=_CHAIN,
+    ),
+    "actuator": Rule({"type": _enum(_since(_CATALOG.actuators), required=True), **_DYNAMICS, **_TAG}),
+    "link": Rule(
+        {
+            "type": _enum(_since(_CATALOG.links), required=True),
+            "extension": Attribute("number", required=True),
+            "twist": Attribute("number", required=True),
+            "input": _enum(_STYLES, since="1.2.0"),
+            "output": _enum(_STYLES, since="1.2.0"),
+            **_DYNAMICS,
+            **_TAG,
+        }
+    ),
+    "bracket": Rule(
+        {"type": _enum(_since(_CATALOG.brackets), required=True), **_DYNAMICS, **_TAG}, children=("output",)
+    ),
+    "rigid-body": Rule(
+        {
+            "mass": Attribute("number", required=True),
+            **_each("com_trans output_trans", Attribute("translation")),
+            **_each("com_rot output_rot", Attribute("rotation")),
+            **_each(_INERTIA, Attribute("number", "1.1.0")),
+            "mesh_path": Attribute("mesh_path", "1.3.0"),
+            "mesh_rot": Attribute("rotation", "1.3.0"),
+            "mesh_trans": Attribute("translation", "1.3.0"),
+            **_TAG,
+        },
+        children=("output",),
+    ),
+    "joint": Rule(
+        {
+            "axis": _enum(_always(("rx", "ry", "rz", "tx", "ty", "tz")), required=True),
+            "gear_ratio": Attribute("number", "1.5.0"),
+            **_TAG,
+        }
+    ),
+    "end-effector": Rule(
+        {
+            "type": _enum(_always(("Custom", *_CATALOG.end_effectors))),
+            "output_rot": Attribute("rotation"),
+            "output_trans": Attribute("translation"),
+            **_DYNAMICS,
+            **_TAG,
+        },
+        since="1.2.0",
+    ),
+    "include": Rule({"path": Attribute("path", required=True)}, since="1.3.0"),
+    "output": Rule({"rot": Attribute("rotation"), "trans": Attribute("translation")}, "1.3.0", _CHAIN),
+}
+
+# An element may say one of each pair: replace what the catalogue has, or add to it.
+EITHER_OR = (("mass", "mass_offset"), ("com_trans", "com_trans_offset"))

@@ -1,0 +1,332 @@
+"""HEBI Robot Configuration (HRDF) to robots, versions 1.0.0 to 1.6.0.
+
+In come the bytes of a file and where it lies, out comes its one robot; the specification is the HEBI Robot
+Configuration format 1.6.0. `hrdf_document` reads the text, `hrdf_catalog` knows HEBI's parts, and this module
+connects the elements: names, interfaces, links, joints and frames.
+
+Each element with mass is a link, rigidly attached to what precedes it. An actuator is a link too, with a
+joint of the same name at its output; what follows hangs on the massless link `<name>/output` that the joint
+moves. A `<joint>` is the joint alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from ..errors import Where
+from ..model.robot import Coordinate, Frame, Joint, Link, RobotModel
+from .catalog import Part, load_catalog, pose
+from .document import Element, read_document
+from .elements import LAST_IMPLICIT_END_EFFECTOR
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from ..io.source import Source
+    from .document import Document
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+NAME = "hrdf"
+SUFFIXES = (".hrdf",)
+
+_NOT_AN_ELEMENT = re.compile(rb"<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)", re.DOTALL)
+_FIRST_TAG = re.compile(rb"<([A-Za-z_][\w.:-]*)")
+_KINDS = {"rigid-body": "body", "end-effector": "end_effector"}
+_RESERVED = ("world",)
+
+
+def sniff(head: bytes) -> bool:
+    """Say whether a file that begins like this may be HRDF: its first element is `<robot>`."""
+    first = _FIRST_TAG.search(_NOT_AN_ELEMENT.sub(b"", head))
+    return first is not None and first[1] == b"robot"
+
+
+def load(data: bytes, source: Source) -> list[RobotModel]:
+    """Read the robot of an HRDF file, with all the files it includes.
+
+    Raises
+    ------
+    FormatError
+        With every problem in all of these files.
+    """
+    document = read_document(data, source)
+    robot = _Robot(_tags(document.chain))
+    chain = list(document.chain)
+    if document.version <= LAST_IMPLICIT_END_EFFECTOR:
+        chain.append(Element("end-effector", Where(document.problems, 0)))
+    robot.connect(chain, _Mount())
+    return [_model(document, robot, source)]
+
+
+def _model(document: Document, robot: _Robot, source: Source) -> RobotModel:
+    problems = document.problems
+    # A file that is included twice has its problems found twice.
+    problems.found[:] = dict.fromkeys(problems.found)
+    problems.raise_if_any()
+    return RobotModel(
+        name=source.path.stem,
+        format=NAME,
+        version=document.version,
+        joints=tuple(robot.joints),
+        links=tuple(robot.links),
+        frames=tuple(robot.frames),
+        canonical_link=robot.links[0].name if robot.links else "",
+        base_pose=_frozen(pose(document.values.get("rot"), document.values.get("trans", np.zeros(3)))),
+        warnings=tuple(dict.fromkeys(problems.warnings)),
+    )
+
+
+def _tags(chain: Iterable[Element]) -> dict[str, Where]:
+    """Give every tag and where it stands, complaining of tags that are no names."""
+    tags: dict[str, Where] = {}
+    for element in _all_elements(chain):
+        tag = element.values.get("tag")
+        if tag is None:
+            continue
+        if tag in tags:
+            element.where.add(
+                f"tag {tag!r} is taken", f"{tags[tag]} has it", "tags are unique in all included files"
+            )
+        elif not tag.strip() or tag in _RESERVED:
+            element.where.add(
+                f"tag {tag!r} is no name", "a tag names a part", "choose another or leave it out"
+            )
+        tags.setdefault(tag, element.where)
+    return tags
+
+
+def _all_elements(chain: Iterable[Element]) -> Iterable[Element]:
+    for element in chain:
+        yield element
+        for output in element.outputs:
+            yield from _all_elements(output.chain)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mount:
+    """Where the next element attaches.
+
+    Attributes
+    ----------
+    link : str
+        The link that it becomes part of; '' at the root.
+    pose : ndarray, shape (4, 4)
+        In that link's frame.
+    interface : str
+        What the next element must fit on; '' fits anything.
+    owner : Element, optional
+        Whose output it is.
+    closed : str
+        Why nothing can attach here; '' where something can.
+    """
+
+    link: str = ""
+    pose: Floats = field(default_factory=lambda: np.eye(4))
+    interface: str = ""
+    owner: Element | None = None
+    closed: str = ""
+
+
+class _Robot:
+    """Grows a robot element by element, in document order, depth first.
+
+    Parameters
+    ----------
+    tags : dict of str to Where
+        All tags of the robot, which no untagged element may be named like.
+    """
+
+    def __init__(self, tags: Mapping[str, Where]) -> None:
+        self.links: list[Link] = []
+        self.joints: list[Joint] = []
+        self.frames: list[Frame] = []
+        self._tags = tags
+        self._counts: Counter[str] = Counter()
+
+    def connect(self, chain: Iterable[Element], mount: _Mount) -> None:
+        """Attach a chain of elements to a mount and to each other."""
+        for element in chain:
+            if mount.closed and mount.owner:
+                element.where.add(
+                    f"<{element.kind}> has nothing to attach to",
+                    f"{_described(mount.owner)} {mount.closed}",
+                    "move it before that, or into an <output>",
+                )
+                return
+            part = _part(element)
+            _check_fit(element, part, mount)
+            mount = self._attach(element, part, mount)
+
+    def _attach(self, element: Element, part: Part, mount: _Mount) -> _Mount:
+        name = self._name(element)
+        if element.kind == "joint":
+            return self._add_free_joint(name, element, mount)
+        self._add_link(name, element, part, mount)
+        if element.kind == "actuator":
+            return self._add_actuator_joint(name, element, part)
+        if element.outputs:
+            return self._branch(name, element, part)
+        self._add_frame(f"{name}/output", "output", name, part.output, element)
+        if element.kind == "end-effector":
+            self._add_frame(f"{name}/end_effector", "end_effector", name, part.output, element)
+            return _Mount(owner=element, closed="is the end of its chain")
+        return _Mount(name, part.output, part.output_interface, element)
+
+    def _name(self, element: Element) -> str:
+        """Give the tag, or the kind and its number; an underline keeps the latter off another's tag."""
+        kind = _KINDS.get(element.kind, element.kind)
+        self._counts[kind] += 1
+        name = f"{kind}{self._counts[kind]}"
+        while name in self._tags:
+            name += "_"
+        return str(element.values.get("tag", name))
+
+    def _add_link(self, name: str, element: Element, part: Part, mount: _Mount) -> None:
+        values = element.values
+        mass = values.get("mass", part.mass) + values.get("mass_offset", 0.0)
+        if mass < 0:
+            element.where.warn(
+                f"{_named(element)} has a mass of {mass:g} kg", "no part weighs less than nothing"
+            )
+        rotation = values.get("com_rot", part.com[:3, :3])
+        translation = values.get("com_trans", part.com[:3, 3]) + values.get("com_trans_offset", 0.0)
+        com = _frozen(pose(rotation, translation))
+        self.links.append(Link(name, mass, com, _inertia(values), mount.link, _frozen(mount.pose)))
+        self._add_frame(f"{name}/com", "com", name, com, element)
+
+    def _add_actuator_joint(self, name: str, element: Element, part: Part) -> _Mount:
+        coordinate = Coordinate(name, velocity_limit=part.velocity_limit, effort_limit=part.effort_limit)
+        child, where = f"{name}/output", _frozen(part.output)
+        joint = Joint(name, "continuous", name, child, _axis("z"), (coordinate,), parent_pose=where)
+        self._add_joint(joint, element)
+        return _Mount(child, interface=part.output_interface, owner=element)
+
+    def _add_free_joint(self, name: str, element: Element, mount: _Mount) -> _Mount:
+        freedom, axis = element.values.get("axis", "rx")
+        ratio = element.values.get("gear_ratio", 1.0)
+        if ratio == 0:
+            element.where.add(
+                "'gear_ratio' is 0", "the joint would move infinitely fast", "write 1 for no gear"
+            )
+        joint = Joint(
+            name,
+            "continuous" if freedom == "r" else "prismatic",
+            mount.link or "world",
+            f"{name}/output",
+            _axis(axis),
+            (Coordinate(name),),
+            parent_pose=_frozen(mount.pose),
+            gear_ratio=ratio,
+        )
+        self._add_joint(joint, element)
+        return _Mount(joint.child, owner=element)
+
+    def _add_joint(self, joint: Joint, element: Element) -> None:
+        self.joints.append(joint)
+        self.links.append(Link(joint.child))
+        self._add_frame(joint.child, "output", joint.child, np.eye(4), element)
+
+    def _branch(self, name: str, element: Element, part: Part) -> _Mount:
+        """Attach what hangs on each `<output>`."""
+        for number, output in enumerate(element.outputs, start=1):
+            here = pose(
+                output.values.get("rot", part.output[:3, :3]), output.values.get("trans", part.output[:3, 3])
+            )
+            frame = f"{name}/output{number if number > 1 else ''}"
+            self._add_frame(frame, "output", name, here, element)
+            self.connect(output.chain, _Mount(name, here, part.output_interface, element))
+        return _Mount(owner=element, closed="says by <output> what attaches to it")
+
+    def _add_frame(
+        self,
+        name: str,
+        kind: Literal["com", "output", "end_effector"],
+        link: str,
+        place: Floats,
+        element: Element,
+    ) -> None:
+        if name in self._tags:
+            element.where.add(
+                f"tag {name!r} is the name of a frame", f"{_named(element)} has it", "choose another tag"
+            )
+        self.frames.append(Frame(name, kind, link, _frozen(place)))
+
+
+def _part(element: Element) -> Part:
+    """Find the part that an element is; any part where its type could not be read."""
+    part = _catalog_part(element)
+    rotation = element.values.get("output_rot", part.output[:3, :3])
+    translation = element.values.get("output_trans", part.output[:3, 3])
+    return replace(part, output=pose(rotation, translation))
+
+
+def _catalog_part(element: Element) -> Part:
+    catalog, part_type = load_catalog(), element.values.get("type")
+    match element.kind:
+        case "actuator" if part_type:
+            return catalog.actuator(part_type)
+        case "bracket" if part_type:
+            return catalog.bracket(part_type)
+        case "link" if part_type:
+            return _link_part(element)
+        case "end-effector":
+            return catalog.end_effector(part_type or "Custom")
+    return Part()
+
+
+def _link_part(element: Element) -> Part:
+    values = element.values
+    entry, leave = values.get("input", "RightAngle"), values.get("output", "RightAngle")
+    if not load_catalog().has_link(values["type"], entry, leave):
+        element.where.add(
+            f"a link of type {values['type']!r} has no {leave} output", "it is not made", "leave 'output' out"
+        )
+        return Part()
+    return load_catalog().link(
+        values["type"], entry, leave, values.get("extension", 0.0), values.get("twist", 0.0)
+    )
+
+
+def _check_fit(element: Element, part: Part, mount: _Mount) -> None:
+    here, there = part.input_interface, mount.interface
+    if not here or not there or (here[:-1] == there[:-1] and here[-1] != there[-1]) or not mount.owner:
+        return
+    element.where.add(
+        f"{_named(element)} does not fit on {_described(mount.owner)}",
+        f"its input is {here} and that output is {there}",
+        "neighbours need the same type and the other polarity: put a bracket or a link between actuators",
+    )
+
+
+def _named(element: Element) -> str:
+    values = element.values
+    details = (values.get("type"), f"tag {values['tag']!r}" if "tag" in values else None)
+    return " ".join([f"<{element.kind}>", *(detail for detail in details if detail)])
+
+
+def _described(element: Element) -> str:
+    return f"the {_named(element)} of {element.where}"
+
+
+def _inertia(values: Mapping[str, Any]) -> Floats:
+    """Give the (3, 3) tensor about the centre of mass; what the file does not say is zero."""
+    xx, yy, zz, xy, xz, yz = (values.get(f"i{axes}", 0.0) for axes in ("xx", "yy", "zz", "xy", "xz", "yz"))
+    return _frozen(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+
+
+def _axis(name: str) -> Floats:
+    return _frozen(np.eye(3)[["xyz".index(name)]])
+
+
+def _frozen(array: Floats) -> Floats:
+    array = array.copy()
+    array.flags.writeable = False
+    return array

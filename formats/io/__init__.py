@@ -1,0 +1,1 @@
+"""What every reader and writer needs: bytes in, XML trees, digits, and files that are whole or not there."""

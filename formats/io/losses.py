@@ -1,0 +1,52 @@
+"""What a format cannot hold is named before anything is written.
+
+In come the names of what a motion holds and a format does not, out comes a refusal, unless each may go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import FormatError, Problem, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+
+def refuse_losses(
+    path: Path, losses: Mapping[str, str], drop: Collection[str], held: Collection[str]
+) -> None:
+    """Refuse to write what would lose something that may not be dropped.
+
+    Parameters
+    ----------
+    losses : mapping of str to str
+        What would be lost, and why.
+    drop : collection of str
+        What may be.
+    held : collection of str
+        What the motion holds that can be dropped; any other name in `drop` is a slip.
+
+    Raises
+    ------
+    FormatError
+        With all of it.
+    """
+    problems = [
+        Problem(str(path), 0, f"{name} would be lost", why, f"to lose it, name it in drop: '{name}'")
+        for name, why in losses.items()
+        if name not in drop
+    ]
+    known = {*held, *losses}
+    problems += [
+        Problem(str(path), 0, f"there is no '{name}' to drop", _list(known), nearest(name, known))
+        for name in drop
+        if name not in known
+    ]
+    if problems:
+        raise FormatError(problems)
+
+
+def _list(known: Collection[str]) -> str:
+    return f"the motion holds {', '.join(sorted(known))}" if known else "the motion holds nothing to drop"

@@ -1,0 +1,42 @@
+"""Where a file's bytes go: whole, or not at all.
+
+In comes a path, out comes a stream; the file is there once all is written, and the old one stays if not.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from ..errors import FormatError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Open a stream whose content replaces a file when the block ends without error.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be written, with the system's reason.
+    """
+    # A link stays one, and what it leads to is replaced.
+    target = Path(os.path.realpath(path))
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        with part.open("xb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(target)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FormatError([Problem(str(path), 0, "cannot be written", reason, "check the path")]) from error
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,178 @@
+"""Motions joined one after the other, with every seam checked.
+
+In come motions, out comes one. The first row of each is the instant of the last row of the one before it, so
+that durations add up; a motion that begins elsewhere or at another speed than the one before it ends is
+refused with every joint that would jump.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from ..errors import MOST_PROBLEMS
+from .editing import is_even, select
+from .motion import SAME_TIME_S, MotionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from .motion import Motion
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Seam:
+    """How far apart two motions may be where one ends and the next begins.
+
+    Attributes
+    ----------
+    position : float
+        In rad or m, for joints and poses alike.
+    velocity : float
+        In rad/s or m/s; between the last step before the seam and the first one after it.
+    units : mapping
+        The unit of each joint's position where it is known, for messages: `{"elbow": "rad"}`.
+    """
+
+    position: float = 1e-3
+    velocity: float = 0.1
+    units: Mapping[str, str] = field(default_factory=dict)
+
+
+DEFAULT_SEAM = Seam()
+
+
+def concatenate(motions: Sequence[Motion], seam: Seam = DEFAULT_SEAM) -> Motion:
+    """Join motions: at each seam the earlier motion's row stays; name and metadata are the first motion's.
+
+    Parameters
+    ----------
+    motions : sequence of Motion
+        At least one; of the same frame rate, joints (in any order) and components.
+    seam : Seam
+        What is close enough.
+
+    Raises
+    ------
+    MotionError
+        With every gap at every seam, or with what keeps the motions from fitting together.
+    """
+    if not motions:
+        raise MotionError("there are no motions to join; give at least one")
+    first = motions[0]
+    fitting = [first, *(_fitted(first, motion) for motion in motions[1:])]
+    gaps = [gap for before, after in pairwise(fitting) for gap in _gaps(before, after, seam)]
+    if gaps:
+        more = [f"{len(gaps) - MOST_PROBLEMS} more gaps"] if len(gaps) > MOST_PROBLEMS else []
+        raise MotionError("\n".join(gaps[:MOST_PROBLEMS] + more))
+    return _joined(fitting)
+
+
+def _fitted(first: Motion, motion: Motion) -> Motion:
+    """Give a motion with its joints in the order of the first one's."""
+    where = f"{first.name} + {motion.name}"
+    if not np.isclose(motion.frame_rate, first.frame_rate, rtol=1e-9, atol=0):
+        rates = f"{first.frame_rate:g} and {motion.frame_rate:g} frames/s"
+        raise MotionError(f"{where}: frame rates are {rates}; a motion has one; resample one of them")
+    ours, theirs = first.joint_names, motion.joint_names
+    counts = first.positions.shape[1], motion.positions.shape[1]
+    if set(ours) != set(theirs) or counts[0] != counts[1]:
+        odd = _listed(set(ours) ^ set(theirs))
+        why = f"only one of them has {odd}" if odd else f"they have {counts[0]} and {counts[1]}"
+        raise MotionError(f"{where}: joints differ; {why}; select or rename some")
+    if odd := _listed(set(first.components) ^ set(motion.components)):
+        raise MotionError(f"{where}: only one of them has the component {odd}; all have it or none; drop it")
+    return motion if ours == theirs else select(motion, ours)
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(f"'{name}'" for name in sorted(names))
+
+
+def _gaps(before: Motion, after: Motion, seam: Seam) -> Iterator[str]:
+    """Say where two motions do not meet."""
+    where = f"{before.name} + {after.name}"
+    yield from _joint_gaps(where, before, after, seam)
+    for name in filter(before.is_poses, before.components):
+        ends, begins = before.series(name)[1][-1], after.series(name)[1][0]
+        yield from _pose_gaps(f"{where}: {name}", ends, begins, seam.position)
+
+
+def _joint_gaps(where: str, before: Motion, after: Motion, seam: Seam) -> Iterator[str]:
+    kinds = (
+        ("is at", "", before.positions[-1], after.positions[0], seam.position),
+        ("moves at", "/s", _velocity(before, -2), _velocity(after, 0), seam.velocity),
+    )
+    for verb, per_time, ends, begins, tolerance in kinds:
+        for joint in np.flatnonzero(np.abs(begins - ends) > tolerance):
+            name = before.joint_names[joint] if before.joint_names else ""
+            unit = f" {seam.units[name]}{per_time}" if name in seam.units else ""
+            label = f"'{name}'" if name else joint
+            gap = f"a gap of {abs(begins[joint] - ends[joint]):.6g}{unit}"
+            yield (
+                f"{where}: joint {label} {verb} {ends[joint]:.6g}{unit} at the end and "
+                f"{begins[joint]:.6g}{unit} at the start, {gap}; the seam allows {tolerance:g}{unit}; "
+                "trim one of them or put a motion between"
+            )
+
+
+def _velocity(motion: Motion, row: int) -> Floats:
+    """Give the velocity from a row to the next one; a motion of one row rests."""
+    if motion.times.size == 1:
+        return np.zeros(motion.positions.shape[1])
+    step_s = motion.times[row + 1] - motion.times[row]
+    velocity: Floats = (motion.positions[row + 1] - motion.positions[row]) / step_s
+    return velocity
+
+
+def _pose_gaps(where: str, ends: Floats, begins: Floats, tolerance: float) -> Iterator[str]:
+    """Say which parts do not meet, by distance and by the angle between them; poses are (parts, 7)."""
+    distances = np.linalg.norm(begins[:, :3] - ends[:, :3], axis=1)
+    lengths = np.linalg.norm(begins[:, 3:], axis=1) * np.linalg.norm(ends[:, 3:], axis=1)
+    cosines = np.abs(np.sum(begins[:, 3:] * ends[:, 3:], axis=1)) / np.where(lengths > 0, lengths, 1.0)
+    angles = 2 * np.arccos(np.clip(cosines, 0.0, 1.0))
+    for gaps, unit in ((distances, "m"), (angles, "rad")):
+        for part in np.flatnonzero(gaps > tolerance):
+            yield (
+                f"{where}: part {part} has a gap of {gaps[part]:.6g} {unit}; the seam allows "
+                f"{tolerance:g} {unit}; trim one of them or drop the component"
+            )
+
+
+def _joined(motions: Sequence[Motion]) -> Motion:
+    first = motions[0]
+    starts_s = np.cumsum([first.times[0], *(motion.duration_s for motion in motions[:-1])])
+    shifts_s = [start_s - motion.times[0] for start_s, motion in zip(starts_s, motions, strict=True)]
+    times = _after_another([motion.times + by for motion, by in zip(motions, shifts_s, strict=True)])
+    if all(map(is_even, motions)):
+        times = np.arange(times.size) / first.frame_rate
+    series = {name: _joined_series(name, motions, times, shifts_s) for name in first.components}
+    positions = _after_another([motion.positions for motion in motions])
+    warnings = tuple(warning for motion in motions for warning in motion.warnings)
+    return replace(first.with_series(times, positions, series), warnings=warnings)
+
+
+def _after_another(pieces: Sequence[Floats]) -> Floats:
+    """Join rows, without the first of each further piece."""
+    return np.concatenate([pieces[0], *(piece[1:] for piece in pieces[1:])])
+
+
+def _joined_series(
+    name: str, motions: Sequence[Motion], joined_times: Floats, shifts_s: Sequence[float]
+) -> tuple[Floats, Floats]:
+    pieces = [motion.series(name) for motion in motions]
+    if all(own is motion.times for (own, _), motion in zip(pieces, motions, strict=True)):
+        return joined_times, _after_another([values for _, values in pieces])
+    times, values = pieces[0]
+    for (own, more), shift_s in zip(pieces[1:], shifts_s[1:], strict=True):
+        # Rows of two clocks may overlap at the seam; the earlier piece's stay there too.
+        later = own + shift_s > times[-1] + SAME_TIME_S
+        times, values = np.concatenate([times, own[later] + shift_s]), np.concatenate([values, more[later]])
+    return times, values

@@ -1,0 +1,7 @@
+"""SDFormat, the robot descriptions of Gazebo."""
+
+from __future__ import annotations
+
+from .reader import NAME, SUFFIXES, load, sniff
+
+__all__ = ["NAME", "SUFFIXES", "load", "sniff"]

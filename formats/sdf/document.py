@@ -1,0 +1,293 @@
+"""SDFormat text to checked elements: worlds and models, with every included model in its place.
+
+In come the bytes of a file and where it lies, out come its worlds; models that stand outside of any are in
+one without a name. All that can be seen without knowing where things are is checked here: XML, versions,
+names, values, includes. Follows SDFormat 1.4 to 1.12.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ..errors import FormatError, Problems, nearest
+from ..io.xml_tree import line_of, parse_xml
+from .elements import FrameElement, ModelElement, Pose, WorldElement
+from .include import NEWEST_MINOR, OLDEST_MINOR, find, minor_version
+from .joint import read_joint
+from .link import read_link
+from .merge import unpacked
+from .names import Names, with_own_names, world_with_own_names
+from .node import Node, is_reserved
+from .values import ValueProblem, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from ..io.source import Source
+    from .elements import Element
+
+# Bounds that no real robot meets, so that files that include each other many times end in a message.
+MOST_ELEMENTS = 10_000
+MOST_NESTED = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a file and those it includes say.
+
+    Attributes
+    ----------
+    version : str
+        Of the file itself.
+    worlds : tuple of WorldElement
+        The last is the one without a name, for what stands outside of any.
+    problems : Problems
+        Of all files; a caller adds to them and raises them.
+    """
+
+    version: str
+    worlds: tuple[WorldElement, ...]
+    problems: Problems
+
+
+def read_document(data: bytes, source: Source) -> Document:
+    """Read a file and all it includes.
+
+    Raises
+    ------
+    FormatError
+        Where nothing more can be learnt from the file: it is no XML, no SDFormat, or of an unknown version.
+        Other problems are collected in the document.
+    """
+    file = _File(source, Problems(source.name), {source.identity(): source.name}, _Budget())
+    return file.read(data)
+
+
+class _TooMuchError(FormatError):
+    """A file that would never end; no reading on."""
+
+
+@dataclass(slots=True)
+class _Budget:
+    """How many elements there may still be, and how deep models and includes stand in each other."""
+
+    elements: int = MOST_ELEMENTS
+    depth: int = 0
+
+
+class _File:
+    """Reads one file; included files are read by others of these, which share its problems and its budget.
+
+    Parameters
+    ----------
+    trail : dict of Path to str
+        The real paths and the names of the files that include each other down to this one, which is the last.
+    """
+
+    def __init__(self, source: Source, problems: Problems, trail: dict[Path, str], budget: _Budget) -> None:
+        self._source = source
+        self._problems = problems
+        self._trail = trail
+        self._budget = budget
+
+    def read(self, data: bytes) -> Document:
+        """Read the whole file."""
+        root = self._root(data)
+        names = Names()
+        worlds = [names.take("world", self._world(node)) for node in root.all("world")]
+        models = self._top_models(root)
+        if len(models) > 1:
+            models[1].where.add(
+                "a second <model> at the top of the file", "there is one", "put both in a <world>"
+            )
+        outside = WorldElement("", root.where, models=tuple(models[:1]))
+        return Document(root.attribute("version"), (*worlds, outside), self._problems)
+
+    def read_included(self, data: bytes) -> ModelElement | None:
+        """Read a file for its one model; None where it is a light or an actor."""
+        root = self._root(data)
+        tops = root.all("model", "include", "actor", "light", "world")
+        if len(tops) != 1 or tops[0].tag == "world":
+            tags = ", ".join(f"<{top.tag}>" for top in tops) or "nothing"
+            root.where.add(
+                f"an included file with {tags} at its top", "it has one <model>, <actor> or <light>"
+            )
+            return None
+        models = self._top_models(root)
+        return models[0] if models else None
+
+    def _root(self, data: bytes) -> Node:
+        xml = parse_xml(data, self._problems, free_prefixes=True)
+        if xml.tag != "sdf":
+            what, why = f"the root element is <{xml.tag}>", "an SDFormat file has <sdf> as its root"
+            raise self._problems.fail(line_of(xml), what, why, nearest(str(xml.tag), ["sdf"]))
+        version = xml.get("version", "").strip()
+        minor = minor_version(version)
+        if minor is None:
+            what = f"unknown version {shown(version)}" if version else "<sdf> has no 'version'"
+            why = f"1.{OLDEST_MINOR} to 1.{NEWEST_MINOR} are read"
+            raise self._problems.fail(line_of(xml), what, why, 'write <sdf version="1.9">')
+        return Node(xml, self._problems, minor)
+
+    def _top_models(self, root: Node) -> list[ModelElement]:
+        """Read the models at the top, which have no neighbours to be placed by."""
+        found = list(self._models(root))
+        for model in found:
+            if model.pose.relative_to:
+                model.where.add(
+                    f"the <pose> of model '{model.name}' is relative_to {shown(model.pose.relative_to)}",
+                    "a model at the top of a file has no neighbours",
+                    "remove 'relative_to'",
+                )
+        return [replace(model, pose=Pose(model.pose.matrix)) for model in found]
+
+    def _world(self, node: Node) -> WorldElement:
+        self._spend(node)
+        for joint in node.all("joint"):
+            joint.where.warn(
+                "a <joint> of a world is not read", "each model of a world is a robot of its own"
+            )
+        for include in node.all("include"):
+            if include.truth_attribute("merge"):
+                include.where.add(
+                    "a model cannot be merged into a world", "a world has no links", "remove 'merge'"
+                )
+        frames = tuple(filter(None, (self._frame(one) for one in node.all("frame"))))
+        world = WorldElement(node.name(), node.where, frames, tuple(self._models(node)))
+        return world_with_own_names(world)
+
+    def _models(self, parent: Node) -> Iterator[ModelElement]:
+        """Give the models that stand in an element, included ones in their places."""
+        for node in parent.all("model", "include"):
+            model = self._model(node) if node.tag == "model" else self._include(node)
+            if model is not None:
+                yield model
+
+    def _model(self, node: Node) -> ModelElement | None:
+        self._spend(node)
+        with self._deeper(node):
+            content = tuple(
+                element
+                for child in node.all("link", "joint", "frame", "model", "include")
+                for element in self._content(child)
+            )
+        name = node.name()
+        model = ModelElement(
+            name=name,
+            where=node.where,
+            minor=node.minor,
+            pose=node.pose(),
+            static=node.truth("static"),
+            canonical_link=node.attribute("canonical_link"),
+            placement_frame=node.attribute("placement_frame"),
+            content=content,
+        )
+        return with_own_names(model) if name else None
+
+    def _content(self, node: Node) -> tuple[Element, ...]:
+        """Read a child of a `<model>`."""
+        if node.tag == "include":
+            model = self._include(node)
+            return unpacked(model) if model and node.truth_attribute("merge") else _if_any(model)
+        if node.tag == "model":
+            return _if_any(self._model(node))
+        if node.tag == "frame":
+            return _if_any(self._frame(node))
+        self._spend(node)
+        return _if_any(read_link(node) if node.tag == "link" else read_joint(node))
+
+    def _frame(self, node: Node) -> FrameElement | None:
+        self._spend(node)
+        name = node.name()
+        return FrameElement(name, node.where, node.pose(), node.attribute("attached_to")) if name else None
+
+    def _include(self, node: Node) -> ModelElement | None:
+        """Read the model that an `<include>` means, as the include changes it."""
+        self._spend(node)
+        pose, placement_frame = node.one("pose"), node.word("placement_frame")
+        if placement_frame and pose is None:
+            node.where.add(
+                "an <include> with <placement_frame> has no <pose>", "it places that frame", "write <pose/>"
+            )
+        model = self._included(node)
+        if model is None:
+            return None
+        if pose is not None:
+            model = replace(model, pose=pose.own_pose())
+        if placement_frame:
+            model = replace(model, placement_frame=placement_frame)
+        static = node.truth("static", default=model.static)
+        return replace(model, name=self._include_name(node) or model.name, static=static, where=node.where)
+
+    def _include_name(self, node: Node) -> str:
+        name = node.word("name")
+        if is_reserved(name):
+            node.where.add(f"<name> {shown(name)} is reserved", "it is SDFormat's own", "choose another")
+        return name
+
+    def _included(self, node: Node) -> ModelElement | None:
+        uri = node.word("uri")
+        if not uri:
+            node.where.add(
+                "an <include> has no <uri>", "it says what to include", "write <uri>model://…</uri>"
+            )
+            return None
+        try:
+            source = find(uri, self._source)
+            return self._read_other(node, source) if self._may_include(node, source) else None
+        except ValueProblem as error:
+            node.where.add(error.what, error.why, error.mend)
+            return None
+
+    def _may_include(self, node: Node, source: Source) -> bool:
+        if source.identity() in self._trail:
+            start = list(self._trail).index(source.identity())
+            ring = [*list(self._trail.values())[start:], source.name]
+            node.where.add("files include each other in a ring", " -> ".join(ring), "remove one <include>")
+            return False
+        return True
+
+    def _read_other(self, node: Node, source: Source) -> ModelElement | None:
+        try:
+            data = source.read()
+        except FormatError as error:
+            what = f"cannot include {shown(node.word('uri'))}"
+            node.where.add(what, f"{source.name}: {error.problems[0].why}", "check the path")
+            return None
+        problems = Problems(source.name, self._problems.found, self._problems.warnings)
+        trail = {**self._trail, source.identity(): source.name}
+        try:
+            with self._deeper(node):
+                return _File(source, problems, trail, self._budget).read_included(data)
+        except _TooMuchError:
+            raise
+        except FormatError:
+            # It is among the problems already.
+            return None
+
+    def _spend(self, node: Node) -> None:
+        self._budget.elements -= 1
+        if self._budget.elements < 0:
+            raise self._too_much(node, f"more than {MOST_ELEMENTS} elements")
+
+    @contextmanager
+    def _deeper(self, node: Node) -> Iterator[None]:
+        """Count what is read meanwhile as one level deeper."""
+        self._budget.depth += 1
+        if self._budget.depth > MOST_NESTED:
+            raise self._too_much(node, f"models and includes nest deeper than {MOST_NESTED}")
+        try:
+            yield
+        finally:
+            self._budget.depth -= 1
+
+    def _too_much(self, node: Node, what: str) -> _TooMuchError:
+        node.where.add(what, "counted with all included files", "no real robot is that large")
+        return _TooMuchError(self._problems.found)
+
+
+def _if_any(element: Element | None) -> tuple[Element, ...]:
+    return () if element is None else (element,)

@@ -1,0 +1,204 @@
+"""What SDFormat says about robots: its elements as they stand in a file, before any frame is resolved.
+
+`sdf_document` makes these, `sdf_frames` finds out where they are and `sdf` makes robots of them. Names are
+those of the file, in the scope of the model they stand in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from ..model.robot import Coordinate, identity_pose
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..errors import Where
+    from ..model.robot import Mimic
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+IDENTITY = identity_pose()
+# What a model calls its own frame, and everything the frame that nothing moves.
+MODEL, WORLD = "__model__", "world"
+
+JointType = Literal[
+    "fixed", "revolute", "continuous", "prismatic", "screw", "universal", "ball", "revolute2", "gearbox"
+]
+# How many axes, and so <axis> and <axis2>, each type of joint has; a ball's three are those of its frame.
+AXES: dict[JointType, int] = {
+    "fixed": 0,
+    "ball": 0,
+    "revolute": 1,
+    "continuous": 1,
+    "prismatic": 1,
+    "screw": 1,
+    "universal": 2,
+    "revolute2": 2,
+    "gearbox": 2,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pose:
+    """A `<pose>`, shape (4, 4), in the frame that `relative_to` names; '' is the default of its element."""
+
+    matrix: Floats = field(default_factory=lambda: IDENTITY)
+    relative_to: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkElement:
+    """A `<link>`: mass in kg, `com` (4, 4) in the link's frame, `inertia` (3, 3) in kg·m² about it."""
+
+    name: str
+    where: Where
+    pose: Pose = Pose()
+    mass: float = 1.0
+    com: Floats = field(default_factory=lambda: IDENTITY)
+    inertia: Floats = field(default_factory=lambda: np.eye(3))
+
+
+@dataclass(frozen=True, slots=True)
+class FrameElement:
+    """A `<frame>`, or the place of a merged model, whose pose is then that of its `placement_frame`."""
+
+    name: str
+    where: Where
+    pose: Pose = Pose()
+    attached_to: str = ""
+    placement_frame: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AxisElement:
+    """An `<axis>` or `<axis2>`: a unit vector, and what moves along it or about it."""
+
+    where: Where
+    coordinate: Coordinate
+    xyz: Floats = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    expressed_in: str = ""
+    mimic: Mimic | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JointElement:
+    """A `<joint>`; `pitch_m` is how far a screw moves in one turn, `gearbox_ratio` that of a gearbox."""
+
+    name: str
+    where: Where
+    type: JointType
+    parent: str
+    child: str
+    pose: Pose = Pose()
+    axes: tuple[AxisElement, ...] = ()
+    pitch_m: float = 0.0
+    gearbox_ratio: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelElement:
+    """A `<model>`; where it has a `placement_frame`, its pose is that of this frame of it.
+
+    Attributes
+    ----------
+    minor : int
+        The second number of its file's version.
+    content : tuple of Element
+        What stands in it, in document order, included models and merged ones' content in their places.
+    """
+
+    name: str
+    where: Where
+    minor: int
+    pose: Pose = Pose()
+    static: bool = False
+    canonical_link: str = ""
+    placement_frame: str = ""
+    content: tuple[Element, ...] = ()
+
+    def models(self) -> list[ModelElement]:
+        """Give the models nested in it."""
+        return [element for element in self.content if isinstance(element, ModelElement)]
+
+    def canonical_name(self) -> str:
+        """Name the link that the model's frame moves with; '' where it has none."""
+        links = (element.name for element in self.content if isinstance(element, LinkElement))
+        if name := self.canonical_link or next(links, ""):
+            return name
+        nested = next(iter(self.models()), None)
+        inside = nested.canonical_name() if nested else ""
+        return f"{nested.name}::{inside}" if nested and inside else ""
+
+
+Element: TypeAlias = LinkElement | JointElement | FrameElement | ModelElement
+
+
+@dataclass(frozen=True, slots=True)
+class WorldElement:
+    """A `<world>`; what stands outside of any is in one without a name."""
+
+    name: str
+    where: Where
+    frames: tuple[FrameElement, ...] = ()
+    models: tuple[ModelElement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What an element may have in it."""
+
+    attributes: frozenset[str]
+    elements: frozenset[str]
+
+
+def _words(attributes: str, elements: str = "", elsewhere: str = "") -> Vocabulary:
+    """Give a vocabulary; `elsewhere` are elements that SDFormat knows and a robot does not need."""
+    return Vocabulary(
+        frozenset(attributes.split()), frozenset(elements.split()) | frozenset(elsewhere.split())
+    )
+
+
+_INCLUDE = "uri name pose static placement_frame"
+_AXIS = _words("", "xyz limit dynamics mimic initial_position use_parent_model_frame")
+
+# Of the elements that are read; what stands in others is not looked at.
+VOCABULARY: dict[str, Vocabulary] = {
+    "sdf": _words("version", "world model include", "actor light"),
+    "world": _words(
+        "name",
+        "model frame include joint",
+        "actor audio atmosphere gravity gui light magnetic_field physics plugin population road scene "
+        "spherical_coordinates state wind",
+    ),
+    "model": _words(
+        "name canonical_link placement_frame",
+        "pose static link joint frame model include",
+        "allow_auto_disable enable_wind gripper plugin self_collide",
+    ),
+    "include": _words("merge", _INCLUDE, "plugin joint link"),
+    "frame": _words("name attached_to", "pose"),
+    "pose": _words("relative_to frame rotation_format degrees"),
+    "link": _words(
+        "name",
+        "pose inertial visual collision sensor light",
+        "audio_sink audio_source battery enable_wind frame gravity kinematic must_be_base_link "
+        "particle_emitter plugin projector self_collide velocity_decay",
+    ),
+    "inertial": _words("auto", "pose mass inertia", "auto_inertia_params density fluid_added_mass frame"),
+    "inertia": _words("", "ixx iyy izz ixy ixz iyz"),
+    "joint": _words(
+        "name type",
+        "pose parent child axis axis2 thread_pitch screw_thread_pitch gearbox_ratio sensor",
+        "frame gearbox_reference_body physics plugin",
+    ),
+    "axis": _AXIS,
+    "axis2": _AXIS,
+    "xyz": _words("expressed_in"),
+    "limit": _words("", "lower upper velocity effort", "dissipation stiffness"),
+    "dynamics": _words("", "damping friction spring_reference spring_stiffness"),
+    "mimic": _words("joint axis", "multiplier offset reference"),
+}

@@ -1,0 +1,311 @@
+"""Where everything of an SDFormat world is, and what it moves with: its two graphs of frames.
+
+In comes a world, out come poses and bodies by full name: `arm::hand::palm`. Follows the pose frame
+semantics of SDFormat 1.7: in the relative-to graph each place leads to the one its pose is given in, at
+last to the world; in the attached-to graph to the one it moves with, at last to a link, to a static model
+or to the world. Names are looked up and both graphs are checked for cycles before any pose is resolved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from ..errors import MOST_PROBLEMS, nearest
+from .elements import IDENTITY, MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement
+from .values import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from ..errors import Where
+    from .elements import Element, WorldElement
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+SCOPES = "::"
+# The last version in which tools flattened nested models: to names such as `arm::palm` and `arm::__model__`.
+LAST_FLAT = 7
+# Bounds on what a crafted file can cost.
+MOST_COMPARED, MOST_SHOWN, MOST_SCOPES = 200, 10, 10
+_FLAT = "flattened model"
+_KINDS = {LinkElement: "link", JointElement: "joint", FrameElement: "frame"}
+
+
+def full(scope: str, name: str) -> str:
+    """Give the full name of what is called `name` in a scope."""
+    return f"{scope}{SCOPES}{name}" if scope else name
+
+
+def inverse(pose: Floats) -> Floats:
+    """Invert a pose, shape (4, 4)."""
+    inverted = np.eye(4)
+    inverted[:3, :3] = pose[:3, :3].T
+    inverted[:3, 3] = -pose[:3, :3].T @ pose[:3, 3]
+    return inverted
+
+
+@dataclass(slots=True)
+class _Place:
+    """A vertex of both graphs; its edges are full names, None where there is none or until it is known.
+
+    Attributes
+    ----------
+    kind, name : str
+        As the file has them, for messages.
+    pose : ndarray, shape (4, 4)
+        In the frame of `relative_to`; of the place's `placement`, where it has one.
+    is_body : bool
+        Whether other places may be attached to it at last.
+    """
+
+    kind: str
+    name: str
+    where: Where
+    pose: Floats
+    is_body: bool = False
+    relative_to: str | None = None
+    attached_to: str | None = None
+    placement: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.kind} '{self.name}'"
+
+    def complain(self, what: str, why: str, mend: str = "") -> None:
+        """Note a problem with the place."""
+        self.where.add(f"{self} {what}", why, mend)
+
+
+class Frames:
+    """The places of one world.
+
+    Parameters
+    ----------
+    world : WorldElement
+        Problems with its names and graphs are noted in its elements' files; poses may be asked for only if
+        there are none.
+    """
+
+    def __init__(self, world: WorldElement) -> None:
+        self._places = {WORLD: _Place("world", world.name, world.where, IDENTITY, is_body=True)}
+        self._resolved: dict[str, Floats] = {WORLD: IDENTITY}
+        self._edges: dict[str, Floats] = {}
+        self._bodies: dict[str, str] = {"": ""}
+        for frame in world.frames:
+            self._add("", frame)
+        for model in world.models:
+            self._add_model("", model)
+        siblings: tuple[Element, ...] = (*world.frames, *world.models)
+        for element in siblings:
+            self._connect("", element, WORLD)
+        ringed = self._refuse_rings("is attached to itself", lambda place: place.attached_to, set())
+        self._refuse_rings("is placed by itself", lambda place: place.relative_to, ringed)
+        self._refuse_outer_placements()
+
+    def pose(self, name: str) -> Floats:
+        """Say where a place is in the world, shape (4, 4), by its full name."""
+        waiting = []
+        while name not in self._resolved:
+            waiting.append(name)
+            name = self._places[name].relative_to or WORLD
+        for waiter in reversed(waiting):
+            self._resolved[waiter] = self._resolved[name] @ self._edge(waiter)
+            name = waiter
+        return self._resolved[name]
+
+    def body(self, name: str) -> str:
+        """Name the link, static model's frame or world that a place moves with; '' if none is found."""
+        trail = []
+        while name not in self._bodies:
+            # Until it is known better: in a ring of places, which is a problem of its own, there is no body.
+            self._bodies[name] = name if name in self._places and self._places[name].is_body else ""
+            trail.append(name)
+            if not self._bodies[name] and name in self._places:
+                name = self._places[name].attached_to or ""
+        self._bodies.update(dict.fromkeys(trail, self._bodies[name]))
+        return self._bodies[name]
+
+    def has(self, name: str) -> bool:
+        """Whether there is a place of a full name."""
+        return name in self._places
+
+    def is_link(self, name: str) -> bool:
+        """Whether a full name is that of a link."""
+        return name in self._places and self._places[name].kind == "link"
+
+    def flattened(self, scope: str) -> list[str]:
+        """Name the nested models that an old file holds only by names such as `arm::palm`, in a scope."""
+        inside = full(scope, "")
+        return [
+            name for name, place in self._places.items() if place.kind == _FLAT and name.startswith(inside)
+        ]
+
+    def _edge(self, name: str) -> Floats:
+        """Give the pose of a place in the frame that it is relative to."""
+        place = self._places[name]
+        if place.placement is None:
+            return place.pose
+        if name not in self._edges:
+            inside, at = IDENTITY, place.placement
+            while at != name:
+                inside = self._edge(at) @ inside
+                at = self._places[at].relative_to or WORLD
+            self._edges[name] = place.pose @ inverse(inside)
+        return self._edges[name]
+
+    def _add(self, scope: str, element: LinkElement | JointElement | FrameElement) -> None:
+        kind = _KINDS[type(element)]
+        place = _Place(kind, element.name, element.where, element.pose.matrix, is_body=kind == "link")
+        self._places.setdefault(full(scope, element.name), place)
+
+    def _add_model(self, scope: str, model: ModelElement) -> None:
+        """Enter a model and all that is in it; its name outside of it stands for its own frame."""
+        inside = full(scope, model.name)
+        alias = _Place("model", model.name, model.where, IDENTITY)
+        self._places.setdefault(inside, alias)
+        own = _Place("model", model.name, model.where, model.pose.matrix, is_body=model.static)
+        self._places.setdefault(full(inside, MODEL), own)
+        for element in model.content:
+            if isinstance(element, ModelElement):
+                self._add_model(inside, element)
+            else:
+                self._add(inside, element)
+        if model.minor <= LAST_FLAT:
+            for element in model.content:
+                for prefix in _prefixes(element.name):
+                    self._add_flat(inside, prefix, model)
+
+    def _add_flat(self, scope: str, name: str, model: ModelElement) -> None:
+        own = full(full(scope, name), MODEL)
+        frame = own if own in self._places else full(scope, MODEL)
+        place = _Place(_FLAT, name, model.where, IDENTITY, relative_to=frame, attached_to=frame)
+        self._places.setdefault(full(scope, name), place)
+
+    def _connect(self, scope: str, element: Element, around: str) -> None:
+        """Give an element its edges, unless its name is another's, which is a problem of its own."""
+        if self._places[full(scope, element.name)].where is not element.where:
+            return
+        match element:
+            case ModelElement():
+                self._connect_model(scope, element, around)
+            case JointElement():
+                self._connect_joint(scope, element)
+            case FrameElement():
+                self._connect_frame(scope, element, around)
+            case LinkElement():
+                self._put(scope, element, around)
+
+    def _connect_model(self, scope: str, model: ModelElement, around: str) -> None:
+        """Give a model and all that is in it their edges; `around` is the frame of what it stands in."""
+        inside = full(scope, model.name)
+        mine = full(inside, MODEL)
+        alias, own = self._places[inside], self._places[mine]
+        alias.relative_to = alias.attached_to = mine
+        own.relative_to = self._reference(scope, model.pose.relative_to, "is placed by", own) or around
+        if not model.static:
+            own.attached_to = self._canonical(inside, model, own)
+        if model.placement_frame not in {"", MODEL}:
+            own.placement = self._reference(inside, model.placement_frame, "has the placement_frame", own)
+        for element in model.content:
+            self._connect(inside, element, mine)
+
+    def _canonical(self, inside: str, model: ModelElement, own: _Place) -> str | None:
+        """Give what a model's frame moves with."""
+        name, nested = model.canonical_name(), model.models()
+        if name:
+            found = self._reference(inside, name, "has the canonical_link", own)
+            if found is None or self.is_link(found):
+                return found
+            own.complain(
+                f"has the canonical_link '{name}'", f"it is a {self._places[found].kind}", "name a link"
+            )
+        elif not nested:
+            own.complain("has no link", "only a static model may have none", "write a <link>")
+        # What the first nested model moves with is not its link then: nothing, for it is static.
+        return full(inside, nested[0].name) if nested and not name else None
+
+    def _put(self, scope: str, element: Element, default: str | None) -> None:
+        """Give an element its edge in the relative-to graph."""
+        place = self._places[full(scope, element.name)]
+        named = self._reference(scope, element.pose.relative_to, "is placed by", place)
+        place.relative_to = named or default
+
+    def _connect_joint(self, scope: str, joint: JointElement) -> None:
+        place = self._places[full(scope, joint.name)]
+        if joint.parent != WORLD:
+            self._joined(scope, joint.parent, "has the parent", place)
+        if joint.child != WORLD:
+            place.attached_to = self._joined(scope, joint.child, "has the child", place)
+        self._put(scope, joint, place.attached_to)
+
+    def _joined(self, scope: str, name: str, how: str, place: _Place) -> str | None:
+        if name == MODEL:
+            place.complain(f"{how} '{MODEL}'", "a joint joins links or frames", "name the link")
+            return None
+        return self._reference(scope, name, how, place)
+
+    def _connect_frame(self, scope: str, frame: FrameElement, around: str) -> None:
+        place = self._places[full(scope, frame.name)]
+        place.attached_to = self._reference(scope, frame.attached_to, "is attached to", place) or around
+        self._put(scope, frame, place.attached_to)
+        if frame.placement_frame not in {"", MODEL}:
+            place.placement = self._reference(scope, frame.placement_frame, "has the placement_frame", place)
+
+    def _reference(self, scope: str, name: str, how: str, place: _Place) -> str | None:
+        """Look a name up in a scope; None for '', and with a problem where there is no such place."""
+        if not name:
+            return None
+        found = full(scope, name)
+        if found in self._places:
+            return found
+        inside = full(scope, "")
+        known = (key.removeprefix(inside) for key in self._places if key.startswith(inside))
+        mend = (
+            nearest(name, islice(known, MOST_COMPARED))
+            if len(place.where.problems.found) < MOST_PROBLEMS
+            else ""
+        )
+        around = f"model '{scope}'" if scope else "the world"
+        place.complain(f"{how} {shown(name)}", f"there is no such frame in {around}", mend)
+        return None
+
+    def _refuse_rings(self, fault: str, edge: Callable[[_Place], str | None], known: set[str]) -> set[str]:
+        """Complain once of each ring in a graph, unless it is known; give the places in rings."""
+        done: set[str] = set()
+        for start in self._places:
+            trail: dict[str, None] = {}
+            name: str | None = start
+            while name is not None and name not in done and name not in trail:
+                trail[name] = None
+                name = edge(self._places[name])
+            if name is not None and name in trail and name not in known:
+                ring = [*list(trail)[list(trail).index(name) :], name]
+                known = known.union(ring)
+                way = " -> ".join(ring if len(ring) <= MOST_SHOWN else [*ring[:MOST_SHOWN], "…", name])
+                self._places[name].complain(f"{fault}: {way}", "that leads nowhere", "change one of them")
+            done.update(trail)
+        return known
+
+    def _refuse_outer_placements(self) -> None:
+        """Complain where a merged model's placement frame is not one of its own."""
+        for name, place in self._places.items():
+            at, seen = place.placement, set[str]()
+            while at is not None and at != name and at not in seen:
+                seen.add(at)
+                at = self._places[at].relative_to
+            if place.placement is not None and at != name:
+                place.complain(
+                    "has a placement_frame outside of it", "it is placed by a frame of its own", "name one"
+                )
+
+
+def _prefixes(name: str) -> Iterator[str]:
+    """Give the scopes in a name: `a` and `a::b` of `a::b::c`."""
+    parts = name.split(SCOPES)
+    for count in range(1, min(len(parts), MOST_SCOPES)):
+        yield SCOPES.join(parts[:count])

@@ -1,0 +1,119 @@
+"""What the `<uri>` of an SDFormat `<include>` means: the file to read.
+
+In comes a URI and the file it stands in, out comes the source of an SDFormat file. Looked at are the file's
+own folder and those of the environment's `SDF_PATH`; for `model://` also the folder above, where models lie
+beside each other. A folder is a model by its `model.config`, which names a file for each version.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import FormatError, Problems
+from ..io.source import Source
+from ..io.xml_tree import parse_xml
+from .values import ValueProblem, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CONFIG = "model.config"
+OLDEST_MINOR, NEWEST_MINOR = 4, 12
+_VERSION = re.compile(r"1\.(\d{1,3})(?:\.\d+)?", re.ASCII)
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
+
+
+def minor_version(text: str) -> int | None:
+    """Give the second number of a version that is read, 1.4 to 1.12; None of any other."""
+    found = _VERSION.fullmatch(text)
+    if not found or not OLDEST_MINOR <= int(found[1]) <= NEWEST_MINOR:
+        return None
+    return int(found[1])
+
+
+def find(uri: str, source: Source) -> Source:
+    """Find the file that a URI in `source` means.
+
+    Raises
+    ------
+    ValueProblem
+        If there is none, if it lies where nothing may be read, or if it is not a file.
+    """
+    try:
+        return _file_of(_first(uri, list(_candidates(uri, source))), uri)
+    except (OSError, RuntimeError) as error:
+        # Before Python 3.13, Path.resolve raises RuntimeError where symbolic links lead in a ring.
+        raise ValueProblem(f"cannot include {shown(uri)}", str(error), "check the path") from error
+
+
+def _candidates(uri: str, source: Source) -> Iterator[Source]:
+    scheme, path = "", uri
+    if found := _SCHEME.fullmatch(uri):
+        scheme, path = found[1].lower(), found[2]
+    if scheme not in {"", "file", "model", "package"}:
+        raise ValueProblem(
+            f"cannot include {shown(uri)}",
+            "nothing is fetched from the network",
+            "download the model and include it by a path or model://…",
+        )
+    if not path:
+        raise ValueProblem(f"cannot include {shown(uri)}", "it names no file", "write model://… or a path")
+    yield source.beside(path)
+    if scheme in {"model", "package"}:
+        yield source.beside(f"../{path}")
+    for folder in filter(None, os.environ.get("SDF_PATH", "").split(os.pathsep)):
+        yield Source(Path(folder) / path, source.within)
+
+
+def _first(uri: str, candidates: list[Source]) -> Source:
+    allowed = [candidate for candidate in candidates if candidate.allowed()]
+    for candidate in allowed:
+        if candidate.path.exists():
+            return candidate
+    if not allowed:
+        folders = ", ".join(str(folder) for folder in candidates[0].within)
+        raise ValueProblem(f"may not include {shown(uri)}", f"it lies outside of {folders}", "move it there")
+    places = ", ".join(candidate.name for candidate in allowed)
+    raise ValueProblem(
+        f"cannot include {shown(uri)}", f"there is no {places}", "check the name, or set SDF_PATH"
+    )
+
+
+def _file_of(source: Source, uri: str) -> Source:
+    if not source.path.is_dir():
+        return source
+    config = Source(source.path / CONFIG, source.within)
+    file = Source(source.path / _best_file(config, uri), source.within)
+    for one in (config, file):
+        if not one.allowed():
+            folders = ", ".join(str(folder) for folder in source.within)
+            raise ValueProblem(
+                f"may not include {shown(uri)}", f"{one.name} lies outside of {folders}", "move it there"
+            )
+    return file
+
+
+def _best_file(config: Source, uri: str) -> str:
+    """Give the file for the newest version that is read."""
+    try:
+        root = parse_xml(config.read(), Problems(config.name))
+    except FormatError as error:
+        problem = error.problems[0]
+        where = f"{problem.file}:{problem.line}" if problem.line else problem.file
+        what, why = f"cannot include {shown(uri)}", f"{where} {problem.what}, {problem.why}"
+        raise ValueProblem(what, why, f"a model's folder has a {CONFIG}") from None
+    files = {
+        minor: (one.text or "").strip()
+        for one in root.iterchildren("sdf")
+        if (minor := minor_version(one.get("version", ""))) is not None
+    }
+    if not files or not files[max(files)]:
+        raise ValueProblem(
+            f"cannot include {shown(uri)}",
+            f"{config.name} names no file of a version from 1.{OLDEST_MINOR} to 1.{NEWEST_MINOR}",
+            'write <sdf version="1.9">model.sdf</sdf> in it',
+        )
+    return files[max(files)]

@@ -1,0 +1,90 @@
+"""`<link>` to a checked element: its mass, its inertia, and the names of what is mounted on it.
+
+In comes an element of an SDFormat file, out goes a `LinkElement` in SI units. Follows `//link` of SDFormat
+1.4 to 1.12; shapes, sensors and lights are checked for their names and poses alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from .elements import LinkElement
+from .values import shown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .node import Node
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+# Of the largest moment: what writing inertias with six digits may cost.
+INERTIA_TOLERANCE = 1e-6
+
+
+def read_link(node: Node) -> LinkElement | None:
+    """Read a `<link>`, or note why it is none."""
+    name = node.name()
+    for tag in ("visual", "collision", "sensor", "light"):
+        _check_mounted(node, tag)
+    link = LinkElement(name, node.where, node.pose())
+    inertial = node.one("inertial")
+    if inertial is not None:
+        link = _with_inertial(link, inertial)
+    return link if name else None
+
+
+def _check_mounted(node: Node, tag: str) -> None:
+    seen = set()
+    for mounted in node.all(tag):
+        mounted.pose()
+        name = mounted.name()
+        if name and name in seen:
+            mounted.where.add(f"{tag} name '{name}' is taken", f"another {tag} of this link has it")
+        seen.add(name)
+
+
+def _with_inertial(link: LinkElement, node: Node) -> LinkElement:
+    """Read `<inertial>`; what it leaves out is SDFormat's default, 1 kg and 1 kg·m²."""
+    pose, mass, inertia = node.pose(), node.number("mass", link.mass), _inertia(node.one("inertia"))
+    if pose.relative_to:
+        node.where.warn(
+            f"the <pose> of an <inertial> is relative_to {shown(pose.relative_to)}",
+            "it is always in the link's frame",
+            "remove 'relative_to'",
+        )
+    if node.truth_attribute("auto"):
+        node.where.warn(
+            f"the inertia of link '{link.name}' is not computed",
+            "auto='true' asks for it from shapes, which are not read",
+            "write <mass> and <inertia>",
+        )
+    if mass < 0 or not _is_possible(inertia):
+        node.where.add(
+            f"link '{link.name}' has an inertia that no body has",
+            "mass and moments are not negative, and no moment is more than the other two together",
+            "check units and signs",
+        )
+    return replace(link, mass=mass, com=pose.matrix, inertia=inertia)
+
+
+def _inertia(node: Node | None) -> Floats:
+    inertia = np.eye(3)
+    if node is not None:
+        xx, yy, zz = (node.number(tag, 1.0) for tag in ("ixx", "iyy", "izz"))
+        xy, xz, yz = (node.number(tag, 0.0) for tag in ("ixy", "ixz", "iyz"))
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    inertia.flags.writeable = False
+    return inertia
+
+
+def _is_possible(inertia: Floats) -> bool:
+    # Scaled, so that products of huge moments stay finite.
+    size = float(np.abs(inertia).max())
+    if size == 0:
+        return True
+    least, middle, largest = np.linalg.eigvalsh(inertia / size).tolist()
+    return bool(least >= -INERTIA_TOLERANCE and least + middle + INERTIA_TOLERANCE >= largest)

@@ -1,0 +1,80 @@
+"""The names of an SDFormat file's siblings: each its own.
+
+In come elements that stand beside each other, out come the same, where old files may need it renamed.
+Follows "Unique names and reserved names" of SDFormat 1.7, and libsdformat in what it renames: a frame like
+a model of its world, and before 1.7 anything like a sibling of another kind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from .elements import (
+    Element,
+    FrameElement,
+    JointElement,
+    LinkElement,
+    ModelElement,
+    WorldElement,
+)
+
+if TYPE_CHECKING:
+    from ..errors import Where
+
+Named = TypeVar("Named", bound=WorldElement | Element)
+
+# In the order in which they take their names.
+_KINDS = {ModelElement: "model", LinkElement: "link", JointElement: "joint", FrameElement: "frame"}
+# From this version on, siblings of different kinds need different names.
+UNIQUE_SINCE = 7
+
+
+class Names:
+    """The names that are taken in one scope.
+
+    Parameters
+    ----------
+    renames : bool
+        Whether an element named like one of another kind is renamed rather than refused.
+    """
+
+    def __init__(self, *, renames: bool = False) -> None:
+        self._taken: dict[str, tuple[str, Where]] = {}
+        self._renames = renames
+
+    def take(self, kind: str, element: Named) -> Named:
+        """Give an element of some kind its name."""
+        if not element.name:
+            return element
+        other, where = self._taken.setdefault(element.name, (kind, element.where))
+        if where is element.where:
+            return element
+        if self._renames and other != kind:
+            name = f"{element.name}_{kind}"
+            element.where.warn(
+                f"{kind} '{element.name}' is read as '{name}'", f"the {other} at {where} has its name"
+            )
+            return self.take(kind, replace(element, name=name))
+        element.where.add(
+            f"{kind} name '{element.name}' is taken", f"the {other} at {where} has it", "choose another"
+        )
+        return element
+
+
+def with_own_names(model: ModelElement) -> ModelElement:
+    """See to the names in a model."""
+    names = Names(renames=model.minor < UNIQUE_SINCE)
+    content: list[Element] = list(model.content)
+    for type_, kind in _KINDS.items():
+        for position, element in enumerate(content):
+            if isinstance(element, type_):
+                content[position] = names.take(kind, element)
+    return replace(model, content=tuple(content))
+
+
+def world_with_own_names(world: WorldElement) -> WorldElement:
+    """See to the names in a world."""
+    names = Names(renames=True)
+    models = tuple(names.take("model", model) for model in world.models)
+    return replace(world, models=models, frames=tuple(names.take("frame", frame) for frame in world.frames))

@@ -1,0 +1,286 @@
+"""SDFormat to robots, versions 1.4 to 1.12.
+
+In come the bytes of a file and where it lies, out come its robots: each model of each world, and the one at
+the file's top. `sdf_document` reads the text, `sdf_frames` knows where everything is and what it moves
+with, and this module makes links, joints and frames of that. Names in nested models are joined by `::`,
+relative to the robot's own model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from ..io.xml_tree import first_tag
+from ..model.robot import Coordinate, Frame, Joint, Link, RobotModel
+from .document import read_document
+from .elements import IDENTITY, MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement
+from .frames import Frames, full, inverse
+from .values import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from ..io.source import Source
+    from ..model.robot import FrameKind
+    from .document import Document
+    from .elements import AxisElement, Element
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+NAME = "sdf"
+SUFFIXES = (".sdf", ".world")
+
+
+def sniff(head: bytes) -> bool:
+    """Say whether a file that begins like this may be SDFormat: its first element is `<sdf>`."""
+    return first_tag(head) == b"sdf"
+
+
+def load(data: bytes, source: Source) -> list[RobotModel]:
+    """Read the robots of an SDFormat file, with all the files it includes.
+
+    Raises
+    ------
+    FormatError
+        With every problem in all of these files.
+    """
+    document = read_document(data, source)
+    robots = [
+        _Robot(model, frames, document)
+        for world in document.worlds
+        for frames in [Frames(world)]
+        for model in world.models
+    ]
+    for robot in robots:
+        robot.check()
+    problems = document.problems
+    # A file that is included twice has its problems found twice.
+    found = dict.fromkeys(problems.found)
+    files = list(dict.fromkeys(problem.file for problem in found))
+    problems.found[:] = sorted(found, key=lambda problem: (files.index(problem.file), problem.line))
+    problems.raise_if_any()
+    models = [robot.model() for robot in robots]
+    warnings = tuple(dict.fromkeys(problems.warnings))
+    return [replace(model, warnings=warnings) for model in models]
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """A joint, the scope its names are in, and the full names of the links that it joins."""
+
+    element: JointElement
+    scope: str
+    parent: str
+    child: str
+
+    @property
+    def name(self) -> str:
+        """Its full name."""
+        return full(self.scope, self.element.name)
+
+
+class _Robot:
+    """Makes a robot of a model; poses are asked for only after `check`, if no problems were found."""
+
+    def __init__(self, model: ModelElement, frames: Frames, document: Document) -> None:
+        self._model = model
+        self._frames = frames
+        self._document = document
+        self._inverses: dict[str, Floats] = {}
+        self._elements = list(_all_elements(model.name, model))
+        self._joints = [
+            _Joined(element, scope, self._body(scope, element.parent), self._body(scope, element.child))
+            for scope, element in self._elements
+            if isinstance(element, JointElement)
+        ]
+
+    def check(self) -> None:
+        """Note what is wrong with joints once it is known what they join."""
+        coordinates = {joint.name: len(joint.element.axes) for joint in self._joints}
+        for joint in self._joints:
+            self._check_ends(joint)
+            for axis in joint.element.axes:
+                self._check_axis(joint, axis, coordinates)
+
+    def model(self) -> RobotModel:
+        """Make the robot."""
+        carriers = self._carriers()
+        base = self._frames.pose(full(self._model.name, MODEL)).copy()
+        base.flags.writeable = False
+        ratios = {
+            self._local(joint.name): joint.element.gearbox_ratio
+            for joint in self._joints
+            if joint.element.type == "gearbox"
+        }
+        return RobotModel(
+            name=self._model.name,
+            format=NAME,
+            version=self._document.version,
+            joints=tuple(self._joint(joint, carriers) for joint in self._joints),
+            links=tuple(self._links(carriers)),
+            frames=tuple(self._all_frames()),
+            canonical_link=self._model.canonical_name(),
+            base_pose=base,
+            metadata={"gearbox_ratio": ratios} if ratios else {},
+        )
+
+    def _body(self, scope: str, name: str) -> str:
+        """Name the body that a joint's end is part of; '' where there is none."""
+        return WORLD if name == WORLD else self._frames.body(full(scope, name))
+
+    def _check_ends(self, joint: _Joined) -> None:
+        element = joint.element
+        for end, name, body in (
+            ("parent", element.parent, joint.parent),
+            ("child", element.child, joint.child),
+        ):
+            if body not in {"", WORLD} and not self._frames.is_link(body):
+                element.where.add(
+                    f"joint '{element.name}' has the {end} {shown(name)}",
+                    "it is part of a static model, which no joint holds",
+                    "name a link, or world as the parent",
+                )
+        if joint.parent and joint.parent == joint.child and element.parent != element.child:
+            element.where.add(
+                f"joint '{element.name}' joins {shown(element.parent)} to {shown(element.child)}",
+                f"both are part of link '{self._local(joint.child)}'",
+                "a joint joins two links",
+            )
+
+    def _check_axis(self, joint: _Joined, axis: AxisElement, coordinates: Mapping[str, int]) -> None:
+        if axis.expressed_in and not self._frames.has(full(joint.scope, axis.expressed_in)):
+            axis.where.warn(
+                f"an axis of joint '{joint.element.name}' is expressed_in {shown(axis.expressed_in)}",
+                f"there is no such frame in model '{joint.scope}'",
+                "it is read in the joint's own frame",
+            )
+        if axis.mimic is None:
+            return
+        leader = full(joint.scope, axis.mimic.of)
+        if leader == joint.name or coordinates.get(leader) != 1 or len(joint.element.axes) != 1:
+            axis.where.add(
+                f"joint '{joint.element.name}' mimics {shown(axis.mimic.of)}",
+                "both must be joints of this model with one axis, and not the same",
+                "name another joint",
+            )
+
+    def _carriers(self) -> dict[str, _Joined]:
+        """Find the joint that carries each link; one whose child is carried already closes a loop.
+
+        In a ring of joints, the model's canonical link is not carried if that can be.
+        """
+        canonical = full(self._model.name, self._model.canonical_name())
+        carriers: dict[str, _Joined] = {}
+        roots: dict[str, str] = {}
+        for joint in sorted(self._joints, key=lambda joint: joint.child == canonical):
+            if joint.child not in carriers and _root(roots, joint.parent) != joint.child:
+                carriers[joint.child] = joint
+                roots[joint.child] = joint.parent
+        for joint in self._joints:
+            if carriers.get(joint.child) is not joint:
+                joint.element.where.warn(
+                    f"joint '{joint.element.name}' closes a loop",
+                    f"link '{self._local(joint.child)}' hangs on another joint or carries this one",
+                    "its coordinates move no link",
+                )
+        return carriers
+
+    def _links(self, carriers: Mapping[str, _Joined]) -> Iterator[Link]:
+        for scope, element in self._elements:
+            if isinstance(element, LinkElement):
+                name = full(scope, element.name)
+                pose = IDENTITY if name in carriers else self._between(WORLD, name)
+                yield Link(self._local(name), element.mass, element.com, element.inertia, pose=pose)
+
+    def _joint(self, joint: _Joined, carriers: Mapping[str, _Joined]) -> Joint:
+        element = joint.element
+        axes = np.eye(3) if element.type == "ball" else np.reshape(self._axes(joint), (-1, 3))
+        axes.flags.writeable = False
+        mimic = element.axes[0].mimic if element.axes else None
+        return Joint(
+            name=self._local(joint.name),
+            type=element.type,
+            parent=self._local(joint.parent),
+            child=self._local(joint.child),
+            axes=axes,
+            coordinates=tuple(self._coordinate(joint, axis) for axis in element.axes),
+            mimic=replace(mimic, of=self._local(full(joint.scope, mimic.of))) if mimic else None,
+            parent_pose=self._between(joint.parent, joint.name),
+            child_pose=self._between(joint.name, joint.child),
+            pitch_m=element.pitch_m,
+            closes_loop=carriers.get(joint.child) is not joint,
+        )
+
+    def _axes(self, joint: _Joined) -> list[Floats]:
+        """Give each axis in the joint's frame."""
+        axes = []
+        for axis in joint.element.axes:
+            frame = full(joint.scope, axis.expressed_in)
+            given_in = frame if axis.expressed_in and self._frames.has(frame) else joint.name
+            axes.append(self._between(joint.name, given_in)[:3, :3] @ axis.xyz)
+        return axes
+
+    def _coordinate(self, joint: _Joined, axis: AxisElement) -> Coordinate:
+        name = self._local(full(joint.scope, axis.coordinate.name))
+        return replace(axis.coordinate, name=name)
+
+    def _all_frames(self) -> Iterator[Frame]:
+        """Give each model's frame, by its name too where it is nested, and the frames of the file."""
+        yield self._frame(full(self._model.name, MODEL), "model")
+        for scope, element in self._elements:
+            name = full(scope, element.name)
+            if isinstance(element, FrameElement):
+                yield self._frame(name, "frame")
+            elif isinstance(element, ModelElement):
+                yield self._frame(name, "model")
+                yield self._frame(full(name, MODEL), "model")
+        for name in self._frames.flattened(self._model.name):
+            yield self._frame(name, "model")
+
+    def _frame(self, name: str, kind: FrameKind) -> Frame:
+        body = self._frames.body(name)
+        if body == name:
+            body = WORLD
+        return Frame(self._local(name), kind, self._local(body), self._between(body, name))
+
+    def _between(self, start: str, end: str) -> Floats:
+        """Say where a place is in the frame of another, all joints being at zero, shape (4, 4)."""
+        pose = self._back(start) @ self._frames.pose(self._named(end))
+        pose.flags.writeable = False
+        return pose
+
+    def _back(self, name: str) -> Floats:
+        """Give the inverse of a place's pose."""
+        if name not in self._inverses:
+            self._inverses[name] = inverse(self._frames.pose(self._named(name)))
+        return self._inverses[name]
+
+    def _named(self, name: str) -> str:
+        """Give the place that a name stands for; to a robot the world is where its own frame is put."""
+        return full(self._model.name, MODEL) if name == WORLD else name
+
+    def _local(self, name: str) -> str:
+        return name.removeprefix(full(self._model.name, ""))
+
+
+def _all_elements(scope: str, model: ModelElement) -> Iterator[tuple[str, Element]]:
+    """Give what stands in a model, depth first, each with the scope that it stands in."""
+    for element in model.content:
+        yield scope, element
+        if isinstance(element, ModelElement):
+            yield from _all_elements(full(scope, element.name), element)
+
+
+def _root(carried_by: dict[str, str], link: str) -> str:
+    """Give the link that a link hangs on in the end, and shorten the way there."""
+    way = []
+    while link in carried_by:
+        way.append(link)
+        link = carried_by[link]
+    carried_by.update(dict.fromkeys(way, link))
+    return link

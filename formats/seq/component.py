@@ -1,0 +1,261 @@
+"""One component of a .seq file: a series of joint positions, of poses, of vectors, or of what nobody knows.
+
+In comes a component node, out comes a `Series` with neutral values: poses as x y z qw qx qy qz, and names of
+contents as today's version spells them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from ..errors import MOST_PROBLEMS, nearest
+from .frames import Layout, as_it_stood, read_frames
+from .tree import Scalar, Sequence
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .frames import Frames
+    from .node import Field, Node
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+SLOWEST_FRAME_RATE, FASTEST_FRAME_RATE = 0.001, 100_000.0
+# What Choreonoid takes for time-specified frames in a file that states no rate.
+DEFAULT_FRAME_RATE = 100.0
+MOST_PARTS = 10_000
+
+JOINTS = "JointDisplacement"
+# (type, content in the file) -> (neutral name, versions that spell it so)
+CONTENTS: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
+    ("MultiValueSeq", "JointPosition"): (JOINTS, (1,)),
+    ("MultiValueSeq", "JointDisplacement"): (JOINTS, (2, 4)),
+    ("MultiValueSeq", "MultiJointDisplacementSeq"): (JOINTS, (3,)),
+    ("MultiSE3Seq", "LinkPosition"): ("LinkPosition", (1, 2, 4)),
+    ("MultiSE3Seq", "MultiLinkPositionSeq"): ("LinkPosition", (3,)),
+    ("Vector3Seq", "ZMP"): ("ZMP", (1, 2, 4)),
+    ("Vector3Seq", "ZMPSeq"): ("ZMP", (3, 4)),
+    ("Vector3Seq", "RelativeZMP"): ("ZMP", (1,)),
+    ("Vector3Seq", "RelativeZmp"): ("ZMP", (1,)),
+}
+OLD_TYPES = {"MultiSe3Seq": "MultiSE3Seq", "MultiAffine3Seq": "MultiSE3Seq"}
+# Format -> where x y z qw qx qy qz stand in a pose, or nothing where they must be computed
+POSE_FORMATS: dict[str, tuple[int, ...]] = {
+    "XYZQWQXQYQZ": (0, 1, 2, 3, 4, 5, 6),
+    "XYZQXQYQZQW": (0, 1, 2, 6, 3, 4, 5),
+    "XYZRPY": (),
+}
+SHARED_KEYS = {"type", "content", "purpose", "frameRate", "numFrames", "hasFrameTime", "frames"}
+KEYS = SHARED_KEYS | {"numParts", "partLabels", "SE3Format", "format", "isRootRelative"}
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One component as read.
+
+    Attributes
+    ----------
+    name : str
+        The neutral name of its content.
+    values : ndarray or anything
+        Shape (frames, ...); of an unknown type, its frames as they stood.
+    times : ndarray, shape (frames,)
+        In s; empty where the type is unknown.
+    about : dict
+        What the file says of it besides.
+    """
+
+    name: str
+    line: int
+    values: Any
+    times: Floats
+    frame_rate: float
+    part_labels: tuple[str, ...]
+    about: dict[str, Any]
+
+
+def read_component(node: Node, version: float) -> Series | None:
+    """Read a component, or give None where something is wrong with it, each problem noted."""
+    type_, content = node.text("type"), node.text("content")
+    if version < 2:
+        type_, content = OLD_TYPES.get(type_, type_), content or node.text("purpose")
+    if not type_ or not content:
+        for key in [key for key, text in (("type", type_), ("content", content)) if not text]:
+            node.missing(key, "it says what the component is")
+        return None
+    if type_ not in {"MultiValueSeq", "MultiSE3Seq", "Vector3Seq"}:
+        return _unknown(node, type_, content)
+    return _known(node, type_, content, version)
+
+
+def _known(node: Node, type_: str, content: str, version: float) -> Series | None:
+    about = {"type": type_, "content": content} | _kept_aside(node, KEYS)
+    name = _neutral_name(node, type_, content, version)
+    layout = _layout(node, type_, version)
+    frame_rate = _frame_rate(node, version)
+    rows = _rows(node, layout) if layout else None
+    labels = _part_labels(node, layout.parts if layout else 0, needed=name == JOINTS)
+    if type_ == "Vector3Seq":
+        about["is_root_relative"] = node.truth("isRootRelative") or content.startswith("Relative")
+    if layout is None or rows is None or frame_rate is None:
+        return None
+    times = _times(node, layout, rows, frame_rate)
+    values = rows.values[:, layout.timed :]
+    if type_ == "MultiSE3Seq":
+        values = _neutral_poses(values, layout.parts, POSE_FORMATS[layout.pose_format])
+    return Series(name, node.line, _read_only(values), times, frame_rate, labels, about)
+
+
+def _unknown(node: Node, type_: str, content: str) -> Series:
+    kind = node.own["type"]
+    node.problems.warn(
+        kind.line, f"unknown type {type_}", "a newer program's", "its frames are kept as they stand"
+    )
+    about = {"type": type_, "content": content} | _kept_aside(node, {"type", "content", "frames"}, warn=False)
+    frames = as_it_stood(node.own["frames"].value, node.problems) if "frames" in node.own else None
+    return Series(content, node.line, frames, np.empty(0), 0.0, (), about)
+
+
+def _kept_aside(node: Node, known: set[str], *, warn: bool = True) -> dict[str, Any]:
+    unknown = node.unknown(known, warn=warn)
+    return {"unknown": {one.key: as_it_stood(one.value, node.problems) for one in unknown}} if unknown else {}
+
+
+def _neutral_name(node: Node, type_: str, content: str, version: float) -> str:
+    name, versions = CONTENTS.get((type_, content), (content, ()))
+    if versions and int(version) not in versions:
+        found = node.get("content") or node.get("purpose")
+        why = f"that is version {versions[0]}'s name, and this is version {version:g}"
+        node.problems.warn(found.line if found else node.line, f"content {content}", why, f"read as {name}")
+    return name
+
+
+def _layout(node: Node, type_: str, version: float) -> Layout | None:
+    timed = _is_timed(node, version)
+    if type_ == "Vector3Seq":
+        return Layout(timed, 3, "a vector has 3")
+    rule = f"a {type_} has 1 to {MOST_PARTS} parts"
+    found, parts = node.get("numParts"), node.number("numParts", 1, MOST_PARTS, rule, whole=True)
+    if found is None:
+        node.missing("numParts", f"a {type_} needs it")
+    pose_format = _pose_format(node, version) if type_ == "MultiSE3Seq" else ""
+    if found is None or parts is None or pose_format is None:
+        return None
+    width = len(POSE_FORMATS[pose_format]) or 6 if pose_format else 0
+    return Layout(timed, int(parts), f"{found.key} is {parts:g}", found.key, width, pose_format)
+
+
+def _is_timed(node: Node, version: float) -> bool:
+    found = node.get("hasFrameTime")
+    if found and version < 2:
+        node.wrong(found, "version 1 does not allow it", "remove it or set formatVersion to 2")
+        return False
+    return node.truth("hasFrameTime")
+
+
+def _pose_format(node: Node, version: float) -> str | None:
+    key = "SE3Format" if version >= 2 else "format"
+    found = node.get(key)
+    if found is None:
+        node.missing(key, f"a MultiSE3Seq needs it ({', '.join(POSE_FORMATS)})")
+        return None
+    text = found.value.text if isinstance(found.value, Scalar) else ""
+    if text not in POSE_FORMATS:
+        node.wrong(found, f"known are {', '.join(POSE_FORMATS)}", nearest(text, POSE_FORMATS) or "correct it")
+        return None
+    return text
+
+
+def _frame_rate(node: Node, version: float) -> float | None:
+    rule = f"a frame rate lies between {SLOWEST_FRAME_RATE:g} and {FASTEST_FRAME_RATE:g} frames/s"
+    if node.get("frameRate"):
+        return node.number("frameRate", SLOWEST_FRAME_RATE, FASTEST_FRAME_RATE, rule)
+    if version >= 2 and node.truth("hasFrameTime"):
+        return DEFAULT_FRAME_RATE
+    node.missing("frameRate", "neither has the top node")
+    return None
+
+
+def _rows(node: Node, layout: Layout) -> Frames | None:
+    found = node.get("frames")
+    if found is None:
+        node.missing("frames", "a component holds frames")
+        return None
+    if not isinstance(found.value, Sequence) or not found.value.items:
+        node.wrong(found, "a component has at least one row", "add the rows")
+        return None
+    rows = read_frames(found.value, layout, node.problems)
+    if rows:
+        _compare_count(node, len(rows.values))
+    return rows
+
+
+def _compare_count(node: Node, count: int) -> None:
+    stated = node.number("numFrames", 0, float("inf"), "it is a whole number", whole=True)
+    if stated not in {None, count}:
+        found = node.get("numFrames")
+        line, key = (found.line, found.key) if found else (node.line, "numFrames")
+        what = f"{key} is {stated:g} and {node.label} has {count} frames"
+        node.problems.warn(line, what, "the frames count", f"correct {key} if none are missing")
+
+
+def _part_labels(node: Node, parts: int, *, needed: bool) -> tuple[str, ...]:
+    found = node.get("partLabels")
+    if found is None or not parts:
+        return ()
+    items = found.value.items if isinstance(found.value, Sequence) else []
+    if len(items) != parts and not needed and "partLabels" not in node.own:
+        # The top node's labels are the joints'; a component of other things need not fit them.
+        return ()
+    labels = tuple(f"{item:g}" if isinstance(item, float) else getattr(item, "text", "") for item in items)
+    _check_labels(node, found, labels, parts)
+    return labels
+
+
+def _check_labels(node: Node, found: Field, labels: tuple[str, ...], parts: int) -> None:
+    if len(labels) != parts:
+        noun = "label" if len(labels) == 1 else "labels"
+        why = f"{node.label} has {parts} parts"
+        node.problems.add(found.line, f"{found.key} has {len(labels)} {noun}", why, "give each part one")
+    for label, count in Counter(labels).items():
+        if count > 1 or not label:
+            what = f"{found.key} has '{label}' {count} times" if label else f"{found.key} has an empty label"
+            node.problems.add(found.line, what, "a label names one part", "give each part its own")
+
+
+def _times(node: Node, layout: Layout, rows: Frames, frame_rate: float) -> Floats:
+    if not layout.timed:
+        return _read_only(np.arange(len(rows.values)) / frame_rate)
+    times = rows.values[:, 0].copy()
+    for row in np.flatnonzero(np.diff(times) <= 0)[:MOST_PROBLEMS] + 1:
+        what = f"row {row} is at {times[row]:g} s, row {row - 1} at {times[row - 1]:g} s"
+        node.problems.add(int(rows.lines[row]), what, "time must increase", "correct the times")
+    return _read_only(times)
+
+
+def _neutral_poses(rows: Floats, parts: int, order: tuple[int, ...]) -> Floats:
+    poses = rows.reshape(len(rows), parts, -1)
+    return poses[..., order] if order else _with_quaternions(poses)
+
+
+def _with_quaternions(poses: Floats) -> Floats:
+    """Turn x y z roll pitch yaw into x y z qw qx qy qz: R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    half = poses[..., 3:] / 2
+    (cr, cp, cy), (sr, sp, sy) = np.moveaxis(np.cos(half), -1, 0), np.moveaxis(np.sin(half), -1, 0)
+    quaternions = (
+        cr * cp * cy + sr * sp * sy,
+        sr * cp * cy - cr * sp * sy,
+        cr * sp * cy + sr * cp * sy,
+        cr * cp * sy - sr * sp * cy,
+    )
+    return np.concatenate([poses[..., :3], np.stack(quaternions, axis=-1)], axis=-1)
+
+
+def _read_only(values: Floats) -> Floats:
+    array = np.ascontiguousarray(values)
+    array.flags.writeable = False
+    return array

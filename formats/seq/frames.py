@@ -1,0 +1,232 @@
+"""The frames of one .seq component, read into one array.
+
+In comes the sequence under `frames`, out comes an array with a row for each frame, and the line of each row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import simdjson
+
+from ..errors import MOST_PROBLEMS
+from .rows import read_chunk
+from .tree import Mapping, Scalar, Sequence, as_scalar, line_of, read_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from ..errors import Problems
+    from .rows import Block
+    from .tree import Value
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a row consists of: a time if `timed`, then `parts` numbers or poses.
+
+    Attributes
+    ----------
+    parts_rule : str
+        What in the file says so, for messages; such as `numParts is 29`.
+    parts_key : str
+        The key with which the row must agree, or '' where the type fixes it.
+    pose_width : int
+        The numbers of a pose; 0 where each part is a single number.
+    """
+
+    timed: bool
+    parts: int
+    parts_rule: str
+    parts_key: str = ""
+    pose_width: int = 0
+    pose_format: str = ""
+
+    @property
+    def shape(self) -> bytes:
+        """A row without its numbers, such as `[,[,,,,,,]]` for a time and a pose."""
+        pose = b"[" + b"," * (self.pose_width - 1) + b"]" if self.pose_width else b""
+        return b"[" + b",".join([b""] * self.timed + [pose] * self.parts) + b"]"
+
+    @property
+    def width(self) -> int:
+        """How many numbers a row has, those in poses counted."""
+        return self.timed + self.parts * max(self.pose_width, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """Rows of numbers, shape (frames, width), and the line in the file of each."""
+
+    values: Floats
+    lines: NDArray[np.int64]
+
+
+def read_frames(frames: Sequence, layout: Layout, problems: Problems) -> Frames | None:
+    """Read all rows of a component, or give None where some are wrong, each with its problem noted."""
+    reader = _Reader(layout, layout.shape, problems)
+    before = len(problems.found)
+    for item in frames.items:
+        if isinstance(item, Sequence) and item.block:
+            reader.block(item.block, item.line)
+        else:
+            reader.row(item, line_of(item, frames.line))
+        if len(problems.found) > MOST_PROBLEMS:
+            break
+    return reader.frames() if len(problems.found) == before else None
+
+
+@dataclass(slots=True)
+class _Reader:
+    layout: Layout
+    shape: bytes
+    problems: Problems
+    parser: simdjson.Parser = field(default_factory=simdjson.Parser)
+    count: int = 0
+    arrays: list[Floats] = field(default_factory=list)
+    lines: list[NDArray[np.int64]] = field(default_factory=list)
+    # Rows that came through YAML and are not yet in an array.
+    loose: list[float] = field(default_factory=list)
+    loose_lines: list[int] = field(default_factory=list)
+
+    def block(self, block: Block, line: int) -> None:
+        """Take rows that were cut out of the text."""
+        for chunk in block.chunks():
+            array = read_chunk(chunk, block.prefix, self.shape, self.parser)
+            rows = chunk.count(b"\n")
+            if array is None:
+                self._chunk_by_yaml(chunk, line)
+            else:
+                self._gather()
+                self.arrays.append(array)
+                self.lines.append(np.arange(line, line + rows))
+                self.count += rows
+            line += rows
+            if len(self.problems.found) > MOST_PROBLEMS:
+                return
+
+    def _chunk_by_yaml(self, chunk: bytes, line: int) -> None:
+        rows, _ = read_tree(chunk, self.problems, line)
+        if isinstance(rows, Sequence):
+            for row in rows.items:
+                self.row(row, line_of(row, line))
+
+    def row(self, row: Value, line: int) -> None:
+        """Take one row as YAML reads it."""
+        values = self._items(row, line)
+        self.count += 1
+        self.loose += values
+        self.loose_lines.append(line)
+
+    def frames(self) -> Frames:
+        """Give all rows taken."""
+        self._gather()
+        values = np.empty((self.count, self.layout.width))
+        end = self.count
+        # Each array is let go of as soon as it is copied, so that the numbers are never twice in memory.
+        while self.arrays:
+            array = self.arrays.pop()
+            values[end - len(array) : end] = array
+            end -= len(array)
+        return Frames(values, np.concatenate(self.lines))
+
+    def _gather(self) -> None:
+        if self.loose_lines and len(self.loose) == len(self.loose_lines) * self.layout.width:
+            self.arrays.append(np.array(self.loose).reshape(len(self.loose_lines), -1))
+            self.lines.append(np.array(self.loose_lines))
+        self.loose, self.loose_lines = [], []
+
+    def _items(self, row: Value, line: int) -> list[float]:
+        if not isinstance(row, Sequence):
+            return self._wrong(
+                line, "is no sequence", "a frame is a sequence of numbers", "write it as [ ... ]"
+            )
+        count = self.layout.timed + self.layout.parts
+        if self.layout.pose_width:
+            return self._poses(row, count, line)
+        if len(row.items) != count:
+            return self._miscounted(line, len(row.items), count, "number")
+        return self._numbers(row, line)
+
+    def _poses(self, row: Sequence, count: int, line: int) -> list[float]:
+        timed, poses = row.items[: self.layout.timed], row.items[self.layout.timed :]
+        nested = [pose for pose in poses if isinstance(pose, Sequence)]
+        if len(nested) < len(poses):
+            rule = "each pose is a sequence of its own, also a single one"
+            return self._wrong(line, "has numbers where poses belong", rule, "write it as [ [ ... ] ]")
+        if len(row.items) != count:
+            return self._miscounted(line, len(poses), self.layout.parts, "pose")
+        values = self._numbers(Sequence(line, timed), line)
+        for pose in nested:
+            if len(pose.items) != self.layout.pose_width:
+                what = f"has a pose of {len(pose.items)} numbers"
+                why = f"{self.layout.pose_format} has {self.layout.pose_width}"
+                return self._wrong(pose.line, what, why, "correct the pose or the format")
+            values += self._numbers(pose, line)
+        return values
+
+    def _numbers(self, row: Sequence, line: int) -> list[float]:
+        values = [value for value in row.items if isinstance(value, float)]
+        if len(values) < len(row.items):
+            strange = next(value for value in row.items if not isinstance(value, float))
+            what = f"holds '{strange.text}'" if isinstance(strange, Scalar) else "holds more than numbers"
+            return self._wrong(line_of(strange, line), what, "values are finite numbers", "write a number")
+        return values
+
+    def _miscounted(self, line: int, count: int, wanted: int, noun: str) -> list[float]:
+        what = f"has {count} {noun}{'' if count == 1 else 's'}"
+        time = " and hasFrameTime adds the time" if self.layout.timed and noun == "number" else ""
+        difference = abs(wanted - count)
+        noun = ("value" if noun == "number" else "pose") + ("" if difference == 1 else "s")
+        mend = f"add the missing {noun}" if count < wanted else f"remove the extra {noun}"
+        if self.layout.parts_key:
+            mend += f" or correct {self.layout.parts_key}"
+        return self._wrong(line, what, self.layout.parts_rule + time, mend)
+
+    def _wrong(self, line: int, what: str, why: str, mend: str) -> list[float]:
+        self.problems.add(line, f"row {self.count} {what}", why, mend)
+        return []
+
+
+def as_it_stood(value: Value, problems: Problems) -> Any:
+    """Give what a value means as plain data: an array where it is a regular one of numbers."""
+    plain = _plain(value, problems)
+    if not isinstance(plain, list) or not plain or not _all_numbers(plain):
+        return plain
+    try:
+        array = np.array(plain, np.float64)
+    except ValueError:
+        return plain
+    array.flags.writeable = False
+    return array
+
+
+def _plain(value: Value, problems: Problems) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(entry.value, problems) for key, entry in value.entries.items()}
+    if isinstance(value, Sequence):
+        return [_plain(item, problems) for item in _expanded(value, problems)]
+    return as_scalar(value)
+
+
+def _expanded(sequence: Sequence, problems: Problems) -> Iterator[Value]:
+    """Give the items of a sequence, with the rows that were cut out of it put back."""
+    for item in sequence.items:
+        if isinstance(item, Sequence) and item.block:
+            line = item.line
+            for chunk in item.block.chunks():
+                rows, _ = read_tree(chunk, problems, line)
+                yield from rows.items if isinstance(rows, Sequence) else ()
+                line += chunk.count(b"\n")
+        else:
+            yield item
+
+
+def _all_numbers(value: Any) -> bool:
+    return isinstance(value, float) or (isinstance(value, list) and all(map(_all_numbers, value)))

@@ -1,0 +1,132 @@
+"""The mappings of a .seq file, by key: either spelling, and what a component takes from the top node.
+
+In comes a mapping of the YAML tree, out come its values, checked, with the line of each for messages.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..errors import Problem
+from .tree import Mapping, Scalar, Sequence, as_number
+
+if TYPE_CHECKING:
+    from ..errors import Problems
+    from .tree import Value
+
+SNAKE_CASE = {
+    "format_version": "formatVersion",
+    "frame_rate": "frameRate",
+    "num_frames": "numFrames",
+    "num_parts": "numParts",
+    "part_labels": "partLabels",
+    "has_frame_time": "hasFrameTime",
+    "is_root_relative": "isRootRelative",
+    "se3_format": "SE3Format",
+}
+TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A key as the file spells it, with its line and value."""
+
+    key: str
+    line: int
+    value: Value
+
+    @property
+    def shown(self) -> str:
+        """The value as messages show it."""
+        if isinstance(self.value, Scalar) and self.value.text:
+            return f"'{self.value.text}'" if as_number(self.value) is None else self.value.text
+        if isinstance(self.value, Mapping):
+            return "a mapping"
+        return "a sequence" if isinstance(self.value, Sequence) and self.value.items else "empty"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """The top node or a component.
+
+    Attributes
+    ----------
+    label : str
+        How messages call it.
+    own, inherited : dict of str to Field
+        By camelCase key; a component takes from the top node every key that it lacks.
+    """
+
+    problems: Problems
+    label: str
+    line: int
+    own: dict[str, Field]
+    inherited: dict[str, Field] = field(default_factory=dict)
+
+    def get(self, key: str) -> Field | None:
+        """Give the field of a key, or None where neither the node nor the top node has it."""
+        return self.own.get(key) or self.inherited.get(key)
+
+    def text(self, key: str) -> str:
+        """Give the text of a node's own key, or '' where there is none."""
+        found = self.own.get(key)
+        return found.value.text if found and isinstance(found.value, Scalar) else ""
+
+    def number(
+        self, key: str, lowest: float, highest: float, rule: str, *, whole: bool = False
+    ) -> float | None:
+        """Give a number within bounds, or None where the key is missing or its value was noted as wrong."""
+        found = self.get(key)
+        if found is None:
+            return None
+        value = as_number(found.value)
+        if value is None or not lowest <= value <= highest or (whole and not value.is_integer()):
+            self.wrong(found, rule)
+            return None
+        return value
+
+    def truth(self, key: str) -> bool:
+        """Give a truth value, false where the key is missing or its value was noted as wrong."""
+        found = self.get(key)
+        if found is None:
+            return False
+        text = found.value.text.lower() if isinstance(found.value, Scalar) else ""
+        if text not in TRUTH:
+            self.wrong(found, "it is true or false")
+        return TRUTH.get(text, False)
+
+    def wrong(self, found: Field, rule: str, mend: str = "correct it") -> None:
+        """Note that a value breaks a rule, once for all nodes that share it."""
+        problem = Problem(self.problems.file, found.line, f"{found.key} is {found.shown}", rule, mend)
+        if problem not in self.problems.found:
+            self.problems.found.append(problem)
+
+    def missing(self, key: str, why: str) -> None:
+        """Note that a key is missing."""
+        self.problems.add(self.line, f"{self.label} has no {key}", why, f"add {key}")
+
+    def unknown(self, known: set[str], *, warn: bool = True) -> list[Field]:
+        """Give the fields that the format does not know, and warn of them."""
+        unknown = [found for name, found in self.own.items() if name not in known]
+        for found in unknown if warn else ():
+            self.problems.warn(
+                found.line, f"unknown key {found.key}", "no version has it", "kept in metadata"
+            )
+        return unknown
+
+
+def fields(mapping: Mapping, version: float, problems: Problems) -> dict[str, Field]:
+    """Give a mapping's fields by camelCase key; version 1 knows no other spelling."""
+    found: dict[str, Field] = {}
+    for key, entry in mapping.entries.items():
+        name = SNAKE_CASE.get(key, key)
+        if version < 2 and key in SNAKE_CASE and name != "formatVersion":
+            why = f"version 1 spells it {name}"
+            problems.add(entry.line, f"{key} stands in a version 1 file", why, "correct key or version")
+        if name in found:
+            why = f"{found[name].key} on line {found[name].line} says it already"
+            problems.add(entry.line, f"{key} stands beside {found[name].key}", why, "remove one of them")
+        else:
+            found[name] = Field(key, entry.line, entry.value)
+    return found

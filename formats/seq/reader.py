@@ -1,0 +1,203 @@
+"""Choreonoid's standard body motion (.seq), format versions 1 to 4.
+
+In come a file's bytes, out comes one `Motion`. The specification is Choreonoid's manual, "Standard body
+motion file format", with what its own reader knows besides: old version 1 and version 4's snake_case keys.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import MOST_PROBLEMS, FormatError, Problems
+from ..model.motion import Motion
+from .component import JOINTS, KEYS, Series, read_component
+from .frames import as_it_stood
+from .node import Field, Node, fields
+from .rows import cut_rows
+from .tree import Mapping, Sequence, as_number, line_of, read_tree
+
+if TYPE_CHECKING:
+    from ..io.source import Source
+    from .tree import Value
+
+NAME, SUFFIXES = "seq", (".seq",)
+
+NEWEST_VERSION = 4
+TOP_KEYS = (KEYS - {"frames"}) | {"formatVersion", "components"}
+NOT_INHERITED = {"type", "content", "purpose", "components", "formatVersion", "frames"}
+
+_TOP_TYPE = re.compile(rb"""\btype["']?\s*:\s*["']?(?:CompositeSeq|BodyMotion)\b""")
+
+
+def sniff(head: bytes) -> bool:
+    """Whether a file that begins like this names the type of a body motion."""
+    return _TOP_TYPE.search(head) is not None
+
+
+def load(data: bytes, source: Source) -> list[Motion]:
+    """Read the motion in a file.
+
+    Raises
+    ------
+    FormatError
+        With every problem found in it.
+    """
+    problems = Problems(source.name)
+    text = _utf8(data, problems)
+    return [_Reader(problems).motion(_tree(text, problems), source.path.stem)]
+
+
+def _utf8(data: bytes, problems: Problems) -> bytes:
+    """Give the text without byte order mark, once it is sure to be UTF-8 text."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise problems.fail(1, "is UTF-16", "a .seq file is UTF-8", "save it as UTF-8")
+    text = data.removeprefix(codecs.BOM_UTF8)
+    if b"\0" in text:
+        line = text.count(b"\n", 0, text.index(b"\0")) + 1
+        raise problems.fail(line, "holds a NUL byte", "a .seq file is text", "copy the file anew")
+    if not text.isascii():
+        try:
+            text.decode()
+        except UnicodeDecodeError as error:
+            line = text.count(b"\n", 0, error.start) + 1
+            what = f"holds the byte 0x{text[error.start]:02x}"
+            raise problems.fail(line, what, "a .seq file is UTF-8", "save it as UTF-8") from error
+    return text
+
+
+def _tree(text: bytes, problems: Problems) -> Value | None:
+    skeleton, blocks = cut_rows(text)
+    first_try = Problems(problems.file)
+    tree, claimed = read_tree(skeleton, first_try, blocks=blocks)
+    if claimed < len(blocks):
+        # Something that only looks like rows stands in quoted or literal text: all goes through YAML.
+        return read_tree(text, problems)[0]
+    problems.found += first_try.found
+    return tree
+
+
+@dataclass(slots=True)
+class _Reader:
+    problems: Problems
+    version: float = 1.0
+
+    def motion(self, tree: Value | None, name: str) -> Motion:
+        """Read the whole tree."""
+        if tree is None:
+            raise self.problems.fail(0, "is empty", "a .seq file holds a mapping", "copy the file anew")
+        if not isinstance(tree, Mapping):
+            mend = "begin with `type: CompositeSeq`"
+            raise self.problems.fail(line_of(tree, 1), "is no mapping", "a .seq file is one", mend)
+        self.version = self._version(tree)
+        top = Node(self.problems, "the top node", tree.line, fields(tree, self.version, self.problems))
+        self._check_top(top)
+        unknown = {one.key: as_it_stood(one.value, self.problems) for one in top.unknown(TOP_KEYS)}
+        series = self._series(self._component_nodes(top))
+        self._check_names(series)
+        main = self._main(series, top)
+        if main is None or self.problems.found:
+            raise FormatError(self.problems.found)
+        return self._assemble(name, main, series, unknown)
+
+    def _version(self, tree: Mapping) -> float:
+        key = "format_version" if "format_version" in tree.entries else "formatVersion"
+        entry = tree.entries.get(key)
+        if entry is None:
+            return 1.0
+        version = as_number(entry.value)
+        if version is None or not 1 <= version < NEWEST_VERSION + 1:
+            shown = Field(key, entry.line, entry.value).shown
+            why, mend = f"versions 1 to {NEWEST_VERSION} are read", "save the file in one of them"
+            raise self.problems.fail(entry.line, f"{key} is {shown}", why, mend)
+        return version
+
+    def _check_top(self, top: Node) -> None:
+        self._must_be(top, "type", "BodyMotion" if self.version < 2 else "CompositeSeq")
+        if self.version >= 2 and top.get("content"):
+            self._must_be(top, "content", "BodyMotion")
+
+    def _must_be(self, top: Node, key: str, value: str) -> None:
+        found = top.get(key)
+        rule = f"a motion of version {self.version:g} has {value}"
+        if found is None:
+            top.missing(key, rule)
+        elif top.text(key) != value:
+            top.wrong(found, rule)
+
+    def _component_nodes(self, top: Node) -> list[Node]:
+        components = top.get("components")
+        if components is None:
+            top.missing("components", "a motion has at least one")
+            return []
+        items = components.value.items if isinstance(components.value, Sequence) else []
+        if not items:
+            top.wrong(components, "it is a sequence of at least one component", "add one")
+        inherited = {key: found for key, found in top.own.items() if key not in NOT_INHERITED}
+        return [
+            self._component_node(item, f"component {index}", components.line, inherited)
+            for index, item in enumerate(items)
+        ]
+
+    def _component_node(self, item: Value, label: str, line: int, inherited: dict[str, Field]) -> Node:
+        line = line_of(item, line)
+        if not isinstance(item, Mapping):
+            self.problems.add(line, f"{label} is no mapping", "a component has keys", "correct it")
+            raise FormatError(self.problems.found)
+        return Node(self.problems, label, line, fields(item, self.version, self.problems), inherited)
+
+    def _series(self, nodes: list[Node]) -> list[Series]:
+        series = []
+        for node in nodes:
+            if one := read_component(node, self.version):
+                series.append(one)
+            if len(self.problems.found) > MOST_PROBLEMS:
+                break
+        return series
+
+    def _check_names(self, series: list[Series]) -> None:
+        lines: dict[str, int] = {}
+        for one in series:
+            if one.name in lines:
+                why = f"the component on line {lines[one.name]} is the first"
+                self.problems.add(one.line, f"{one.name} stands twice", why, "remove one of them")
+            lines.setdefault(one.name, one.line)
+
+    def _main(self, series: list[Series], top: Node) -> Series | None:
+        """Find what gives the motion its frames: the joints' component, else the first of a known type."""
+        known = [one for one in series if one.times.size]
+        if not known and not self.problems.found:
+            self.problems.add(top.line, "no component is of a known type", "", f"add {JOINTS}")
+        return next((one for one in known if one.name == JOINTS), known[0] if known else None)
+
+    def _assemble(self, name: str, main: Series, series: list[Series], unknown: dict[str, Any]) -> Motion:
+        joints = main.name == JOINTS
+        return Motion(
+            name=name,
+            joint_names=main.part_labels if joints else (),
+            frame_rate=main.frame_rate,
+            times=main.times,
+            positions=main.values if joints else np.empty((main.times.size, 0)),
+            components={one.name: one.values for one in series if one.name != JOINTS},
+            metadata={
+                "format": NAME,
+                "format_version": self.version,
+                "components": {one.name: _about(one, main) for one in series},
+                "unknown": unknown,
+            },
+            warnings=tuple(self.problems.warnings),
+        )
+
+
+def _about(series: Series, main: Series) -> dict[str, Any]:
+    """Say what is known of a series besides its values, its times where they are not the motion's."""
+    about = dict(series.about)
+    if series.times.size and not np.array_equal(series.times, main.times):
+        about |= {"times": series.times, "frame_rate": series.frame_rate}
+    if series.part_labels:
+        about["part_labels"] = series.part_labels
+    return about

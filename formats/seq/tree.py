@@ -1,0 +1,262 @@
+"""YAML as .seq files use it, read into a tree that knows its lines and is bounded whatever the input.
+
+In comes text, out comes a tree of `Mapping`, `Sequence`, `Scalar` and float. Numbers follow the core schema
+of YAML 1.2 (`1e5`, `.5`, `1.`, `+1`; `010` is ten and `1:30` no number), which PyYAML's loader does not.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Mapping as AnyMapping
+
+    from ..errors import FormatError, Problems
+    from .rows import Block
+
+MOST_DEPTH = 32
+MOST_SCALAR_CHARACTERS = 10_000
+# A robot's pose may well be repeated by alias; what aliases bring is bounded, so that none can explode.
+MOST_ALIASED_VALUES = 100_000
+
+CORE_TAGS = frozenset(
+    f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "seq", "map")
+)
+CONSTANTS = {"": None, "~": None} | {
+    spelling: value
+    for name, value in (("null", None), ("true", True), ("false", False))
+    for spelling in (name, name.capitalize(), name.upper())
+}
+INTEGER = re.compile(r"[-+]?[0-9]+")
+BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+DECIMAL = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """What is no number, or the value of a key; `plain` where it stands without quotes."""
+
+    text: str
+    line: int
+    plain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """A sequence; `block` stands for it and the rows below it where they were cut out of the text."""
+
+    line: int
+    items: list[Value]
+    block: Block | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The value of a key, and the line on which the key stands."""
+
+    line: int
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """A mapping with each key once."""
+
+    line: int
+    entries: dict[str, Entry] = field(default_factory=dict)
+
+
+Value: TypeAlias = float | Scalar | Sequence | Mapping
+
+
+def number(text: str) -> float | None:
+    """Give the value of a plain scalar, or None where YAML 1.2 takes it for no number or it is not finite."""
+    if INTEGER.fullmatch(text):
+        # Adding zero turns -0, which is an integer and has no sign, into 0.
+        value = float(text) + 0.0
+    elif DECIMAL.fullmatch(text):
+        value = float(text)
+    elif BASED.fullmatch(text):
+        value = float(int(text, 0)) if len(text) < 200 else float("inf")
+    else:
+        return None
+    return value if abs(value) != float("inf") else None
+
+
+def as_number(value: Value) -> float | None:
+    """Give a value's number, or None where it is none."""
+    if isinstance(value, Scalar):
+        return number(value.text) if value.plain else None
+    return value if isinstance(value, float) else None
+
+
+def as_scalar(value: float | Scalar) -> float | str | bool | None:
+    """Give a scalar's value by the core schema of YAML 1.2."""
+    if isinstance(value, float) or not value.plain:
+        return value if isinstance(value, float) else value.text
+    if value.text in CONSTANTS:
+        return CONSTANTS[value.text]
+    plain_number = number(value.text)
+    return value.text if plain_number is None else plain_number
+
+
+def line_of(value: Value, otherwise: int) -> int:
+    """Give the line of a value; numbers in sequences do not keep theirs."""
+    return otherwise if isinstance(value, float) else value.line
+
+
+def read_tree(
+    text: bytes, problems: Problems, first_line: int = 1, blocks: AnyMapping[int, Block] | None = None
+) -> tuple[Value | None, int]:
+    """Read one YAML document.
+
+    Parameters
+    ----------
+    text : bytes
+        UTF-8 without byte order mark.
+    problems : Problems
+        Gets what does not hinder reading on, such as a duplicate key.
+    first_line : int
+        The line of the file on which the text begins.
+    blocks : mapping of int to Block, optional
+        The rows that were cut out, by the character where the row that stands for them begins.
+
+    Returns
+    -------
+    tree : Value or None
+        None where there is no document.
+    claimed : int
+        How many blocks were met as sequences; the others stand in what is no sequence, such as quoted text.
+
+    Raises
+    ------
+    FormatError
+        If it is no YAML, or goes beyond the bounds of this module.
+    """
+    builder = _Builder(iter(yaml.parse(text, Loader=yaml.CSafeLoader)), problems, first_line, blocks or {})
+    try:
+        return builder.document(), builder.claimed
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = (mark.line if mark else 0) + first_line
+        why = " ".join(part for part in (error.context, error.problem) if part)
+        raise problems.fail(line, "not valid YAML", why, "is the file complete?") from error
+    except yaml.reader.ReaderError as error:
+        line = text.count(b"\n", 0, error.position) + first_line
+        raise problems.fail(line, "not valid YAML", error.reason, "remove the character") from error
+
+
+@dataclass(slots=True)
+class _Builder:
+    events: Iterator[Any]
+    problems: Problems
+    first_line: int
+    blocks: AnyMapping[int, Block]
+    claimed: int = 0
+    values: int = 0
+    aliased: int = 0
+    anchors: dict[str, tuple[Value, int]] = field(default_factory=dict)
+
+    def document(self) -> Value | None:
+        root: Value | None = None
+        for event in self.events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                if root is not None:
+                    raise self._fail(event, "a second document begins", "a .seq file is one", "remove it")
+                root = self._node(next(self.events), 0)
+        return root
+
+    def _node(self, event: Any, depth: int) -> Value:
+        if isinstance(event, yaml.AliasEvent):
+            return self._alias(event)
+        self._check(event, depth)
+        before = self.values
+        self.values += 1
+        value = self._new(event, depth)
+        if event.anchor:
+            self.anchors[event.anchor] = (value, self.values - before)
+        return value
+
+    def _new(self, event: Any, depth: int) -> Value:
+        if isinstance(event, yaml.ScalarEvent):
+            return Scalar(event.value, self._line(event), not event.style)
+        if isinstance(event, yaml.SequenceStartEvent):
+            return self._sequence(event, depth)
+        return self._mapping(event, depth)
+
+    def _sequence(self, start: Any, depth: int) -> Sequence:
+        block = self.blocks.get(start.start_mark.index)
+        self.claimed += block is not None
+        items: list[Value] = []
+        while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
+            value = self._node(event, depth + 1)
+            plain_number = number(value.text) if isinstance(value, Scalar) and value.plain else None
+            items.append(value if plain_number is None else plain_number)
+        return Sequence(self._line(start), items, block)
+
+    def _mapping(self, start: Any, depth: int) -> Mapping:
+        mapping = Mapping(self._line(start))
+        while not isinstance(event := next(self.events), yaml.MappingEndEvent):
+            key = self._node(event, depth + 1)
+            value = self._node(next(self.events), depth + 1)
+            if not isinstance(key, Scalar):
+                raise self._fail(event, "a key is no name", "keys are plain names", "write a name")
+            if key.text in mapping.entries:
+                first = mapping.entries[key.text].line
+                self.problems.add(
+                    key.line, f"{key.text} stands twice", f"first on line {first}", "remove one of them"
+                )
+            else:
+                mapping.entries[key.text] = Entry(key.line, value)
+        return mapping
+
+    def _alias(self, event: Any) -> Value:
+        if event.anchor not in self.anchors:
+            raise self._fail(
+                event,
+                f"alias *{event.anchor} refers to nothing complete",
+                "an anchor ends before its alias",
+                "write the value out",
+            )
+        value, size = self.anchors[event.anchor]
+        self.values += size
+        self.aliased += size
+        if self.aliased > MOST_ALIASED_VALUES:
+            raise self._fail(
+                event,
+                f"alias *{event.anchor} repeats too much",
+                f"aliases may stand for {MOST_ALIASED_VALUES} values in all",
+                "write the values out",
+            )
+        return value
+
+    def _check(self, event: Any, depth: int) -> None:
+        if depth > MOST_DEPTH:
+            raise self._fail(
+                event,
+                "nested too deeply",
+                f"{MOST_DEPTH} levels are read",
+                "write it flatter",
+            )
+        if event.tag and event.tag not in CORE_TAGS:
+            raise self._fail(
+                event, f"unknown tag {event.tag}", "a .seq file holds plain data", "remove the tag"
+            )
+        if isinstance(event, yaml.ScalarEvent) and len(event.value) > MOST_SCALAR_CHARACTERS:
+            raise self._fail(
+                event,
+                f"a value of {len(event.value)} characters",
+                f"{MOST_SCALAR_CHARACTERS} are read",
+                "shorten it",
+            )
+
+    def _line(self, event: Any) -> int:
+        return int(event.start_mark.line) + self.first_line
+
+    def _fail(self, event: Any, what: str, why: str, mend: str) -> FormatError:
+        return self.problems.fail(self._line(event), what, why, mend)

@@ -1,0 +1,311 @@
+"""A motion to Choreonoid's standard body motion (.seq), format versions 1 to 4.
+
+In comes a `Motion`, out goes a file, piece by piece. The specification is Choreonoid's manual, "Standard body
+motion file format"; keys, names, order and layout of each version are those that Choreonoid itself writes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import orjson
+import yaml
+
+from ..errors import FormatError, Problem
+from ..io.digits import check_digits, rounded
+from ..io.losses import refuse_losses
+from ..io.output import replacing
+from ..model.motion import SAME_TIME_S
+from .component import CONTENTS, JOINTS
+from .node import SNAKE_CASE
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from ..model.motion import Motion
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+VERSIONS = (1, 2, 3, 4)
+DEFAULT_PRECISION = 9
+# Numbers that are turned into text at a time; they stay in the processor's cache.
+CHUNK_NUMBERS = 1 << 14
+
+POSE_FORMAT = "XYZQWQXQYQZ"
+KNOWN_TYPES = ("MultiValueSeq", "MultiSE3Seq", "Vector3Seq")
+# Choreonoid writes this key so in version 4 too.
+_CAMEL_TO_SNAKE = {camel: snake for snake, camel in SNAKE_CASE.items() if camel != "SE3Format"}
+_ORDER = ("LinkPosition", JOINTS)
+_LINE = b"      - "
+_INDENTED = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_INDENT_2
+_BLANK_FOR_LINE_END = bytes.maketrans(b"\n", b" ")
+
+
+def dump(
+    motion: Motion,
+    path: Path,
+    *,
+    version: int = VERSIONS[-1],
+    precision: int | None = DEFAULT_PRECISION,
+    drop: Collection[str] = (),
+) -> None:
+    """Write a motion; an existing file is replaced once all is written.
+
+    Parameters
+    ----------
+    version : int
+        1 to 4.
+    precision : int, optional
+        Significant digits, 1 to 12; None writes as many as give the same bits back.
+    drop : collection of str
+        What may be lost, by the names that a refusal gives; also components that are not wanted.
+
+    Raises
+    ------
+    FormatError
+        If something would be lost that may not, or the file cannot be written.
+    ValueError
+        If there is no such version or precision.
+    """
+    if version not in VERSIONS:
+        raise ValueError(f"version is {version}; versions {VERSIONS[0]} to {VERSIONS[-1]} are written")
+    check_digits(precision)
+    series = [
+        one for name in _names(motion) if name not in drop and (one := _series(motion, name, precision))
+    ]
+    timed = ["times"] if any(one.times is not None for one in series) else []
+    refuse_losses(path, _losses(motion, series, version), drop, [*_names(motion), *timed])
+    _refuse_what_cannot_stand(path, series)
+    if "times" in drop:
+        series = [replace(one, times=None) for one in series]
+    with replacing(path) as out:
+        out.write(_header(motion, version))
+        for one in series:
+            out.write(one.header(version))
+            out.writelines(one.rows(precision))
+
+
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """One component as it will stand in the file.
+
+    Attributes
+    ----------
+    values : ndarray, shape (frames, parts) or (frames, parts, 7), or list
+        A list where nobody knows the type.
+    times : ndarray, shape (frames,), or None
+        None where frames are at the frame rate.
+    keys : mapping
+        Further keys by their camelCase names.
+    unknown : mapping
+        Further keys as the file that the motion comes from has them.
+    """
+
+    name: str
+    type: str
+    content: str
+    values: Any
+    times: Floats | None = None
+    keys: Mapping[str, Any] = field(default_factory=dict)
+    unknown: Mapping[str, Any] = field(default_factory=dict)
+
+    def header(self, version: int) -> bytes:
+        """Give all keys, down to that of the frames."""
+        keys = {"type": self.type, "content": self._content(version), **self.keys}
+        if self.times is not None:
+            keys["hasFrameTime"] = True
+        if version == 1 and "SE3Format" in keys:
+            keys["format"] = keys.pop("SE3Format")
+        lines = [*_lines(keys, version), *_lines(self.unknown, version)]
+        return b"".join([b"  - \n", *(b"    " + line for line in lines), b"    frames: \n"])
+
+    def rows(self, precision: int | None) -> Iterator[bytes]:
+        """Give the lines of the frames, some at a time."""
+        if isinstance(self.values, list):
+            yield from (_LINE + _flow(item).encode() + b"\n" for item in self.values)
+            return
+        step = max(1, CHUNK_NUMBERS // self.values[0].size)
+        for start in range(0, len(self.values), step):
+            piece = slice(start, start + step)
+            times = None if self.times is None else self.times[piece]
+            yield _row_text(self.values[piece], times, precision)
+
+    def _content(self, version: int) -> str:
+        """Give the version's name for the content."""
+        if version == 1 and self.name == "ZMP" and self.keys.get("isRootRelative"):
+            return "RelativeZMP"
+        for (type_, content), (name, versions) in CONTENTS.items():
+            if (type_, name) == (self.type, self.name) and version in versions:
+                return content
+        return self.content
+
+
+def _names(motion: Motion) -> list[str]:
+    """Give the names of all series, in Choreonoid's order."""
+    names = [*motion.components, *([JOINTS] if motion.positions.shape[1] else [])]
+    return sorted(names, key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER))
+
+
+def _series(motion: Motion, name: str, precision: int | None) -> _Series | None:
+    """Give a series as it will be written; None where no type can hold it."""
+    values = motion.positions if name == JOINTS else motion.components[name]
+    about = motion.metadata.get("components", {}).get(name, {})
+    type_ = about.get("type") or _type_of(name, values)
+    content, unknown = about.get("content", name), about.get("unknown", {})
+    if type_ not in KNOWN_TYPES:
+        rows = values.tolist() if isinstance(values, np.ndarray) else values
+        return (
+            _Series(name, type_, content, rows, unknown=unknown) if isinstance(rows, list) and type_ else None
+        )
+    times = _own_times(motion, values, about)
+    rate = about.get("frame_rate", motion.frame_rate)
+    timed = None if _is_at_rate(times, rate, precision) else times
+    labels = motion.joint_names if name == JOINTS else about.get("part_labels", ())
+    keys = _keys(type_, values, rate, labels)
+    if about.get("is_root_relative"):
+        keys["isRootRelative"] = True
+    return _Series(name, type_, content, values, timed, keys, unknown)
+
+
+def _type_of(name: str, values: Any) -> str:
+    """Find the type of a series that comes from no .seq file; '' where none fits."""
+    if not isinstance(values, np.ndarray) or values.dtype != np.float64 or not values.size:
+        return ""
+    if values.ndim == 3 and values.shape[2] == 7:
+        return "MultiSE3Seq"
+    if values.ndim != 2:
+        return ""
+    return "Vector3Seq" if name == "ZMP" and values.shape[1] == 3 else "MultiValueSeq"
+
+
+def _own_times(motion: Motion, values: Floats, about: Mapping[str, Any]) -> Floats:
+    times: Floats = about.get("times", motion.times)
+    if len(times) != len(values):
+        return np.arange(len(values)) / motion.frame_rate
+    return times
+
+
+def _is_at_rate(times: Floats, frame_rate: float, precision: int | None) -> bool:
+    at_rate = np.arange(len(times)) / frame_rate
+    if precision is None:
+        return np.array_equal(times, at_rate)
+    return bool(np.all(np.abs(times - at_rate) <= SAME_TIME_S))
+
+
+def _keys(type_: str, values: Floats, rate: float, labels: tuple[str, ...]) -> dict[str, Any]:
+    keys: dict[str, Any] = {"frameRate": rate, "numFrames": len(values)}
+    if type_ != "Vector3Seq":
+        keys["numParts"] = values.shape[1]
+    if labels:
+        keys["partLabels"] = list(labels)
+    if type_ == "MultiSE3Seq":
+        keys["SE3Format"] = POSE_FORMAT
+    return keys
+
+
+def _losses(motion: Motion, series: list[_Series], version: int) -> dict[str, str]:
+    """Give what the file cannot hold, and why."""
+    written = {one.name for one in series}
+    losses = dict.fromkeys(
+        (name for name in _names(motion) if name not in written), "no type of .seq holds it"
+    )
+    losses |= {
+        name: "a .seq file has no place for it"
+        for name in ("attributes", "servos")
+        if motion.metadata.get(name)
+    }
+    if version == 1 and any(one.times is not None for one in series):
+        losses["times"] = "version 1 has frames at the frame rate only"
+    return losses
+
+
+def _refuse_what_cannot_stand(path: Path, series: list[_Series]) -> None:
+    problems = [
+        Problem(
+            str(path), 0, f"{one.name} holds {bad[0]} in row {row}", "numbers are finite", "mend the motion"
+        )
+        for one in series
+        if isinstance(one.values, np.ndarray)
+        for row, bad in _not_finite(one.values)
+    ]
+    if not any(isinstance(one.values, np.ndarray) for one in series):
+        what, why = "nothing is left to write", "a .seq file has one series at least"
+        problems.append(Problem(str(path), 0, what, why, "drop less"))
+    if problems:
+        raise FormatError(problems)
+
+
+def _not_finite(values: Floats) -> Iterator[tuple[int, Floats]]:
+    """Give the first row with a value that is not finite, and its bad values."""
+    rows = values.reshape(len(values), -1)
+    finite = np.isfinite(rows).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        yield row, rows[row][~np.isfinite(rows[row])]
+
+
+def _header(motion: Motion, version: int) -> bytes:
+    keys = {
+        "type": "CompositeSeq" if version > 1 else "BodyMotion",
+        "content": "BodyMotion",
+        "formatVersion": version,
+        "frameRate": motion.frame_rate,
+        "numFrames": motion.times.size,
+    }
+    unknown = motion.metadata.get("unknown", {})
+    return b"".join([*_lines(keys, version), *_lines(unknown, version), b"components: \n"])
+
+
+def _lines(keys: Mapping[str, Any], version: int) -> list[bytes]:
+    """Give a line for each key, as the version spells it."""
+    spelt = _CAMEL_TO_SNAKE if version >= 4 else SNAKE_CASE
+    return [f"{_flow(spelt.get(key, key))}: {_flow(value)}\n".encode() for key, value in keys.items()]
+
+
+def _flow(value: Any) -> str:
+    """Give a value in flow style, so that our own reader and any other takes it for the same."""
+    match value:
+        case np.ndarray():
+            return _flow(value.tolist())
+        case list() | tuple():
+            return f"[ {', '.join(map(_flow, value))} ]" if value else "[ ]"
+        case dict():
+            return "{ " + ", ".join(f"{_flow(key)}: {_flow(one)}" for key, one in value.items()) + " }"
+        case bool() | None:
+            return {True: "true", False: "false", None: "null"}[value]
+        case int() | float():
+            return orjson.dumps(value).decode().removesuffix(".0")
+    return _quoted(str(value))
+
+
+def _quoted(text: str) -> str:
+    """Give a plain word as it is, and quote everything that YAML could take for something else."""
+    if text.isidentifier() and text.isascii() and not isinstance(yaml.safe_load(text), (bool, type(None))):
+        return text
+    quoted: str = yaml.dump(text, default_style='"', allow_unicode=True, width=float("inf"))
+    return quoted.rstrip("\n")
+
+
+def _row_text(values: Floats, times: Floats | None, precision: int | None) -> bytes:
+    """Give the lines of some frames."""
+    values = np.ascontiguousarray(values if precision is None else rounded(values, precision))
+    # Indented JSON without its blanks, and with blanks for its line ends, is `[ [ a, b ], [ c, d ] ]`.
+    listed = orjson.dumps(values, option=_INDENTED).translate(_BLANK_FOR_LINE_END, b" ")[2:-2]
+    between = b"], [" if values.ndim == 2 else b"] ], [ ["
+    text = _LINE + listed.replace(between, between.replace(b", ", b"\n" + _LINE)) + b"\n"
+    return text if times is None else _with_times(text, times)
+
+
+def _with_times(text: bytes, times: Floats) -> bytes:
+    """Put a time into each line; times stand whole, as rounding could make two of them the same."""
+    start = _LINE + b"[ "
+    stamps = orjson.dumps(np.ascontiguousarray(times), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1].split(b",")
+    lines = text.splitlines(keepends=True)
+    return b"".join(
+        start + stamp + b", " + line[len(start) :] for stamp, line in zip(stamps, lines, strict=True)
+    )

@@ -1,0 +1,174 @@
+"""SKEL text to a tree of checked elements.
+
+In come the bytes of a file, out comes its root with every value read. All that can be seen without knowing
+other elements is checked here: XML, names, values, and what stands twice.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import nearest
+from ..io.xml_tree import line_of, parse_xml
+from .elements import REPEATED, RULES
+
+if TYPE_CHECKING:
+    from ..errors import Problems
+    from ..io.xml_tree import Xml
+    from .elements import Rule, ValueType
+
+# Beyond any robot, and near enough that products of a few such numbers are finite.
+MOST = 1e12
+_FINITE = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_LIST = re.compile(rf"{_FINITE}(?:\s+{_FINITE})*+", re.ASCII)
+_LIMIT = re.compile(rf"{_FINITE}|[-+]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
+_NUMBERS = {"number": _LIST, "vector": _LIST, "pose": _LIST, "numbers": _LIST, "limit": _LIMIT}
+_TRUTH = {"1": True, "true": True, "0": False, "false": False}
+# How many numbers a value has; None where the joint's type says it.
+_COUNTS: dict[str, int | None] = {"number": 1, "limit": 1, "vector": 3, "pose": 6, "numbers": None}
+_WORDS = {
+    "number": f"a number up to {MOST:g}",
+    "limit": "a number or an infinity",
+    "truth": "1, true, 0 or false",
+}
+
+
+@dataclass(slots=True)
+class Node:
+    """One element.
+
+    Attributes
+    ----------
+    values : dict
+        Its attributes and the elements of text in it: float, bool, str or array; a pose has 6 numbers. What
+        could not be read is left out.
+    groups : dict of str to list of Node
+        The elements in it that hold elements.
+    """
+
+    problems: Problems
+    tag: str
+    line: int
+    values: dict[str, Any] = field(default_factory=dict)
+    groups: dict[str, list[Node]] = field(default_factory=dict)
+
+    def all(self, tag: str) -> list[Node]:
+        """Give the groups of a name."""
+        return self.groups.get(tag, [])
+
+    def one(self, tag: str) -> Node | None:
+        """Give the only group of a name, if it is there."""
+        return next(iter(self.all(tag)), None)
+
+    def add(self, what: str, why: str = "", mend: str = "") -> None:
+        """Note a problem with this element."""
+        self.problems.add(self.line, what, why, mend)
+
+    def warn(self, what: str, why: str = "", mend: str = "") -> None:
+        """Note an oddity of this element."""
+        self.problems.warn(self.line, what, why, mend)
+
+
+def read_document(data: bytes, problems: Problems) -> Node:
+    """Read a whole file; values that are wrong are noted in the problems.
+
+    Raises
+    ------
+    FormatError
+        If it is no XML or its root is not `<skel>`.
+    """
+    root = parse_xml(data, problems)
+    if root.tag != "skel":
+        what, why = f"the root element is <{root.tag}>", "a SKEL file has <skel> as its root"
+        raise problems.fail(line_of(root), what, why, nearest(str(root.tag), ["skel"]))
+    return _node(root, problems)
+
+
+def _node(xml: Xml, problems: Problems) -> Node:
+    node = Node(problems, str(xml.tag), line_of(xml))
+    rule = RULES[node.tag]
+    _read_attributes(node, rule, xml)
+    _refuse_text(node, xml.text)
+    for child in xml:
+        if isinstance(child.tag, str):
+            _read_child(node, rule, child)
+        _refuse_text(node, child.tail)
+    return node
+
+
+def _read_attributes(node: Node, rule: Rule, xml: Xml) -> None:
+    for key, text in xml.attrib.items():
+        name = str(key)
+        if name in rule.attributes:
+            _read_value(node, node.line, name, str(text), rule.attributes[name])
+        else:
+            mend = "" if node.problems.is_full else nearest(name, rule.attributes)
+            node.warn(f"attribute {name!r} of <{node.tag}> is skipped", "SKEL does not know it", mend)
+
+
+def _read_child(node: Node, rule: Rule, xml: Xml) -> None:
+    tag, line = str(xml.tag), line_of(xml)
+    if tag in rule.old:
+        node.problems.warn(line, f"<{tag}> in <{node.tag}>", "an old spelling", f"write <{rule.old[tag]}>")
+        tag = rule.old[tag]
+    if tag in node.values or (tag in node.groups and tag not in REPEATED):
+        node.problems.add(line, f"<{tag}> stands twice in <{node.tag}>", "it says one thing", "remove one")
+    elif tag in rule.values:
+        _read_value(node, line, tag, _text_of(xml), rule.values[tag])
+    elif tag in rule.groups:
+        # Each robot keeps the warnings of its own skeleton.
+        problems = replace(node.problems, warnings=[]) if tag == "skeleton" else node.problems
+        node.groups.setdefault(tag, []).append(_node(xml, problems))
+    elif tag in rule.skipped:
+        node.problems.warn(line, f"<{tag}> in <{node.tag}> is skipped", rule.skipped[tag])
+    elif tag not in rule.unused:
+        mend = "" if node.problems.is_full else nearest(tag, (*rule.values, *rule.groups))
+        node.problems.warn(line, f"<{tag}> in <{node.tag}> is skipped", "SKEL does not know it", mend)
+
+
+def _text_of(xml: Xml) -> str:
+    """Give an element's text, comments left out."""
+    if not len(xml):
+        return (xml.text or "").strip()
+    return "".join([xml.text or "", *(child.tail or "" for child in xml)]).strip()
+
+
+def _refuse_text(node: Node, text: str | None) -> None:
+    if text and not text.isspace():
+        visible = text.strip()
+        first = visible.splitlines()[0][:60]
+        node.warn(f"text {first!r} in <{node.tag}> is skipped", "it holds elements", "write it as <!-- … -->")
+
+
+def _read_value(node: Node, line: int, name: str, text: str, type_: ValueType) -> None:
+    value = _value(text, type_)
+    if value is None:
+        what = f"{name} of <{node.tag}> is {text[:60]!r}"
+        node.problems.add(line, what, f"it is {_wanted(type_)}", "correct it")
+    else:
+        node.values[name] = value
+
+
+def _value(text: str, type_: ValueType) -> Any:
+    """Read a value; None where it is wrong."""
+    if type_ == "text":
+        return text or None
+    if type_ == "truth":
+        return _TRUTH.get(text.lower())
+    if not _NUMBERS[type_].fullmatch(text):
+        return None
+    numbers = [float(word) for word in text.split()]
+    count, most = _COUNTS[type_], np.inf if type_ == "limit" else MOST
+    if count not in {None, len(numbers)} or not all(-most <= number <= most for number in numbers):
+        return None
+    return numbers[0] if count == 1 else np.array(numbers)
+
+
+def _wanted(type_: ValueType) -> str:
+    if type_ in _WORDS:
+        return _WORDS[type_]
+    return "a name" if type_ == "text" else f"{_COUNTS[type_] or 'some'} numbers up to {MOST:g}"

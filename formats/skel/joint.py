@@ -1,0 +1,315 @@
+"""One SKEL joint: its type, its axes, and a coordinate for each degree of freedom.
+
+In comes a `<joint>`, out comes a `Joint`, once its caller knows between which bodies it is and where. Follows
+DART's "SKEL file format"; `<dof>` and a screw's `<pitch>` are as DART's parser reads them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from ..errors import nearest
+from ..model.robot import Coordinate, Joint
+from .elements import DYNAMICS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..model.robot import JointType
+    from .document import Node
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A joint type.
+
+    Attributes
+    ----------
+    type : JointType
+        Its neutral name.
+    suffixes : tuple of str
+        What is added to the joint's name to name each coordinate, as in DART.
+    directions : int
+        How many axes the file must give a direction.
+    has_axes : bool
+        Whether `<axis>`, `<axis2>` and `<axis3>` set limits and dynamics of the coordinates.
+    """
+
+    type: JointType
+    suffixes: tuple[str, ...]
+    directions: int = 0
+    has_axes: bool = True
+
+
+KINDS: dict[str, Kind] = {
+    "weld": Kind("fixed", ()),
+    "prismatic": Kind("prismatic", ("",), 1),
+    "revolute": Kind("revolute", ("",), 1),
+    "screw": Kind("screw", ("",), 1),
+    "universal": Kind("universal", ("_1", "_2"), 2),
+    "ball": Kind("ball", ("_x", "_y", "_z"), has_axes=False),
+    "euler": Kind("euler", ("_x", "_y", "_z")),
+    "translational": Kind("translational", ("_x", "_y", "_z")),
+    "planar": Kind("planar", ("_x", "_y", "_angle")),
+    "free": Kind("free", ("_rot_x", "_rot_y", "_rot_z", "_pos_x", "_pos_y", "_pos_z"), has_axes=False),
+}
+ACTUATORS = ("torque", "force", "passive", "servo", "acceleration", "velocity", "locked")
+AXES = ("axis", "axis2", "axis3")
+PLANES = {"xy": (0, 1), "yz": (1, 2), "zx": (2, 0)}
+
+# What DART takes where a screw's pitch is not given.
+DEFAULT_PITCH_M = 0.1
+# How far the length of an axis may be from 1 before it is worth a word.
+UNIT_TOLERANCE = 1e-3
+# Two axes of a plane with a sine below this are one.
+FEWEST_PARALLEL_SINE = 1e-6
+
+# Elements of the file to fields of a coordinate.
+_DYNAMICS = {name: name for name in DYNAMICS} | {"spring_rest_position": "spring_reference"}
+_LIMITS = {"lower": "lower", "upper": "upper", "effort": "effort_limit", "velocity": "velocity_limit"}
+
+
+def read_joint(node: Node, name: str) -> Joint | None:
+    """Read a joint, without what it connects; None where its type is unknown, which has been noted."""
+    type_ = node.values.get("type", "")
+    kind = KINDS.get(type_)
+    if kind is None:
+        why = f"SKEL knows {', '.join(KINDS)}"
+        node.add(f"joint '{name}' is of unknown type '{type_}'", why, nearest(type_, KINDS))
+        return None
+    axes, suffixes = _axes(node, name, kind)
+    names = [name + suffix for suffix in suffixes]
+    return Joint(
+        name=name,
+        type=kind.type,
+        parent="",
+        child="",
+        axes=_frozen(axes),
+        coordinates=_coordinates(node, name, kind, names),
+        pitch_m=_pitch(node, name) if kind.type == "screw" else 0.0,
+        actuator=_actuator(node, name),
+    )
+
+
+def free_joint(name: str) -> Joint:
+    """Give the joint of a body that nothing carries, without what it connects."""
+    suffixes = KINDS["free"].suffixes
+    axes = _frozen(np.tile(np.eye(3), (2, 1)))
+    return Joint(name, "free", "", "", axes, tuple(Coordinate(name + suffix) for suffix in suffixes))
+
+
+def _actuator(node: Node, name: str) -> str:
+    actuator: str = node.values.get("actuator", ACTUATORS[0])
+    if actuator not in ACTUATORS:
+        why = f"known are {', '.join(ACTUATORS)}"
+        node.add(f"joint '{name}' has unknown actuator '{actuator}'", why, nearest(actuator, ACTUATORS))
+    return actuator
+
+
+def _pitch(node: Node, name: str) -> float:
+    axis = node.one("axis")
+    if axis and "pitch" in axis.values:
+        return float(axis.values["pitch"])
+    node.warn(
+        f"screw joint '{name}' has no <pitch>", f"{DEFAULT_PITCH_M} m a turn is taken", "add it to <axis>"
+    )
+    return DEFAULT_PITCH_M
+
+
+def _axes(node: Node, name: str, kind: Kind) -> tuple[Floats, tuple[str, ...]]:
+    """Give the unit vector of each coordinate, and the suffixes of their names."""
+    match kind.type:
+        case "euler":
+            order = _axis_order(node, name)
+            return np.eye(3)[["xyz".index(letter) for letter in order]], tuple(
+                f"_{letter}" for letter in order
+            )
+        case "planar":
+            return _plane(node, name, kind)
+        case "free":
+            return np.tile(np.eye(3), (2, 1)), kind.suffixes
+        case "ball" | "translational":
+            return np.eye(3), kind.suffixes
+    directions = [
+        _direction(node, tag, f"{node.values['type']} joint '{name}'") for tag in AXES[: kind.directions]
+    ]
+    return np.reshape(directions, (-1, 3)), kind.suffixes
+
+
+def _direction(node: Node, tag: str, owner: str) -> Floats:
+    """Read a unit vector; a problem is noted where there is none."""
+    axis = node.one(tag)
+    vector: Floats | None = axis.values.get("xyz") if axis else None
+    if axis is None or vector is None:
+        (axis or node).add(
+            f"{owner} has no direction in <{tag}>", "it is required", f"write <{tag}><xyz>1 0 0</xyz>"
+        )
+        return np.array([0.0, 1.0, 0.0] if tag.endswith("2") else [1.0, 0.0, 0.0])
+    length = float(np.linalg.norm(vector))
+    if length == 0:
+        axis.add(f"<{tag}> of {owner} is 0 0 0", "it points nowhere", "give it a direction")
+        return vector
+    if abs(length - 1) > UNIT_TOLERANCE:
+        axis.warn(f"<{tag}> of {owner} has length {length:.4g}", "an axis should have length 1", "normalised")
+    return vector / length
+
+
+def _axis_order(node: Node, name: str) -> str:
+    order: str = node.values.get("axis_order", "xyz")
+    letters = order.lower()
+    turning = all(first != second for first, second in pairwise(letters))
+    if len(letters) != 3 or not set(letters) <= set("xyz") or not turning:
+        why = "it is three of x, y, z"
+        node.add(f"axis_order of euler joint '{name}' is '{order}'", why, "write xyz or zyx")
+        return "xyz"
+    return letters
+
+
+def _plane(node: Node, name: str, kind: Kind) -> tuple[Floats, tuple[str, ...]]:
+    """Give the two directions in the plane and its normal."""
+    plane = node.one("plane")
+    type_ = plane.values.get("type", "xy") if plane else "xy"
+    if type_ in PLANES:
+        first, second = PLANES[type_]
+        return np.eye(3)[[first, second, 3 - first - second]], (f"_{type_[0]}", f"_{type_[1]}", "_angle")
+    if plane and type_ == "arbitrary":
+        return _arbitrary_plane(plane, f"planar joint '{name}'"), ("_1", "_2", "_angle")
+    if plane:
+        known = (*PLANES, "arbitrary")
+        plane.add(
+            f"plane of planar joint '{name}' is '{type_}'",
+            f"known are {', '.join(known)}",
+            nearest(type_, known),
+        )
+    return np.eye(3), kind.suffixes
+
+
+def _arbitrary_plane(plane: Node, owner: str) -> Floats:
+    """Give the axes as DART does: the second is turned within the plane until it is square to the first."""
+    first, second = (_direction(plane, tag, owner) for tag in ("translation_axis1", "translation_axis2"))
+    normal = np.cross(first, second)
+    sine = float(np.linalg.norm(normal))
+    if sine < FEWEST_PARALLEL_SINE:
+        plane.add(f"both translation axes of {owner} point the same way", "they span no plane", "turn one")
+        return np.eye(3)
+    normal /= sine
+    return np.array([first, np.cross(normal, first), normal])
+
+
+def _coordinates(node: Node, name: str, kind: Kind, names: list[str]) -> tuple[Coordinate, ...]:
+    settings: list[dict[str, Any]] = [{"name": one} for one in names]
+    _read_axes(node, name, kind, settings)
+    for tag, key in (("init_pos", "initial"), ("init_vel", "initial_velocity")):
+        _read_initial(node, name, tag, key, settings)
+    _read_dofs(node, name, settings)
+    for one in settings:
+        _check(node, one)
+    return tuple(Coordinate(**one) for one in settings)
+
+
+def _read_axes(node: Node, name: str, kind: Kind, settings: list[dict[str, Any]]) -> None:
+    for index, tag in enumerate(AXES):
+        axis = node.one(tag)
+        if axis is None:
+            continue
+        if kind.has_axes and index < len(settings):
+            settings[index] |= _axis_settings(axis)
+        else:
+            used = len(settings) if kind.has_axes else 0
+            why = f"a {node.values['type']} joint has {used or 'none'}"
+            mend = "remove it" if kind.has_axes else "set limits in <dof>"
+            axis.warn(f"<{tag}> of joint '{name}' is skipped", why, mend)
+
+
+def _axis_settings(axis: Node) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    if "damping" in axis.values:
+        axis.warn(f"<damping> in <{axis.tag}>", "an old spelling", "write it in <dynamics>")
+        settings["damping"] = axis.values["damping"]
+    for tag, fields in (("dynamics", _DYNAMICS), ("limit", _LIMITS)):
+        if group := axis.one(tag):
+            settings |= {fields[key]: value for key, value in group.values.items()}
+    return settings
+
+
+def _read_initial(node: Node, name: str, tag: str, key: str, settings: list[dict[str, Any]]) -> None:
+    values = node.values.get(tag, ())
+    if len(values) and len(values) != len(settings):
+        why = f"joint '{name}' has {len(settings)} coordinate{'' if len(settings) == 1 else 's'}"
+        node.add(f"<{tag}> has {len(values)} numbers", why, "give each one")
+        return
+    for one, value in zip(settings, values, strict=False):
+        one[key] = float(value)
+
+
+def _read_dofs(node: Node, name: str, settings: list[dict[str, Any]]) -> None:
+    lines: dict[int, int] = {}
+    for dof in node.all("dof"):
+        index = _local_index(dof, name, len(settings))
+        if index is None:
+            continue
+        if index in lines:
+            dof.add(
+                f"<dof> {index} of joint '{name}' stands twice", f"first on line {lines[index]}", "remove one"
+            )
+        lines.setdefault(index, dof.line)
+        settings[index] |= _dof_settings(dof)
+
+
+def _local_index(dof: Node, name: str, count: int) -> int | None:
+    index = dof.values.get("local_index", 0.0 if count == 1 else None)
+    if index is not None and float(index).is_integer() and 0 <= index < count:
+        return int(index)
+    what = "has no local_index" if index is None else f"has local_index {index:g}"
+    why = f"the joint has {count}, counted from 0"
+    dof.add(f"<dof> of joint '{name}' {what}", why, "correct it")
+    return None
+
+
+def _dof_settings(dof: Node) -> dict[str, Any]:
+    settings = {_DYNAMICS[key]: value for key, value in dof.values.items() if key in _DYNAMICS}
+    if "name" in dof.values:
+        settings["name"] = dof.values["name"]
+    if position := dof.one("position"):
+        settings |= position.values
+    if velocity := dof.one("velocity"):
+        settings["velocity_limit"] = _bound(velocity)
+        if "initial" in velocity.values:
+            settings["initial_velocity"] = velocity.values["initial"]
+    if force := dof.one("force"):
+        settings["effort_limit"] = _bound(force)
+    return settings
+
+
+def _bound(limits: Node) -> float:
+    """Give the one bound that holds both ways."""
+    lower, upper = limits.values.get("lower", -np.inf), limits.values.get("upper", np.inf)
+    if lower != -upper:
+        why = "one limit holds both ways here"
+        limits.warn(f"<{limits.tag}> lies between {lower:g} and {upper:g}", why, "the smaller is taken")
+    return float(min(-lower, upper))
+
+
+def _check(node: Node, settings: dict[str, Any]) -> None:
+    one = Coordinate(**settings)
+    if one.lower > one.upper:
+        what = f"coordinate '{one.name}' has lower limit {one.lower:g} and upper limit {one.upper:g}"
+        node.add(what, "nothing lies between them", "swap them")
+    elif not one.lower <= one.initial <= one.upper:
+        what = f"coordinate '{one.name}' begins at {one.initial:g}"
+        node.warn(what, f"its limits are {one.lower:g} and {one.upper:g}", "correct one of them")
+    for word, limit in (("velocity", one.velocity_limit), ("effort", one.effort_limit)):
+        if limit < 0:
+            what = f"coordinate '{one.name}' has a negative {word} limit, {limit:g}"
+            node.add(what, "it could not even rest", "write it without sign")
+
+
+def _frozen(array: Floats) -> Floats:
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,323 @@
+"""DART SKEL to robots, version 1.0.
+
+In come the bytes of a file, out come its skeletons; the specification is DART's "SKEL file format".
+`skel_document` reads the text, `skel_joint` one joint, and this module connects bodies by joints.
+
+A body's transformation places it in the skeleton with all coordinates at zero, and a joint's places the joint
+in its child. A body that no joint has as its child is free: it gets a free joint to the world. Joints are
+ordered as in the file, but each after those that carry its parent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from ..errors import Problems, nearest
+from ..io.xml_tree import first_tag
+from ..model.robot import Joint, Link, RobotModel
+from .document import Node, read_document
+from .elements import MOMENTS, SHAPES
+from .joint import free_joint, read_joint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from ..io.source import Source
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+NAME, SUFFIXES = "skel", (".skel",)
+
+VERSION = "1.0"
+DEFAULT_TIME_STEP_S = 0.001
+DEFAULT_GRAVITY = (0.0, 0.0, -9.8)
+STANDING_STILL = np.zeros(6)
+
+
+def sniff(head: bytes) -> bool:
+    """Whether a file that begins like this has `<skel>` as its first element."""
+    return first_tag(head) == b"skel"
+
+
+def load(data: bytes, source: Source) -> list[RobotModel]:
+    """Read every skeleton in a file.
+
+    Raises
+    ------
+    FormatError
+        With every problem found in it.
+    """
+    problems = Problems(source.name)
+    document = read_document(data, problems)
+    version = document.values.get("version", VERSION)
+    if version.partition(".")[0] != VERSION.partition(".")[0]:
+        document.add(f"version is '{version}'", f"{VERSION} is read", "save the file in that version")
+    world = _world(document)
+    skeletons = [*world.all("skeleton"), *(document.all("skeleton") if world is not document else ())]
+    physics = _physics(world)
+    robots = [_Skeleton(node).robot(version, physics) for node in skeletons]
+    problems.found.sort(key=lambda problem: problem.line)
+    problems.raise_if_any()
+    _warn_of_twins(skeletons)
+    return [
+        replace(robot, warnings=(*problems.warnings, *node.problems.warnings))
+        for robot, node in zip(robots, skeletons, strict=True)
+    ]
+
+
+def _world(document: Node) -> Node:
+    """Give the element that holds the skeletons."""
+    world, bare = document.one("world"), document.all("skeleton")
+    if world is None and not bare:
+        document.add("<skel> has no <world>", "it holds the skeletons", "add one")
+    for node in bare:
+        node.warn("<skeleton> stands outside of <world>", "a SKEL file has a world", "move it there")
+    return world or document
+
+
+def _physics(world: Node) -> dict[str, object]:
+    physics = world.one("physics")
+    values = physics.values if physics else {}
+    if physics and values.get("time_step", DEFAULT_TIME_STEP_S) <= 0:
+        physics.add(f"time_step is {values['time_step']:g}", "time goes on", "write a time in s above 0")
+    return {
+        "world": world.values.get("name", "Unknown world"),
+        "time_step_s": values.get("time_step", DEFAULT_TIME_STEP_S),
+        "gravity": _frozen(np.array(values.get("gravity", DEFAULT_GRAVITY))),
+    }
+
+
+def _warn_of_twins(skeletons: list[Node]) -> None:
+    lines: dict[str, int] = {}
+    for node in skeletons:
+        name = _name_of(node)
+        if name in lines:
+            why = f"the skeleton on line {lines[name]} has that name"
+            node.warn(f"another skeleton '{name}'", why, "give each its own")
+        lines.setdefault(name, node.line)
+
+
+def _name_of(node: Node) -> str:
+    return str(node.values.get("name", f"Unknown {node.tag}"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Carrier:
+    """The joint above a body; `joint` is None where it could not be read."""
+
+    node: Node
+    name: str
+    joint: Joint | None
+
+    @property
+    def parent(self) -> str:
+        """The body that the joint hangs on."""
+        return str(self.node.values.get("parent", ""))
+
+
+@dataclass(slots=True)
+class _Skeleton:
+    """Reads one skeleton: its bodies, then the joints that carry them.
+
+    Attributes
+    ----------
+    bodies : dict of str to Node
+    places : dict of str to ndarray, shape (4, 4)
+        Where each body is in the skeleton with all coordinates at zero.
+    carriers : dict of str to _Carrier
+        By the body that is the joint's child.
+    joints : dict of str to int
+        The line of every joint by name.
+    """
+
+    node: Node
+    bodies: dict[str, Node] = field(default_factory=dict)
+    places: dict[str, Floats] = field(default_factory=dict)
+    carriers: dict[str, _Carrier] = field(default_factory=dict)
+    joints: dict[str, int] = field(default_factory=dict)
+
+    def robot(self, version: str, physics: Mapping[str, object]) -> RobotModel:
+        """Read all of it; what is wrong is noted."""
+        self._read_bodies()
+        self._find_carriers()
+        mobile = self.node.values.get("mobile", not self.node.values.get("immobile", False))
+        weightless = tuple(name for name, body in self.bodies.items() if not body.values.get("gravity", True))
+        return RobotModel(
+            name=_name_of(self.node),
+            format=NAME,
+            version=version,
+            joints=tuple(self._joints()),
+            links=tuple(_link(name, body) for name, body in self.bodies.items()),
+            frames=(),
+            canonical_link=next(iter(self.bodies), ""),
+            base_pose=_frozen(_matrix(self.node.values.get("transformation", STANDING_STILL))),
+            metadata={**physics, "immobile": not mobile, "weightless": weightless},
+        )
+
+    def _read_bodies(self) -> None:
+        for body in self.node.all("body"):
+            name = _name_of(body)
+            if name in self.bodies:
+                first = self.bodies[name].line
+                body.add(f"body '{name}' stands twice", f"first on line {first}", "give each its own name")
+                continue
+            self.bodies[name] = body
+            self.places[name] = _matrix(body.values.get("transformation", STANDING_STILL))
+        if not self.bodies:
+            self.node.add(
+                f"skeleton '{_name_of(self.node)}' has no <body>", "it needs one at least", "add one"
+            )
+
+    def _find_carriers(self) -> None:
+        for node in self.node.all("joint"):
+            name = str(node.values.get("name", f"{node.values.get('child', 'Unknown')}_joint"))
+            if name in self.joints:
+                why = f"first on line {self.joints[name]}"
+                node.add(f"joint '{name}' stands twice", why, "give each its own name")
+            self.joints.setdefault(name, node.line)
+            joint = read_joint(node, name)
+            if self._is_connected(node, name):
+                self.carriers.setdefault(node.values["child"], _Carrier(node, name, joint))
+
+    def _is_connected(self, joint: Node, name: str) -> bool:
+        """Whether there is a body to carry; problems with either end are noted."""
+        ends = {"parent": {*self.bodies, "world"}, "child": set(self.bodies)}
+        for end, known in ends.items():
+            body = joint.values.get(end)
+            if body is None:
+                joint.add(f"joint '{name}' has no <{end}>", "it connects two bodies", "name a body")
+            elif body not in known:
+                why = "no body of the skeleton has that name"
+                joint.add(f"joint '{name}' has {end} '{body}'", why, nearest(body, known))
+        child = joint.values.get("child")
+        if child in self.carriers:
+            other = self.carriers[child]
+            why = f"joint '{other.name}' on line {other.node.line} carries it"
+            joint.add(f"joint '{name}' has child '{child}'", why, "remove one of them")
+        return child in self.bodies
+
+    def _joints(self) -> Iterator[Joint]:
+        for body in self._carried_order():
+            if body not in self.carriers:
+                yield self._free_joint(body)
+            elif joint := self._joint(self.carriers[body], body):
+                yield joint
+
+    def _carried_order(self) -> list[str]:
+        """Give the bodies, each after those that carry it."""
+        order: dict[str, None] = {}
+        for body in (*self.carriers, *self.bodies):
+            trail: dict[str, None] = {}
+            while body in self.bodies and body not in order and body not in trail:
+                trail[body] = None
+                body = self._parent(body)  # noqa: PLW2901 - walks up to the root
+            if body in trail:
+                self._complain_of_ring([*trail][[*trail].index(body) :])
+            order.update(dict.fromkeys(reversed(trail)))
+        return [*order]
+
+    def _parent(self, body: str) -> str:
+        return self.carriers[body].parent if body in self.carriers else ""
+
+    def _complain_of_ring(self, ring: list[str]) -> None:
+        path = " -> ".join([*ring, ring[0]])
+        what, mend = "bodies carry each other in a ring", "hang one of them on the world"
+        self.carriers[ring[0]].node.add(what, path, mend)
+
+    def _joint(self, carrier: _Carrier, body: str) -> Joint | None:
+        if carrier.joint is None:
+            return None
+        above = self.places.get(carrier.parent, np.eye(4))
+        inside = _matrix(carrier.node.values.get("transformation", STANDING_STILL))
+        return replace(
+            carrier.joint,
+            parent=carrier.parent,
+            child=body,
+            parent_pose=_frozen(_inverse(above) @ self.places[body] @ inside),
+            child_pose=_frozen(_inverse(inside)),
+        )
+
+    def _free_joint(self, body: str) -> Joint:
+        """Give the joint of a body that nothing carries, named as in DART."""
+        names = ("root", *(f"root({number})" for number in range(1, len(self.bodies) + 1)))
+        name = next(name for name in names if name not in self.joints)
+        self.joints[name] = self.bodies[body].line
+        # Where a body is called `world`, no joint may hang on the world by that name.
+        parent = "" if "world" in self.bodies else "world"
+        place = _frozen(self.places[body].copy())
+        return replace(free_joint(name), parent=parent, child=body, parent_pose=place)
+
+
+def _link(name: str, body: Node) -> Link:
+    inertia = body.one("inertia") or Node(body.problems, "inertia", body.line)
+    mass = inertia.values.get("mass", 1.0)
+    if mass < 0:
+        inertia.add(
+            f"body '{name}' has a mass of {mass:g} kg", "no body weighs less than nothing", "correct it"
+        )
+    return Link(name, mass, _com(inertia), _frozen(_moment(body, inertia, mass)))
+
+
+def _com(inertia: Node) -> Floats:
+    if "transformation" in inertia.values:
+        inertia.warn("<transformation> in <inertia>", "an old spelling", "write <offset>")
+    com = _matrix(inertia.values.get("transformation", STANDING_STILL))
+    com[:3, 3] = inertia.values.get("offset", com[:3, 3])
+    return _frozen(com)
+
+
+def _moment(body: Node, inertia: Node, mass: float) -> Floats:
+    """Give the inertia (3, 3): as stated, else of the body's first shape, as in DART."""
+    stated = inertia.one("moment_of_inertia")
+    if stated:
+        xx, yy, zz, xy, xz, yz = (stated.values.get(key, float(key[1] == key[2])) for key in MOMENTS)
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    if body.one("inertia"):
+        for shape in (*body.all("visualization_shape"), *body.all("collision_shape")):
+            geometry = shape.one("geometry")
+            solids = [solid for tag in SHAPES for solid in geometry.all(tag)] if geometry else []
+            if solids:
+                return mass * np.diag(_moment_of_a_kilogram(solids[0]))
+    return np.eye(3)
+
+
+def _moment_of_a_kilogram(solid: Node) -> Floats:
+    """Give the principal moments of a box, an ellipsoid or a cylinder along z, in m², shape (3,)."""
+    if solid.tag == "cylinder":
+        radius = solid.values.get("radius", 0.5)
+        height = solid.values.get("height", solid.values.get("length", 1.0))
+        across = (3 * radius**2 + height**2) / 12
+        return np.array([across, across, radius**2 / 2])
+    squares: Floats = solid.values.get("size", np.ones(3)) ** 2
+    moments: Floats = (squares.sum() - squares) / (12 if solid.tag == "box" else 20)
+    return moments
+
+
+def _matrix(six: Floats) -> Floats:
+    """Give the pose of x y z a b c as 4x4: R = Rx(a) Ry(b) Rz(c)."""
+    (sa, sb, sc), (ca, cb, cc) = np.sin(six[3:]), np.cos(six[3:])
+    return np.array(
+        [
+            [cb * cc, -cb * sc, sb, six[0]],
+            [ca * sc + sa * sb * cc, ca * cc - sa * sb * sc, -sa * cb, six[1]],
+            [sa * sc - ca * sb * cc, sa * cc + ca * sb * sc, ca * cb, six[2]],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
+
+
+def _inverse(pose: Floats) -> Floats:
+    inverse = np.eye(4)
+    inverse[:3, :3] = pose[:3, :3].T
+    inverse[:3, 3] = -pose[:3, :3].T @ pose[:3, 3]
+    return inverse
+
+
+def _frozen(array: Floats) -> Floats:
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,7 @@
+"""XMDI, motion files of key frames for Webots."""
+
+from __future__ import annotations
+
+from .reader import NAME, SUFFIXES, load, sniff
+
+__all__ = ["NAME", "SUFFIXES", "load", "sniff"]

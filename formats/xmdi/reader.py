@@ -1,0 +1,283 @@
+"""XMDI, Webots' motion interchange, to motions.
+
+In come a file's bytes, out come its motions. The specification is J.-P. Egger's "XML Motion Data Interchange
+Format", 1.0, 2004; its copies have lost the elements' names, so that a file is read by structure: a root, a
+container, `<motion>`s in it, `<servo>`s in these, and in each its positions and their frames. `xmdi.xsd`
+describes a motion. Key frames become rows by interpolation; before a servo's first one and after its last,
+its value holds.
+
+A motion's attribute `rows_per_frame`, which the writer here adds, says how finely; else each frame is a row.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from lxml import etree
+
+from ..errors import MOST_PROBLEMS, Problems, nearest
+from ..io.xml_tree import first_tag, line_of, parse_xml
+from ..model.motion import Motion, interpolate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from ..io.source import KeyFrames, Source
+    from ..io.xml_tree import Xml
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+NAME, SUFFIXES = "xmdi", (".xmdi",)
+
+ROWS_PER_FRAME = "rows_per_frame"
+MOST_ROWS_PER_FRAME = 10_000.0
+# Ten thousand servos; validating takes time that grows faster than their number.
+MOST_ELEMENTS = 30_000
+# A few keys can stand for any number of rows; a file may make this many values, or this many from each key.
+MOST_VALUES, MOST_VALUES_PER_KEY = 1_000_000, 20
+# A row that lies this much of a frame behind the last key is that key's: fractions of frames are rounded.
+SAME_FRAME = 1e-6
+
+POSITIONS, FRAMES = ("position", "positions"), ("frames", "frame")
+
+_XSI = "{http://www.w3.org/2001/XMLSchema-instance}"
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
+
+
+def sniff(head: bytes) -> bool:
+    """Whether a file that begins like this is an XML file of motions of servos."""
+    return first_tag(head) == b"xmdi" or (b"<motion" in head and b"<servo" in head)
+
+
+def load(data: bytes, source: Source) -> list[Motion]:
+    """Read every motion in a file, in rows as `source.key_frames` says.
+
+    Raises
+    ------
+    FormatError
+        With every problem found in it.
+    """
+    problems = Problems(source.name)
+    root = parse_xml(data, problems, long_texts=True)
+    elements = sum(1 for _ in root.iter(etree.Element))
+    if elements > MOST_ELEMENTS:
+        why = f"{MOST_ELEMENTS} are read"
+        raise problems.fail(line_of(root), f"holds {elements} elements", why, "split the file")
+    _drop_namespaces(root)
+    tracks = [_read_motion(xml, problems) for xml in _motions(root, problems)]
+    _check_size(tracks, problems)
+    problems.raise_if_any()
+    return [track.motion(source.key_frames, tuple(problems.warnings)) for track in tracks]
+
+
+@dataclass(frozen=True, slots=True)
+class _Servo:
+    """The key frames of one servo; `frames` and `positions` are (keys,)."""
+
+    name: str
+    frames: Floats
+    positions: Floats
+    attributes: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Track:
+    """One motion before it is interpolated."""
+
+    name: str
+    line: int
+    attributes: dict[str, str]
+    rows_per_frame: float = 1.0
+    servos: list[_Servo] = field(default_factory=list)
+
+    @property
+    def rows(self) -> int:
+        """How many rows it takes to reach the last key."""
+        last = max((servo.frames[-1] for servo in self.servos), default=0.0)
+        return math.ceil((last - SAME_FRAME) * self.rows_per_frame) + 1
+
+    def motion(self, key_frames: KeyFrames, warnings: tuple[str, ...]) -> Motion:
+        """Give the rows."""
+        at = np.arange(self.rows) / self.rows_per_frame
+        columns = [
+            interpolate(at, one.frames, one.positions, key_frames.interpolation) for one in self.servos
+        ]
+        frame_rate = self.rows_per_frame / key_frames.frame_period_s
+        return Motion(
+            name=self.name,
+            joint_names=tuple(servo.name for servo in self.servos),
+            frame_rate=frame_rate,
+            times=np.arange(self.rows) / frame_rate,
+            positions=np.stack(columns, axis=1),
+            metadata={
+                "format": NAME,
+                "frame_period_s": key_frames.frame_period_s,
+                "attributes": self.attributes,
+                "servos": {one.name: one.attributes for one in self.servos if one.attributes},
+            },
+            warnings=warnings,
+        )
+
+
+def _drop_namespaces(root: Xml) -> None:
+    """Leave local names alone, and no attribute that would change what a schema means."""
+    for xml in root.iter(etree.Element):
+        xml.tag = etree.QName(xml).localname
+        for key in [key for key in xml.attrib if str(key).startswith(_XSI)]:
+            del xml.attrib[key]
+
+
+def _elements(xml: Xml) -> Iterator[Xml]:
+    return (child for child in xml if isinstance(child.tag, str))
+
+
+def _motions(root: Xml, problems: Problems) -> list[Xml]:
+    found = [xml for container in _elements(root) for xml in _elements(container)]
+    motions = [xml for xml in found if xml.tag == "motion"]
+    for xml in found:
+        if xml.tag != "motion":
+            mend = nearest(str(xml.tag), ["motion"])
+            problems.warn(line_of(xml), f"<{xml.tag}> is skipped", "a container holds motions", mend)
+    if not motions:
+        why = "a root holds a container, and that holds motions"
+        problems.add(line_of(root), "there is no <motion>", why, "write <xmdi><motions><motion …>")
+    return motions
+
+
+def _read_motion(xml: Xml, problems: Problems) -> _Track:
+    attributes = {str(key): str(value) for key, value in xml.attrib.items()}
+    name = attributes.pop("name", "").strip()
+    label = f"motion '{name}'" if name else "a motion"
+    if not name:
+        problems.add(line_of(xml), "<motion> has no name", "it is required", 'write name="…"')
+    rows_per_frame = _rows_per_frame(xml, attributes.pop(ROWS_PER_FRAME, "1"), problems)
+    track = _Track(name, line_of(xml), attributes, rows_per_frame)
+    before = len(problems.found)
+    lines: dict[str, int] = {}
+    _refuse_text(xml, problems)
+    for child in _elements(xml):
+        if child.tag != "servo":
+            why = f"{label} holds servos"
+            problems.add(
+                line_of(child), f"<{child.tag}> in <motion>", why, nearest(str(child.tag), ["servo"])
+            )
+        elif servo := _read_servo(child, lines, problems):
+            track.servos.append(servo)
+    if not len(xml):
+        problems.add(line_of(xml), f"{label} has no <servo>", "nothing would move", "add one")
+    if len(problems.found) == before:
+        _validate(xml, problems)
+    return track
+
+
+def _refuse_text(xml: Xml, problems: Problems) -> None:
+    text = _text_of(xml).strip()
+    if text:
+        what = f"text '{text.splitlines()[0][:40]}' in <{xml.tag}>"
+        problems.add(line_of(xml), what, "it holds elements", "write it as <!-- … -->")
+
+
+def _text_of(xml: Xml) -> str:
+    return "".join([xml.text or "", *(child.tail or "" for child in xml)])
+
+
+def _rows_per_frame(xml: Xml, text: str, problems: Problems) -> float:
+    value = float(text) if _NUMBER.fullmatch(text) else 0.0
+    if not 1 / MOST_ROWS_PER_FRAME <= value <= MOST_ROWS_PER_FRAME:
+        why = f"it is a number from {1 / MOST_ROWS_PER_FRAME:g} to {MOST_ROWS_PER_FRAME:g}"
+        problems.add(line_of(xml), f"{ROWS_PER_FRAME} is '{text}'", why, "correct it")
+        return 1.0
+    return value
+
+
+def _read_servo(xml: Xml, lines: dict[str, int], problems: Problems) -> _Servo | None:
+    attributes = {str(key): str(value) for key, value in xml.attrib.items()}
+    name = attributes.pop("name", "").strip()
+    if not name:
+        problems.add(line_of(xml), "<servo> has no name", "it is required", 'write name="…"')
+    elif name in lines:
+        problems.add(
+            line_of(xml), f"servo '{name}' stands twice", f"first on line {lines[name]}", "join them"
+        )
+    lines.setdefault(name, line_of(xml))
+    _refuse_text(xml, problems)
+    children = list(_elements(xml))
+    tags = [child.tag for child in children]
+    if len(tags) != 2 or tags[0] not in POSITIONS or tags[1] not in FRAMES:
+        holds = " and ".join(f"<{tag}>" for tag in tags[:4]) or "nothing"
+        why = "it holds one <position>, then one <frames>"
+        problems.add(line_of(xml), f"servo '{name}' holds {holds}", why, "correct it")
+        return None
+    positions, frames = (_numbers(child, name, problems) for child in children)
+    if positions is None or frames is None or not _is_sound(xml, name, positions, frames, problems):
+        return None
+    return _Servo(name, frames, positions, attributes)
+
+
+def _numbers(xml: Xml, servo: str, problems: Problems) -> Floats | None:
+    """Read a list of numbers; None where one is wrong, which has been noted."""
+    what = f"<{xml.tag}> of servo '{servo}'"
+    if len(xml.attrib):
+        problems.add(line_of(xml), f"{what} has an attribute", "it may have none", "remove it")
+    if any(True for _ in _elements(xml)):
+        problems.add(line_of(xml), f"{what} holds an element", "it holds numbers alone", "remove it")
+    words = _text_of(xml).split()
+    wrong = next((word for word in words if not _NUMBER.fullmatch(word)), None)
+    if wrong is None and words:
+        numbers: Floats = np.array(words, np.float64)
+        if np.isfinite(numbers).all():
+            return numbers
+        wrong = words[int(np.flatnonzero(~np.isfinite(numbers))[0])]
+    holds = f"holds '{wrong[:40]}'" if wrong else "is empty"
+    problems.add(line_of(xml), f"{what} {holds}", "it is a list of finite numbers", "correct it")
+    return None
+
+
+def _is_sound(xml: Xml, name: str, positions: Floats, frames: Floats, problems: Problems) -> bool:
+    line, before = line_of(xml), len(problems.found)
+    if len(positions) != len(frames):
+        what = f"servo '{name}' has {len(positions)} positions and {len(frames)} frames"
+        problems.add(line, what, "each position has its frame", "add the missing")
+    if frames[0] < 0:
+        what = f"servo '{name}' begins at frame {frames[0]:g}"
+        problems.add(line, what, "a motion begins at frame 0", "count from there")
+    for key in np.flatnonzero(np.diff(frames) <= 0)[:MOST_PROBLEMS]:
+        what = f"servo '{name}' has frame {frames[key + 1]:g} after frame {frames[key]:g}"
+        problems.add(line, what, "frames must increase", "correct their order")
+    return len(problems.found) == before
+
+
+def _check_size(tracks: list[_Track], problems: Problems) -> None:
+    keys = sum(servo.frames.size for track in tracks for servo in track.servos)
+    most = max(MOST_VALUES, MOST_VALUES_PER_KEY * keys)
+    values = 0
+    for track in tracks:
+        values += track.rows * len(track.servos)
+        if values > most:
+            what = f"motion '{track.name}' would have {track.rows} rows"
+            why = f"this file may make {most} positions"
+            problems.add(track.line, what, why, "check its last frames")
+            return
+
+
+def _validate(xml: Xml, problems: Problems) -> None:
+    """Hold a motion against the schema."""
+    schema = _schema()
+    if not schema.validate(xml):
+        log: Any = schema.error_log
+        for error in log:
+            problems.add(error.line, error.message.rstrip("."), "xmdi.xsd describes a motion", "correct it")
+
+
+@cache
+def _schema() -> etree.XMLSchema:
+    text = resources.files(__package__).joinpath("xmdi.xsd").read_bytes()
+    return etree.XMLSchema(etree.fromstring(text))

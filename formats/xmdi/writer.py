@@ -1,0 +1,174 @@
+"""A motion to XMDI: its rows reduced to key frames.
+
+In comes a `Motion`, out goes a file. The specification is J.-P. Egger's "XML Motion Data Interchange Format",
+1.0, 2004; the elements' names, which its copies have lost, are those that `xmdi` reads. Lines between the key
+frames are never further from the rows than a tolerance. Frames are steps of Webots, also where rows lie
+closer; the attribute `rows_per_frame` then says how close.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import orjson
+from lxml import etree
+
+from ..errors import FormatError, Problem
+from ..io.digits import check_digits, rounded
+from ..io.losses import refuse_losses
+from ..io.output import replacing
+from ..io.source import KeyFrames
+from .reader import ROWS_PER_FRAME
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from ..io.xml_tree import Xml
+    from ..model.motion import Motion
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+# In rad or m; below what any encoder sees.
+DEFAULT_TOLERANCE = 1e-6
+FRAME_PERIOD_S = KeyFrames().frame_period_s
+# Decimals of a frame's number: 3e-11 s.
+FRAME_DECIMALS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """How rows become key frames.
+
+    Attributes
+    ----------
+    tolerance : float
+        In rad or m: how far from a row the line between two key frames may pass. 0 keeps every row that does
+        not lie on such a line to the last bit.
+    frame_period_s : float
+        What a frame stands for.
+    """
+
+    tolerance: float = DEFAULT_TOLERANCE
+    frame_period_s: float = FRAME_PERIOD_S
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.tolerance < np.inf:
+            raise ValueError(f"tolerance is {self.tolerance}; it is a number of rad or m from 0 up")
+        KeyFrames(self.frame_period_s)
+
+
+def dump(
+    motion: Motion,
+    path: Path,
+    reduction: Reduction,
+    *,
+    precision: int | None = None,
+    drop: Collection[str] = (),
+) -> None:
+    """Write a motion; an existing file is replaced once all is written.
+
+    Parameters
+    ----------
+    precision : int, optional
+        Significant digits of positions, 1 to 12; None writes all. Rounding adds to the tolerance.
+    drop : collection of str
+        What may be lost, by the names that a refusal gives.
+
+    Raises
+    ------
+    FormatError
+        If something would be lost that may not, or the file cannot be written.
+    ValueError
+        If there is no such precision.
+    """
+    check_digits(precision)
+    held = [*motion.components, *(["unknown"] if motion.metadata.get("unknown") else [])]
+    refuse_losses(path, dict.fromkeys(held, "XMDI holds joint positions alone"), drop, held)
+    root = _document(motion, path, reduction, precision)
+    with replacing(path) as out:
+        out.write(etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True))
+
+
+def key_rows(times: Floats, values: Floats, tolerance: float) -> NDArray[np.intp]:
+    """Choose rows such that lines between them pass within a tolerance of all others.
+
+    Rows are added where a line is furthest off, in all gaps at once, until none is too far (as by Douglas and
+    Peucker, "Algorithms for the reduction of the number of points", Cartographica 10(2), 1973).
+
+    Parameters
+    ----------
+    times, values : ndarray, shape (frames,)
+
+    Returns
+    -------
+    ndarray of rows, increasing, with the first and the last
+    """
+    keys = np.unique([0, len(times) - 1])
+    while True:
+        off = np.abs(values - np.interp(times, times[keys], values[keys]))
+        worst = np.maximum.reduceat(off, keys)
+        gap = np.repeat(np.arange(len(keys)), np.diff(keys, append=len(times)))
+        rows = np.flatnonzero((off > tolerance) & (off == worst[gap]))
+        if not rows.size:
+            return keys
+        # The first of equals in each gap will do.
+        first = np.unique(gap[rows], return_index=True)[1]
+        keys = np.union1d(keys, rows[first])
+
+
+def _document(motion: Motion, path: Path, reduction: Reduction, precision: int | None) -> Xml:
+    _check(motion, path)
+    frames = np.round(motion.times / reduction.frame_period_s, FRAME_DECIMALS)
+    further = motion.metadata.get("servos", {})
+    root = etree.Element("xmdi")
+    xml = etree.SubElement(etree.SubElement(root, "motions"), "motion")
+    try:
+        for key, value in _attributes(motion, reduction).items():
+            xml.set(key, value)
+        for name, column in zip(_servo_names(motion), motion.positions.T, strict=True):
+            keys = key_rows(motion.times, column, reduction.tolerance)
+            servo = etree.SubElement(xml, "servo", {"name": name, **further.get(name, {})})
+            positions = column[keys] if precision is None else rounded(column[keys], precision)
+            etree.SubElement(servo, "position").text = _text(positions)
+            etree.SubElement(servo, "frames").text = _text(frames[keys])
+    except ValueError as error:
+        what, why = "a name or an attribute cannot stand in XML", "it holds a control character"
+        raise FormatError([Problem(str(path), 0, what, why, "rename it")]) from error
+    return root
+
+
+def _attributes(motion: Motion, reduction: Reduction) -> dict[str, str]:
+    attributes = {"name": motion.name, **motion.metadata.get("attributes", {})}
+    rows_per_frame = round(motion.frame_rate * reduction.frame_period_s, FRAME_DECIMALS)
+    if rows_per_frame != 1:
+        attributes[ROWS_PER_FRAME] = _text(np.array([rows_per_frame]))
+    return attributes
+
+
+def _servo_names(motion: Motion) -> tuple[str, ...]:
+    """Give each joint's name; where the motion has none, joints are numbered as in .seq."""
+    return motion.joint_names or tuple(f"joint{number}" for number in range(motion.positions.shape[1]))
+
+
+def _check(motion: Motion, path: Path) -> None:
+    problems = []
+    if not motion.positions.shape[1]:
+        problems.append(Problem(str(path), 0, "there is nothing to write", "the motion has no joints"))
+    if not np.isfinite(motion.positions).all():
+        problems.append(Problem(str(path), 0, "a position is not finite", "numbers are", "mend the motion"))
+    if motion.times[0] < 0:
+        what = f"the motion begins at {motion.times[0]:g} s"
+        problems.append(Problem(str(path), 0, what, "XMDI begins at 0", "shift its times"))
+    if problems:
+        raise FormatError(problems)
+
+
+def _text(numbers: Floats) -> str:
+    """Give numbers in their shortest decimal form, blanks between them."""
+    listed = orjson.dumps(np.ascontiguousarray(numbers), option=orjson.OPT_SERIALIZE_NUMPY).decode()
+    return " ".join(word.removesuffix(".0") for word in listed[1:-1].split(","))
