@@ -408,7 +408,7 @@ class MotiondDaemon:
         return not self.spent and self._exit_code() is None and at_rest
 
     def setpoints(self, robot: str) -> tuple[Floats, tuple[str, ...]]:
-        """Give all commands to a robot's driver (rows as in `drivers/trace.py`), and its actuators' names."""
+        """Give all commands to a robot's driver (rows as in `drivers.sim.command_log`), and its actuators."""
         description = self.line.said(f"{robot}/description")[-1]
         return _read_trace(_trace_file(self._scratch, robot)), tuple(description["actuators"])
 

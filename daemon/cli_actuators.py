@@ -19,7 +19,7 @@ from rich.text import Text
 from .cli_common import DONE, FAILED, AsJson, print_json, tell
 
 if TYPE_CHECKING:
-    from motiond.drivers.dynamixel_scan import Scanned
+    from motiond.drivers.dynamixel.scan import Scanned
 
 app = typer.Typer()
 emulate = typer.Typer(no_args_is_help=True, help="Emulate actuators, to try without hardware.")
@@ -44,7 +44,7 @@ def scan(
     json: AsJson = False,
 ) -> int:
     """Find serial servos (DYNAMIXEL, Protocol 2.0) and say how they are; exit code 1 if there are none."""
-    from motiond.drivers import dynamixel_scan  # noqa: PLC0415 - see daemon/cli.py
+    from motiond.drivers.dynamixel import scan as dynamixel_scan  # noqa: PLC0415 - see daemon/cli.py
 
     if reboot:
         if baud is None or len(baud) != 1:
@@ -91,10 +91,10 @@ def dynamixel(
     ] = False,
 ) -> None:
     """Emulate DYNAMIXEL servos on a bus until SIGINT or SIGTERM."""
-    from motiond.drivers.dynamixel_emulated_servo import EmulatedServo  # noqa: PLC0415 - see daemon/cli.py
-    from motiond.drivers.dynamixel_emulator import EmulatedChain  # noqa: PLC0415 - the same
-    from motiond.drivers.dynamixel_models import models_by_name  # noqa: PLC0415 - the same
-    from motiond.drivers.dynamixel_pty import EmulatedPort  # noqa: PLC0415 - the same
+    from motiond.drivers.dynamixel.emulator.chain import EmulatedChain  # noqa: PLC0415 - the same
+    from motiond.drivers.dynamixel.emulator.pty import EmulatedPort  # noqa: PLC0415 - the same
+    from motiond.drivers.dynamixel.emulator.servo import EmulatedServo  # noqa: PLC0415 - see daemon/cli.py
+    from motiond.drivers.dynamixel.models import models_by_name  # noqa: PLC0415 - the same
 
     if not pty:
         raise typer.BadParameter(

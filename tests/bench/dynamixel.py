@@ -16,14 +16,14 @@ from dynamixel_sdk import COMM_SUCCESS, GroupSyncRead, GroupSyncWrite, PacketHan
 
 from motiond.daemon import realtime
 from motiond.drivers.base import ActuatorCommand, ActuatorState, DriverError
-from motiond.drivers.dynamixel import DynamixelDriver
-from motiond.drivers.dynamixel_capacity import feedback_exchange
-from motiond.drivers.dynamixel_chain import SHORT
-from motiond.drivers.dynamixel_emulated_servo import EmulatedServo
-from motiond.drivers.dynamixel_emulator import EmulatedChain
-from motiond.drivers.dynamixel_models import models_by_name
-from motiond.drivers.dynamixel_options import DynamixelOptions
-from motiond.drivers.dynamixel_pty import EmulatedPort
+from motiond.drivers.dynamixel.capacity import feedback_exchange
+from motiond.drivers.dynamixel.chain import SHORT
+from motiond.drivers.dynamixel.driver import DynamixelDriver
+from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
+from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
+from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
+from motiond.drivers.dynamixel.models import models_by_name
+from motiond.drivers.dynamixel.options import DynamixelOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from motiond.drivers.base import ActuatorCommand, ActuatorState
-from motiond.drivers.hebi import HebiDriver
-from motiond.drivers.hebi_lookup import import_hebi
-from motiond.drivers.hebi_setup import HebiOptions
+from motiond.drivers.hebi.driver import HebiDriver
+from motiond.drivers.hebi.lookup import import_hebi
+from motiond.drivers.hebi.setup import HebiOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,7 +13,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from motiond.drivers.sim import SimDriver
+from motiond.drivers.sim.driver import SimDriver
 from tests.bench import cyclictest, null_driver
 from tests.bench.fleet import Fleet, Layout, running
 from tests.daemon.rig import sweep

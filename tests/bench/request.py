@@ -18,7 +18,7 @@ import numpy as np
 import orjson
 
 from motiond.daemon.connection import make_client
-from motiond.drivers.trace import read_trace
+from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.conftest import Mosquitto, listening, said
 from tests.daemon.programs import running, use
 from tests.daemon.rig import JOINTS, Rig, write_seq

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.drivers.trace import read_trace
+from motiond.drivers.sim.command_log import read_trace
 from tests.bench import cyclictest
 from tests.bench.fleet import Layout, running
 

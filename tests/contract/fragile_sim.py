@@ -6,13 +6,13 @@ import time
 from typing import TYPE_CHECKING
 
 from motiond.drivers.base import CommunicationLost, DriverTimeout
-from motiond.drivers.sim import WHERE, SimDriver
+from motiond.drivers.sim.driver import WHERE, SimDriver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from motiond.drivers.base import ActuatorCommand, ActuatorState
-    from motiond.drivers.sim import SimOptions
+    from motiond.drivers.sim.driver import SimOptions
 
 
 class FragileSim(SimDriver):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.drivers.hebi_lookup import import_hebi
+from motiond.drivers.hebi.lookup import import_hebi
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from motiond.drivers.base import ActuatorState
-from motiond.drivers.composite import CompositeDriver
-from motiond.drivers.composite_options import CompositeOptions
+from motiond.drivers.composite.driver import CompositeDriver
+from motiond.drivers.composite.options import CompositeOptions
 from motiond.drivers.options import check
-from motiond.drivers.sim import SimOptions
+from motiond.drivers.sim.driver import SimOptions
 from motiond.drivers.testing.contract import DriverContract
 from motiond.drivers.testing.rig import ACTUATORS, LIFETIME_S, Rig
 from tests.contract.fragile_sim import FragileSim

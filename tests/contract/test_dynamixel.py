@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from motiond.drivers.base import CommunicationLost
-from motiond.drivers.dynamixel import DynamixelDriver
-from motiond.drivers.dynamixel_emulated_servo import EmulatedServo
-from motiond.drivers.dynamixel_emulator import EmulatedChain
-from motiond.drivers.dynamixel_models import models_by_name
-from motiond.drivers.dynamixel_options import DynamixelOptions
-from motiond.drivers.dynamixel_pty import EmulatedPort
+from motiond.drivers.dynamixel.driver import DynamixelDriver
+from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
+from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
+from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
+from motiond.drivers.dynamixel.models import models_by_name
+from motiond.drivers.dynamixel.options import DynamixelOptions
 from motiond.drivers.testing.contract import DriverContract
 from motiond.drivers.testing.rig import ACTUATORS, LIFETIME_S, Rig
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from motiond.drivers.registry import make_driver
-from motiond.drivers.sim import SimDriver
+from motiond.drivers.sim.driver import SimDriver
 from motiond.drivers.testing.contract import DriverContract
 from motiond.drivers.testing.rig import ACTUATORS, LIFETIME_S, Rig
 

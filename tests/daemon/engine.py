@@ -28,7 +28,7 @@ from motiond.daemon.states import ACTIVE, State
 from motiond.daemon.stream import StreamLoop
 from motiond.daemon.supervisor import make_setup
 from motiond.drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, DriverError
-from motiond.drivers.sim import SimDriver, SimOptions
+from motiond.drivers.sim.driver import SimDriver, SimOptions
 from tests.daemon.sequences import MAX_RATE_HZ
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import orjson
 import pytest
 
 from motiond.daemon.config import MqttSettings
-from motiond.drivers.sim_plant import read_plant
-from motiond.drivers.trace import read_trace
+from motiond.drivers.sim.command_log import read_trace
+from motiond.drivers.sim.plant import read_plant
 from tests.daemon.conftest import Mosquitto, listening, said
 from tests.daemon.programs import gone, running, use
 from tests.daemon.rig import FULL_SWING, PATIENCE_S, Rig, comes_to_rest_softly, sweep, write_seq

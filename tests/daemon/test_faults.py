@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 from motiond.daemon.requests import RequestError
-from motiond.drivers.sim_faults import FAULTS
-from motiond.drivers.sim_plant import read_plant
-from motiond.drivers.trace import read_trace
+from motiond.drivers.sim.command_log import read_trace
+from motiond.drivers.sim.faults import FAULTS
+from motiond.drivers.sim.plant import read_plant
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, comes_to_rest_softly, sweep, write_seq
 
 if TYPE_CHECKING:

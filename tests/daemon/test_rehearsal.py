@@ -16,7 +16,7 @@ from motiond.daemon.config import ConfigError, load_settings
 from motiond.daemon.play_trace import save_trace
 from motiond.daemon.rehearsal import Rehearsal, rehearse
 from motiond.daemon.requests import PlayRequest, RequestError
-from motiond.drivers.trace import read_trace
+from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.programs import run_here
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, write_seq
 

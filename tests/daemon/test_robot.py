@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from motiond.daemon.requests import RequestError, StatusRequest
-from motiond.drivers.trace import read_trace
+from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import FULL_SWING, JOINTS, RATE_HZ, Rig, ask, comes_to_rest_softly, sweep, write_seq
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from motiond.daemon.requests import RequestError
-from motiond.drivers.trace import read_trace
+from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import FULL_SWING, JOINTS, RATE_HZ, Rig, ask, sweep, write_seq
 
 if TYPE_CHECKING:

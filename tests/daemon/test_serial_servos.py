@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.drivers.dynamixel_emulated_servo import EmulatedServo
-from motiond.drivers.dynamixel_emulator import EmulatedChain
-from motiond.drivers.dynamixel_models import models_by_name
-from motiond.drivers.dynamixel_pty import EmulatedPort
+from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
+from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
+from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
+from motiond.drivers.dynamixel.models import models_by_name
 from tests.daemon.rig import JOINTS, Rig, ask, sweep, write_seq
 
 if TYPE_CHECKING:

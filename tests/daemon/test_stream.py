@@ -27,7 +27,7 @@ from motiond.drivers.base import (
     DriverOptions,
 )
 from motiond.drivers.registry import make_driver
-from motiond.drivers.trace import read_trace
+from motiond.drivers.sim.command_log import read_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

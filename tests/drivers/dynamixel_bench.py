@@ -7,12 +7,12 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from motiond.drivers.base import ActuatorCommand, ActuatorState
-from motiond.drivers.dynamixel import DynamixelDriver
-from motiond.drivers.dynamixel_emulated_servo import EmulatedServo
-from motiond.drivers.dynamixel_emulator import EmulatedChain
-from motiond.drivers.dynamixel_models import models_by_name
-from motiond.drivers.dynamixel_options import DynamixelOptions
-from motiond.drivers.dynamixel_pty import EmulatedPort
+from motiond.drivers.dynamixel.driver import DynamixelDriver
+from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
+from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
+from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
+from motiond.drivers.dynamixel.models import models_by_name
+from motiond.drivers.dynamixel.options import DynamixelOptions
 from motiond.drivers.testing.clock import Clock
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from hebi._internal.ffi import api, ctypes_defs, enums
 
-from motiond.drivers.hebi_gains import FIELDS, LOOPS
+from motiond.drivers.hebi.gains import FIELDS, LOOPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -21,12 +21,12 @@ from motiond.drivers.base import (
     DriverTimeout,
     LetGo,
 )
-from motiond.drivers.composite import CompositeDriver
-from motiond.drivers.composite_delay import SetpointDelay
-from motiond.drivers.composite_options import CompositeOptions
+from motiond.drivers.composite.delay import SetpointDelay
+from motiond.drivers.composite.driver import CompositeDriver
+from motiond.drivers.composite.options import CompositeOptions
 from motiond.drivers.options import OptionsError, check, resolved
 from motiond.drivers.registry import check_options, make_driver
-from motiond.drivers.sim import SimOptions
+from motiond.drivers.sim.driver import SimOptions
 from tests.contract.fragile_sim import FragileSim
 
 if TYPE_CHECKING:

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from motiond.drivers.base import CommunicationLost, DriverConfigError, DriverError
-from motiond.drivers.dynamixel_bus import Bus
-from motiond.drivers.dynamixel_models import models, models_by_name
-from motiond.drivers.dynamixel_protocol import Refusal
+from motiond.drivers.dynamixel.bus import Bus
+from motiond.drivers.dynamixel.models import models, models_by_name
+from motiond.drivers.dynamixel.protocol import Refusal
 from motiond.drivers.registry import make_driver
 from tests.drivers.dynamixel_bench import XM430, Bench, servo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from motiond.drivers.dynamixel_emulated_servo import EmulatedServo
+    from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
 
 TICK_RAD = XM430.rad_per_tick
 

@@ -10,11 +10,11 @@ from dynamixel_sdk import COMM_SUCCESS, GroupSyncRead, GroupSyncWrite, PacketHan
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motiond.drivers import dynamixel_protocol as protocol
-from motiond.drivers.dynamixel_emulated_servo import EmulatedServo
-from motiond.drivers.dynamixel_emulator import EmulatedChain
-from motiond.drivers.dynamixel_models import models_by_name
-from motiond.drivers.dynamixel_protocol import Packet, take_packet
+from motiond.drivers.dynamixel import protocol
+from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
+from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
+from motiond.drivers.dynamixel.models import models_by_name
+from motiond.drivers.dynamixel.protocol import Packet, take_packet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,10 +14,10 @@ from motiond.drivers.base import (
     DriverConfigError,
     DriverError,
 )
-from motiond.drivers.hebi import HebiDriver
-from motiond.drivers.hebi_config import load_hebi_config
-from motiond.drivers.hebi_lookup import Module, missing_modules
-from motiond.drivers.hebi_setup import HebiOptions
+from motiond.drivers.hebi.config import load_hebi_config
+from motiond.drivers.hebi.driver import HebiDriver
+from motiond.drivers.hebi.lookup import Module, missing_modules
+from motiond.drivers.hebi.setup import HebiOptions
 from motiond.drivers.registry import check_options, make_driver
 from tests.contract.hebi_bench import Bench
 

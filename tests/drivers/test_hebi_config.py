@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from motiond.drivers.base import DriverConfigError
-from motiond.drivers.hebi_config import load_hebi_config
-from motiond.drivers.hebi_lookup import Module
-from motiond.drivers.hebi_setup import HebiOptions, HebiSetup, set_up
+from motiond.drivers.hebi.config import load_hebi_config
+from motiond.drivers.hebi.lookup import Module
+from motiond.drivers.hebi.setup import HebiOptions, HebiSetup, set_up
 from motiond.drivers.options import OptionsError
 
 if TYPE_CHECKING:

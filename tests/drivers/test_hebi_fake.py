@@ -14,7 +14,7 @@ from hebi._internal.ffi._message_types import GroupFeedback, GroupInfo
 from hebi._internal.group import Group
 from hebi._internal.lookup import Entry, Lookup
 
-from motiond.drivers.hebi_feedback import GroupState
+from motiond.drivers.hebi.feedback import GroupState
 from motiond.drivers.testing.clock import Clock
 from tests.drivers.fake_hebi import TOLD, FakeEntry, FakeGroup, FakeLookup, FakeModule
 

@@ -17,9 +17,9 @@ from motiond.drivers.base import (
     DriverTimeout,
     LetGo,
 )
-from motiond.drivers.hebi import HebiDriver
-from motiond.drivers.hebi_lookup import Module, find_group
-from motiond.drivers.hebi_setup import HebiOptions
+from motiond.drivers.hebi.driver import HebiDriver
+from motiond.drivers.hebi.lookup import Module, find_group
+from motiond.drivers.hebi.setup import HebiOptions
 from tests.drivers.fake_hebi import FakeEntry, FakeLookup, FakeModule
 
 if TYPE_CHECKING:

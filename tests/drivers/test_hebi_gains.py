@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip("hebi", reason="hebi-py is not installed")
 
 from motiond.drivers.base import DriverConfigError, DriverError, DriverTimeout
-from motiond.drivers.hebi import HebiDriver
-from motiond.drivers.hebi_setup import HebiOptions
+from motiond.drivers.hebi.driver import HebiDriver
+from motiond.drivers.hebi.setup import HebiOptions
 from tests.drivers.fake_hebi import FakeGroup, FakeLookup, FakeModule
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("hebi", reason="hebi-py is not installed")
 
 from motiond.drivers.base import ActuatorCommand, ActuatorState, DriverConfigError, DriverError
-from motiond.drivers.hebi import HebiDriver
-from motiond.drivers.hebi_gravity import GravityCompensation, Imu, load_model
-from motiond.drivers.hebi_lookup import import_hebi
-from motiond.drivers.hebi_setup import HebiOptions
+from motiond.drivers.hebi.driver import HebiDriver
+from motiond.drivers.hebi.gravity import GravityCompensation, Imu, load_model
+from motiond.drivers.hebi.lookup import import_hebi
+from motiond.drivers.hebi.setup import HebiOptions
 from motiond.drivers.options import check
 from tests.drivers.fake_hebi import FakeLookup, FakeModule
 

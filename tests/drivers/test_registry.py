@@ -16,7 +16,7 @@ from motiond.drivers.registry import (
     driver_options_schema,
     make_driver,
 )
-from motiond.drivers.sim import SimDriver, SimOptions
+from motiond.drivers.sim.driver import SimDriver, SimOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,11 +40,11 @@ def entry_points(monkeypatch: pytest.MonkeyPatch) -> list[EntryPoint]:
 def test_imports_a_driver_only_when_it_is_used() -> None:
     assert {"hebi", "sim"} <= set(driver_names())
     assert isinstance(make_driver("sim", {}, ["elbow"]), SimDriver)
-    assert sys.modules["motiond.drivers.sim"].SimDriver is driver_class("sim")
+    assert sys.modules["motiond.drivers.sim.driver"].SimDriver is driver_class("sim")
 
 
 def test_finds_the_drivers_of_other_packages(entry_points: list[EntryPoint]) -> None:
-    entry_points.append(EntryPoint("crane", "motiond.drivers.sim:SimDriver", "motiond.drivers"))
+    entry_points.append(EntryPoint("crane", "motiond.drivers.sim.driver:SimDriver", "motiond.drivers"))
     assert driver_class("crane") is SimDriver
 
 
@@ -64,15 +64,19 @@ def test_keeps_its_own_drivers_when_another_package_takes_their_name(entry_point
             ),
         ),
         (
-            "motiond.drivers.sim:Crane",
+            "motiond.drivers.sim.driver:Crane",
             (
-                "driver crane: cannot be imported; module 'motiond.drivers.sim' has no attribute 'Crane'; "
+                "driver crane: cannot be imported; "
+                "module 'motiond.drivers.sim.driver' has no attribute 'Crane'; "
                 "install or update the package that it comes from"
             ),
         ),
         (
-            "motiond.drivers.sim:SimOptions",
-            "driver crane: motiond.drivers.sim:SimOptions is no driver; it is not a subclass of Driver",
+            "motiond.drivers.sim.driver:SimOptions",
+            (
+                "driver crane: motiond.drivers.sim.driver:SimOptions is no driver; "
+                "it is not a subclass of Driver"
+            ),
         ),
     ],
 )

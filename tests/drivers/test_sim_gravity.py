@@ -8,7 +8,7 @@ import pytest
 from motiond.drivers.base import ActuatorCommand, ActuatorState, DriverConfigError
 from motiond.drivers.options import OptionsError, check
 from motiond.drivers.registry import make_driver
-from motiond.drivers.sim_gravity import Gravity, Weights
+from motiond.drivers.sim.gravity import Gravity, Weights
 
 if TYPE_CHECKING:
     from motiond.drivers.base import Floats

@@ -12,8 +12,8 @@ import pytest
 
 from motiond.drivers.base import ActuatorCommand, ActuatorState, Driver, DriverConfigError
 from motiond.drivers.registry import make_driver
-from motiond.drivers.sim_plant import PlantFileError, read_plant
-from motiond.drivers.trace import read_trace
+from motiond.drivers.sim.command_log import read_trace
+from motiond.drivers.sim.plant import PlantFileError, read_plant
 
 if TYPE_CHECKING:
     from motiond.drivers.testing.clock import Clock

@@ -9,7 +9,7 @@ import pytest
 
 from motiond.drivers.base import ActuatorCommand, DriverConfigError, DriverError
 from motiond.drivers.registry import make_driver
-from motiond.drivers.trace import Trace, TraceError, read_trace
+from motiond.drivers.sim.command_log import Trace, TraceError, read_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,7 +106,7 @@ def test_says_that_the_disk_is_full(clock: Clock, path: Path, monkeypatch: pytes
     def full(_file: int, _data: bytes) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("motiond.drivers.trace.os.write", full)
+    monkeypatch.setattr("motiond.drivers.sim.command_log.os.write", full)
     with pytest.raises(DriverError) as caught:
         driver.write(ActuatorCommand(len(ARM)))
     monkeypatch.undo()

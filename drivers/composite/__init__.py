@@ -1,0 +1,1 @@
+"""Several drivers as one robot's."""

@@ -1,0 +1,373 @@
+"""Several back ends as one robot on one clock: an arm on one bus, a gripper on another.
+
+In come commands for all actuators, out go each part's own at the part's own rate, timed so that all parts act
+together; back come the states of all. What to do when one part fails is the option `on_part_failure`.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ..base import (
+    ActuatorCommand,
+    ActuatorState,
+    CommunicationLost,
+    Driver,
+    DriverConfigError,
+    DriverError,
+    DriverTimeout,
+    LetGo,
+)
+from ..options import OptionProblem, OptionsError, nearest
+from ..registry import make_driver
+from .delay import SetpointDelay
+from .options import CompositeOptions, problems_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
+
+    from numpy.typing import NDArray
+
+    Make: TypeAlias = Callable[[str, Mapping[str, Any], Sequence[str], Callable[[], float]], Driver]
+
+WHERE = "driver composite"
+GRAVEST_FIRST = (CommunicationLost, DriverTimeout, LetGo, DriverError)
+"""The kind of an error of several parts is the gravest among theirs."""
+
+
+class _Part:
+    """One back end, and what is on its way to and from it.
+
+    Parameters
+    ----------
+    columns : list of int, length (actuators of the part)
+        The places of its actuators in the robot's arrays.
+    """
+
+    def __init__(self, name: str, driver: Driver, columns: list[int], divisor: int, latency_s: float) -> None:
+        self.name = name
+        self.driver = driver
+        self.divisor = divisor
+        self.latency_s = latency_s
+        self.delay = SetpointDelay(len(columns))
+        self.holding = False
+        self.left_out = False
+        self._columns = _as_slice(columns)
+        self._command = ActuatorCommand(len(columns))
+        self._state = ActuatorState(len(columns))
+
+    def read(self, state: ActuatorState, tick: int) -> None:
+        """Fill in the part's columns; feedback of an earlier tick keeps its stamp."""
+        if tick % self.divisor == 0 and not self.left_out:
+            self.driver.read(self._state)
+        state.values[:, self._columns] = self._state.values
+
+    def write(self, command: ActuatorCommand, tick: int) -> None:
+        """Put the part's columns on their way, and send what has arrived where the part's turn has come."""
+        setpoint = self._command.values
+        setpoint[:] = command.values[:, self._columns]
+        if self.delay.holds_back:
+            self.delay.put(setpoint)
+        if tick % self.divisor == 0 and not self.left_out:
+            if self.delay.holds_back:
+                self.delay.take(setpoint)
+            self.driver.write(self._command)
+
+    def enable(self) -> None:
+        """Take hold; a part that was left out is back once it can."""
+        self.delay.forget()
+        self.driver.enable()
+        self.holding, self.left_out = True, False
+
+    def disable(self) -> None:
+        """Let go."""
+        self.delay.forget()
+        self._ask(self.driver.disable)
+        self.holding = False
+
+    def halt(self, tick: int) -> None:
+        """Hold, and go on holding at the part's own rate."""
+        self.delay.forget()
+        if tick % self.divisor == 0:
+            self._ask(self.driver.halt)
+
+    def _ask(self, call: Callable[[], None]) -> None:
+        """Call; of a part that was left out nothing more is expected than to try."""
+        try:
+            call()
+        except Exception:
+            if not self.left_out:
+                raise
+
+    def leave_out(self) -> None:
+        """Go on without the part; of its actuators nothing is known any more."""
+        self.left_out = True
+        self._state.values[:-1] = np.nan
+        self._ask(self.driver.halt)
+
+    def close(self) -> None:
+        """Let go of the bus."""
+        self.holding = self.left_out = False
+        self.delay.forget()
+        self.driver.close()
+
+
+class CompositeDriver(Driver):
+    """Parts that each drive some of the actuators.
+
+    Parameters
+    ----------
+    make : callable
+        Makes a part's driver, as `make_driver` does.
+    """
+
+    Options: ClassVar[type[CompositeOptions]] = CompositeOptions
+    options: CompositeOptions
+
+    def __init__(
+        self,
+        actuators: Sequence[str],
+        options: CompositeOptions,
+        now: Callable[[], float] = time.monotonic,
+        make: Make = make_driver,
+    ) -> None:
+        super().__init__(actuators, options, now)
+        problems = self._actuators_amiss()
+        self._parts = self._make_parts(make, problems)
+        if problems:
+            raise OptionsError(problems)
+        self.max_rate_hz = self._slowest_hz()
+        self._open = self._halted = False
+        self._period_s: float | None = None
+        self._writes = self._reads = 0
+
+    def _actuators_amiss(self) -> list[OptionProblem]:
+        """List the actuators that no part drives, and those that the robot does not have."""
+        parts = self.options.parts
+        driven = {actuator for part in parts.values() for actuator in part.actuators}
+        missing = [actuator for actuator in self.actuators if actuator not in driven]
+        there_are = f"there are {', '.join(self.actuators)}"
+        problems = [
+            OptionProblem(
+                f"part {name}",
+                ("parts", name, "actuators"),
+                f"unknown actuator '{actuator}'",
+                there_are,
+                nearest(actuator, missing),
+            )
+            for name, part in parts.items()
+            for actuator in part.actuators
+            if actuator not in self.actuators
+        ]
+        if missing:
+            what = f"no part drives {', '.join(missing)}"
+            problems.append(OptionProblem(WHERE, ("parts",), what, mend="add them to a part's `actuators`"))
+        return problems
+
+    def _make_parts(self, make: Make, problems: list[OptionProblem]) -> tuple[_Part, ...]:
+        """Make every part; what is wrong with their options is added to `problems`."""
+        parts: list[_Part] = []
+        places = {actuator: place for place, actuator in enumerate(self.actuators)}
+        for name, part in self.options.parts.items():
+            try:
+                driver = make(part.type, part.options, part.actuators, self.now)
+            except DriverConfigError as error:
+                problems += [
+                    replace(problem, option=("parts", *problem.option))
+                    for problem in problems_of(name, error)
+                ]
+                continue
+            columns = [places.get(actuator, 0) for actuator in part.actuators]
+            parts.append(_Part(name, driver, columns, part.rate_divisor, part.latency_s))
+        return tuple(parts)
+
+    def _slowest_hz(self) -> float:
+        return min(part.driver.max_rate_hz * part.divisor for part in self._parts)
+
+    # -- what is asked of every part ------------------------------------------------------------------------
+
+    def _each(self, act: Callable[[_Part], None]) -> None:
+        """Ask all parts, though some fail, and raise once for all of those.
+
+        Raises
+        ------
+        DriverError
+            Of the gravest kind among the parts' errors, with the name of each part and what it said.
+        """
+        failed = self._failures(act)
+        if failed:
+            raise _told(failed) from failed[0][1]
+
+    def _failures(self, act: Callable[[_Part], None]) -> list[tuple[_Part, Exception]]:
+        failed = []
+        for part in self._parts:
+            try:
+                act(part)
+            except Exception as error:  # noqa: BLE001 - whatever a part raises, the others must be reached
+                failed.append((part, error))
+        return failed
+
+    def _opened(self) -> None:
+        if not self._open:
+            raise DriverError(WHERE, "is not open", mend="open it first")
+
+    # -- the contract ---------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Open all parts, or none; all that cannot be opened are told at once."""
+        if self._open:
+            raise DriverError(WHERE, "is open already", mend="close it first")
+        try:
+            self._each(lambda part: part.driver.open())
+        except BaseException:
+            with suppress(DriverError):
+                self.close()
+            raise
+        self.warnings[:] = [_said(part, warning) for part in self._parts for warning in part.driver.warnings]
+        self.max_rate_hz = self._slowest_hz()
+        self._open, self._halted = True, False
+        self._begin_ticks()
+
+    def _begin_ticks(self) -> None:
+        """Let every part have its turn in the next tick."""
+        self._writes = self._reads = 0
+
+    def set_period(self, period_s: float) -> None:
+        """Learn the tick period; each part learns its own, and all keep the former if one refuses."""
+        super().set_period(period_s)
+        try:
+            self._each(lambda part: part.driver.set_period(period_s * part.divisor))
+        except DriverError:
+            self._restore_period()
+            raise
+        self._period_s = period_s
+        slowest_s = max(part.latency_s for part in self._parts)
+        for part in self._parts:
+            part.delay.set_delay((slowest_s - part.latency_s) / period_s)
+        self._begin_ticks()
+
+    def _restore_period(self) -> None:
+        former_s = self._period_s
+        if former_s is not None:
+            self._failures(lambda part: part.driver.set_period(former_s * part.divisor))
+
+    def read(self, state: ActuatorState) -> None:
+        """Read the parts whose turn it is; what the others said last keeps its stamps."""
+        self._opened()
+        tick, self._reads = self._reads, self._reads + 1
+        failed = self._failures(lambda part: part.read(state, tick))
+        self._take_notices()
+        if failed:
+            self._deal_with(failed)
+
+    def _take_notices(self) -> None:
+        for part in self._parts:
+            while part.driver.notices:
+                self.notices.append(_said(part, part.driver.notices.popleft()))
+
+    def write(self, command: ActuatorCommand) -> None:
+        """Send the parts whose turn it is the setpoint that is due to them."""
+        self._opened()
+        tick, self._writes = self._writes, self._writes + 1
+        failed = self._failures(lambda part: part.write(command, tick))
+        if failed:
+            self._deal_with(failed)
+
+    def _deal_with(self, failed: list[tuple[_Part, Exception]]) -> None:
+        """Halt all parts and raise, or go on without those that failed while there are others."""
+        if self.options.on_part_failure == "stop_all":
+            with suppress(DriverError):
+                self.halt()
+            raise _told(failed) from failed[0][1]
+        for part, error in failed:
+            part.leave_out()
+            self.notices.append(f"{_said(part, error)}; left out until the robot is enabled again")
+        if all(part.left_out for part in self._parts):
+            raise _told(failed) from failed[0][1]
+
+    def enable(self) -> None:
+        """Take hold of all parts; where one cannot, the others are as they were before."""
+        self._opened()
+        held = [part for part in self._parts if part.holding]
+        try:
+            self._each(_Part.enable)
+        except DriverError:
+            self._failures(lambda part: None if part in held else part.disable())
+            raise
+        self._halted = False
+        self._begin_ticks()
+
+    def disable(self) -> None:
+        """Let go of all parts."""
+        self._opened()
+        self._halted = False
+        self._begin_ticks()
+        self._each(_Part.disable)
+
+    def halt(self) -> None:
+        """Hold all parts at once, and then each as often as it is written."""
+        if not self._halted:
+            self._halted = True
+            self._begin_ticks()
+        tick, self._writes = self._writes, self._writes + 1
+        self._each(lambda part: part.halt(tick))
+
+    def inject(self, fault: Mapping[str, Any]) -> None:
+        """Let a fault happen to one part, or to all where neither `part` nor `actuator` names one."""
+        given = dict(fault)
+        name = given.pop("part", None)
+        names = [part.name for part in self._parts]
+        if name is not None and name not in names:
+            why = f"there are {', '.join(names)}"
+            raise DriverConfigError(WHERE, f"there is no part '{name}'", why, nearest(str(name), names))
+        actuator = given.get("actuator")
+        hit = [
+            part
+            for part in self._parts
+            if name == part.name or (name is None and actuator in {None, *part.driver.actuators})
+        ]
+        if not hit:
+            why = f"there are {', '.join(self.actuators)}"
+            hint = nearest(str(actuator), self.actuators)
+            raise DriverConfigError(WHERE, f"there is no actuator '{actuator}'", why, hint)
+        self._each(lambda part: part.driver.inject(given) if part in hit else None)
+
+    def close(self) -> None:
+        """Close all parts."""
+        self._open = self._halted = False
+        self._each(_Part.close)
+
+
+def _as_slice(columns: list[int]) -> slice | NDArray[np.intp]:
+    """Let neighbours be copied at once, without the search that a list of places takes."""
+    first, last = columns[0], columns[-1]
+    return slice(first, last + 1) if columns == list(range(first, last + 1)) else np.array(columns)
+
+
+def _said(part: _Part, text: object) -> str:
+    return f"part {part.name}: {text}"
+
+
+def _told(failed: Sequence[tuple[_Part, Exception]]) -> DriverError:
+    """Make one error of those of several parts."""
+    errors = [error for _, error in failed]
+    if all(isinstance(error, DriverConfigError) for error in errors):
+        kind: type[DriverError] = DriverConfigError
+    else:
+        kind = next(
+            (kind for kind in GRAVEST_FIRST if any(isinstance(error, kind) for error in errors)), DriverError
+        )
+    first = errors[0]
+    where = _said(failed[0][0], first.where if isinstance(first, DriverError) else type(first).__name__)
+    lines = [_said(part, _text(error)) for part, error in failed]
+    return kind(where, "\n".join(lines).removeprefix(f"{where}: "))
+
+
+def _text(error: Exception) -> str:
+    return str(error) if isinstance(error, DriverError) else f"{type(error).__name__}: {error}"

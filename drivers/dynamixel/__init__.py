@@ -1,0 +1,1 @@
+"""DYNAMIXEL servos on a serial bus, Protocol 2.0."""

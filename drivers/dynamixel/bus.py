@@ -1,0 +1,344 @@
+"""A serial bus with servos on it: frames out, answers in, each within its time.
+
+In come frames of `dynamixel_protocol`, out come packets or registers. pyserial opens the port and sets its
+rate; bytes go through the descriptor itself, so that waiting is one `poll` and bounded by the clock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import select
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..base import CommunicationLost, DriverConfigError, DriverError, DriverTimeout
+from .protocol import (
+    ALERT,
+    BROADCAST_ID,
+    REFUSED,
+    Instruction,
+    Packet,
+    Refusal,
+    encode,
+    encode_ping,
+    encode_read,
+    encode_sync_read,
+    encode_sync_write,
+    encode_write,
+    take_packet,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+BITS_A_BYTE = 10
+STATUS_LENGTH = 11
+SLOWEST_RETURN_S = 508e-6
+PING_ALL_S = 0.6
+TRIES = 3
+_CHUNK = 4096
+_SYSFS = Path("/sys/class/tty")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A servo that answered a ping."""
+
+    servo_id: int
+    model_number: int
+    firmware: int
+
+
+def import_serial() -> Any:
+    """Import pyserial.
+
+    Raises
+    ------
+    DriverConfigError
+        If it is not installed.
+    """
+    try:
+        import serial  # noqa: PLC0415 - optional
+    except ImportError as error:
+        raise DriverConfigError(
+            "driver dynamixel", "pyserial cannot be imported", str(error), "pip install 'motiond[dynamixel]'"
+        ) from error
+    return serial
+
+
+class Bus:
+    """A half-duplex bus behind a serial port.
+
+    Parameters
+    ----------
+    port : str
+        The device.
+    baud_rate : int
+        As the servos are set.
+    answer_timeout_s : float
+        How much later than by the baud rate an answer may come.
+    """
+
+    def __init__(self, port: str, baud_rate: int, answer_timeout_s: float) -> None:
+        self.port = port
+        self.baud_rate = baud_rate
+        self.answer_timeout_s = answer_timeout_s
+        self._serial: Any = None
+        self._descriptor = -1
+        self._poller = select.poll()
+        self._received = bytearray()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether frames can be sent."""
+        return self._serial is not None
+
+    def open(self) -> None:
+        """Take the port for this program alone.
+
+        Raises
+        ------
+        DriverError
+            Saying why it cannot be had.
+        """
+        serial = import_serial()
+        try:
+            self._serial = serial.Serial(self.port, self.baud_rate, timeout=0, exclusive=True)
+        except (OSError, ValueError) as error:
+            raise DriverError(self.port, "cannot be opened", *_why_closed(error)) from error
+        self._descriptor = self._serial.fileno()
+        self._poller.register(self._descriptor, select.POLLIN)
+        with contextlib.suppress(OSError, ValueError):  # only some adapters have it; `latency_s` tells
+            self._serial.set_low_latency_mode(True)
+
+    def close(self) -> None:
+        """Give the port back; any number of times."""
+        port, self._serial = self._serial, None
+        if port is not None:
+            with contextlib.suppress(KeyError):
+                self._poller.unregister(self._descriptor)
+            with contextlib.suppress(OSError):  # a port that was pulled out cannot be closed properly
+                port.close()
+
+    def latency_s(self, sysfs: Path = _SYSFS) -> float:
+        """Tell how long the adapter keeps bytes back, in s; 0 if it does not say."""
+        name = Path(self.port).resolve().name
+        try:
+            return int((sysfs / name / "device" / "latency_timer").read_text(encoding="ascii")) / 1000
+        except (OSError, ValueError):
+            return 0.0
+
+    def wire_s(self, length: int) -> float:
+        """Give the time that so many bytes take on the wire."""
+        return length * BITS_A_BYTE / self.baud_rate
+
+    # -- frames ---------------------------------------------------------------------------------------------
+
+    def send(self, frame: bytes | bytearray) -> None:
+        """Send a frame; what has come in before and was not read is forgotten.
+
+        Raises
+        ------
+        CommunicationLost
+            If the port is gone.
+        """
+        try:
+            self._forget_received()
+            sent = os.write(self._descriptor, frame)
+        except BlockingIOError as error:
+            raise self._stuck() from error
+        except OSError as error:
+            raise self._gone(error) from error
+        if sent != len(frame):
+            raise self._stuck()
+
+    def _forget_received(self) -> None:
+        self._received.clear()
+        while self._poller.poll(0):
+            if not os.read(self._descriptor, _CHUNK):
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def receive(self, wanted: int, deadline_s: float) -> bytearray:
+        """Wait for bytes until a monotonic time.
+
+        Parameters
+        ----------
+        wanted : int
+            Return as soon as so many bytes have come since the last frame was sent.
+
+        Returns
+        -------
+        bytearray
+            All that has come, the bus's own buffer.
+
+        Raises
+        ------
+        CommunicationLost
+            If the port is gone.
+        """
+        received = self._received
+        while len(received) < wanted:
+            left_s = deadline_s - time.monotonic()
+            if not self._poller.poll(max(0.0, left_s * 1000)):
+                break
+            try:
+                chunk = os.read(self._descriptor, _CHUNK)
+            except OSError as error:
+                raise self._gone(error) from error
+            if not chunk:
+                raise self._gone(OSError(errno.EIO, os.strerror(errno.EIO)))
+            received += chunk
+        return received
+
+    def deadline_s(self, asked: int, answered: int, return_delay_s: float = SLOWEST_RETURN_S) -> float:
+        """Give the monotonic time by which an answer has come, by the lengths of question and answer."""
+        return time.monotonic() + self.wire_s(asked + answered) + return_delay_s + self.answer_timeout_s
+
+    def ask(self, frame: bytes, count: int, length: int) -> list[Packet]:
+        """Send a frame and collect status packets.
+
+        Parameters
+        ----------
+        count, length : int
+            How many answers are expected, and how many bytes each carries after its error byte.
+
+        Returns
+        -------
+        list of Packet
+            Those that came in time, at most `count`.
+        """
+        self.send(frame)
+        answered = count * (STATUS_LENGTH + length)
+        deadline_s = self.deadline_s(len(frame), answered, count * SLOWEST_RETURN_S)
+        packets: list[Packet] = []
+        while len(packets) < count:
+            held = len(self._received)
+            received = self.receive(held + 1, deadline_s)
+            if len(received) == held:
+                break
+            while (packet := take_packet(received)) is not None:
+                if packet.instruction == Instruction.STATUS and packet.parameters:
+                    packets.append(packet)
+        return packets
+
+    # -- registers ------------------------------------------------------------------------------------------
+
+    def ping(self, servo_id: int, tries: int = TRIES) -> Found | None:
+        """Find one servo."""
+        for _ in range(tries):
+            for packet in self.ask(encode_ping(servo_id), 1, 3):
+                if packet.servo_id == servo_id:
+                    return _found(packet)
+        return None
+
+    def ping_all(self) -> list[Found]:
+        """Find every servo on the bus, in the order of their ids."""
+        frame = encode_ping(BROADCAST_ID)
+        self.send(frame)
+        everyone = BROADCAST_ID * (STATUS_LENGTH + 3)
+        received = self.receive(everyone, self.deadline_s(len(frame), everyone) + PING_ALL_S)
+        found = {}
+        while (packet := take_packet(received)) is not None:
+            if packet.instruction == Instruction.STATUS and len(packet.data) >= 3:
+                found[packet.servo_id] = _found(packet)
+        return [found[servo_id] for servo_id in sorted(found)]
+
+    def read(self, servo_id: int, address: int, length: int) -> bytes:
+        """Read part of one servo's control table.
+
+        Raises
+        ------
+        DriverTimeout
+            If it does not answer.
+        DriverError
+            If it refuses.
+        """
+        packet = self._instruct(servo_id, encode_read(servo_id, address, length), length)
+        if len(packet.data) != length:
+            raise DriverError(f"{self.port} servo {servo_id}", "answered another length than asked for")
+        return packet.data
+
+    def glance(self, servo_id: int, address: int, length: int) -> bytes | None:
+        """Read part of one servo's control table in one try; None if no answer came."""
+        for packet in self.ask(encode_read(servo_id, address, length), 1, length):
+            if packet.servo_id == servo_id and len(packet.data) == length:
+                return packet.data
+        return None
+
+    def write(self, servo_id: int, address: int, data: bytes) -> None:
+        """Write part of one servo's control table; errors as of `read`."""
+        self._instruct(servo_id, encode_write(servo_id, address, data), 0)
+
+    def reboot(self, servo_id: int) -> None:
+        """Let a servo restart, which takes torque off it; errors as of `read`."""
+        self._instruct(servo_id, encode(servo_id, Instruction.REBOOT), 0)
+
+    def _instruct(self, servo_id: int, frame: bytes, length: int) -> Packet:
+        where = f"{self.port} servo {servo_id}"
+        for _ in range(TRIES):
+            for packet in self.ask(frame, 1, length):
+                if packet.servo_id != servo_id:
+                    continue
+                refusal = packet.error & ~ALERT
+                if not refusal:
+                    return packet
+                if refusal != Refusal.CRC:
+                    raise DriverError(where, "refused an instruction", _refusal_in_words(refusal))
+        raise DriverTimeout(
+            where, f"no answer ({TRIES} tries)", "", "check its cable, power, id and baud rate"
+        )
+
+    def sync_read(
+        self, ids: Sequence[int], address: int, length: int, tries: int = TRIES
+    ) -> dict[int, bytes]:
+        """Read the same part of several control tables; who does not answer is left out."""
+        found: dict[int, bytes] = {}
+        for _ in range(tries):
+            asked = [servo_id for servo_id in ids if servo_id not in found]
+            if not asked:
+                break
+            for packet in self.ask(encode_sync_read(asked, address, length), len(asked), length):
+                if packet.servo_id in asked and len(packet.data) == length:
+                    found[packet.servo_id] = packet.data
+        return found
+
+    def sync_write(self, address: int, data: Mapping[int, bytes]) -> None:
+        """Write the same part of several control tables; nobody answers."""
+        self.send(encode_sync_write(address, data))
+
+    # -- errors ---------------------------------------------------------------------------------------------
+
+    def _gone(self, error: OSError) -> CommunicationLost:
+        return CommunicationLost(self.port, "bus lost", str(error.strerror), "check the cable and power")
+
+    def _stuck(self) -> CommunicationLost:
+        return CommunicationLost(
+            self.port, "bus lost", "the port takes no more bytes", "check the cable and power"
+        )
+
+
+def _found(packet: Packet) -> Found:
+    data = packet.data
+    return Found(packet.servo_id, int.from_bytes(data[0:2], "little"), data[2])
+
+
+def _refusal_in_words(refusal: int) -> str:
+    try:
+        return REFUSED[Refusal(refusal)]
+    except ValueError:
+        return f"error {refusal}"
+
+
+def _why_closed(error: Exception) -> tuple[str, str]:
+    number = getattr(error, "errno", None)
+    if number == errno.ENOENT:
+        return "there is no such port", "check the cable; `ls /dev/serial/by-id` lists the ports"
+    if number in {errno.EACCES, errno.EPERM}:
+        return "access is denied", "add the user to the group `dialout`"
+    if number in {errno.EBUSY, errno.EAGAIN}:
+        return "another program uses it", "stop that one"
+    return str(error), "check the port and the baud rate"

@@ -1,0 +1,273 @@
+"""Servos with the same control table on one bus, addressed together.
+
+In come raw goals, out come raw feedback and registers, in the order of the chain. Feedback is one block of
+registers, current to position, and in full from current to temperature. It is read fast, in one joint answer,
+where all servos can do that. After a damaged joint answer it is read one by one, until all are heard again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..base import CommunicationLost, DriverError
+from .bus import SLOWEST_RETURN_S, STATUS_LENGTH, TRIES
+from .protocol import (
+    BEFORE_INSTRUCTION,
+    BROADCAST_ID,
+    HEADER,
+    Instruction,
+    crc16,
+    encode,
+    encode_sync_read,
+    fast_answer_length,
+    is_fast_answer,
+    take_packet,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from .bus import Bus
+    from .models import Model
+    from .units import Ticks
+
+SHORT, FULL = 10, 21
+_BEFORE = [("error", "u1"), ("id", "u1"), ("current", "<i2"), ("velocity", "<i4"), ("position", "<i4")]
+_HEALTH = [("trajectories", "V8"), ("voltage", "<u2"), ("temperature", "u1")]
+PARTS = {
+    SHORT: np.dtype([*_BEFORE, ("crc", "<u2")]),
+    FULL: np.dtype([*_BEFORE, *_HEALTH, ("crc", "<u2")]),
+}
+GOALS_FROM = 12
+_STUFFING = b"\xff\xff\xfd"
+
+
+@dataclass(frozen=True, slots=True)
+class Servo:
+    """A servo that was found.
+
+    Attributes
+    ----------
+    index : int
+        Of its actuator, in the order of every array.
+    where : str
+        Its port and id, for messages.
+    """
+
+    index: int
+    actuator: str
+    where: str
+    servo_id: int
+    model: Model
+    firmware: int
+
+    @property
+    def reads_fast(self) -> bool:
+        """Whether it answers fast sync reads."""
+        from_firmware = self.model.fast_read_from
+        return from_firmware is not None and self.firmware >= from_firmware
+
+
+class Chain:
+    """Servos of one series on one bus.
+
+    Parameters
+    ----------
+    bus : Bus
+        Open while anything but the constructor is called.
+    servos : sequence of Servo
+        At least one.
+    follow_velocity : bool
+        Whether each goal carries a profile velocity.
+
+    Attributes
+    ----------
+    indexes : ndarray of int, shape (servos,)
+        Of their actuators.
+    rows : structured ndarray, shape (servos,)
+        What was heard last; fields as in `PARTS`.
+    heard : ndarray of bool, shape (servos,)
+        Who answered the last question.
+    """
+
+    def __init__(self, bus: Bus, servos: Sequence[Servo], *, follow_velocity: bool) -> None:
+        self.bus = bus
+        self.servos = tuple(servos)
+        self.ids = [servo.servo_id for servo in servos]
+        self.indexes = np.array([servo.index for servo in servos])
+        self.table = servos[0].model.table
+        self.can_read_fast = all(servo.reads_fast for servo in servos)
+        self.return_delay_s = SLOWEST_RETURN_S
+        self.heard = np.zeros(len(servos), bool)
+        self._place = {servo_id: place for place, servo_id in enumerate(self.ids)}
+        self._fast = self.can_read_fast
+        address = self.table["present_current"].address
+        self._questions = {
+            (length, fast): encode_sync_read(self.ids, address, length, fast=fast)
+            for length in (SHORT, FULL)
+            for fast in (False, True)
+        }
+        self._buffers = {length: bytearray(part.itemsize * len(servos)) for length, part in PARTS.items()}
+        self._rows = {
+            length: np.frombuffer(self._buffers[length], dtype=part) for length, part in PARTS.items()
+        }
+        self._length = SHORT
+        self._deadline_s = 0.0
+        self._make_goal_frame(follow_velocity=follow_velocity)
+
+    def _make_goal_frame(self, *, follow_velocity: bool) -> None:
+        """Lay the sync write out once; goals are written into it."""
+        first = self.table["profile_velocity" if follow_velocity else "goal_position"].address
+        size = self.table["goal_position"].end - first
+        span = first.to_bytes(2, "little") + size.to_bytes(2, "little")
+        parts = b"".join(bytes([servo_id]) + bytes(size) for servo_id in self.ids)
+        self._frame = bytearray(encode(BROADCAST_ID, Instruction.SYNC_WRITE, span + parts, stuffed=False))
+        count, stride = len(self.ids), size + 1
+        self.goals: Ticks = np.ndarray((count,), "<i4", self._frame, GOALS_FROM + stride - 4, (stride,))
+        self.profile: Ticks | None = None
+        if follow_velocity:
+            self.profile = np.ndarray((count,), "<i4", self._frame, GOALS_FROM + 1, (stride,))
+
+    # -- in every tick --------------------------------------------------------------------------------------
+
+    def send_goals(self) -> None:
+        """Send what stands in `goals` and, if velocities are followed, in `profile`."""
+        frame = self._frame
+        if _STUFFING in frame[BEFORE_INSTRUCTION:-2]:
+            self.bus.send(
+                encode(BROADCAST_ID, frame[BEFORE_INSTRUCTION], bytes(frame[BEFORE_INSTRUCTION + 1 : -2]))
+            )
+            return
+        frame[-2:] = crc16(memoryview(frame)[:-2]).to_bytes(2, "little")
+        self.bus.send(frame)
+
+    def ask(self, length: int) -> None:
+        """Ask for feedback, `SHORT` or `FULL`; `take` waits for it."""
+        self._length = length
+        question = self._questions[length, self._fast]
+        self.bus.send(question)
+        delay_s = self.return_delay_s * (1 if self._fast else len(self.ids))
+        self._deadline_s = self.bus.deadline_s(len(question), self._answer_length(), delay_s)
+
+    def _answer_length(self) -> int:
+        if self._fast:
+            return fast_answer_length(len(self.ids), self._length)
+        return len(self.ids) * (STATUS_LENGTH + self._length)
+
+    def take(self) -> NDArray[Any]:
+        """Wait for the feedback asked for; `heard` says whose it is.
+
+        Returns
+        -------
+        structured ndarray, shape (servos,)
+            With the fields of `PARTS`; what was not heard now stands as it was.
+        """
+        received = self.bus.receive(self._answer_length(), self._deadline_s)
+        if self._fast:
+            self._take_joint(received)
+        else:
+            self._take_each(received)
+        self._fast = self.can_read_fast and bool(self.heard.all())
+        return self._rows[self._length]
+
+    def _take_joint(self, received: bytearray) -> None:
+        wanted = self._answer_length()
+        begin = max(0, received.find(HEADER + bytes([BROADCAST_ID])))
+        frame = received[begin : begin + wanted]
+        sound = len(frame) == wanted and is_fast_answer(frame)
+        if sound:
+            self._buffers[self._length][:] = frame[BEFORE_INSTRUCTION + 1 :]
+            sound = self._rows[self._length]["id"].tolist() == self.ids
+        self.heard.fill(sound)
+
+    def _take_each(self, received: bytearray) -> None:
+        self.heard.fill(False)
+        size = PARTS[self._length].itemsize
+        while (packet := take_packet(received)) is not None:
+            place = self._place.get(packet.servo_id)
+            if place is None or packet.instruction != Instruction.STATUS or len(packet.data) != self._length:
+                continue
+            part = bytes([packet.error, packet.servo_id]) + packet.data + b"\0\0"
+            self._buffers[self._length][place * size : (place + 1) * size] = part
+            self.heard[place] = True
+
+    # -- registers ------------------------------------------------------------------------------------------
+
+    def get(self, name: str) -> list[int]:
+        """Read a register of all servos.
+
+        Raises
+        ------
+        CommunicationLost
+            Naming those that do not answer.
+        """
+        item = self.table[name]
+        found = self.read(item.address, item.size)
+        return [item.decode(data, item.address) for data in found]
+
+    def read(self, address: int, length: int) -> list[bytes]:
+        """Read a block of registers of all servos; errors as of `get`."""
+        found = self.bus.sync_read(self.ids, address, length)
+        silent = [servo for servo in self.servos if servo.servo_id not in found]
+        if silent:
+            raise lost(silent, len(found), len(self.ids))
+        return [found[servo_id] for servo_id in self.ids]
+
+    def set(self, name: str, values: Mapping[int, int]) -> None:
+        """Write a register and read it back.
+
+        Parameters
+        ----------
+        values : mapping
+            By servo id; servos that are not in it are left alone.
+
+        Raises
+        ------
+        DriverError
+            Naming a servo that did not take its value.
+        """
+        if not values:
+            return
+        item = self.table[name]
+        missing: dict[int, int | None] = {}
+        for _ in range(TRIES):
+            self.bus.sync_write(item.address, {one: item.encode(value) for one, value in values.items()})
+            found = self.bus.sync_read(list(values), item.address, item.size, tries=1)
+            stands = {one: item.decode(data, item.address) for one, data in found.items()}
+            missing = {one: stands.get(one) for one, value in values.items() if stands.get(one) != value}
+            if not missing:
+                return
+        silent = [self._servo(one) for one, value in missing.items() if value is None]
+        if silent:
+            raise lost(silent, len(values) - len(silent), len(values))
+        one, value = next(iter(missing.items()))
+        raise DriverError(
+            self._servo(one).where,
+            f"its register `{name}` is {value} after {values[one]} was written",
+            "it refused the value",
+            "check its limits, and its health with `motiond scan`",
+        )
+
+    def set_all(self, name: str, value: int) -> None:
+        """Write one value to all servos and read it back; errors as of `set`."""
+        self.set(name, dict.fromkeys(self.ids, value))
+
+    def _servo(self, servo_id: int) -> Servo:
+        return self.servos[self._place[servo_id]]
+
+
+def lost(silent: Sequence[Servo], answered: int, asked: int, tries: int = TRIES) -> CommunicationLost:
+    """Say which servos do not answer, and how many do."""
+    others = "".join(f", nor from {servo.where}" for servo in silent[1:])
+    return CommunicationLost(
+        silent[0].where,
+        f"no answer ({tries} tries){others}",
+        f"{answered} of {asked} answered",
+        "check its cable, power and id",
+    )

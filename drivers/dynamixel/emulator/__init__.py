@@ -1,0 +1,1 @@
+"""An emulated bus of DYNAMIXEL servos, behind a pseudo-terminal."""

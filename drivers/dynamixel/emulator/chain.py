@@ -1,0 +1,203 @@
+"""An emulated bus: what a daisy chain of servos answers, byte for byte.
+
+In come frames and the time at which they arrive, out come the servos' answers, as Protocol 2.0 has them;
+answers may be lost or garbled on request. Nothing here knows a port or a thread: `dynamixel_pty` puts a chain
+behind a pseudo-terminal.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..protocol import (
+    BROADCAST_ID,
+    HEADER,
+    Instruction,
+    Packet,
+    Refusal,
+    crc16,
+    encode_status,
+    fast_answer_length,
+    take_packet,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from .servo import EmulatedServo
+
+RETURN_DELAY_UNIT_S = 2e-6
+_BULK_ENTRY = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What comes back for one instruction packet, and how long the servos hesitate before it."""
+
+    frame: bytes
+    delay_s: float
+
+
+@dataclass(slots=True)
+class EmulatedChain:
+    """Servos that share a bus.
+
+    Attributes
+    ----------
+    servos : list of EmulatedServo
+        In the order in which they answer a broadcast.
+    now : callable
+        Gives monotonic time in seconds.
+    faults : deque of callable
+        Each is applied to one reply, in turn: it gets the frame and gives what arrives of it.
+    """
+
+    servos: list[EmulatedServo]
+    now: Callable[[], float]
+    faults: deque[Callable[[bytes], bytes]] = field(default_factory=deque)
+    _now_s: float = field(default=0.0, init=False)
+
+    def lose_next(self, count: int = 1) -> None:
+        """Lose the next replies."""
+        self.faults.extend([lambda _: b""] * count)
+
+    def garble_next(self, count: int = 1) -> None:
+        """Let a bit of each of the next replies tip over."""
+        self.faults.extend([_tip_a_bit] * count)
+
+    def feed(self, received: bytearray) -> Iterator[Reply]:
+        """Take what came over the wire; give a reply for each packet that is answered."""
+        while (packet := take_packet(received)) is not None:
+            self._now_s = self.now()
+            for servo in self.servos:
+                servo.hear(self._now_s)
+            reply = None if packet.instruction == Instruction.STATUS else self._answer(packet)
+            if reply is None or not reply.frame:
+                continue
+            fault = self.faults.popleft() if self.faults else None
+            yield Reply(fault(reply.frame), reply.delay_s) if fault else reply
+
+    def _answer(self, packet: Packet) -> Reply | None:
+        match packet.instruction:
+            case Instruction.PING:
+                asked = self.servos if packet.servo_id == BROADCAST_ID else self._meant([packet.servo_id])
+                return _one_by_one((servo, _introduction(servo)) for servo in self._there(asked))
+            case Instruction.SYNC_READ:
+                asked = self._meant(packet.parameters[4:])
+                return _one_by_one((servo, _read(servo, packet.parameters)) for servo in self._there(asked))
+            case Instruction.FAST_SYNC_READ:
+                return self._answer_jointly(packet.parameters)
+            case Instruction.BULK_READ:
+                return self._answer_bulk(packet.parameters)
+            case Instruction.SYNC_WRITE:
+                self._sync_write(packet.parameters)
+                return None
+        return self._instruct(packet)
+
+    def _meant(self, ids: Iterable[int]) -> list[EmulatedServo | None]:
+        """Give the servos with these ids, and None for each id that nobody has."""
+        by_id = {servo.servo_id: servo for servo in self.servos}
+        return [by_id.get(servo_id) for servo_id in ids]
+
+    def _there(self, asked: Iterable[EmulatedServo | None]) -> Iterator[EmulatedServo]:
+        for servo in asked:
+            if servo is not None and servo.attends(self._now_s):
+                yield servo
+
+    def _instruct(self, packet: Packet) -> Reply | None:
+        """Do what one servo or all are told; one answers, if its status return level says so."""
+        if packet.servo_id == BROADCAST_ID:
+            for servo in self._there(self.servos):
+                _obey(servo, packet)
+            return None
+        for servo in self._there(self._meant([packet.servo_id])):
+            if packet.instruction == Instruction.READ:
+                data, refusal, least_level = _read(servo, packet.parameters), None, 1
+            else:
+                data, refusal, least_level = b"", _obey(servo, packet), 2
+            if servo.get("status_return_level") >= least_level:
+                frame = encode_status(servo.servo_id, servo.error_byte | (refusal or 0), data)
+                return Reply(frame, _delay_s(servo))
+        return None
+
+    def _sync_write(self, parameters: bytes) -> None:
+        address, length = _span(parameters)
+        entries = [parameters[at : at + 1 + length] for at in range(4, len(parameters), 1 + length)]
+        asked = self._meant(entry[0] for entry in entries)
+        for servo, entry in zip(asked, entries, strict=True):
+            if servo is not None and servo.attends(self._now_s):
+                servo.write(address, entry[1:])
+
+    def _answer_bulk(self, parameters: bytes) -> Reply:
+        entries = [parameters[at : at + _BULK_ENTRY] for at in range(0, len(parameters), _BULK_ENTRY)]
+        return _one_by_one(
+            (servo, _read(servo, entry[1:]))
+            for entry in entries
+            for servo in self._there(self._meant(entry[:1]))
+        )
+
+    def _answer_jointly(self, parameters: bytes) -> Reply:
+        """Let servos add their parts to one packet; each waits for the one before it."""
+        asked, (_, length) = self._meant(parameters[4:]), _span(parameters)
+        size = fast_answer_length(len(asked), length) - len(HEADER) - 3
+        frame = HEADER + bytes([BROADCAST_ID]) + size.to_bytes(2, "little") + bytes([Instruction.STATUS])
+        crc, delay_s = crc16(frame), 0.0
+        for number, servo in enumerate(asked):
+            if servo is None or not servo.attends(self._now_s):
+                return Reply(frame if number else b"", delay_s)
+            delay_s = delay_s or _delay_s(servo)
+            part = bytes([servo.error_byte, servo.servo_id]) + _read(servo, parameters)
+            sealed = crc16(part, crc).to_bytes(2, "little")
+            crc = crc16(part + sealed, crc)
+            frame += part + sealed
+        return Reply(frame, delay_s)
+
+
+def _one_by_one(answers: Iterable[tuple[EmulatedServo, bytes]]) -> Reply:
+    """Let servos answer one after the other."""
+    frames, delay_s = [], 0.0
+    for servo, data in answers:
+        frames.append(encode_status(servo.servo_id, servo.error_byte, data))
+        delay_s += _delay_s(servo)
+    return Reply(b"".join(frames), delay_s)
+
+
+def _introduction(servo: EmulatedServo) -> bytes:
+    return bytes(servo.memory[0:2]) + bytes([servo.get("firmware")])
+
+
+def _tip_a_bit(frame: bytes) -> bytes:
+    return frame[:-3] + bytes([frame[-3] ^ 0x10]) + frame[-2:]
+
+
+def _span(parameters: bytes) -> tuple[int, int]:
+    return int.from_bytes(parameters[0:2], "little"), int.from_bytes(parameters[2:4], "little")
+
+
+def _read(servo: EmulatedServo, parameters: bytes) -> bytes:
+    address, length = _span(parameters)
+    return bytes(servo.memory[address : address + length])
+
+
+def _delay_s(servo: EmulatedServo) -> float:
+    return servo.get("return_delay") * RETURN_DELAY_UNIT_S
+
+
+def _obey(servo: EmulatedServo, packet: Packet) -> Refusal | None:
+    address, data = int.from_bytes(packet.parameters[:2], "little"), packet.parameters[2:]
+    match packet.instruction:
+        case Instruction.WRITE:
+            return servo.write(address, data)
+        case Instruction.REG_WRITE:
+            servo.register(address, data)
+        case Instruction.ACTION:
+            servo.act()
+        case Instruction.REBOOT:
+            servo.reboot()
+        case Instruction.FACTORY_RESET:
+            return Refusal.RESULT_FAIL
+        case _:
+            return Refusal.INSTRUCTION
+    return None

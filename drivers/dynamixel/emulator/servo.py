@@ -1,0 +1,278 @@
+"""An emulated servo: its control table, with the limits and locks of the real one, and its motor.
+
+In come reads and writes of registers and the passing of time, out come values and refusals, as the ROBOTIS
+e-manual tells them. The motor is simple: it approaches the goal with a time constant, no faster than its
+profile or velocity limit allows. `dynamixel_emulator` puts servos on a bus.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ..protocol import ALERT, Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..models import Item, Model
+
+POSITION_MODE, EXTENDED_MODE, CURRENT_BASED_MODE = 3, 4, 5
+LAG_S = 0.02
+NEAR_TICKS = 1e-3
+BOOT_S = 0.2
+WATCHDOG_UNIT_S = 0.02
+WATCHDOG_TRIPPED = 0xFF
+TORQUE_ON_BY_GOAL = 0x08
+MEMORY = 1024
+_GOALS = ("goal_current", "goal_position")
+_READ_ONLY = {"model_number", "firmware", "registered", "hardware_error"}
+_FACTORY = {
+    "firmware": 52,
+    "baud_rate": 1,
+    "return_delay": 250,
+    "operating_mode": POSITION_MODE,
+    "temperature_limit": 80,
+    "max_voltage_limit": 160,
+    "min_voltage_limit": 95,
+    "velocity_limit": 350,
+    "current_limit": 1193,
+    "shutdown": 52,
+    "status_return_level": 2,
+    "velocity_i_gain": 1920,
+    "velocity_p_gain": 100,
+    "position_p_gain": 800,
+    "present_voltage": 120,
+    "present_temperature": 30,
+}
+_FACTORY_BY_SERIES = {
+    "P": {"firmware": 12, "velocity_limit": 2900, "max_voltage_limit": 350, "present_voltage": 240},
+}
+
+
+class EmulatedServo:
+    """One servo: its control table and its motor.
+
+    Parameters
+    ----------
+    servo_id : int
+        On the bus.
+    model : Model
+        Says which control table it has.
+    settings : mapping, optional
+        Registers that are not as from the factory, by name.
+    position_ticks : float, optional
+        Where the motor stands, as the register counts it; the centre by default.
+
+    Attributes
+    ----------
+    position_ticks : float
+        Where the motor is.
+    mute : bool
+        It acts and answers nothing.
+    """
+
+    def __init__(
+        self,
+        servo_id: int,
+        model: Model,
+        settings: Mapping[str, int] | None = None,
+        position_ticks: float | None = None,
+    ) -> None:
+        self.servo_id = servo_id
+        self.model = model
+        self.table = model.table
+        self.memory = bytearray(MEMORY)
+        self._spans = {name: (slice(one.address, one.end), one) for name, one in self.table.items.items()}
+        self._touched: dict[tuple[int, int], Mapping[str, Item] | Refusal] = {}
+        self.position_ticks = float(model.zero_ticks if position_ticks is None else position_ticks)
+        self.velocity_ticks_s = 0.0
+        self.mute = False
+        self._registered: tuple[int, bytes] | None = None
+        self._heard_s = -math.inf
+        self._now_s = -math.inf
+        self._booted_s = -math.inf
+        half_turn = model.ticks_per_turn // 2
+        lowest = model.zero_ticks - half_turn
+        settings = {
+            **_FACTORY,
+            **_FACTORY_BY_SERIES.get(model.table.series, {}),
+            "id": servo_id,
+            "model_number": model.number,
+            "min_position_limit": lowest,
+            "max_position_limit": lowest + model.ticks_per_turn - 1,
+            **(settings or {}),
+        }
+        for name, value in settings.items():
+            self.set(name, value)
+        self._power_up = bytes(self.memory)
+        self._forget_goal()
+
+    def get(self, name: str) -> int:
+        """Give a register's value."""
+        span, item = self._spans[name]
+        return int.from_bytes(self.memory[span], "little", signed=item.signed)
+
+    def set(self, name: str, value: int) -> None:
+        """Set a register from inside, past all locks."""
+        span, item = self._spans[name]
+        self.memory[span] = item.encode(value)
+
+    @property
+    def torque(self) -> bool:
+        """Whether the motor holds."""
+        return self.get("torque_enable") == 1
+
+    @property
+    def tripped(self) -> bool:
+        """Whether the bus watchdog has stopped the motor."""
+        return self.get("bus_watchdog") == WATCHDOG_TRIPPED
+
+    @property
+    def error_byte(self) -> int:
+        """The alert bit of its answers."""
+        return ALERT if self.get("hardware_error") else 0
+
+    def turn_to(self, position_ticks: float) -> None:
+        """Turn it by hand."""
+        self.position_ticks = position_ticks
+        self._report()
+
+    def fail(self, bits: int) -> None:
+        """Let hardware errors happen; those that the register `shutdown` names switch torque off."""
+        self.set("hardware_error", bits)
+        if bits & self.get("shutdown"):
+            self.set("torque_enable", 0)
+
+    def reboot(self) -> None:
+        """Forget what is in RAM, and all whole turns; answer again after `BOOT_S`."""
+        ram = self.table.ram_from
+        self.memory[ram:] = self._power_up[ram:]
+        lowest = self.model.zero_ticks - self.model.ticks_per_turn // 2
+        self.position_ticks = lowest + (self.position_ticks - lowest) % self.model.ticks_per_turn
+        self._registered = None
+        self._booted_s = self._now_s + BOOT_S
+        self._forget_goal()
+
+    def _forget_goal(self) -> None:
+        self.velocity_ticks_s = 0.0
+        self.set("goal_position", round(self.position_ticks))
+        self._report()
+
+    def attends(self, now_s: float) -> bool:
+        """Come up to a time; tell whether it is there for whoever speaks to it then."""
+        self.advance(now_s)
+        return not self.mute and now_s >= self._booted_s
+
+    def hear(self, now_s: float) -> None:
+        """Take note of an instruction packet on the bus, whomever it is for; it feeds the watchdog."""
+        if now_s - self._heard_s > WATCHDOG_UNIT_S:
+            self.advance(now_s)
+        self._heard_s = now_s
+
+    def advance(self, now_s: float) -> None:
+        """Let the motor move and its watchdog run up to a time."""
+        if now_s <= self._now_s:
+            return
+        until_s = now_s
+        if self.torque:
+            until_s = self._trip(now_s)
+            self._move(max(0.0, until_s - max(self._now_s, 0.0)))
+        else:
+            self.velocity_ticks_s = 0.0
+        self._now_s = now_s
+        self._report()
+
+    def _trip(self, now_s: float) -> float:
+        """Give the time up to which the motor moves, and let the watchdog trip where it runs out before."""
+        armed = self.get("bus_watchdog")
+        if armed == WATCHDOG_TRIPPED:
+            return self._now_s
+        runs_out_s = self._heard_s + armed * WATCHDOG_UNIT_S
+        if not armed or now_s <= runs_out_s:
+            return now_s
+        self.set("bus_watchdog", WATCHDOG_TRIPPED)
+        return runs_out_s
+
+    def _move(self, duration_s: float) -> None:
+        """Approach the goal: at full speed while it is far, then with the time constant `LAG_S`."""
+        goal = self.get("goal_position")
+        way = goal - self.position_ticks
+        if abs(way) < NEAR_TICKS or not duration_s:
+            self.velocity_ticks_s = 0.0
+            return
+        fastest = self._fastest_ticks_s()
+        cruise_s = min(duration_s, max(0.0, abs(way) / fastest - LAG_S))
+        way -= math.copysign(fastest * cruise_s, way)
+        way *= math.exp(-(duration_s - cruise_s) / LAG_S)
+        self.position_ticks = goal - way
+        self.velocity_ticks_s = math.copysign(min(fastest, abs(way) / LAG_S), way)
+
+    def _fastest_ticks_s(self) -> float:
+        units = self.get("profile_velocity") or self.get("velocity_limit")
+        return units * self.model.velocity_unit_rad_s / self.model.rad_per_tick
+
+    def _report(self) -> None:
+        velocity_rad_s = self.velocity_ticks_s * self.model.rad_per_tick
+        self.set("present_velocity", round(velocity_rad_s / self.model.velocity_unit_rad_s))
+        self.set("present_position", round(self.position_ticks))
+
+    def write(self, address: int, data: bytes) -> Refusal | None:
+        """Write registers, or none; give the reason of a refusal."""
+        touched = self._touched.get((address, len(data)))
+        if touched is None:
+            touched = self._touched[address, len(data)] = self._touched_by(address, address + len(data))
+        if isinstance(touched, Refusal):
+            return touched
+        if address < self.table.ram_from and self.torque:
+            return Refusal.ACCESS
+        values = {name: item.decode(data, address) for name, item in touched.items()}
+        refusal = self._refusal(values)
+        if refusal is None:
+            self.memory[address : address + len(data)] = data
+            if "goal_position" in values and self.get("drive_mode") & TORQUE_ON_BY_GOAL:
+                self.set("torque_enable", 1)
+        return refusal
+
+    def _touched_by(self, address: int, end: int) -> Mapping[str, Item] | Refusal:
+        """Give the registers that a write is to, or why it can never be."""
+        touched = {
+            name: item for name, item in self.table.items.items() if item.address < end and item.end > address
+        }
+        is_locked = any(name in _READ_ONLY or name.startswith("present_") for name in touched)
+        if not touched or is_locked:
+            return Refusal.ACCESS
+        if any(item.address < address or item.end > end for item in touched.values()):
+            return Refusal.DATA_LENGTH
+        return touched
+
+    def _refusal(self, values: Mapping[str, int]) -> Refusal | None:
+        if self.tripped and any(name in values for name in _GOALS):
+            return Refusal.DATA_RANGE
+        if values.get("torque_enable") and self.get("hardware_error") & self.get("shutdown"):
+            return Refusal.RESULT_FAIL
+        if values.get("bus_watchdog", 0) > 127 or values.get("torque_enable", 0) > 1:
+            return Refusal.DATA_RANGE
+        if values.get("profile_velocity", 0) > self.get("velocity_limit"):
+            return Refusal.DATA_LIMIT
+        goal = values.get("goal_position")
+        limits = self.get("min_position_limit"), self.get("max_position_limit")
+        if (
+            goal is not None
+            and self.get("operating_mode") == POSITION_MODE
+            and not limits[0] <= goal <= limits[1]
+        ):
+            return Refusal.DATA_LIMIT
+        return None
+
+    def register(self, address: int, data: bytes) -> None:
+        """Keep a write until the next action."""
+        self._registered = address, data
+        self.set("registered", 1)
+
+    def act(self) -> None:
+        """Do the registered write."""
+        if self._registered is not None:
+            self.write(*self._registered)
+        self._registered = None
+        self.set("registered", 0)

@@ -1,0 +1,142 @@
+"""Servo models: which control table a model number stands for, and the units of its registers.
+
+In come the tables in `tables/*.yaml`, one a series; out come `Model`s. Whoever adds a model adds a
+line there.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TABLES = Path(__file__).with_name("tables")
+_RAD_S_PER_RPM = 2 * math.pi / 60
+_RAD_S2_PER_RPM2 = 2 * math.pi / 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A register: where it is, how many bytes it has, and whether it is signed."""
+
+    address: int
+    size: int
+    signed: bool
+
+    @property
+    def end(self) -> int:
+        """The address behind it."""
+        return self.address + self.size
+
+    def encode(self, value: int) -> bytes:
+        """Give the register's bytes."""
+        return value.to_bytes(self.size, "little", signed=self.signed)
+
+    def decode(self, data: bytes | bytearray, begin: int = 0) -> int:
+        """Give the register's value out of bytes that begin with address `begin`."""
+        part = data[self.address - begin : self.end - begin]
+        return int.from_bytes(part, "little", signed=self.signed)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A control table.
+
+    Attributes
+    ----------
+    items : mapping
+        Registers by name.
+    ram_from : int
+        Registers below this address keep their value without power, and are locked while torque is on.
+    watchdog_from : int
+        The first firmware with a bus watchdog.
+    """
+
+    series: str
+    items: Mapping[str, Item]
+    ram_from: int
+    watchdog_from: int
+
+    def __getitem__(self, name: str) -> Item:
+        return self.items[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A kind of servo.
+
+    Attributes
+    ----------
+    zero_ticks : int
+        The position that the servo's documentation calls its centre.
+    velocity_unit_rad_s, acceleration_unit_rad_s2 : float
+        One unit of the registers.
+    current_unit_a : float or None
+        One unit of `present_current`; None where the servo does not measure its current.
+    fast_read_from : int or None
+        The first firmware that answers fast sync reads.
+    """
+
+    name: str
+    number: int
+    table: Table
+    ticks_per_turn: int
+    zero_ticks: int
+    velocity_unit_rad_s: float
+    acceleration_unit_rad_s2: float
+    current_unit_a: float | None
+    fast_read_from: int | None
+
+    @property
+    def rad_per_tick(self) -> float:
+        """The resolution of the encoder."""
+        return 2 * math.pi / self.ticks_per_turn
+
+
+@cache
+def models() -> Mapping[int, Model]:
+    """Give every known model by its number."""
+    return {model.number: model for path in sorted(TABLES.glob("*.yaml")) for model in _load(path)}
+
+
+def models_by_name() -> Mapping[str, Model]:
+    """Give every known model by its name, such as `XM430-W350`."""
+    return {model.name: model for model in models().values()}
+
+
+def name_of(number: int) -> str:
+    """Name a model, or say that it is unknown."""
+    known = models().get(number)
+    return known.name if known else f"unknown model {number}"
+
+
+def _load(path: Path) -> list[Model]:
+    content = yaml.load(path.read_bytes(), yaml.CSafeLoader)
+    items = {
+        name: Item(address, int(kind[1]), kind[0] == "i")
+        for name, (address, kind) in content["items"].items()
+    }
+    table = Table(content["series"], items, content["ram_from"], content["watchdog_from"])
+    return [_model(name, table, content["units"] | entry) for name, entry in content["models"].items()]
+
+
+def _model(name: str, table: Table, entry: Mapping[str, Any]) -> Model:
+    current_ma = entry.get("current_ma")
+    return Model(
+        name=name,
+        number=entry["number"],
+        table=table,
+        ticks_per_turn=entry["ticks_per_turn"],
+        zero_ticks=entry["zero_ticks"],
+        velocity_unit_rad_s=entry["velocity_rpm"] * _RAD_S_PER_RPM,
+        acceleration_unit_rad_s2=entry["acceleration_rpm2"] * _RAD_S2_PER_RPM2,
+        current_unit_a=None if current_ma is None else current_ma / 1000,
+        fast_read_from=entry.get("fast_read_from"),
+    )

@@ -1,0 +1,127 @@
+"""Looks for servos on a serial port, and restarts them where asked to.
+
+In come a port and baud rates, out comes what each servo that answers says of itself. Nothing is changed.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..base import DriverError
+from .bus import Bus
+from .health import in_words
+from .models import models, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from .bus import Found
+    from .models import Model
+
+COMMON_BAUD_RATES = (57_600, 1_000_000, 2_000_000, 3_000_000, 4_000_000, 4_500_000, 115_200, 9_600)
+ANSWER_TIMEOUT_S = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """A servo and what it says; None where its model is unknown, or it did not answer a second time.
+
+    Attributes
+    ----------
+    position_ticks : int or None
+        As the register counts.
+    position_rad : float or None
+        From the servo's centre.
+    hardware_error : str or None
+        In words; empty if there is none.
+    """
+
+    baud_rate: int
+    servo_id: int
+    model: str
+    firmware: int
+    torque: bool | None = None
+    position_ticks: int | None = None
+    position_rad: float | None = None
+    voltage_v: float | None = None
+    temperature_c: int | None = None
+    hardware_error: str | None = None
+
+
+def scan(port: str, baud_rates: Sequence[int]) -> list[Scanned]:
+    """Find every servo on a port.
+
+    Parameters
+    ----------
+    baud_rates : sequence of int
+        Rates to try; none for the common ones, up to the first at which servos answer.
+
+    Raises
+    ------
+    DriverError
+        If the port cannot be had.
+    """
+    found: list[Scanned] = []
+    for baud_rate in baud_rates or COMMON_BAUD_RATES:
+        with _open(port, baud_rate) as bus:
+            found += [_look_at(bus, one) for one in bus.ping_all()]
+        if found and not baud_rates:
+            break
+    return found
+
+
+def reboot(port: str, baud_rate: int, servo_ids: Sequence[int]) -> None:
+    """Restart servos, which takes torque off them and clears their errors.
+
+    Raises
+    ------
+    DriverError
+        If the port cannot be had, or a servo does not answer.
+    """
+    with _open(port, baud_rate) as bus:
+        for servo_id in servo_ids:
+            bus.reboot(servo_id)
+
+
+@contextmanager
+def _open(port: str, baud_rate: int) -> Iterator[Bus]:
+    bus = Bus(port, baud_rate, ANSWER_TIMEOUT_S)
+    bus.open()
+    try:
+        yield bus
+    finally:
+        bus.close()
+
+
+def _look_at(bus: Bus, one: Found) -> Scanned:
+    model = models().get(one.model_number)
+    if model is None:
+        return Scanned(bus.baud_rate, one.servo_id, name_of(one.model_number), one.firmware)
+    try:
+        return _read(bus, one, model)
+    except DriverError:
+        return Scanned(bus.baud_rate, one.servo_id, model.name, one.firmware)
+
+
+def _read(bus: Bus, one: Found, model: Model) -> Scanned:
+    begin, end = model.table["torque_enable"].address, model.table["present_temperature"].end
+    data = bus.read(one.servo_id, begin, end - begin)
+
+    def value(name: str) -> int:
+        return model.table[name].decode(data, begin)
+
+    ticks = value("present_position")
+    return Scanned(
+        baud_rate=bus.baud_rate,
+        servo_id=one.servo_id,
+        model=model.name,
+        firmware=one.firmware,
+        torque=value("torque_enable") == 1,
+        position_ticks=ticks,
+        position_rad=(ticks - model.zero_ticks) * model.rad_per_tick,
+        voltage_v=value("present_voltage") / 10,
+        temperature_c=value("present_temperature"),
+        hardware_error=in_words(value("hardware_error")),
+    )

@@ -1,0 +1,303 @@
+"""What is done with servos before torque: found, checked against the configuration, set.
+
+In come open buses and options, out come `Servo`s and chains that are as configured, or one error with
+everything that stands against it. Lasting settings are written only where `write_eeprom` asks for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..base import DriverError
+from .chain import Chain, Servo
+from .health import in_words
+from .models import models, name_of
+from .options import MODE_NUMBERS, WHERE, GainOptions, of_actuator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from .bus import Bus
+    from .options import DynamixelOptions, Place
+
+REVERSE, SLAVE, TIME_BASED, TORQUE_ON_BY_GOAL = 0x01, 0x02, 0x04, 0x08
+BAD_DRIVE_MODES = {
+    SLAVE: "follows another servo (drive mode, bit 1)",
+    TIME_BASED: "takes its profile as times (drive mode, bit 2)",
+    TORQUE_ON_BY_GOAL: "switches torque on by itself with any goal (drive mode, bit 3)",
+}
+ALL_STATUS = 2
+RETURN_DELAY_UNIT_US = 2
+MODE_NAMES = {number: name for name, number in MODE_NUMBERS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A lasting setting that is not as it must be, and the value that would be right."""
+
+    servo: Servo
+    register: str
+    value: int
+    problem: str
+
+
+def raise_all(problems: Sequence[DriverError]) -> None:
+    """Raise the only problem, or one error with all of them, a line each; nothing if there are none."""
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        where = problems[0].where
+        raise DriverError(where, "\n".join(map(str, problems)).removeprefix(f"{where}: "))
+
+
+def find_servos(buses: Sequence[Bus], places: Sequence[Place], options: DynamixelOptions) -> list[Servo]:
+    """Find every servo, of the model that is expected.
+
+    Raises
+    ------
+    DriverError
+        With all that are missing, and what else is on the bus; with all models that do not fit.
+    """
+    found = {place.index: buses[place.bus].ping(place.servo_id) for place in places}
+    missing = [place for place in places if found[place.index] is None]
+    if missing:
+        raise _not_found(buses, places, missing)
+    servos, problems = [], []
+    for place in places:
+        where = f"{buses[place.bus].port} servo {place.servo_id} ({place.actuator})"
+        answer = found[place.index]
+        model = models().get(answer.model_number) if answer else None
+        expected = of_actuator(options.models, place.actuator)
+        if answer is None or model is None:
+            number = answer.model_number if answer else 0
+            problems.append(
+                DriverError(
+                    where,
+                    f"is of an unknown model, {number}",
+                    "docs/dynamixel.md lists the known ones",
+                    "add it to the tables, or use another servo",
+                )
+            )
+            continue
+        if expected is not None and model.name != expected:
+            problems.append(
+                DriverError(
+                    where, f"is {model.name}", f"`models` says {expected}", "correct `models` or `ids`"
+                )
+            )
+        servos.append(Servo(place.index, place.actuator, where, place.servo_id, model, answer.firmware))
+    raise_all(problems)
+    return servos
+
+
+def _not_found(buses: Sequence[Bus], places: Sequence[Place], missing: Sequence[Place]) -> DriverError:
+    names = ", ".join(
+        f"{place.actuator} ({buses[place.bus].port} servo {place.servo_id})" for place in missing
+    )
+    wanted = {(place.bus, place.servo_id) for place in places}
+    others = [
+        f"{name_of(one.model_number)} as servo {one.servo_id} of {buses[number].port}"
+        for number in sorted({place.bus for place in missing})
+        for one in buses[number].ping_all()
+        if (number, one.servo_id) not in wanted
+    ]
+    also = f", and there is also {', '.join(others)}" if others else ""
+    return DriverError(
+        WHERE,
+        f"no answer from {names}",
+        f"{len(places) - len(missing)} of {len(places)} answered{also}",
+        "check cables, power, ids and the baud rate; `motiond scan` finds servos",
+    )
+
+
+def make_chains(
+    buses: Sequence[Bus], places: Sequence[Place], servos: Sequence[Servo], *, follow_velocity: bool
+) -> list[Chain]:
+    """Put servos of one bus and one series together."""
+    groups: dict[tuple[int, str], list[Servo]] = {}
+    for servo in servos:
+        key = places[servo.index].bus, servo.model.table.series
+        groups.setdefault(key, []).append(servo)
+    return [Chain(buses[bus], group, follow_velocity=follow_velocity) for (bus, _), group in groups.items()]
+
+
+# -- lasting settings ---------------------------------------------------------------------------------------
+
+
+def settle(chain: Chain, options: DynamixelOptions) -> None:
+    """Hold a chain's lasting settings against the configuration, and write them if that is asked for.
+
+    Raises
+    ------
+    DriverError
+        With everything that is not as it must be and may not be written.
+    """
+    refusals = list(_refused(chain))
+    wishes = list(_wishes(chain, options))
+    if not options.write_eeprom:
+        refusals += [
+            DriverError(
+                wish.servo.where,
+                wish.problem,
+                "",
+                "set it with DYNAMIXEL Wizard, or let `write_eeprom` do it",
+            )
+            for wish in wishes
+        ]
+    raise_all(refusals)
+    if wishes:
+        _write_lasting(chain, wishes)
+
+
+def _refused(chain: Chain) -> Iterator[DriverError]:
+    for servo in chain.servos:
+        if servo.firmware < servo.model.table.watchdog_from:
+            yield DriverError(
+                servo.where,
+                f"its firmware {servo.firmware} has no bus watchdog",
+                "nothing would stop it when setpoints end",
+                f"update it to {servo.model.table.watchdog_from} or newer with DYNAMIXEL Wizard",
+            )
+    for servo, level in zip(chain.servos, chain.get("status_return_level"), strict=True):
+        if level != ALL_STATUS:
+            yield DriverError(
+                servo.where,
+                f"answers only some instructions (status return level {level})",
+                "its settings cannot be verified",
+                "set it to 2 with DYNAMIXEL Wizard",
+            )
+
+
+def _wishes(chain: Chain, options: DynamixelOptions) -> Iterator[Wish]:
+    modes, drives = chain.get("operating_mode"), chain.get("drive_mode")
+    offsets, delays = chain.get("homing_offset"), chain.get("return_delay")
+    for servo, mode, drive, offset, delay in zip(chain.servos, modes, drives, offsets, delays, strict=True):
+        yield from _mode_wish(servo, mode, of_actuator(options.operating_mode, servo.actuator))
+        bad = [text for bit, text in BAD_DRIVE_MODES.items() if drive & bit]
+        if bad:
+            yield Wish(servo, "drive_mode", drive & REVERSE, " and ".join(bad))
+        wanted = of_actuator(options.homing_offset_ticks, servo.actuator)
+        if isinstance(wanted, int) and offset != wanted:
+            yield Wish(
+                servo, "homing_offset", wanted, f"its homing offset is {offset}, and {wanted} is configured"
+            )
+        wanted = of_actuator(options.return_delay_us, servo.actuator)
+        if isinstance(wanted, int) and delay * RETURN_DELAY_UNIT_US != wanted:
+            text = f"its return delay is {delay * RETURN_DELAY_UNIT_US} µs, and {wanted} is configured"
+            yield Wish(servo, "return_delay", wanted // RETURN_DELAY_UNIT_US, text)
+
+
+def _mode_wish(servo: Servo, mode: int, wanted: object) -> Iterator[Wish]:
+    name = MODE_NAMES.get(mode, f"mode {mode}, which takes no positions")
+    if wanted is None and mode not in MODE_NAMES:
+        wanted = "position"
+    if wanted is not None and MODE_NUMBERS[str(wanted)] != mode:
+        yield Wish(
+            servo, "operating_mode", MODE_NUMBERS[str(wanted)], f"is in {name}, and must be in {wanted}"
+        )
+
+
+def _write_lasting(chain: Chain, wishes: Iterable[Wish]) -> None:
+    held = [servo for servo, on in zip(chain.servos, chain.get("torque_enable"), strict=True) if on]
+    changed = {wish.servo.servo_id for wish in wishes}
+    raise_all(
+        [
+            DriverError(
+                servo.where, "its lasting settings cannot be written", "its torque is on", "switch it off"
+            )
+            for servo in held
+            if servo.servo_id in changed
+        ]
+    )
+    by_register: dict[str, dict[int, int]] = {}
+    for wish in wishes:
+        by_register.setdefault(wish.register, {})[wish.servo.servo_id] = wish.value
+    for register, values in by_register.items():
+        chain.set(register, values)
+
+
+# -- settings without power ---------------------------------------------------------------------------------
+
+
+def apply_settings(chain: Chain, options: DynamixelOptions) -> None:
+    """Write profile, gains and goal current, which servos forget without power, and read them back.
+
+    Raises
+    ------
+    DriverError
+        If a servo does not take its value.
+    """
+    for register, values in _settings(chain, options).items():
+        chain.set(register, values)
+
+
+def profile_velocity_units(servo: Servo, options: DynamixelOptions) -> int:
+    """Give the register's value of the configured profile velocity."""
+    return _units(options.profile_velocity_rad_s, servo, servo.model.velocity_unit_rad_s)
+
+
+def _settings(chain: Chain, options: DynamixelOptions) -> Mapping[str, Mapping[int, int]]:
+    settings: dict[str, dict[int, int]] = {
+        "profile_acceleration": {
+            one.servo_id: _units(options.profile_acceleration_rad_s2, one, one.model.acceleration_unit_rad_s2)
+            for one in chain.servos
+        },
+        "profile_velocity": {one.servo_id: profile_velocity_units(one, options) for one in chain.servos},
+    }
+    for gain in GainOptions.model_fields:
+        values = {
+            one.servo_id: of_actuator(getattr(options.gains, gain), one.actuator) for one in chain.servos
+        }
+        settings[_register_of(gain)] = {one: value for one, value in values.items() if isinstance(value, int)}
+    settings["goal_current"] = {
+        one.servo_id: round(current_a / one.model.current_unit_a)
+        for one in chain.servos
+        if one.model.current_unit_a is not None
+        and isinstance(current_a := of_actuator(options.goal_current_a, one.actuator), float)
+    }
+    return settings
+
+
+def _register_of(gain: str) -> str:
+    return f"{gain}_gain"
+
+
+def _units(option: object, servo: Servo, unit: float) -> int:
+    """Give an option in the register's units; what is more than nothing stays so, as 0 is without limit."""
+    value = of_actuator(option, servo.actuator)
+    if not isinstance(value, float) or value == 0:
+        return 0
+    return max(1, round(value / unit))
+
+
+# -- health -------------------------------------------------------------------------------------------------
+
+
+def failures(chain: Chain) -> list[tuple[Servo, int]]:
+    """Give the servos that have a hardware error, with its bits."""
+    return [pair for pair in zip(chain.servos, chain.get("hardware_error"), strict=True) if pair[1]]
+
+
+def refuse_failed(chain: Chain) -> None:
+    """Refuse to go on with servos that have shut down.
+
+    Raises
+    ------
+    DriverError
+        With each of them and what it reports.
+    """
+    masks = dict(zip(chain.ids, chain.get("shutdown"), strict=True))
+    raise_all(
+        [failed(chain.bus, servo, bits) for servo, bits in failures(chain) if bits & masks[servo.servo_id]]
+    )
+
+
+def failed(bus: Bus, servo: Servo, bits: int) -> DriverError:
+    """Say that a servo has shut down, and how it comes back."""
+    return DriverError(
+        servo.where,
+        f"reports {in_words(bits)}",
+        "it has switched its torque off and ignores goals",
+        f"remove the cause, then `motiond scan {bus.port} --baud {bus.baud_rate} --reboot {servo.servo_id}`",
+    )

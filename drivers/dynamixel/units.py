@@ -1,0 +1,89 @@
+"""Units of servos: the one place where ticks become radians, and back.
+
+In come raw register values of all actuators, out come rad, rad/s and N·m, and the other way round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from .options import of_actuator
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from ..base import Floats
+    from .models import Model
+    from .options import DynamixelOptions
+
+    Ticks: TypeAlias = NDArray[np.int32]
+
+VOLT = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """One unit of each register, signed by the actuator's direction; all of shape (actuators,).
+
+    Attributes
+    ----------
+    tick_rad, zero_ticks : ndarray
+        `position = (ticks - zero_ticks) * tick_rad`.
+    velocity_rad_s : ndarray
+        Of `present_velocity` and, without its sign, of `profile_velocity`.
+    effort_nm : ndarray
+        Of `present_current`; NaN where no torque constant is known.
+    """
+
+    tick_rad: Floats
+    zero_ticks: Floats
+    velocity_rad_s: Floats
+    effort_nm: Floats
+
+    def to_ticks(self, position: Floats, out: Floats) -> None:
+        """Turn positions in rad into whole ticks, still as floats; NaN stays NaN."""
+        np.divide(position, self.tick_rad, out)
+        np.add(out, self.zero_ticks, out)
+        np.rint(out, out)
+
+    def to_position(self, ticks: Floats, out: Floats) -> None:
+        """Turn ticks into positions in rad."""
+        np.subtract(ticks, self.zero_ticks, out)
+        np.multiply(out, self.tick_rad, out)
+
+    def position_of(self, index: int, ticks: float) -> float:
+        """Turn one actuator's ticks into its position in rad."""
+        return float((ticks - self.zero_ticks[index]) * self.tick_rad[index])
+
+    def to_profile_velocity(self, velocity: Floats, out: Floats) -> None:
+        """Turn velocities into profile velocities that are no slower, and never 0, which is no limit."""
+        np.divide(velocity, self.velocity_rad_s, out)
+        np.abs(out, out)
+        np.ceil(out, out)
+        np.maximum(out, 1.0, out)
+
+
+def units_of(models: Sequence[Model], actuators: Sequence[str], options: DynamixelOptions) -> Units:
+    """Make the units of servos, in the order of the actuators."""
+    direction = np.array([of_actuator(options.direction, name) or 1 for name in actuators], float)
+    zero = [
+        _or(of_actuator(options.zero_ticks, name), model.zero_ticks)
+        for name, model in zip(actuators, models, strict=True)
+    ]
+    constants = [_or(of_actuator(options.torque_constant_nm_per_a, name), np.nan) for name in actuators]
+    currents = [_or(model.current_unit_a, np.nan) for model in models]
+    return Units(
+        tick_rad=direction * [model.rad_per_tick for model in models],
+        zero_ticks=np.array(zero, float),
+        velocity_rad_s=direction * [model.velocity_unit_rad_s for model in models],
+        effort_nm=direction * constants * np.array(currents, float),
+    )
+
+
+def _or(value: object, default: float) -> object:
+    return default if value is None else value

@@ -1,0 +1,1 @@
+"""HEBI modules, by the vendor's library."""

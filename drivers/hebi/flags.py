@@ -1,0 +1,132 @@
+"""What HEBI modules say of themselves besides feedback: m-stop, heat, position limits, who commands them.
+
+In come the states of a group's feedback, out come notices of what has changed and an error for what keeps
+modules from following. The numbers are those of `FeedbackEnumField` in hebi-py 2.16.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..base import DriverError
+from .feedback import ABSENT, WHERE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from .lookup import Module
+
+TEMPERATURE, MSTOP, POSITION_LIMIT, LIFETIME = 0, 1, 2, 5
+NORMAL, CRITICAL, MOTOR_TOO_HOT, BOARD_TOO_HOT = range(4)
+PRESSED, NOT_PRESSED = 0, 1
+INSIDE = 2
+UNLOCKED, LOCKED_BY_OTHER, LOCKED_BY_US = range(3)
+NOTICES = {
+    TEMPERATURE: {
+        NORMAL: "its temperature is normal again",
+        CRITICAL: "it limits its output because it is hot",
+        MOTOR_TOO_HOT: "its motor is too hot",
+        BOARD_TOO_HOT: "its electronics are too hot",
+    },
+    MSTOP: {PRESSED: "its m-stop is pressed", NOT_PRESSED: "its m-stop is released"},
+    POSITION_LIMIT: {
+        0: "it is below its lower position limit",
+        1: "it is at its lower position limit",
+        INSIDE: "it is within its position limits again",
+        3: "it is at its upper position limit",
+        4: "it is above its upper position limit",
+        5: "it was never within its position limits since it was switched on",
+    },
+}
+QUIET = {TEMPERATURE: NORMAL, MSTOP: NOT_PRESSED, POSITION_LIMIT: INSIDE}
+
+
+class Flags:
+    """The last states of a group's modules.
+
+    Parameters
+    ----------
+    modules : sequence of Module
+        In the group's order.
+
+    Attributes
+    ----------
+    stopped, hot, foreign, unlocked : ndarray of bool, shape (modules,)
+        M-stop pressed; switched off by heat; commanded by someone else; holding no living command.
+    failing : bool
+        Whether any module is stopped, hot or foreign.
+    any_unlocked : bool
+        Whether any module holds no living command.
+    """
+
+    def __init__(self, modules: Sequence[Module]) -> None:
+        self._modules = modules
+        self._states = np.full((len(modules), LIFETIME + 1), ABSENT, np.int32)
+        self._derive()
+
+    def update(self, states: NDArray[np.int32]) -> list[str]:
+        """Take new states, and say what has changed that a user should know.
+
+        Parameters
+        ----------
+        states : ndarray of int32, shape (modules, 6)
+            As `GroupState.flags` gives them.
+        """
+        before, self._states = self._states, states
+        self._derive()
+        return [
+            f"{self._modules[index]}: {NOTICES[kind][int(states[index, kind])]}"
+            for index, kind in np.argwhere(states != before).tolist()
+            if _worth_telling(kind, int(before[index, kind]), int(states[index, kind]))
+        ]
+
+    def _derive(self) -> None:
+        states = self._states
+        self.stopped = states[:, MSTOP] == PRESSED
+        self.hot = states[:, TEMPERATURE] >= MOTOR_TOO_HOT
+        self.foreign = states[:, LIFETIME] == LOCKED_BY_OTHER
+        self.unlocked = states[:, LIFETIME] == UNLOCKED
+        self.failing = bool((self.stopped | self.hot | self.foreign).any())
+        self.any_unlocked = bool(self.unlocked.any())
+
+    def failure(self) -> DriverError | None:
+        """Say what keeps modules from following, the gravest first."""
+        if self.stopped.any():
+            return DriverError(
+                WHERE,
+                f"the m-stop is pressed on {self._named(self.stopped)}",
+                "their motors obey it and not motiond",
+                "release it, then enable",
+            )
+        if self.hot.any():
+            return DriverError(
+                WHERE,
+                f"too hot: {self._named(self.hot)}",
+                "they have switched their motors off",
+                "let them cool down, then enable",
+            )
+        if self.foreign.any():
+            return DriverError(
+                WHERE,
+                f"another program commands {self._named(self.foreign)}",
+                "they take no one else's commands while its command lifetime lasts",
+                "close it, then enable",
+            )
+        return None
+
+    def _named(self, which: NDArray[np.bool_]) -> str:
+        return named(self._modules, which)
+
+
+def named(modules: Sequence[Module], which: NDArray[np.bool_]) -> str:
+    """List some of the modules."""
+    return ", ".join(str(modules[index]) for index in np.flatnonzero(which))
+
+
+def _worth_telling(kind: int, before: int, now: int) -> bool:
+    """Skip what is no news: a module that says for the first time that all is well."""
+    return now in NOTICES.get(kind, ()) and not (before == ABSENT and now == QUIET[kind])

@@ -1,0 +1,150 @@
+"""Controller gains of HEBI modules: read from a file, sent to the modules, and read back from them.
+
+In come HEBI's gains XML and a control strategy, out go one acknowledged command and a question for the
+modules' settings. It waits for answers, so it belongs before the loop. Nothing is stored in the modules: they
+forget it when they are switched off.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..base import DriverConfigError, DriverError, DriverTimeout
+from .feedback import WHERE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from .lookup import HebiGroup, Module
+
+ATTEMPTS = 5
+TIMEOUT_MS = 200
+LOOPS = ("position", "velocity", "effort")
+GAINS = (
+    "kp",
+    "ki",
+    "kd",
+    "feed_forward",
+    "dead_zone",
+    "i_clamp",
+    "punch",
+    "min_target",
+    "max_target",
+    "target_lowpass",
+    "min_output",
+    "max_output",
+    "output_lowpass",
+)
+FIELDS = tuple(f"{loop}_{gain}" for loop, gain in product(LOOPS, GAINS))
+SAME = 1e-5
+"""Relative; modules compute in single precision."""
+
+
+def read_gains(hebi: Any, path: Path, modules: int, order: Sequence[int]) -> Any:
+    """Read a file of gains into a command.
+
+    Parameters
+    ----------
+    modules : int
+        How many the file must have gains for.
+    order : sequence of int
+        Which of the file's modules each module of the group is.
+
+    Returns
+    -------
+    hebi.GroupCommand
+        Of `len(order)` modules.
+
+    Raises
+    ------
+    DriverConfigError
+        If the file cannot be read or is for another number of modules.
+    """
+    in_file, command = hebi.GroupCommand(modules), hebi.GroupCommand(len(order))
+    try:
+        in_file.read_gains(str(path))
+    except Exception as error:
+        # hebi-py raises OSError without a file and its own exception, that it does not export, otherwise.
+        raise DriverConfigError(
+            str(path),
+            f"cannot be read as gains of {modules} modules",
+            str(error),
+            "correct `gains`",
+        ) from error
+    for index, source in enumerate(order):
+        command[index].copy_gains_from(in_file[source])
+    return command
+
+
+def apply_gains(group: HebiGroup, command: Any, modules: Sequence[Module]) -> None:
+    """Send gains until every module has acknowledged them, and hold what they report against them.
+
+    `d_on_error` is read back only where it is switched on: hebi-py does not say whether a file leaves it out.
+
+    Raises
+    ------
+    DriverTimeout
+        If modules did not acknowledge, or did not tell their gains.
+    DriverError
+        If a module has other gains than were sent, with the first few.
+    """
+    if not any(group.send_command_with_acknowledgement(command, TIMEOUT_MS) for _ in range(ATTEMPTS)):
+        raise DriverTimeout(
+            WHERE,
+            f"gains were sent {ATTEMPTS} times and not acknowledged",
+            f"by one or more of {', '.join(map(str, modules))}",
+            "check power, cables and the network",
+        )
+    info = ask_info(group)
+    if info is None:
+        raise DriverTimeout(
+            WHERE,
+            f"the modules did not tell their gains in {ATTEMPTS * TIMEOUT_MS} ms",
+            "so it is not sure that they have those that were sent",
+            "check power, cables and the network",
+        )
+    wrong = _differences(command, info, modules)
+    if wrong:
+        more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+        raise DriverError(
+            WHERE,
+            "modules have other gains than were sent",
+            ", ".join(wrong[:3]) + more,
+            "update their firmware, or take these gains out of `gains`",
+        )
+
+
+def ask_info(group: HebiGroup) -> Any:
+    """Ask the modules for their settings; None where some did not answer."""
+    for _ in range(ATTEMPTS):
+        info = group.request_info(TIMEOUT_MS)
+        if info is not None:
+            return info
+    return None
+
+
+def _differences(command: Any, info: Any, modules: Sequence[Module]) -> list[str]:
+    found = []
+    for field in FIELDS:
+        sent, told = np.asarray(getattr(command, field)), np.asarray(getattr(info, field))
+        wrong = np.isfinite(sent) & ~np.isclose(sent, told, rtol=SAME, atol=0)
+        found += _told(field, sent, told, wrong, modules)
+    for field in ("control_strategy", *(f"{loop}_d_on_error" for loop in LOOPS)):
+        sent, told = np.asarray(getattr(command, field)), np.asarray(getattr(info, field))
+        found += _told(field, sent, told, (sent != 0) & (sent != told), modules)
+    return found
+
+
+def _told(field: str, sent: Any, told: Any, wrong: Any, modules: Sequence[Module]) -> list[str]:
+    return [
+        f"{modules[index]} {field}: {_shown(told[index])} instead of {sent[index]:g}"
+        for index in np.flatnonzero(wrong)
+    ]
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if np.isnan(value) else f"{value:g}"

@@ -1,0 +1,174 @@
+"""Efforts that carry the weight of an arm of HEBI modules, from its HRDF.
+
+In come measured positions and which way is down, out come efforts to feed forward. The model and the formula
+are hebi-py's (`RobotModel.get_grav_comp_efforts`); the sensor's part is that of its `GravCompEffortPlugin`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..base import DriverConfigError
+from .feedback import WHERE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from ..base import Floats
+
+STANDARD_GRAVITY = 9.81
+UNIT_TOLERANCE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Imu:
+    """Which module's sensor tells the way down.
+
+    Attributes
+    ----------
+    feedback_index : int
+        The module in the order of the model's joints.
+    frame_index : int
+        The input frame of the model that the sensor stands in.
+    rotation : ndarray, shape (3, 3)
+        From the sensor's axes to that frame's.
+    """
+
+    feedback_index: int = 0
+    frame_index: int = 0
+    rotation: Floats = field(default_factory=lambda: np.eye(3))
+
+
+def gravity_in(quaternion: Sequence[float] | NDArray[Any]) -> Floats:
+    """Turn the world's gravity into a frame.
+
+    Parameters
+    ----------
+    quaternion : sequence of float, shape (4,)
+        The frame's orientation in the world, z up, as w, x, y, z.
+
+    Returns
+    -------
+    ndarray, shape (3,)
+        In m/s²; zero for a quaternion of zeros.
+    """
+    w, x, y, z = np.asarray(quaternion, float)
+    down = np.array([-2 * (x * z - y * w), -2 * (y * z + x * w), 2 * (x * x + y * y) - 1])
+    gravity: Floats = down / np.linalg.norm(down) * STANDARD_GRAVITY
+    return gravity
+
+
+def load_model(hebi: Any, path: Path, joints: int, frame_index: int) -> tuple[Any, list[str]]:
+    """Read the model, and what hebi-py warns of.
+
+    Parameters
+    ----------
+    joints : int
+        How many it must have.
+    frame_index : int
+        The input frame that the sensor stands in.
+
+    Raises
+    ------
+    DriverConfigError
+        If it cannot be read, has another number of joints, or has no such frame.
+    """
+    warnings: list[str] = []
+    try:
+        model = hebi.robot_model.import_from_hrdf(str(path), warning_callback=warnings.extend)
+    except (OSError, RuntimeError) as error:
+        raise DriverConfigError(
+            WHERE, f"{path} cannot be read for gravity compensation", str(error), "correct `hrdf`"
+        ) from error
+    if model.dof_count != joints:
+        raise DriverConfigError(
+            WHERE,
+            f"{path} has {model.dof_count} joints",
+            f"gravity compensation needs one for each of the {joints} modules",
+            "correct `hrdf`, or set `gravity_compensation: false`",
+        )
+    frames = model.get_frame_count("input")
+    if frame_index >= frames:
+        raise DriverConfigError(
+            WHERE,
+            f"{path} has no frame {frame_index} for the sensor",
+            f"it has {frames} input frames, counted from 0",
+            "correct `imu_frame_index`",
+        )
+    return model, [f"{path}: {warning}" for warning in warnings]
+
+
+class GravityCompensation:
+    """The weight of one arm.
+
+    Parameters
+    ----------
+    model : hebi.robot_model.RobotModel
+        Of as many joints as there are actuators.
+    order : sequence of int
+        Which actuator each joint of the model is.
+    base : sequence of float, shape (4,), or None
+        The base's orientation in the world as w, x, y, z; None to ask `imu`.
+    imu : Imu
+        Asked where `base` is None.
+    ramp_s : float
+        How long the efforts take to grow to their full size once the arm is enabled.
+    """
+
+    def __init__(
+        self, model: Any, order: Sequence[int], base: Sequence[float] | None, imu: Imu, ramp_s: float
+    ) -> None:
+        self._model, self._order, self._imu, self._ramp_s = model, np.asarray(order), imu, ramp_s
+        self._gravity = None if base is None else gravity_in(base)
+        self._asks_imu = base is None
+        self._begun_s = 0.0
+        self._position = np.empty(len(order))
+        self._joint_effort = np.empty(len(order))
+        self.effort: Floats = np.zeros(len(order))
+
+    @property
+    def knows_gravity(self) -> bool:
+        """Whether it was ever told which way is down."""
+        return self._gravity is not None
+
+    @property
+    def imu_actuator(self) -> int:
+        """The actuator whose sensor is asked."""
+        return int(self._order[self._imu.feedback_index])
+
+    def begin(self, now_s: float) -> None:
+        """Let the efforts grow from now on."""
+        self._begun_s = now_s
+
+    def update(self, position: Floats, orientation: NDArray[np.float32], now_s: float) -> None:
+        """Compute `effort`, an array in the order of the actuators, in N·m.
+
+        Parameters
+        ----------
+        position : ndarray, shape (actuators,)
+            As measured, in rad; finite.
+        orientation : ndarray, shape (actuators, 4)
+            Of each module in the world, as w, x, y, z; without a sensible one the last counts on.
+        """
+        np.take(position, self._order, out=self._position)
+        if self._asks_imu:
+            self._ask_imu(orientation[self.imu_actuator])
+        if self._gravity is None:
+            return
+        self._model.get_grav_comp_efforts(self._position, self._gravity, output=self._joint_effort)
+        share = 1.0 if self._ramp_s == 0 else min(1.0, (now_s - self._begun_s) / self._ramp_s)
+        self.effort[self._order] = self._joint_effort * share
+
+    def _ask_imu(self, orientation: NDArray[np.float32]) -> None:
+        length = float(np.linalg.norm(orientation))
+        if not abs(length - 1) < UNIT_TOLERANCE:
+            return
+        frames = self._model.get_forward_kinematics_mat("input", self._position)
+        turned = frames[self._imu.frame_index, :3, :3] @ self._imu.rotation
+        self._gravity = turned @ gravity_in(orientation / length)

@@ -1,0 +1,189 @@
+"""HEBI modules on the network: who is there, who is missing, and a group of those that are wanted.
+
+In come families and names, out comes what hebi-py calls a group, or an error that says what was found
+instead. This waits, so it belongs before the loop. The protocols name what the driver uses of hebi-py.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..base import DriverConfigError, DriverError, DriverTimeout
+from ..options import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+WHERE = "driver hebi"
+LOOKUP_POLL_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A module as it is addressed on the network."""
+
+    family: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.family}/{self.name}"
+
+
+class HebiGroup(Protocol):
+    """What this driver uses of `hebi.Group`; times are in milliseconds, frequencies in Hz."""
+
+    feedback_frequency: float
+    command_lifetime: int
+
+    def send_command(self, group_command: Any) -> bool:
+        """Send a `hebi.GroupCommand` without waiting for an answer."""
+
+    def send_command_with_acknowledgement(self, group_command: Any, timeout_ms: int | None = None) -> bool:
+        """Send a `hebi.GroupCommand` and say whether all modules have it."""
+
+    def get_next_feedback(self, timeout_ms: float | None = None, reuse_fbk: Any = None) -> Any:
+        """Fill a `hebi.GroupFeedback`, or give None if nothing came in time."""
+
+    def send_feedback_request(self) -> bool:
+        """Ask for feedback once, without waiting for it."""
+
+    def request_info(self, timeout_ms: float | None = None) -> Any:
+        """Give a `hebi.GroupInfo`, or None if some did not answer in time."""
+
+
+class HebiEntry(Protocol):
+    """What this driver uses of an entry of `hebi.Lookup`."""
+
+    @property
+    def family(self) -> str:
+        """The module's family."""
+
+    @property
+    def name(self) -> str:
+        """The module's name."""
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether it was there once, and is not any more."""
+
+
+class HebiLookup(Protocol):
+    """What this driver uses of `hebi.Lookup`."""
+
+    @property
+    def entrylist(self) -> Iterable[HebiEntry | None]:
+        """Every module that was seen since the lookup began."""
+
+    def get_group_from_names(
+        self, families: list[str], names: list[str], timeout_ms: float | None = None
+    ) -> HebiGroup | None:
+        """Give a group of modules in this order, or None."""
+
+
+def import_hebi() -> Any:
+    """Import hebi-py, which prints to standard output what optional packages it misses.
+
+    Raises
+    ------
+    DriverConfigError
+        If it is not installed.
+    """
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            import hebi  # noqa: PLC0415 - optional, and slow to import
+    except ImportError as error:
+        raise DriverConfigError(
+            WHERE, "hebi-py cannot be imported", str(error), "pip install 'motiond[hebi]'"
+        ) from error
+    return hebi
+
+
+def open_lookup(interfaces: Sequence[str]) -> HebiLookup:
+    """Begin to look for modules.
+
+    Parameters
+    ----------
+    interfaces : sequence of str
+        Network interfaces to look on; empty for all.
+    """
+    lookup: HebiLookup = import_hebi().Lookup(list(interfaces))
+    return lookup
+
+
+def find_group(lookup: HebiLookup, modules: Sequence[Module], timeout_s: float) -> HebiGroup:
+    """Wait until all modules are there, and make a group of them.
+
+    Raises
+    ------
+    DriverTimeout
+        With the modules that are missing and those that were found.
+    DriverError
+        If several modules have the name of a wanted one.
+    """
+    give_up_s = time.monotonic() + timeout_s
+    while not (found := present(lookup)).keys() >= set(modules):
+        if time.monotonic() >= give_up_s:
+            raise missing_modules(modules, set(found), timeout_s)
+        time.sleep(LOOKUP_POLL_S)
+    _refuse_namesakes(modules, found)
+    families, names = [module.family for module in modules], [module.name for module in modules]
+    group = lookup.get_group_from_names(families, names, timeout_ms=timeout_s * 1000)
+    if group is None:
+        raise DriverTimeout(WHERE, f"no group of {len(modules)} modules in {timeout_s:g} s", mend="try again")
+    return group
+
+
+def single_groups(lookup: HebiLookup, modules: Sequence[Module]) -> list[HebiGroup]:
+    """Make a group of each module that was found, which reports when it is asked.
+
+    Raises
+    ------
+    DriverTimeout
+        If a module has left meanwhile.
+    """
+    groups = [lookup.get_group_from_names([module.family], [module.name]) for module in modules]
+    made = [group for group in groups if group is not None]
+    if len(made) < len(modules):
+        gone = [str(module) for module, group in zip(modules, groups, strict=True) if group is None]
+        raise DriverTimeout(WHERE, f"no longer there: {', '.join(gone)}", mend="check power and network")
+    for group in made:
+        group.feedback_frequency = 0.0
+    return made
+
+
+def present(lookup: HebiLookup) -> Counter[Module]:
+    """Count the modules that are on the network now."""
+    return Counter(
+        Module(entry.family, entry.name)
+        for entry in lookup.entrylist
+        if entry is not None and not entry.is_stale
+    )
+
+
+def missing_modules(wanted: Sequence[Module], found: set[Module], timeout_s: float) -> DriverTimeout:
+    """Say which modules are not on the network, what is, and what may have been meant."""
+    known = sorted(map(str, found))
+    missing = [str(module) for module in wanted if module not in found]
+    hints = [hint for hint in (nearest(name, known) for name in missing) if hint]
+    return DriverTimeout(
+        WHERE,
+        f"not found in {timeout_s:g} s: {', '.join(missing)}",
+        f"found {', '.join(known) or 'no modules at all'}",
+        " ".join(hints) or "check power, cables and the network",
+    )
+
+
+def _refuse_namesakes(wanted: Sequence[Module], found: Counter[Module]) -> None:
+    twice = [f"{found[module]} modules are called {module}" for module in wanted if found[module] > 1]
+    if twice:
+        raise DriverError(
+            WHERE,
+            ", ".join(twice),
+            "hebi-py would take any of them",
+            "rename all but one with HEBI Scope",
+        )

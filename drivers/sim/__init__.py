@@ -1,0 +1,1 @@
+"""Simulated actuators that move, and fail, as real ones do."""

@@ -1,0 +1,351 @@
+"""The faults that simulated actuators can have: their names, their parameters, and what each makes wrong.
+
+In come mappings from a configuration or a request, out come checked faults, or an error with the nearest
+name. Each marks in a `Trouble` what is wrong while it lasts. How long that is, `sim_timeline` knows; what
+trouble does to joints, commands and feedback is the business of `sim_plant` and `sim_wire`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+from pydantic import BeforeValidator, Field
+
+from ..base import DriverOptions
+from ..options import NotNegative, OptionProblem, OptionsError, Positive, check, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from ..base import Floats
+
+    Bools: TypeAlias = NDArray[np.bool_]
+
+Seconds = Annotated[float, Field(gt=0, le=60)]
+Probability = Annotated[float, Field(gt=0, le=1)]
+
+
+@dataclass(slots=True)
+class Trouble:
+    """What is wrong at one moment.
+
+    Attributes
+    ----------
+    count : int
+        Of actuators; every array has one value for each.
+    stuck, stopped, unpowered : ndarray of bool
+        Joints that do not move, with their m-stop pressed, without power.
+    grip : ndarray
+        The most effort that gets through a joint that slips; infinite for others.
+    turns : ndarray
+        How many turns off actuators will be that have no power now.
+    heating_c_per_s, hottest_c : ndarray
+        How fast actuators get hot, and how hot.
+    lost, stale : ndarray of bool
+        Whose feedback is not a number, or the one of before.
+    loss : ndarray
+        With which probability each command and each feedback gets lost on the way.
+    delay_s, jitter_s : float
+        How much later both arrive, and by how much more at random.
+    deaf, cut : bool
+        Whether no command arrives, and whether the bus is gone.
+    """
+
+    count: int
+    stuck: Bools = field(init=False)
+    stopped: Bools = field(init=False)
+    unpowered: Bools = field(init=False)
+    lost: Bools = field(init=False)
+    stale: Bools = field(init=False)
+    grip: Floats = field(init=False)
+    turns: Floats = field(init=False)
+    heating_c_per_s: Floats = field(init=False)
+    hottest_c: Floats = field(init=False)
+    loss: Floats = field(init=False)
+    delay_s: float = 0.0
+    jitter_s: float = 0.0
+    deaf: bool = False
+    cut: bool = False
+
+    def __post_init__(self) -> None:
+        self.stuck, self.stopped, self.unpowered, self.lost, self.stale = np.zeros((5, self.count), bool)
+        self.turns, self.heating_c_per_s, self.hottest_c, self.loss = np.zeros((4, self.count))
+        self.grip = np.full(self.count, np.inf)
+
+    @property
+    def on_the_wire(self) -> bool:
+        """Whether commands or feedback do not arrive as they are sent."""
+        late = self.delay_s > 0 or self.jitter_s > 0
+        return late or self.deaf or bool((self.lost | self.stale | self.unpowered | (self.loss > 0)).any())
+
+
+class Fault(DriverOptions):
+    """Something that goes wrong."""
+
+    fault: str
+    at_s: NotNegative = Field(
+        default=0.0, description="When it begins: after the first opening, or after it was asked for."
+    )
+    for_s: Positive | None = Field(default=None, description="How long it lasts; null: until cleared.")
+
+    @property
+    def who(self) -> str:
+        """What it befalls, for messages."""
+        return ""
+
+    def happen(self) -> None:
+        """Do what happens at its beginning, once."""
+
+    def befall(self, trouble: Trouble, place: slice) -> None:
+        """Mark what is wrong while it lasts, with the actuators at `place`."""
+
+    def __str__(self) -> str:
+        lasting = "" if self.for_s is None else f" for {self.for_s:g} s"
+        return f"{self.fault}{self.who}{lasting}"
+
+
+class ActuatorFault(Fault):
+    """Something that goes wrong with one actuator, or with all of them."""
+
+    actuator: str | None = Field(default=None, description="Which one; null: all.")
+
+    @property
+    def who(self) -> str:
+        """What it befalls, for messages."""
+        return "" if self.actuator is None else f" of {self.actuator}"
+
+
+class LostFeedback(ActuatorFault):
+    """Feedback is not a number."""
+
+    fault: Literal["lost_feedback"]
+
+    def befall(self, trouble: Trouble, place: slice) -> None:
+        """Lose the feedback."""
+        trouble.lost[place] = True
+
+
+class StaleFeedback(ActuatorFault):
+    """Feedback and its stamps stand still."""
+
+    fault: Literal["stale_feedback"]
+
+    def befall(self, trouble: Trouble, place: slice) -> None:
+        """Keep the feedback."""
+        trouble.stale[place] = True
+
+
+class Delay(Fault):
+    """Commands and feedback arrive later, in their order."""
+
+    fault: Literal["delay"]
+    delay_s: Annotated[float, Field(ge=0, le=10)] = Field(default=0.0, description="One way.")
+    jitter_s: Annotated[float, Field(ge=0, le=10)] = Field(default=0.0, description="At most so much more.")
+
+    def befall(self, trouble: Trouble, place: slice) -> None:  # noqa: ARG002 - a bus has no places
+        """Add up the delays."""
+        trouble.delay_s += self.delay_s
+        trouble.jitter_s += self.jitter_s
+
+
+class PacketLoss(ActuatorFault):
+    """Commands and feedback get lost at random."""
+
+    fault: Literal["packet_loss"]
+    probability: Probability = Field(description="Of each command and each feedback.")
+
+    def befall(self, trouble: Trouble, place: slice) -> None:
+        """Lose what no other loss lost already."""
+        trouble.loss[place] = 1 - (1 - trouble.loss[place]) * (1 - self.probability)
+
+
+class Stuck(ActuatorFault):
+    """A joint does not move, however hard its motor pushes."""
+
+    fault: Literal["stuck"]
+
+    def befall(self, trouble: Trouble, place: slice) -> None:
+        """Lock the joint."""
+        trouble.stuck[place] = True
+
+
+class Slipping(ActuatorFault):
+    """A joint slips on its motor, as a worn coupling does."""
+
+    fault: Literal["slipping"]
+    effort: NotNegative = Field(default=0.0, description="The most that gets through, in N·m or N.")
+
+    def befall(self, trouble: Trouble, place: slice) -> None:
+        """Loosen the grip."""
+        trouble.grip[place] = np.minimum(trouble.grip[place], self.effort)
+
+
+class Overheating(ActuatorFault):
+    """A motor winding gets hot, and cools slowly afterwards."""
+
+    fault: Literal["overheating"]
+    temperature_c: Annotated[float, Field(ge=25, le=300)] = Field(default=100.0, description="How hot.")
+    rate_c_per_s: Positive = Field(default=20.0, description="How fast, in °C/s.")
+
+    def befall(self, trouble: Trouble, place: slice) -> None:
+        """Heat."""
+        trouble.hottest_c[place] = np.maximum(trouble.hottest_c[place], self.temperature_c)
+        trouble.heating_c_per_s[place] = np.maximum(trouble.heating_c_per_s[place], self.rate_c_per_s)
+
+
+class MStop(ActuatorFault):
+    """An m-stop is pressed: no torque, also once it is released, until torque is switched on again."""
+
+    fault: Literal["m_stop"]
+
+    def befall(self, trouble: Trouble, place: slice) -> None:
+        """Press it."""
+        trouble.stopped[place] = True
+
+
+class PowerCycle(ActuatorFault):
+    """Power goes and comes back; then torque is off and the position is whole turns off."""
+
+    fault: Literal["power_cycle"]
+    for_s: Positive = Field(default=0.5, description="How long there is no power.")
+    turns: int = Field(default=1, ge=-100, le=100, description="How far the position is off afterwards.")
+
+    def befall(self, trouble: Trouble, place: slice) -> None:
+        """Cut the power."""
+        trouble.unpowered[place] = True
+        trouble.turns[place] = self.turns
+
+
+class LifetimeExpiry(Fault):
+    """Commands do not arrive, though feedback does, so that the actuators let go after a while."""
+
+    fault: Literal["lifetime_expiry"]
+
+    def befall(self, trouble: Trouble, place: slice) -> None:  # noqa: ARG002 - it is of them all
+        """Swallow commands."""
+        trouble.deaf = True
+
+
+class Blocks(Fault):
+    """The call of the driver that meets it does not return for a while, in real time."""
+
+    fault: Literal["blocks"]
+    for_s: Seconds = Field(description="For how long.")
+
+    def happen(self) -> None:
+        """Block."""
+        time.sleep(self.for_s)
+
+
+class Crash(Fault):
+    """The process ends at once, without any clearing up."""
+
+    fault: Literal["crash"]
+    for_s: None = None
+
+    def happen(self) -> None:
+        """End."""
+        os.abort()
+
+
+class BusLost(Fault):
+    """The bus is gone: every call fails, and no command arrives."""
+
+    fault: Literal["bus_lost"]
+
+    def befall(self, trouble: Trouble, place: slice) -> None:  # noqa: ARG002 - it is of them all
+        """Cut the bus."""
+        trouble.cut = True
+
+
+class Clear(Fault):
+    """Ends every fault that has begun; what is still to come comes."""
+
+    fault: Literal["clear"]
+    for_s: None = None
+
+
+AnyFault: TypeAlias = (
+    LostFeedback | StaleFeedback | Delay | PacketLoss | Stuck | Slipping | Overheating | MStop
+    | PowerCycle | LifetimeExpiry | Blocks | Crash | BusLost | Clear
+)  # fmt: skip
+FAULTS: Mapping[str, type[Fault]] = {
+    "blocks": Blocks,
+    "bus_lost": BusLost,
+    "clear": Clear,
+    "crash": Crash,
+    "delay": Delay,
+    "lifetime_expiry": LifetimeExpiry,
+    "lost_feedback": LostFeedback,
+    "m_stop": MStop,
+    "overheating": Overheating,
+    "packet_loss": PacketLoss,
+    "power_cycle": PowerCycle,
+    "slipping": Slipping,
+    "stale_feedback": StaleFeedback,
+    "stuck": Stuck,
+}
+
+
+def make_fault(where: str, fault: Mapping[str, Any]) -> Fault:
+    """Check a fault.
+
+    Parameters
+    ----------
+    fault : mapping
+        Its name under `fault`, and its parameters.
+
+    Raises
+    ------
+    OptionsError
+        With every unknown key and every wrong value.
+    """
+    name = fault.get("fault")
+    if not isinstance(name, str) or name not in FAULTS:
+        known = f"there are {', '.join(FAULTS)}"
+        what = f"there is no fault {name!r}" if "fault" in fault else "a fault needs its name under 'fault'"
+        raise OptionsError([OptionProblem(where, ("fault",), what, known, nearest(str(name), FAULTS))])
+    return check(f"{where}: fault {name}", FAULTS[name], fault)
+
+
+def place_of(where: str, fault: Fault, actuators: Sequence[str]) -> slice:
+    """Find the actuators that a fault befalls.
+
+    Raises
+    ------
+    OptionsError
+        If there is none of that name.
+    """
+    name = fault.actuator if isinstance(fault, ActuatorFault) else None
+    if name is None:
+        return slice(None)
+    if name not in actuators:
+        what, known = (
+            f"fault {fault.fault}: there is no actuator '{name}'",
+            f"there are {', '.join(actuators)}",
+        )
+        raise OptionsError([OptionProblem(where, ("actuator",), what, known, nearest(name, actuators))])
+    place = actuators.index(name)
+    return slice(place, place + 1)
+
+
+def _told_by_name(value: object) -> object:
+    if not isinstance(value, Mapping):
+        return value
+    try:
+        return make_fault("", value)
+    except OptionsError as error:
+        raise ValueError(str(error).removeprefix(": ")) from error
+
+
+ScriptedFault: TypeAlias = Annotated[
+    Annotated[AnyFault, Field(discriminator="fault")], BeforeValidator(_told_by_name)
+]
+"""A fault as an option: a mapping with its name under `fault`."""

@@ -1,0 +1,181 @@
+"""The weight of a simulated robot: what gravity pulls with at each actuator, in any posture.
+
+In come bodies on joints, as neutral numbers, and the positions of the actuators; out come efforts. A joint's
+effort is the weight of everything that it carries, taken about or along its axis:
+
+    turning: axis · ((S - M p) x g),  sliding: M axis · g
+
+with p a point of the axis, M the mass that the joint carries, and S the sum of mass times place of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from pydantic import AfterValidator, Field
+
+from ..base import DriverOptions
+from ..options import Finite, NotNegative, OptionProblem, OptionsError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from ..base import Floats
+
+
+def _refuse_zero(value: float) -> float:
+    if value == 0:
+        raise ValueError("it divides positions; write 1 for none")
+    return value
+
+
+Vector = tuple[Finite, Finite, Finite]
+Row4 = tuple[Finite, Finite, Finite, Finite]
+NotZero = Annotated[Finite, AfterValidator(_refuse_zero)]
+DOWN = (0.0, 0.0, -9.80665)
+UNIT = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+
+
+class Body(DriverOptions):
+    """What moves with one actuator's joint, up to the next joints."""
+
+    actuator: str = Field(description="Which one moves it.")
+    carried_by: str | None = Field(
+        default=None, description="The actuator whose body carries this joint; null: the base."
+    )
+    pose: tuple[Row4, Row4, Row4, Row4] = Field(
+        default=UNIT, description="The joint's frame in the frame of what carries it, at zero; 4x4."
+    )
+    axis: Vector = Field(default=(0.0, 0.0, 1.0), description="A unit vector in the joint's frame.")
+    slides: bool = Field(default=False, description="Whether the joint moves along its axis.")
+    mass: NotNegative = Field(default=0.0, description="In kg.")
+    com: Vector = Field(default=(0.0, 0.0, 0.0), description="Centre of mass in the joint's frame, in m.")
+    reduction: NotZero = Field(default=1.0, description="joint = actuator / reduction + offset")
+    offset: Finite = Field(default=0.0, description="In rad or m.")
+
+
+class Gravity(DriverOptions):
+    """The bodies of a robot, and where they fall to; an actuator without a body carries nothing."""
+
+    acceleration: Vector = Field(default=DOWN, description="In m/s², in the frame of the base.")
+    bodies: tuple[Body, ...] = Field(default=(), description="All that joints carry, one for each joint.")
+    from_model: bool = Field(
+        default=False, description="Take the bodies from the robot description, whose masses they are."
+    )
+
+
+class Weights:
+    """Works out efforts from positions.
+
+    Parameters
+    ----------
+    where : str
+        The driver, for messages.
+    actuators : sequence of str
+        In the order of the positions.
+
+    Raises
+    ------
+    OptionsError
+        If there are no bodies, or they name actuators that are not there or stand twice, or carry each other
+        in a loop.
+    """
+
+    def __init__(self, where: str, gravity: Gravity, actuators: Sequence[str]) -> None:
+        bodies = _in_order(where, gravity.bodies, actuators)
+        place = {body.actuator: index for index, body in enumerate(bodies)}
+        self._columns = np.array([actuators.index(body.actuator) for body in bodies])
+        self._carriers = [-1 if body.carried_by is None else place[body.carried_by] for body in bodies]
+        self._carried = _carried(self._carriers)
+        self._poses = np.array([body.pose for body in bodies])
+        self._axes = np.array([body.axis for body in bodies])
+        self._crosses = np.cross(np.eye(3), self._axes[:, np.newaxis])
+        self._slides = np.array([body.slides for body in bodies])
+        self._masses = np.array([body.mass for body in bodies])
+        self._centres = np.array([(*body.com, 1.0) for body in bodies])
+        self._reductions = np.array([body.reduction for body in bodies])
+        self._offsets = np.array([body.offset for body in bodies])
+        self._fall = np.array(gravity.acceleration)
+        self._count = len(actuators)
+
+    def __call__(self, position: Floats) -> Floats:
+        """Give what gravity pulls with at each actuator: (actuators,), in N·m or N."""
+        places = self._places(position[self._columns] / self._reductions + self._offsets)
+        axes = (places[:, :3, :3] @ self._axes[:, :, np.newaxis])[..., 0]
+        centres = (places @ self._centres[:, :, np.newaxis])[:, :3, 0]
+        masses = self._carried @ self._masses
+        sums = self._carried @ (self._masses[:, np.newaxis] * centres)
+        arms = sums - masses[:, np.newaxis] * places[:, :3, 3]
+        turning = np.einsum("ij,ij->i", axes, np.cross(arms, self._fall))
+        sliding = masses * (axes @ self._fall)
+        efforts = np.zeros(self._count)
+        efforts[self._columns] = np.where(self._slides, sliding, turning) / self._reductions
+        return efforts
+
+    def _places(self, displacement: Floats) -> Floats:
+        """Give the moved frame of each joint in the base: (bodies, 4, 4)."""
+        places: Floats = self._poses @ self._moves(displacement)
+        for index, carrier in enumerate(self._carriers):
+            if carrier >= 0:
+                places[index] = places[carrier] @ places[index]
+        return places
+
+    def _moves(self, displacement: Floats) -> Floats:
+        """Give the motion of each joint by itself, with rotations by Rodrigues' formula: (bodies, 4, 4)."""
+        angle = np.where(self._slides, 0.0, displacement)[:, np.newaxis, np.newaxis]
+        moves = np.zeros((len(displacement), 4, 4))
+        squares = self._crosses @ self._crosses
+        moves[:, :3, :3] = np.eye(3) + np.sin(angle) * self._crosses + (1 - np.cos(angle)) * squares
+        moves[:, :3, 3] = self._axes * np.where(self._slides, displacement, 0.0)[:, np.newaxis]
+        moves[:, 3, 3] = 1.0
+        return moves
+
+
+def _in_order(where: str, bodies: Sequence[Body], actuators: Sequence[str]) -> list[Body]:
+    """Sort bodies so that each comes after the one that carries it."""
+    names = [body.actuator for body in bodies]
+    problems = [_unknown(where, name, actuators) for name in names if name not in actuators]
+    problems += [
+        _unknown(where, body.carried_by, names) for body in bodies if body.carried_by not in {None, *names}
+    ]
+    problems += [
+        OptionProblem(where, ("gravity",), f"gravity: two bodies are moved by '{name}'", "", "join them")
+        for name in sorted({name for name in names if names.count(name) > 1})
+    ]
+    if not bodies:
+        problems.append(OptionProblem(where, ("gravity",), "gravity: there are no bodies", "", "name one"))
+    ordered: list[Body] = []
+    rest = list(bodies)
+    while rest and not problems:
+        carried = {None, *(body.actuator for body in ordered)}
+        ready = [body for body in rest if body.carried_by in carried]
+        if not ready:
+            loop = ", ".join(body.actuator for body in rest)
+            what = f"gravity: the bodies of {loop} carry each other in a loop"
+            problems.append(OptionProblem(where, ("gravity",), what, "", "let one be carried by the base"))
+        ordered += ready
+        rest = [body for body in rest if body not in ready]
+    if problems:
+        raise OptionsError(problems)
+    return ordered
+
+
+def _unknown(where: str, name: str | None, known: Sequence[str]) -> OptionProblem:
+    what = f"gravity: there is no actuator '{name}' with a body"
+    return OptionProblem(
+        where, ("gravity",), what, f"there are {', '.join(known)}", nearest(str(name), known)
+    )
+
+
+def _carried(carriers: Sequence[int]) -> NDArray[np.float64]:
+    """Give 1 at [i, j] where joint i carries body j, its own included."""
+    carried = np.eye(len(carriers))
+    for body, carrier in enumerate(carriers):
+        ancestor = carrier
+        while ancestor >= 0:
+            carried[ancestor, body] = 1.0
+            ancestor = carriers[ancestor]
+    return carried

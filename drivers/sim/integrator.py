@@ -1,0 +1,135 @@
+"""One step of actuators that are not free: limits, friction, load, and joints that are stuck, limp or slip.
+
+In comes how the actuators would move by themselves in one step of the grid, out comes how they do. The motor
+may push within its limit, load and friction push besides, and dry friction takes what velocity it can:
+
+    velocity += pushed + (load - viscous * velocity) / inertia * step
+    velocity -= clip(velocity, -dry, dry),  dry = coulomb / inertia * step
+
+Where nothing is cut off, the motion is the free one, which is exact.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .layout import STEP_S, Row
+
+if TYPE_CHECKING:
+    from ..base import Floats
+
+COAST_TIME_S = 0.1
+"""Time constant with which friction stops an actuator that has no torque, unless its friction is set."""
+EXACTLY_FREE = 1e-12
+
+
+class Stepper:
+    """Takes single steps; made anew when a setting, the torque or a fault changes.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (rows, actuators)
+        The block of the plant, used in place.
+    torque : bool
+        Whether the actuators hold, those that are limp apart.
+
+    Attributes
+    ----------
+    needed : bool
+        Whether something besides limits keeps the actuators from moving freely.
+    """
+
+    @np.errstate(divide="ignore", invalid="ignore")  # a block that is yet to be set holds zeros
+    def __init__(self, rows: Floats, *, torque: bool) -> None:
+        self._load, self._target = rows[Row.LOAD], rows[Row.TARGET]
+        self._position, self._velocity, self._change = rows[Row.POSITION : Row.CHANGE + 1]
+        limp, slipping = (rows[Row.LIMP] > 0) | (not torque), np.isfinite(rows[Row.GRIP])
+        self._stuck = rows[Row.STUCK] > 0
+        self._any_stuck = bool(self._stuck.any())
+        self._change_by_effort = STEP_S / rows[Row.INERTIA]
+        stiffness = rows[Row.INERTIA] * rows[Row.NATURAL_FREQUENCY] ** 2
+        self._yield = np.where(rows[Row.ORDER] > 0, 1 / stiffness, 0.0)
+        rate = rows[Row.VISCOUS] / rows[Row.INERTIA]
+        coasts = (limp | slipping) & (rate == 0)
+        self._lost_velocity = -np.expm1(-STEP_S * np.where(coasts, 1 / COAST_TIME_S, rate))
+        grip = np.where(slipping, rows[Row.GRIP] * self._change_by_effort, np.inf)
+        self._most_pushed = np.where(limp, 0.0, np.minimum(grip, rows[Row.CHANGE_LIMIT]))
+        self._fastest = np.where(limp, np.inf, rows[Row.VELOCITY_LIMIT])
+        self._dry = rows[Row.COULOMB] * self._change_by_effort
+        rough = rows[[Row.VISCOUS, Row.COULOMB, Row.LOAD, Row.STUCK]].any()
+        self.needed = bool(rough or (torque and (limp | slipping).any()))
+        self._make_room(len(limp))
+        self.weigh()
+
+    def _make_room(self, count: int) -> None:
+        self._state = np.empty((2, 1, count))
+        self._error, self._before = self._state[:, 0]
+        self._products = np.empty((2, 4, count))
+        self._by_error, self._by_velocity = self._products
+        self._free = np.empty((4, count))
+        # Bound here, because looking up an enum's member takes as long as the arithmetic.
+        self._free_position, self._free_change = self._free[Row.POSITION], self._free[Row.CHANGE]
+        self._besides, self._pushed, self._reached, self._slowed, self._scratch = np.empty((5, count))
+
+    def weigh(self) -> None:
+        """Take the load as it is now."""
+        self._load_change = self._load * self._change_by_effort
+        self._sag = self._load * self._yield
+
+    def take(self, power: Floats) -> None:
+        """Move the actuators by one step.
+
+        Parameters
+        ----------
+        power : ndarray, shape (2, 4, actuators)
+            What the free motion makes of the distance from the target and of the velocity.
+        """
+        np.add(self._target, self._sag, self._scratch)
+        np.subtract(self._position, self._scratch, self._error)
+        self._before[:] = self._velocity
+        np.multiply(power, self._state, self._products)
+        np.add(self._by_error, self._by_velocity, self._free)
+        np.add(self._free_position, self._scratch, self._free_position)
+        self._push()
+        self._brake()
+        self._move()
+
+    def _push(self) -> None:
+        """Let the motor push as it would freely, but no more than it can; load and friction push besides."""
+        np.multiply(self._lost_velocity, self._before, self._besides)
+        np.subtract(self._load_change, self._besides, self._besides)
+        np.subtract(self._free_change, self._besides, self._pushed)
+        _bound(self._pushed, self._most_pushed, self._scratch, self._pushed)
+        np.add(self._before, self._pushed, self._reached)
+        np.add(self._reached, self._besides, self._reached)
+
+    def _brake(self) -> None:
+        """Let dry friction take what velocity it can; a controller that limits velocity stops pushing."""
+        _bound(self._reached, self._dry, self._scratch, self._slowed)
+        np.subtract(self._reached, self._slowed, self._slowed)
+        _bound(self._slowed, self._fastest, self._scratch, self._velocity)
+        np.subtract(self._velocity, self._slowed, self._slowed)
+        np.add(self._pushed, self._slowed, self._change)
+        if self._any_stuck:
+            self._velocity[self._stuck] = 0.0
+
+    def _move(self) -> None:
+        np.add(self._before, self._free_change, self._scratch)
+        np.subtract(self._scratch, self._velocity, self._scratch)
+        is_free = np.abs(self._scratch, self._scratch) < EXACTLY_FREE
+        np.add(self._before, self._velocity, self._scratch)
+        np.multiply(self._scratch, STEP_S / 2, self._scratch)
+        if self._any_stuck:
+            is_free &= ~self._stuck
+            self._scratch[self._stuck] = 0.0
+        np.add(self._position, self._scratch, self._position)
+        np.copyto(self._position, self._free_position, where=is_free)
+
+
+def _bound(values: Floats, most: Floats, scratch: Floats, out: Floats) -> None:
+    """Cut values to plus or minus `most`; much faster than np.clip on a few actuators."""
+    np.negative(most, scratch)
+    np.maximum(values, scratch, out)
+    np.minimum(out, most, out)
