@@ -76,7 +76,7 @@ LOOK_S = 0.05
 START_TRIES = 3
 REFUSED_TO_LISTEN, REFUSED_CONFIGURATION = 1, 2
 """Exit codes of `motiond run`."""
-LAUNCH = "import ctypes; ctypes.CDLL(None).prctl(1, 15); from motiond.daemon.cli import main; main()"
+LAUNCH = "import ctypes; ctypes.CDLL(None).prctl(1, 15); from motiond.daemon.cli.main import main; main()"
 """PR_SET_PDEATHSIG with SIGTERM: a test run that is killed takes its daemons along."""
 
 _USED = pytest.StashKey["MotiondDaemon"]()

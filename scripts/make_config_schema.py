@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from motiond.daemon.config import json_schema
+from motiond.daemon.config.settings import json_schema
 
 if __name__ == "__main__":
     target = Path(__file__).parent.parent / "config" / "schema.json"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from motiond.daemon.config import JointSettings, RobotSettings
-from motiond.daemon.joint_map import JointMap, build_joint_map
+from motiond.daemon.config.settings import JointSettings, RobotSettings
+from motiond.daemon.joints.joint_map import JointMap, build_joint_map
 
 if TYPE_CHECKING:
     from motiond.formats.model.robot import RobotModel

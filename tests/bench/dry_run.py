@@ -7,13 +7,13 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from motiond.daemon.config import load_settings
-from motiond.daemon.rehearsal import rehearse
-from motiond.daemon.requests import PlayRequest
+from motiond.daemon.api.requests import PlayRequest
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.tools.dry_run import rehearse
 from tests.daemon.rig import Rig, sweep, write_seq
 
 if TYPE_CHECKING:
-    from motiond.daemon.rehearsal import Rehearsal
+    from motiond.daemon.tools.dry_run import Rehearsal
 
 GOAL = 50
 JOINTS, RATE_HZ, LASTS_S = 30, 500, 20.0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from dynamixel_sdk import COMM_SUCCESS, GroupSyncRead, GroupSyncWrite, PacketHandler, PortHandler
 
-from motiond.daemon import realtime
+from motiond.daemon.stream import realtime
 from motiond.drivers.base import ActuatorCommand, ActuatorState, DriverError
 from motiond.drivers.dynamixel.capacity import feedback_exchange
 from motiond.drivers.dynamixel.chain import SHORT

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import yaml
 
-from motiond.daemon.config import load_settings
-from motiond.daemon.reports import ReportHub
-from motiond.daemon.requests import VERBS
-from motiond.daemon.states import State
-from motiond.daemon.supervisor import make_supervisor
+from motiond.daemon.api.reports import ReportHub
+from motiond.daemon.api.requests import VERBS
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.ipc.states import State
+from motiond.daemon.robots.registry import make_supervisor
 from tests.daemon.rig import write_seq
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from motiond.daemon.robot import Robot
-    from motiond.daemon.telemetry import Observer
+    from motiond.daemon.robots.robot import Robot
+    from motiond.daemon.telemetry.observer import Observer
 
     Motions = Mapping[str, tuple[NDArray[Any], float]]
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.daemon.track import Track
+from motiond.daemon.trajectory.track import Track
 from tests.bench import cyclictest, null_driver
 from tests.bench.busy import busy
 from tests.bench.fleet import Layout, running
@@ -26,7 +26,7 @@ from tests.daemon.rig import sweep
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from motiond.daemon.telemetry import Timing
+    from motiond.daemon.telemetry.observer import Timing
     from motiond.drivers.base import Floats
 
     Work = Callable[[int], None]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import orjson
 
-from motiond.daemon.connection import make_client
+from motiond.daemon.mqtt.connection import make_client
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.conftest import Mosquitto, listening, said
 from tests.daemon.programs import running, use
@@ -25,7 +25,7 @@ from tests.daemon.rig import JOINTS, Rig, write_seq
 from tests.ports import free_port
 
 if TYPE_CHECKING:
-    from motiond.daemon.config import MqttSettings
+    from motiond.daemon.config.settings import MqttSettings
     from tests.daemon.conftest import Ear
 
 TIMES = 100

@@ -8,10 +8,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from motiond.daemon.config import load_settings
-from motiond.daemon.mqtt import MqttBridge
-from motiond.daemon.reports import ReportHub
-from motiond.daemon.supervisor import make_supervisor
+from motiond.daemon.api.reports import ReportHub
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.mqtt.bridge import MqttBridge
+from motiond.daemon.robots.registry import make_supervisor
 from tests.daemon.conftest import Mosquitto
 from tests.daemon.rig import Rig, ask, write_seq
 from tests.ports import free_port
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from motiond.daemon.telemetry import Observer
+    from motiond.daemon.telemetry.observer import Observer
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from motiond.daemon.requests import VERBS
+from motiond.daemon.api.requests import VERBS
 from motiond.drivers.sim.command_log import read_trace
 from tests.bench.fleet import Layout, running
 from tests.daemon.rig import sweep

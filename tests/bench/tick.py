@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.daemon import channel as ch
-from motiond.daemon import realtime, ring
-from motiond.daemon.clock import VirtualClock
-from motiond.daemon.guards import Bounds
-from motiond.daemon.stream import StreamLoop
-from motiond.daemon.tolerances import OFF
-from motiond.daemon.track import Track, share
-from motiond.daemon.transmission import Transmission
+from motiond.daemon.ipc import channel as ch
+from motiond.daemon.ipc import ring
+from motiond.daemon.joints.transmission import Transmission
+from motiond.daemon.stream import realtime
+from motiond.daemon.stream.checks import Bounds
+from motiond.daemon.stream.loop import StreamLoop
+from motiond.daemon.stream.tolerances import OFF
+from motiond.daemon.trajectory.clock import VirtualClock
+from motiond.daemon.trajectory.track import Track, share
 from motiond.drivers.registry import make_driver
 from tests.bench.null_driver import NAME, NullDriver
 from tests.daemon.rig import sweep

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import orjson
 import pytest
 
-from motiond.daemon.broker import EmbeddedBroker
-from motiond.daemon.config import MqttSettings
-from motiond.daemon.connection import make_client
-from motiond.daemon.mqtt import MqttBridge
-from motiond.daemon.reports import Report, ReportHub
-from motiond.daemon.requests import RequestError
+from motiond.daemon.api.reports import Report, ReportHub
+from motiond.daemon.api.requests import RequestError
+from motiond.daemon.config.settings import MqttSettings
+from motiond.daemon.mqtt.bridge import MqttBridge
+from motiond.daemon.mqtt.broker import EmbeddedBroker
+from motiond.daemon.mqtt.connection import make_client
 from tests import ports
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import aiomqtt
 
-    from motiond.daemon.requests import Request
+    from motiond.daemon.api.requests import Request
 
 PATIENCE_S = 20.0
 

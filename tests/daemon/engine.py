@@ -14,19 +14,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from unittest.mock import patch
 
-from motiond.daemon import channel as ch
-from motiond.daemon import ring
-from motiond.daemon.clock import FULL_RAMP, VirtualClock
-from motiond.daemon.config import Settings
-from motiond.daemon.course import CourseError, Place
-from motiond.daemon.goals import GoalMaker, new_goal, refuse_speed
-from motiond.daemon.library import Entry, MotionLibrary
-from motiond.daemon.planner import LONGEST_STOP
-from motiond.daemon.requests import GotoRequest, PlaceRequest, PlayRequest, RequestError
-from motiond.daemon.ring import RingReader, RingWriter
-from motiond.daemon.states import ACTIVE, State
-from motiond.daemon.stream import StreamLoop
-from motiond.daemon.supervisor import make_setup
+from motiond.daemon.api.requests import GotoRequest, PlaceRequest, PlayRequest, RequestError
+from motiond.daemon.config.settings import Settings
+from motiond.daemon.ipc import channel as ch
+from motiond.daemon.ipc import ring
+from motiond.daemon.ipc.ring import RingReader, RingWriter
+from motiond.daemon.ipc.states import ACTIVE, State
+from motiond.daemon.planning.library import Entry, MotionLibrary
+from motiond.daemon.planning.planner import LONGEST_STOP
+from motiond.daemon.planning.playback import CourseError, Place
+from motiond.daemon.robots.goal_planner import GoalMaker, new_goal, refuse_speed
+from motiond.daemon.robots.registry import make_setup
+from motiond.daemon.stream.loop import StreamLoop
+from motiond.daemon.trajectory.clock import FULL_RAMP, VirtualClock
 from motiond.drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, DriverError
 from motiond.drivers.sim.driver import SimDriver, SimOptions
 from tests.daemon.sequences import MAX_RATE_HZ
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from motiond.daemon.course import Course
-    from motiond.daemon.goals import Goal
-    from motiond.daemon.planner import Plan
-    from motiond.daemon.player import Player
+    from motiond.daemon.planning.planner import Plan
+    from motiond.daemon.planning.playback import Course
+    from motiond.daemon.robots.goal_planner import Goal
+    from motiond.daemon.stream.player import Player
     from tests.daemon.sequences import Sequence
 
     Floats: TypeAlias = NDArray[np.float64]

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from motiond.daemon.clock import FULL_RAMP, longest_stop
-from motiond.daemon.planner import LONGEST_STOP
-from motiond.daemon.states import TRANSITIONS, State
+from motiond.daemon.ipc.states import TRANSITIONS, State
+from motiond.daemon.planning.planner import LONGEST_STOP
+from motiond.daemon.trajectory.clock import FULL_RAMP, longest_stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from motiond.daemon.joint_map import Limits
+    from motiond.daemon.joints.joint_map import Limits
     from tests.daemon.engine import Account, Handed, Received
 
     Floats: TypeAlias = NDArray[np.float64]

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
-from motiond.daemon.cli import main
+from motiond.daemon.cli.main import main
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from motiond.daemon.config import MqttSettings
+    from motiond.daemon.config.settings import MqttSettings
     from tests.daemon.rig import Rig
 
 PATIENCE_S = 60.0

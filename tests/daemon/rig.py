@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import yaml
 
-from motiond.daemon.config import load_settings
-from motiond.daemon.reports import ReportHub
-from motiond.daemon.requests import VERBS
-from motiond.daemon.supervisor import Supervisor, make_supervisor
+from motiond.daemon.api.reports import ReportHub
+from motiond.daemon.api.requests import VERBS
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.robots.registry import Supervisor, make_supervisor
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from motiond.daemon.reports import Report
+    from motiond.daemon.api.reports import Report
 
 PATIENCE_S = 30.0
 JOINTS = ("shoulder", "elbow")

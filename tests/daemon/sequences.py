@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from motiond.daemon.config import (
+from motiond.daemon.config.settings import (
     ApproachSettings,
     DriverSettings,
     JointSettings,
     RobotSettings,
     ToleranceSettings,
 )
-from motiond.daemon.joint_map import build_joint_map
-from motiond.daemon.planner import PlanError, plan
+from motiond.daemon.joints.joint_map import build_joint_map
+from motiond.daemon.planning.planner import PlanError, plan
 from motiond.formats.model.motion import Motion
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from motiond.daemon.joint_map import JointMap
-    from motiond.daemon.planner import Plan
+    from motiond.daemon.joints.joint_map import JointMap
+    from motiond.daemon.planning.planner import Plan
 
     Floats: TypeAlias = NDArray[np.float64]
     Chance: TypeAlias = np.random.Generator

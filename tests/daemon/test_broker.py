@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from motiond.daemon.broker import BrokerError, EmbeddedBroker
-from motiond.daemon.config import MqttSettings
-from motiond.daemon.connection import make_client
+from motiond.daemon.config.settings import MqttSettings
+from motiond.daemon.mqtt.broker import BrokerError, EmbeddedBroker
+from motiond.daemon.mqtt.connection import make_client
 from tests.daemon.conftest import PATIENCE_S
 
 

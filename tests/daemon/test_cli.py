@@ -16,8 +16,8 @@ import numpy as np
 import orjson
 import pytest
 
-from motiond.daemon.client import NoAnswer, ask
-from motiond.daemon.config import load_settings
+from motiond.daemon.client.session import NoAnswer, ask
+from motiond.daemon.config.settings import load_settings
 from tests.daemon.programs import PATIENCE_S, background, motiond, run_here
 from tests.daemon.rig import Rig, write_seq
 from tests.ports import free_port
@@ -318,7 +318,9 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_an_unforeseen_error_is_a_plain_traceback_for_the_journal() -> None:
-    unforeseen = "import motiond.daemon.cli as cli; cli.load_settings = lambda _: 1 // 0; cli.main(['run'])"
+    unforeseen = (
+        "from motiond.daemon.cli import main as m; m.load_settings = lambda _: 1 // 0; m.main(['run'])"
+    )
     ended = subprocess.run([sys.executable, "-c", unforeseen], capture_output=True, text=True, check=False)
     lines = ended.stderr.splitlines()
     assert (ended.returncode, lines[0]) == (1, "Traceback (most recent call last):")

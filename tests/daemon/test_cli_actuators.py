@@ -13,12 +13,12 @@ import orjson
 import pytest
 from typer.testing import CliRunner
 
-from motiond.daemon.cli_actuators import app
+from motiond.daemon.cli.actuators import app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PROGRAM = "from motiond.daemon.cli_actuators import app; app()"
+PROGRAM = "from motiond.daemon.cli.actuators import app; app()"
 
 
 @contextmanager

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, cast
 import aiomqtt
 import pytest
 
-from motiond.daemon.client import NoAnswer, _Connection, ask, play_and_wait, watch
-from motiond.daemon.config import MqttSettings
-from motiond.daemon.mqtt import MqttBridge
-from motiond.daemon.reports import Report
-from motiond.daemon.requests import RequestError
+from motiond.daemon.api.reports import Report
+from motiond.daemon.api.requests import RequestError
+from motiond.daemon.client.session import NoAnswer, _Connection, ask, play_and_wait, watch
+from motiond.daemon.config.settings import MqttSettings
+from motiond.daemon.mqtt.bridge import MqttBridge
 from tests.daemon.conftest import PATIENCE_S, Robots, running
 
 if TYPE_CHECKING:
-    from motiond.daemon.reports import ReportHub
-    from motiond.daemon.requests import Request
+    from motiond.daemon.api.reports import ReportHub
+    from motiond.daemon.api.requests import Request
     from tests.daemon.conftest import AnyBroker
 
 SOON_S = 0.3

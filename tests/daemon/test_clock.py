@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motiond.daemon.clock import FULL_RAMP, RealClock, TrajectoryClock, VirtualClock, longest_stop
+from motiond.daemon.trajectory.clock import FULL_RAMP, RealClock, TrajectoryClock, VirtualClock, longest_stop
 
 if TYPE_CHECKING:
-    from motiond.daemon.track import Floats
+    from motiond.daemon.trajectory.track import Floats
 
 
 def started(rate: float, ramp: float = 0.25) -> TrajectoryClock:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from motiond.daemon.config import ConfigError, json_schema, load_settings
+from motiond.daemon.config.settings import ConfigError, json_schema, load_settings
 
 ROOT = Path(__file__).parents[2]
 FILES = ROOT / "tests" / "files"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import aiomqtt
 import pytest
 
-from motiond.daemon.config import MqttSettings
-from motiond.daemon.connection import address_of, make_client
+from motiond.daemon.config.settings import MqttSettings
+from motiond.daemon.mqtt.connection import address_of, make_client
 from tests.daemon.conftest import PATIENCE_S, Mosquitto, mosquitto_program
 
 if TYPE_CHECKING:

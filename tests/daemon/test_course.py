@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.course import Course, CourseError, Place, plot_course, whole
-from motiond.daemon.markers import Marker
-from motiond.daemon.planner import plan
+from motiond.daemon.planning.markers import Marker
+from motiond.daemon.planning.planner import plan
+from motiond.daemon.planning.playback import Course, CourseError, Place, plot_course, whole
 from motiond.formats.model.motion import Motion
 from tests.robots import map_of, settings_of
 

@@ -16,16 +16,16 @@ import numpy as np
 import psutil
 import pytest
 
-from motiond.daemon.config import Settings
-from motiond.daemon.demo import on_free_port, trigger_lines
-from motiond.daemon.live_table import LiveTable
-from motiond.daemon.reports import Report
+from motiond.daemon.api.reports import Report
+from motiond.daemon.cli.demo import on_free_port, trigger_lines
+from motiond.daemon.cli.live_table import LiveTable
+from motiond.daemon.config.settings import Settings
 from tests.daemon.programs import PATIENCE_S, background, motiond
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from motiond.daemon.reports import Subject
+    from motiond.daemon.api.reports import Subject
 
 STOPPED = "arm has stopped softly; its process and the broker have ended"
 

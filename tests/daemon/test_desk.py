@@ -6,10 +6,17 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from motiond.daemon.desk import MOST_REMEMBERED, MOST_RUNNING, REMEMBERED_S, Call, FirstAnswers, RequestDesk
+from motiond.daemon.api.dispatcher import (
+    MOST_REMEMBERED,
+    MOST_RUNNING,
+    REMEMBERED_S,
+    Call,
+    FirstAnswers,
+    RequestDesk,
+)
 
 if TYPE_CHECKING:
-    from motiond.daemon.requests import Request
+    from motiond.daemon.api.requests import Request
     from tests.daemon.conftest import Robots
 
 NOW_S = 1_700_000_000.0

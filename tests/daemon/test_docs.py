@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from motiond.daemon.states import TRANSITIONS
+from motiond.daemon.ipc.states import TRANSITIONS
 
 CHECKOUT = Path(__file__).parents[2]
 PAGES = sorted([*CHECKOUT.glob("*.md"), *CHECKOUT.glob("docs/**/*.md")])

@@ -11,7 +11,7 @@ import aiomqtt
 import orjson
 import pytest
 
-from motiond.daemon.config import MqttSettings
+from motiond.daemon.config.settings import MqttSettings
 from motiond.drivers.sim.command_log import read_trace
 from motiond.drivers.sim.plant import read_plant
 from tests.daemon.conftest import Mosquitto, listening, said
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from motiond.daemon.track import Floats
+    from motiond.daemon.trajectory.track import Floats
     from tests.daemon.conftest import Ear
 
 WALK_JOINTS = tuple(f"joint{number}" for number in range(29))

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
-from motiond.daemon.states import State
+from motiond.daemon.ipc.states import State
 from tests.daemon.engine import account_of
 from tests.daemon.invariants import broken
 from tests.daemon.sequences import Act, sequence

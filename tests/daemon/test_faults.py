@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pytest
 
-from motiond.daemon.requests import RequestError
+from motiond.daemon.api.requests import RequestError
 from motiond.drivers.sim.command_log import read_trace
 from motiond.drivers.sim.faults import FAULTS
 from motiond.drivers.sim.plant import read_plant
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from motiond.daemon.supervisor import Supervisor
+    from motiond.daemon.robots.registry import Supervisor
 
     Floats: TypeAlias = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from motiond.daemon.config import JointSettings
-from motiond.daemon.gravity import with_gravity
-from motiond.daemon.joint_map import build_joint_map
+from motiond.daemon.config.settings import JointSettings
+from motiond.daemon.joints.gravity import with_gravity
+from motiond.daemon.joints.joint_map import build_joint_map
 from motiond.drivers.base import DriverConfigError
 from motiond.drivers.registry import make_driver
 from motiond.drivers.sim.gravity import Gravity, Weights
@@ -19,7 +19,7 @@ from motiond.formats import load_robot
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from motiond.daemon.joint_map import JointMap
+    from motiond.daemon.joints.joint_map import JointMap
     from motiond.formats.model.robot import RobotModel
 
 ARM = Path(__file__).parents[2] / "config" / "robots" / "six_axis.hrdf"

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from motiond.daemon.guards import Bounds, Broken, Guards
-from motiond.daemon.ring import Record
+from motiond.daemon.ipc.ring import Record
+from motiond.daemon.stream.checks import Bounds, Broken, Guards
 
 PERIOD_S = 0.01
 CHECKS = 4

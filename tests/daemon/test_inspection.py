@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from motiond.daemon.batch import for_each_file
-from motiond.daemon.inspection import describe_file
+from motiond.daemon.tools.batch import for_each_file
+from motiond.daemon.tools.describe import describe_file
 from motiond.formats.registry import MOTIONS, ROBOTS
 from tests.daemon.programs import motiond, run_here
 from tests.daemon.rig import write_seq
@@ -146,14 +146,14 @@ def test_several_processes_give_what_one_gives_in_the_same_order() -> None:
 
 
 DYING = """
-import os, motiond.daemon.cli, motiond.daemon.inspection
+import os, motiond.daemon.cli.main, motiond.daemon.tools.describe
 
 def die(path):
     os._exit(9)
 
 if __name__ == "__main__":
-    motiond.daemon.inspection.describe_file = die
-    motiond.daemon.cli.main(["inspect", "-j2", "a.seq", "b.seq"])
+    motiond.daemon.tools.describe.describe_file = die
+    motiond.daemon.cli.main.main(["inspect", "-j2", "a.seq", "b.seq"])
 """
 
 
@@ -172,7 +172,7 @@ def test_a_process_that_dies_while_it_reads_is_told(tmp_path: Path) -> None:
 def test_what_takes_more_than_a_moment_shows_progress_on_a_terminal_alone(
     monkeypatch: pytest.MonkeyPatch, *, terminal: bool, shown: bool
 ) -> None:
-    monkeypatch.setattr("motiond.daemon.batch.QUIET_S", 0.0)
+    monkeypatch.setattr("motiond.daemon.tools.batch.QUIET_S", 0.0)
     stderr = io.StringIO()
     console = Console(file=stderr, force_terminal=terminal, width=80)
 

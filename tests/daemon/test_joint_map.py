@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from motiond.daemon.joint_map import JointMapError
+from motiond.daemon.joints.joint_map import JointMapError
 from motiond.formats.model.robot import Coordinate, Joint, JointType, Mimic, RobotModel
 from tests.robots import WIDE, map_of
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from motiond.daemon.journal import log_report
-from motiond.daemon.reports import Report
+from motiond.daemon.api.reports import Report
+from motiond.daemon.service.logs import log_report
 from tests.daemon.programs import PATIENCE_S, background
 from tests.daemon.rig import Rig
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from motiond.daemon.reports import Subject
+    from motiond.daemon.api.reports import Subject
 
 MOTIONS = [
     {"name": "nod", "ok": True},

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from motiond.daemon.library import MotionLibrary
+from motiond.daemon.planning.library import MotionLibrary
 from motiond.formats import load_motions
 from tests.robots import map_of, settings_of
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from motiond.daemon.markers import Marker, read_markers
+from motiond.daemon.planning.markers import Marker, read_markers
 from motiond.formats import FormatError
 from motiond.formats.model.motion import Motion
 

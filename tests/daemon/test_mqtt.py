@@ -11,13 +11,13 @@ import pytest
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from motiond.daemon.config import MqttSettings
-from motiond.daemon.mqtt import MqttBridge
-from motiond.daemon.reports import Report
+from motiond.daemon.api.reports import Report
+from motiond.daemon.config.settings import MqttSettings
+from motiond.daemon.mqtt.bridge import MqttBridge
 from tests.daemon.conftest import PATIENCE_S, is_connected, listening, running, said, started
 
 if TYPE_CHECKING:
-    from motiond.daemon.reports import ReportHub
+    from motiond.daemon.api.reports import ReportHub
     from tests.daemon.conftest import AnyBroker, Ear, Mosquitto, Robots, WatchedBridge
 
 BRIDGE = "motiond/bridge/d1/availability"
@@ -225,9 +225,9 @@ async def test_a_clean_shutdown_says_what_is_left_and_then_offline(
 
 DAEMON = """
 import asyncio, sys
-from motiond.daemon.config import MqttSettings
-from motiond.daemon.mqtt import MqttBridge
-from motiond.daemon.reports import ReportHub
+from motiond.daemon.config.settings import MqttSettings
+from motiond.daemon.mqtt.bridge import MqttBridge
+from motiond.daemon.api.reports import ReportHub
 class Nobody:
     robots = ("arm",)
 settings = MqttSettings.model_validate_json(sys.argv[1])

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from motiond.daemon.joint_map import JointMapError
-from motiond.daemon.planner import FASTEST, Plan, PlanError, peak_speeds, plan
+from motiond.daemon.joints.joint_map import JointMapError
+from motiond.daemon.planning.planner import FASTEST, Plan, PlanError, peak_speeds, plan
 from motiond.formats.model.motion import Motion, hermite, pchip_slopes
 from tests.robots import map_of, settings_of
 

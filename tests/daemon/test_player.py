@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from motiond.daemon.player import Goal, Player
-from motiond.daemon.route import Route
-from motiond.daemon.states import ACTIVE, TRANSITIONS, Event, ResultCode, State
-from motiond.daemon.tolerances import OFF, Tolerances
-from motiond.daemon.track import Track
+from motiond.daemon.ipc.states import ACTIVE, TRANSITIONS, Event, ResultCode, State
+from motiond.daemon.stream.player import Goal, Player
+from motiond.daemon.stream.tolerances import OFF, Tolerances
+from motiond.daemon.trajectory.route import Route
+from motiond.daemon.trajectory.track import Track
 
 RATE_HZ = 100.0
 APPROACH = [[0.1, 1.0], [0.2, 1.0]]

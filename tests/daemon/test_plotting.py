@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from motiond.daemon.plotting import _thinned, plot_motion
+from motiond.daemon.tools.plot import _thinned, plot_motion
 from motiond.formats import Motion, load_motion, load_robot
 from tests.daemon.programs import run_here
 

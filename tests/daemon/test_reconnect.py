@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon import channel as ch
-from motiond.daemon.clock import VirtualClock
-from motiond.daemon.reconnect import reopen
+from motiond.daemon.ipc import channel as ch
+from motiond.daemon.stream.reconnect import reopen
+from motiond.daemon.trajectory.clock import VirtualClock
 from motiond.drivers.base import CommunicationLost, Driver, DriverOptions
 from tests.daemon.rig import FULL_SWING, Rig, ask
 

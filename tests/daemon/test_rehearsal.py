@@ -12,10 +12,10 @@ import numpy as np
 import orjson
 import pytest
 
-from motiond.daemon.config import ConfigError, load_settings
-from motiond.daemon.play_trace import save_trace
-from motiond.daemon.rehearsal import Rehearsal, rehearse
-from motiond.daemon.requests import PlayRequest, RequestError
+from motiond.daemon.api.requests import PlayRequest, RequestError
+from motiond.daemon.config.settings import ConfigError, load_settings
+from motiond.daemon.telemetry.npz import save_trace
+from motiond.daemon.tools.dry_run import Rehearsal, rehearse
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.programs import run_here
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, write_seq

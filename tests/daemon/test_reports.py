@@ -3,10 +3,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from motiond.daemon.reports import LASTING, STREAMED, Report, ReportHub
+from motiond.daemon.api.reports import LASTING, STREAMED, Report, ReportHub
 
 if TYPE_CHECKING:
-    from motiond.daemon.reports import Subject, Subscription
+    from motiond.daemon.api.reports import Subject, Subscription
 
 
 def report(subject: Subject, number: int = 0) -> Report:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from motiond.daemon.requests import PlayRequest, RequestError, check_request, read_body
+from motiond.daemon.api.requests import PlayRequest, RequestError, check_request, read_body
 
 JSON = "a request is a JSON object in UTF-8, without NaN; correct it"
 CUT = "'xxxxxxxxxxxx...xxxxxxxxxxxxx'"

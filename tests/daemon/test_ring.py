@@ -7,7 +7,7 @@ import resource
 
 import numpy as np
 
-from motiond.daemon.ring import RECORDS, Record, RingReader, RingWriter, create
+from motiond.daemon.ipc.ring import RECORDS, Record, RingReader, RingWriter, create
 
 
 def ends() -> tuple[RingWriter, RingReader]:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.requests import RequestError, StatusRequest
+from motiond.daemon.api.requests import RequestError, StatusRequest
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import FULL_SWING, JOINTS, RATE_HZ, Rig, ask, comes_to_rest_softly, sweep, write_seq
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from motiond.daemon.robot import Robot
-    from motiond.daemon.supervisor import Supervisor
+    from motiond.daemon.robots.registry import Supervisor
+    from motiond.daemon.robots.robot import Robot
 
 
 @pytest.fixture

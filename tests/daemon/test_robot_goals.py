@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.requests import RequestError
+from motiond.daemon.api.requests import RequestError
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import FULL_SWING, JOINTS, RATE_HZ, Rig, ask, sweep, write_seq
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from motiond.daemon.supervisor import Supervisor
+    from motiond.daemon.robots.registry import Supervisor
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from motiond.daemon.player import Goal, Player, Result
-from motiond.daemon.route import Route
-from motiond.daemon.states import ResultCode, State
-from motiond.daemon.tolerances import OFF, Tolerances
-from motiond.daemon.track import Track
+from motiond.daemon.ipc.states import ResultCode, State
+from motiond.daemon.stream.player import Goal, Player, Result
+from motiond.daemon.stream.tolerances import OFF, Tolerances
+from motiond.daemon.trajectory.route import Route
+from motiond.daemon.trajectory.track import Track
 
 RATE_HZ = 100.0
 RAMP = 1.875 / 10  # of the clock, in rows a tick²: a full ramp takes ten ticks

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, cast
 import psutil
 import pytest
 
-from motiond.daemon.service import notify
-from motiond.daemon.supervisor import _feed_watchdog
+from motiond.daemon.robots.registry import _feed_watchdog
+from motiond.daemon.service.systemd import notify
 from tests.daemon.programs import PATIENCE_S, background, motiond
 from tests.daemon.rig import Rig
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from motiond.daemon.supervisor import Supervisor
+    from motiond.daemon.robots.registry import Supervisor
 
 
 @pytest.fixture

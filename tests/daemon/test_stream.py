@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon import channel as ch
-from motiond.daemon import ring
-from motiond.daemon.clock import VirtualClock
-from motiond.daemon.guards import Bounds
-from motiond.daemon.ring import SCALARS, RingReader, RingWriter
-from motiond.daemon.states import State
-from motiond.daemon.stream import StreamLoop
-from motiond.daemon.track import Track, share
-from motiond.daemon.transmission import Transmission
+from motiond.daemon.ipc import channel as ch
+from motiond.daemon.ipc import ring
+from motiond.daemon.ipc.ring import SCALARS, RingReader, RingWriter
+from motiond.daemon.ipc.states import State
+from motiond.daemon.joints.transmission import Transmission
+from motiond.daemon.stream.checks import Bounds
+from motiond.daemon.stream.loop import StreamLoop
+from motiond.daemon.trajectory.clock import VirtualClock
+from motiond.daemon.trajectory.track import Track, share
 from motiond.drivers.base import (
     ActuatorCommand,
     ActuatorState,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from motiond.daemon.tolerances import OFF, Excess, ToleranceError, Tolerances, resolve
+from motiond.daemon.stream.tolerances import OFF, Excess, ToleranceError, Tolerances, resolve
 
 JOINTS = ("shoulder", "elbow", "wrist")
 

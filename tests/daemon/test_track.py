@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motiond.daemon.track import Track, map_shared, share
+from motiond.daemon.trajectory.track import Track, map_shared, share
 from motiond.formats.model.motion import pchip_slopes
 
 if TYPE_CHECKING:
-    from motiond.daemon.track import Floats
+    from motiond.daemon.trajectory.track import Floats
     from motiond.formats.model.motion import Interpolation
 
 

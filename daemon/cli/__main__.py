@@ -1,0 +1,5 @@
+"""`python -m motiond.daemon.cli`: the command line."""
+
+from .main import main
+
+main()

@@ -1,0 +1,117 @@
+"""The subcommands for actuators: find servos on a bus, and emulate a bus to try without hardware.
+
+In come a port, ids and models, out come a table, JSON, or the path of a pseudo-terminal; no daemon is needed.
+What only some of them need is imported by these, as in `daemon/cli/main.py`.
+"""
+
+import signal
+import time
+from dataclasses import asdict
+from threading import Event
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from .output import DONE, FAILED, AsJson, print_json, tell
+
+if TYPE_CHECKING:
+    from motiond.drivers.dynamixel.scan import Scanned
+
+app = typer.Typer()
+emulate = typer.Typer(no_args_is_help=True, help="Emulate actuators, to try without hardware.")
+app.add_typer(emulate, name="emulate")
+
+
+@app.command()
+def scan(
+    port: Annotated[str, typer.Argument(help="A serial port, such as /dev/ttyUSB0.")],
+    baud: Annotated[
+        list[int] | None,
+        typer.Option(help="A baud rate to try; may be repeated. Without it, the common ones are."),
+    ] = None,
+    reboot: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="ID",
+            help="Restart a servo instead: its torque goes off, its errors go. Needs one --baud.",
+        ),
+    ] = None,
+    *,
+    json: AsJson = False,
+) -> int:
+    """Find serial servos (DYNAMIXEL, Protocol 2.0) and say how they are; exit code 1 if there are none."""
+    from motiond.drivers.dynamixel import scan as dynamixel_scan  # noqa: PLC0415 - see daemon/cli/main.py
+
+    if reboot:
+        if baud is None or len(baud) != 1:
+            raise typer.BadParameter("it needs the baud rate; add one --baud", param_hint="--reboot")
+        dynamixel_scan.reboot(port, baud[0], reboot)
+        typer.echo(f"{port}: restarted {', '.join(map(str, reboot))}")
+        return DONE
+    found = dynamixel_scan.scan(port, baud or ())
+    if json:
+        print_json([asdict(servo) for servo in found])
+    elif found:
+        Console().print(_table_of(found))
+    if not found:
+        rates = ", ".join(map(str, baud or dynamixel_scan.COMMON_BAUD_RATES))
+        return tell(f"{port}: no servo answers at {rates} baud; check power, cable and --baud", FAILED)
+    return DONE
+
+
+def _table_of(found: "list[Scanned]") -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in ("baud", "id", "model", "firmware", "torque", "ticks", "rad", "V", "°C", "error"):
+        table.add_column(column, justify="left" if column in {"model", "error"} else "right", no_wrap=True)
+    for one in found:
+        cells: list[object] = [one.baud_rate, one.servo_id, one.model, one.firmware]
+        if one.position_rad is not None:
+            cells += ["on" if one.torque else "off", one.position_ticks, f"{one.position_rad:.3f}"]
+            cells += [one.voltage_v, one.temperature_c, one.hardware_error or "none"]
+        table.add_row(*(Text(str(cell)) for cell in cells))
+    return table
+
+
+@emulate.command()
+def dynamixel(
+    ids: Annotated[list[int] | None, typer.Option("--id", help="An id; may be repeated; 1, 2, 3.")] = None,
+    model: Annotated[str, typer.Option(help="Of all servos.")] = "XM430-W350",
+    baud: Annotated[
+        int | None, typer.Option(help="Answer as late as at this rate; without it, at once.")
+    ] = None,
+    return_delay: Annotated[int, typer.Option(min=0, max=508, help="Of the servos, in µs.")] = 0,
+    seconds: Annotated[float | None, typer.Option(help="End after so long.")] = None,
+    *,
+    pty: Annotated[
+        bool, typer.Option("--pty", help="Behind a pseudo-terminal, whose path is printed.")
+    ] = False,
+) -> None:
+    """Emulate DYNAMIXEL servos on a bus until SIGINT or SIGTERM."""
+    from motiond.drivers.dynamixel.emulator.chain import EmulatedChain  # noqa: PLC0415 - the same
+    from motiond.drivers.dynamixel.emulator.pty import EmulatedPort  # noqa: PLC0415 - the same
+    from motiond.drivers.dynamixel.emulator.servo import EmulatedServo  # noqa: PLC0415 - see daemon/cli/main.py
+    from motiond.drivers.dynamixel.models import models_by_name  # noqa: PLC0415 - the same
+
+    if not pty:
+        raise typer.BadParameter(
+            "there is no other way yet than a pseudo-terminal; add it", param_hint="--pty"
+        )
+    known = models_by_name()
+    if model not in known:
+        raise typer.BadParameter(f"there are {', '.join(known)}", param_hint="--model")
+    settings = {"return_delay": return_delay // 2}
+    servos = [EmulatedServo(one, known[model], settings) for one in ids or (1, 2, 3)]
+    with EmulatedPort(EmulatedChain(servos, time.monotonic), baud) as port:
+        typer.echo(port.path)
+        _wait_for_a_signal(seconds)
+
+
+def _wait_for_a_signal(seconds: float | None) -> None:
+    told = Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: told.set())
+    told.wait(seconds)

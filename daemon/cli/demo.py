@@ -1,0 +1,189 @@
+"""The demonstration: the whole daemon with its own broker, playing by itself until it is told to end.
+
+In comes a configuration, out comes a robot that plays its motions over and over, shown as it moves. Other
+clients may take the robot at any time; the demonstration goes on when it is idle again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import socket
+import sys
+from contextlib import suppress
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import orjson
+from rich.live import Live
+
+from ..api.reports import ReportHub
+from ..api.requests import PlayRequest, RequestError, StatusRequest
+from ..ipc.states import State
+from ..mqtt.broker import BrokerError
+from ..mqtt.connection import address_of, split_listen
+from ..robots.registry import make_supervisor, serve
+from .live_table import SHOWN, LiveTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+
+    from ..api.reports import Subscription
+    from ..config.settings import MqttSettings, Settings
+    from ..robots.registry import Supervisor
+
+PAUSE_S = 1.0
+LOOK_S = 0.1
+LINE_S = 1.0
+
+
+def demo_config() -> Path:
+    """Give the demonstration's configuration: the checkout's, else the installed one."""
+    beside = Path(__file__).parent.parent / "config" / "demo.yaml"
+    return beside if beside.is_file() else Path(sys.prefix, "share", "motiond", "config", "demo.yaml")
+
+
+def on_free_port(settings: Settings) -> Settings:
+    """Move the embedded broker to a free port where its own is taken."""
+    host, port = split_listen(settings.mqtt.listen)
+    if settings.mqtt.broker != "embedded" or _free_port(host, port) is not None:
+        return settings
+    mqtt = settings.mqtt.model_copy(update={"listen": f"{host}:{_free_port(host, 0)}"})
+    return settings.model_copy(update={"mqtt": mqtt})
+
+
+def _free_port(host: str, port: int) -> int | None:
+    """Try a port (0: any) as the broker will; None if it is taken."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return None
+        found: int = probe.getsockname()[1]
+        return found
+
+
+def trigger_lines(mqtt: MqttSettings, robot: str, motions: list[str], program: str) -> Iterator[str]:
+    """Give two commands for another terminal: by the command line, and by any MQTT client.
+
+    Parameters
+    ----------
+    program : str
+        How to call motiond there.
+    """
+    address = address_of(mqtt)
+    options = "" if mqtt.listen == type(mqtt)().listen else f" --broker {address}"
+    yield f"{shlex.quote(program)} play {robot} {shlex.quote(motions[0])} --replace{options}"
+    topic = f"{mqtt.base}/{robot}/request/play"
+    request = orjson.dumps({"motion": motions[-1], "on_busy": "replace"}).decode()
+    yield f"mosquitto_pub -h {address.host} -p {address.port} -t {topic} -m {shlex.quote(request)}"
+
+
+class Demo:
+    """One run of the demonstration, on the first robot of the configuration.
+
+    Parameters
+    ----------
+    settings : Settings
+    console : Console
+        A terminal gets the live table, anything else a line a second.
+    program : str
+        How another terminal calls motiond.
+    """
+
+    def __init__(self, settings: Settings, console: Console, program: str) -> None:
+        self._mqtt = settings.mqtt
+        self._settings = settings
+        self._console = console
+        self._program = program
+        self._robot = next(iter(settings.robots))
+        self._hub = ReportHub()
+        self._supervisor = make_supervisor(settings, self._hub)
+
+    async def run(self, seconds: float | None) -> None:
+        """Play until SIGINT or SIGTERM, or for so many seconds, then stop softly.
+
+        Raises
+        ------
+        BrokerError
+            If the broker cannot listen.
+        """
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                helpers = [tasks.create_task(self._play_and_show(), name="demo")]
+                if seconds is not None:
+                    helpers.append(tasks.create_task(self._leave_after(seconds), name="demo.end"))
+                await serve(self._settings, self._hub, self._supervisor)
+                for helper in helpers:
+                    helper.cancel()
+        except* BrokerError as errors:
+            raise errors.exceptions[0] from None
+        self._say(f"{self._robot} has stopped softly; its process and the broker have ended")
+
+    async def _leave_after(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        self._supervisor.leave()
+
+    async def _play_and_show(self) -> None:
+        with self._hub.subscribe(SHOWN) as reports:
+            await until_idle(self._supervisor, self._robot)
+            motions = self._playable()
+            self._introduce(motions)
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(play_for_ever(self._supervisor, self._robot, motions), name="demo.play")
+                tasks.create_task(self._show(reports), name="demo.show")
+
+    def _playable(self) -> list[str]:
+        told: list[dict[str, Any]] = next(
+            report.data["motions"]
+            for report in self._hub.latest()
+            if report.robot == self._robot and report.subject == "motions"
+        )
+        return [motion["name"] for motion in told if motion["ok"]]
+
+    def _introduce(self, motions: list[str]) -> None:
+        self._say(
+            f"{self._robot} plays {', '.join(motions)} over and over; broker at {address_of(self._mqtt)}"
+        )
+        self._say("Take over from another terminal with either of these:")
+        for line in trigger_lines(self._mqtt, self._robot, motions, self._program):
+            self._say(f"  {line}")
+        self._say("Ctrl-C stops softly.")
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, soft_wrap=True, markup=False, highlight=False)
+
+    async def _show(self, reports: Subscription) -> NoReturn:
+        table = LiveTable(self._robot)
+        if not self._console.is_terminal:
+            while True:
+                await asyncio.sleep(LINE_S)
+                table.take_all(reports)
+                self._say(table.line())
+        with Live(table, console=self._console, auto_refresh=False) as live:
+            while True:
+                await asyncio.sleep(LOOK_S)
+                table.take_all(reports)
+                live.refresh()
+
+
+async def until_idle(supervisor: Supervisor, robot: str) -> None:
+    """Wait until a robot holds or rests and no goal is active."""
+    while True:
+        status = await supervisor.handle(robot, "status", StatusRequest())
+        if status["state"] == State.IDLE and status["goal_id"] is None:
+            return
+        await asyncio.sleep(LOOK_S)
+
+
+async def play_for_ever(supervisor: Supervisor, robot: str, motions: list[str]) -> None:
+    """Play one motion after the other, with a pause between, whenever nobody else has the robot."""
+    for motion in cycle(motions):
+        await asyncio.sleep(PAUSE_S)
+        await until_idle(supervisor, robot)
+        with suppress(RequestError):  # somebody was faster, or has stopped the robot
+            await supervisor.handle(robot, "play", PlayRequest(motion=motion))

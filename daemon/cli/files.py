@@ -1,0 +1,233 @@
+"""The subcommands for files: what is in them, whether they fit each other, converted, drawn.
+
+In come paths and options, out come tables, JSON, files and pictures; no daemon is needed. What only some of
+them need is imported by these, as in `daemon/cli/main.py`.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from motiond.formats import FormatError, Problem, load_motion, load_robot
+from motiond.formats.model.editing import select
+
+from ..config.settings import load_settings
+from ..tools.convert import Conversion, convert_file, refuse_overwriting
+from .output import DEFAULT_CONFIG, DONE, FAILED, AsJson, ConfigFile, print_json, tell
+
+if TYPE_CHECKING:
+    from ..tools.check import Finding
+
+app = typer.Typer()
+
+RobotOfFile = Annotated[
+    str | None, typer.Option("--name", help="Which robot of the description, where it holds several.")
+]
+MotionOfFile = Annotated[
+    str | None, typer.Option("--motion", help="Which motion of the file, where it holds several.")
+]
+InterpolationName = Literal["hold", "linear", "cubic"]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Replace a file that is there already.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many processes read files at once.")]
+
+
+@app.command()
+def inspect(
+    files: Annotated[list[Path], typer.Argument(help="Robot descriptions and motions.")],
+    jobs: Jobs = 1,
+    *,
+    json: AsJson = False,
+) -> int:
+    """Say what is in robot descriptions and motion files; exit code 1 if one cannot be read."""
+    from ..tools.batch import for_each_file  # noqa: PLC0415 - see daemon/cli/main.py
+    from ..tools.describe import describe_file  # noqa: PLC0415 - the same
+    from ..tools.describe_tables import show  # noqa: PLC0415 - the same
+
+    each = for_each_file(describe_file, files, jobs, Console(stderr=True))
+    found = [description for descriptions in each for description in descriptions]
+    if json:
+        print_json(found)
+    for description in found:
+        if description["kind"] == "unreadable":
+            tell(str(FormatError([Problem(**one) for one in description["problems"]])), FAILED)
+        elif not json:
+            show(description, Console())
+    return FAILED if any(one["kind"] == "unreadable" for one in found) else DONE
+
+
+@app.command()
+def check(
+    motions: Annotated[
+        list[str] | None,
+        typer.Argument(help="Names of motions, all by default; with --robot, motion files."),
+    ] = None,
+    config: ConfigFile = DEFAULT_CONFIG,
+    *,
+    robot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Check against this description and its limits alone."),
+    ] = None,
+    name: RobotOfFile = None,
+    motion_joints: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,…", help="With --robot: the joints of motions that carry no names."),
+    ] = None,
+    jobs: Jobs = 1,
+    json: AsJson = False,
+) -> int:
+    """Plan motions without moving anything; exit code 1 if one cannot be played."""
+    from ..tools.check import Against, check_files, check_motions  # noqa: PLC0415 - see daemon/cli/main.py
+
+    if robot is None:
+        _refuse_without("--robot", {"--name": name, "--motion-joints": motion_joints})
+        findings = check_motions(load_settings(config), motions or ())
+    elif motions:
+        against = Against(robot, name, list(_names(motion_joints)) or None)
+        findings = check_files(against, [Path(one) for one in motions], jobs, Console(stderr=True))
+    else:
+        raise typer.BadParameter("it needs motion files; name some", param_hint="--robot")
+    if json:
+        print_json([finding.payload() for finding in findings])
+    else:
+        _print_findings(findings)
+    return FAILED if any(finding.problems for finding in findings) else DONE
+
+
+def _refuse_without(needed: str, options: Mapping[str, object]) -> None:
+    """Refuse options that say nothing without another one."""
+    for option, value in options.items():
+        if value is not None:
+            raise typer.BadParameter(f"it has no effect without {needed}; remove it", param_hint=option)
+
+
+def _print_findings(findings: "list[Finding]") -> None:
+    for finding in findings:
+        where = f"{finding.robot}: {finding.motion}"
+        if finding.max_speed is not None:
+            typer.echo(f"{where}: ok; {finding.duration_s:g} s, speed up to {finding.max_speed:.3g}")
+        for line in (*finding.problems, *(f"warning: {warning}" for warning in finding.warnings)):
+            typer.echo(f"{finding.robot}: {line}")
+
+
+@app.command()
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="A motion file.")],
+    target: Annotated[
+        Path, typer.Argument(metavar="OUT", help="The file to write; its suffix names the format.")
+    ],
+    *,
+    motion: MotionOfFile = None,
+    joints: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="The joints to keep, in this order.")
+    ] = None,
+    rename: Annotated[
+        list[str] | None, typer.Option(metavar="OLD=NEW", help="Another name for a joint; may be repeated.")
+    ] = None,
+    joint_names: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="Names for the joints of a motion that has none.")
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option(metavar="HZ", help="Frames per second; the file's by default.")
+    ] = None,
+    interpolation: Annotated[
+        InterpolationName | None,
+        typer.Option(help="Between rows (cubic by default) and between key frames (linear by default)."),
+    ] = None,
+    written_as: Annotated[
+        str | None, typer.Option("--format", help="seq or xmdi, where the suffix does not tell.")
+    ] = None,
+    seq_version: Annotated[int | None, typer.Option(help="Of .seq, 1 to 4; 4 by default.")] = None,
+    precision: Annotated[int, typer.Option(min=1, max=12, help="Significant digits.")] = 9,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="As many digits as give the same bits back.")
+    ] = False,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(metavar="RAD|M", help="Of XMDI: how far lines between key frames may pass from rows."),
+    ] = None,
+    frame_period: Annotated[
+        float | None, typer.Option(metavar="S", help="Of XMDI, read or written; 0.032 by default.")
+    ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="What may be lost; may be repeated.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Convert a motion file; nothing is lost that --drop does not name."""
+    from ..tools.batch import progress_if_slow  # noqa: PLC0415 - see daemon/cli/main.py
+
+    wanted = Conversion(
+        motion=motion,
+        joint_names=_names(joint_names),
+        joints=_names(joints),
+        renamed=_pairs(rename or ()),
+        rate_hz=rate,
+        interpolation=interpolation,
+        format=written_as,
+        version=seq_version,
+        precision=None if exact else precision,
+        tolerance=tolerance,
+        frame_period_s=frame_period,
+        drop=drop or (),
+        overwrite=force,
+    )
+    with progress_if_slow(Console(stderr=True), f"converting {source.name}", None):
+        written = convert_file(source, target, wanted)
+    for warning in written.warnings:
+        tell(f"warning: {warning}", DONE)
+    timing = f"{written.duration_s:g} s, {len(written.times)} frames at {written.frame_rate:g}/s"
+    typer.echo(f"{target}: {written.name}; {timing}, {written.positions.shape[1]} joints")
+
+
+@app.command()
+def plot(
+    file: Annotated[Path, typer.Argument(help="A motion file.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="OUT", help="A .png or .svg; by default FILE's name with .png, here."
+        ),
+    ] = None,
+    *,
+    motion: MotionOfFile = None,
+    joints: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="The joints to draw; all by default.")
+    ] = None,
+    robot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A description whose units and limits are drawn too.")
+    ] = None,
+    name: RobotOfFile = None,
+    force: Force = False,
+) -> None:
+    """Draw each joint's positions and velocities over time."""
+    from ..tools.batch import progress_if_slow  # noqa: PLC0415 - see daemon/cli/main.py
+    from ..tools.plot import plot_motion  # noqa: PLC0415 - the same
+
+    if robot is None:
+        _refuse_without("--robot", {"--name": name})
+    target = output or Path(f"{file.stem}.png")
+    refuse_overwriting(target, forced=force)
+    with progress_if_slow(Console(stderr=True), f"drawing {file.name}", None):
+        model = load_robot(robot, name) if robot else None
+        drawn = load_motion(file, motion)
+        unknown = plot_motion(select(drawn, _names(joints)) if joints else drawn, target, model)
+    if unknown:
+        listed = ", ".join(f"'{joint}'" for joint in unknown)
+        tell(f"warning: {robot}: has no joint {listed}; no limits are drawn there; check the names", DONE)
+    typer.echo(f"{target}: drawn")
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",")) if text else ()
+
+
+def _pairs(texts: Iterable[str]) -> dict[str, str]:
+    """Take `old=new` apart."""
+    pairs = [text.partition("=") for text in texts]
+    for old, _, new in pairs:
+        if not old or not new:
+            raise typer.BadParameter("it is OLD=NEW; write both names", param_hint="--rename")
+    return {old: new for old, _, new in pairs}

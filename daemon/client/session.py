@@ -1,0 +1,266 @@
+"""Asks a running daemon over MQTT: what `motiond play`, `stop`, `status` and `monitor` are made of.
+
+In come the broker's settings and a request, out come the answer's data, or the reports as they arrive.
+
+    Exception
+    └── NoAnswer         nobody answers: no broker, no daemon, or no such robot
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from contextlib import AsyncExitStack, asynccontextmanager
+from math import ceil
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import aiomqtt
+import orjson
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from motiond.formats.errors import nearest
+
+from ..api.reports import SUBJECTS, Report, Subject
+from ..api.requests import RequestError
+from ..mqtt.connection import address_of, make_client, speaks_5
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+
+    from ..config.settings import MqttSettings
+
+ANSWER_TIMEOUT_S = 5.0
+SUBSCRIBE_TRIES = 3
+SUBSCRIBE_TIMEOUT_S = 3.0
+CONNECT_TRIES, CONNECT_PAUSE_S = 3, 0.2
+START_IT = "start it with `motiond run`"
+
+
+class NoAnswer(Exception):
+    """Nobody answers."""
+
+
+async def ask(
+    settings: MqttSettings,
+    robot: str,
+    verb: str,
+    payload: dict[str, Any] | None = None,
+    timeout_s: float = ANSWER_TIMEOUT_S,
+) -> dict[str, Any]:
+    """Send one request and give the data of its answer.
+
+    Parameters
+    ----------
+    settings : MqttSettings
+        The broker that the daemon is connected to.
+    robot, verb : str
+        Whom to ask, and for what: one of `motiond.daemon.api.requests.VERBS`.
+    payload : dict, optional
+        The request's keys and values.
+    timeout_s : float
+        How long to wait for the answer.
+
+    Raises
+    ------
+    RequestError
+        If the request was refused, with the daemon's code, message and data.
+    NoAnswer
+        If there is no broker, or no answer in time; the message says what to do.
+    """
+    async with _connection(settings, robot) as connection:
+        return await connection.ask(verb, payload or {}, timeout_s)
+
+
+async def play_and_wait(
+    settings: MqttSettings,
+    robot: str,
+    request: dict[str, Any],
+    timeout_s: float = ANSWER_TIMEOUT_S,
+) -> AsyncGenerator[Report]:
+    """Play a motion and give the robot's reports on it: states, and at last the one result.
+
+    Close it (`contextlib.aclosing`) if not run to its end; that stops the listening, not the robot.
+
+    Parameters
+    ----------
+    settings : MqttSettings
+        The broker that the daemon is connected to.
+    robot : str
+        The robot to play on.
+    request : dict
+        Keys and values of a `play` request.
+    timeout_s : float
+        How long to wait for an answer, and how long the robot may say nothing before it is asked.
+
+    Raises
+    ------
+    RequestError
+        If the request was refused.
+    NoAnswer
+        If the daemon does not answer, or no longer.
+    """
+    async with _connection(settings, robot) as connection:
+        await connection.listen(f"{robot}/state", f"{robot}/result")
+        accepted = await connection.ask("play", request, timeout_s)
+        async for report in connection.reports(timeout_s):
+            if report.data.get("goal_id") == accepted["goal_id"]:
+                yield report
+                if report.subject == "result":
+                    return
+
+
+async def watch(
+    settings: MqttSettings, robot: str = "+", subjects: Iterable[Subject] = SUBJECTS
+) -> AsyncGenerator[Report]:
+    """Give reports as they arrive, those that last at once, until the caller closes it.
+
+    Parameters
+    ----------
+    settings : MqttSettings
+        The broker that the daemon is connected to.
+    robot : str
+        Whom to watch; `+` is everyone.
+    subjects : iterable of str
+        What to watch.
+
+    Raises
+    ------
+    NoAnswer
+        If there is no broker, or no longer.
+    """
+    async with _connection(settings, robot) as connection:
+        await connection.listen(*(f"{robot}/{subject}" for subject in subjects))
+        async for report in connection.reports(None):
+            yield report
+
+
+async def _connected(settings: MqttSettings, stack: AsyncExitStack) -> aiomqtt.Client:
+    """Connect; a broker that hangs up while it takes the connection is tried again, an absent one is not."""
+    for tries_left in reversed(range(CONNECT_TRIES)):
+        try:
+            return await stack.enter_async_context(make_client(settings))
+        except aiomqtt.MqttError as error:
+            if not tries_left or isinstance(error.__cause__, ConnectionRefusedError):
+                raise
+            await asyncio.sleep(CONNECT_PAUSE_S)
+    raise AssertionError  # the last try returns or raises
+
+
+@asynccontextmanager
+async def _connection(settings: MqttSettings, robot: str) -> AsyncIterator[_Connection]:
+    """Connect; a broker that cannot be reached or goes away is `NoAnswer`."""
+    try:
+        async with AsyncExitStack() as stack:
+            yield _Connection(await _connected(settings, stack), settings, robot)
+    except (aiomqtt.MqttError, OSError) as error:
+        what = f"{address_of(settings)}: no connection to the broker"
+        mend = "start the daemon with `motiond run`, or check mqtt.broker"
+        raise NoAnswer(f"{what}; {error.__cause__ or error}; {mend}") from error
+
+
+class _Connection:
+    """One client's conversation with one robot; reports that come while it waits for an answer are kept."""
+
+    def __init__(self, client: aiomqtt.Client, settings: MqttSettings, robot: str) -> None:
+        self._client = client
+        self._version_5 = speaks_5(settings)
+        self._base = settings.base
+        self._robot = robot
+        self._reports: deque[Report] = deque()
+        self._robots: dict[str, dict[str, Any]] = {}
+        self._daemons: dict[str, dict[str, Any]] = {}
+
+    async def listen(self, *topics: str) -> None:
+        """Subscribe to topics of the robot."""
+        for topic in topics:
+            await self._subscribe(f"{self._base}/{topic}")
+
+    async def _subscribe(self, topic: str) -> None:
+        """Subscribe; a broker that does not acknowledge it is asked again, as that does no harm."""
+        for tries_left in reversed(range(SUBSCRIBE_TRIES)):
+            try:
+                await self._client.subscribe(topic, qos=1, timeout=SUBSCRIBE_TIMEOUT_S)
+            except aiomqtt.MqttError:
+                if not tries_left:
+                    raise
+            else:
+                return
+
+    async def ask(self, verb: str, payload: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+        """Send a request and wait for its answer."""
+        response = f"{self._robot}/response/{verb}"
+        await self.listen(response, "+/availability", "bridge/+/availability")
+        request = {"transaction": uuid4().hex, **payload}
+        topic = f"{self._base}/{self._robot}/request/{verb}"
+        try:
+            async with asyncio.timeout(timeout_s):
+                properties = self._expiry(timeout_s)
+                await self._client.publish(topic, orjson.dumps(request), qos=1, properties=properties)
+                while True:
+                    name, data = await self._receive()
+                    if name == response and data.get("transaction") == request["transaction"]:
+                        return _data_of(data)
+        except TimeoutError:
+            pass
+        raise NoAnswer(f"{self._robot}: no answer in {timeout_s:g} s; {self._why_silent()}")
+
+    def _expiry(self, timeout_s: float) -> Properties | None:
+        """Let the broker forget a request when nobody waits for its answer any more (MQTT 5 only)."""
+        if not self._version_5:
+            return None
+        properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
+        properties.MessageExpiryInterval = ceil(timeout_s)
+        return properties
+
+    async def reports(self, silence_s: float | None) -> AsyncIterator[Report]:
+        """Give reports as they arrive; after a silence, ask for the status to see that someone is there."""
+        while True:
+            while self._reports:
+                yield self._reports.popleft()
+            try:
+                async with asyncio.timeout(silence_s):
+                    await self._receive()
+            except TimeoutError:
+                await self.ask("status", {}, silence_s or ANSWER_TIMEOUT_S)
+
+    async def _receive(self) -> tuple[str, dict[str, Any]]:
+        """Wait for a message, keep what it tells, and give its topic below the base with its JSON."""
+        while True:
+            message = await anext(self._client.messages)
+            topic = message.topic.value.removeprefix(f"{self._base}/")
+            try:
+                data = orjson.loads(message.payload)
+            except orjson.JSONDecodeError:
+                continue
+            if isinstance(data, dict):
+                self._keep(topic, data)
+                return topic, data
+
+    def _keep(self, topic: str, data: dict[str, Any]) -> None:
+        match topic.split("/"):
+            case ["bridge", daemon, "availability"]:
+                self._daemons[daemon] = data
+            case [robot, subject] if subject in SUBJECTS:
+                self._reports.append(Report(robot, subject, data))
+                if subject == "availability":
+                    self._robots[robot] = data
+
+    def _why_silent(self) -> str:
+        if not self._robots:
+            return f"no daemon has been at this broker; {START_IT}"
+        if self._robot not in self._robots:
+            names = sorted(self._robots)
+            return f"the robots here are {', '.join(names)}; {nearest(self._robot, names) or START_IT}"
+        daemon = self._daemons.get(str(self._robots[self._robot].get("bridge")), {})
+        if daemon.get("state") == "online":
+            return "its daemon says that it is online; look at the daemon's log"
+        return f"its daemon is offline; {START_IT}"
+
+
+def _data_of(answer: dict[str, Any]) -> dict[str, Any]:
+    data: dict[str, Any] = answer["data"]
+    if answer["status"] != "ok":
+        raise RequestError(answer["code"], answer["error"], data)
+    return data

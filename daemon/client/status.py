@@ -1,0 +1,72 @@
+"""All robots at a broker and what they do: what `motiond status` shows.
+
+In come the broker's settings, out comes a JSON-ready row for each robot that has ever said something there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing, suppress
+from typing import TYPE_CHECKING, Any
+
+from ..api.requests import RequestError
+from .session import NoAnswer, ask, watch
+
+if TYPE_CHECKING:
+    from ..api.reports import Subject
+    from ..config.settings import MqttSettings
+
+FIRST_S = 3.0
+MORE_S = 0.3
+HEARD: tuple[Subject, ...] = ("availability", "motions")
+
+
+async def overview(settings: MqttSettings, robot: str | None = None) -> list[dict[str, Any]]:
+    """Ask one robot or all of them for their status.
+
+    Parameters
+    ----------
+    robot : str, optional
+        All by default; those whose daemon is gone come as `offline`.
+
+    Raises
+    ------
+    NoAnswer
+        If there is no broker, nobody has ever been at it, or the one robot does not answer.
+    RequestError
+        If the one robot refuses to tell.
+    """
+    heard = await _heard(settings, robot)
+    if robot is not None:
+        return [_row(robot, heard, await ask(settings, robot, "status"))]
+    if not heard:
+        raise NoAnswer("no daemon has been at this broker; start it with `motiond run`")
+    answers = await asyncio.gather(*(_ask_or_tell(settings, name) for name in heard))
+    return [_row(name, heard, answer) for name, answer in zip(heard, answers, strict=True)]
+
+
+async def _ask_or_tell(settings: MqttSettings, robot: str) -> dict[str, Any]:
+    try:
+        return await ask(settings, robot, "status")
+    except (NoAnswer, RequestError) as error:
+        return {"state": "offline", "motion": None, "goal_id": None, "message": str(error)}
+
+
+def _row(
+    robot: str, heard: dict[str, dict[Subject, dict[str, Any]]], answer: dict[str, Any]
+) -> dict[str, Any]:
+    motions = heard.get(robot, {}).get("motions", {}).get("motions", [])
+    return {"robot": robot, **answer, "motions": [motion["name"] for motion in motions if motion["ok"]]}
+
+
+async def _heard(settings: MqttSettings, robot: str | None) -> dict[str, dict[Subject, dict[str, Any]]]:
+    """Listen to what the broker has retained, until it falls silent."""
+    heard: dict[str, dict[Subject, dict[str, Any]]] = {}
+    loop = asyncio.get_running_loop()
+    async with aclosing(watch(settings, robot or "+", HEARD)) as reports:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FIRST_S) as limit:
+                async for report in reports:
+                    heard.setdefault(report.robot, {})[report.subject] = report.data
+                    limit.reschedule(loop.time() + MORE_S)
+    return dict(sorted(heard.items()))

@@ -1,0 +1,1 @@
+"""What crosses the border between the daemon and a stream process."""

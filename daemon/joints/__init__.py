@@ -1,0 +1,1 @@
+"""The robot's joints, and the actuators that move them."""

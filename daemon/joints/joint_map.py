@@ -1,0 +1,390 @@
+"""Joints and actuators: which belongs to which, how one's position becomes the other's, and their limits.
+
+In come a robot model or the configured joints, out comes a `JointMap`: the columns of every array that the
+planner, the stream process and the telemetry use. `joint = actuator / reduction + offset`, and a mimic joint
+is `multiplier * joint + offset` of the one it follows, as in ros2_control's transmissions and mimic joints.
+
+    ValueError
+    └── JointMapError    joints, actuators or a motion's columns that do not fit each other
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from motiond.formats.errors import nearest
+from motiond.formats.model.robot import Mimic
+
+from ..config.settings import JointSettings
+from .transmission import Transmission
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from motiond.formats.model.robot import Joint, RobotModel
+
+    Floats: TypeAlias = NDArray[np.float64]
+    Indexes: TypeAlias = NDArray[np.intp]
+
+Unit = Literal["rad", "m"]
+_LINEAR = frozenset({"prismatic", "translational"})
+
+
+class JointMapError(ValueError):
+    """Joints, actuators or a motion's columns that do not fit each other.
+
+    Attributes
+    ----------
+    problems : tuple of str
+        Every mismatch, each as `where: what; why; how to mend`.
+    """
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of all joints, infinite where there is none.
+
+    Attributes
+    ----------
+    lower, upper, velocity, acceleration, effort : ndarray, shape (joints,)
+        In rad, rad/s, rad/s², N·m, or m, m/s, m/s², N.
+    """
+
+    lower: Floats
+    upper: Floats
+    velocity: Floats
+    acceleration: Floats
+    effort: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class MimicColumn:
+    """Column `joint` follows column `leader`, which follows none: `multiplier * leader + offset`."""
+
+    joint: int
+    leader: int
+    multiplier: float
+    offset: float
+
+
+@dataclass(frozen=True, slots=True)
+class JointMap:
+    """The columns of a robot's arrays, on the joints' side and on the actuators' side.
+
+    Attributes
+    ----------
+    robot : str
+        For messages.
+    joints, units : tuple of str
+        In the model's or the configured order; a unit is rad or m.
+    actuators : tuple of str
+        In the order of the driver's arrays.
+    limits : Limits
+        Of the joints.
+    configured_limits : frozenset of (str, str)
+        Joint and kind of each limit that the configuration sets; the others are the model's.
+    mimics : tuple of MimicColumn
+        Joints that follow others, whose columns a plan fills.
+    transmission : Transmission
+        Between the two sides.
+    """
+
+    robot: str
+    joints: tuple[str, ...]
+    units: tuple[Unit, ...]
+    actuators: tuple[str, ...]
+    limits: Limits
+    configured_limits: frozenset[tuple[str, str]]
+    mimics: tuple[MimicColumn, ...]
+    transmission: Transmission
+
+    def follow(self, positions: Floats) -> None:
+        """Fill the mimic joints' columns of `positions`, shape (…, joints), from those they follow."""
+        for mimic in self.mimics:
+            positions[..., mimic.joint] = mimic.multiplier * positions[..., mimic.leader] + mimic.offset
+
+    def actuator_of(self, joint: str) -> str:
+        """Name the actuator that moves a joint; a joint that follows another may have that one's."""
+        return self.actuators[int(self.transmission.actuator_of[self.joints.index(joint)])]
+
+    def payload(self) -> dict[str, Any]:
+        """Tell the joints with their units and limits, JSON-ready; null where there is no limit."""
+        kinds = {kind: getattr(self.limits, kind).tolist() for kind in Limits.__slots__}
+        return {
+            "joints": [
+                {"name": name, "unit": unit}
+                | {
+                    kind: values[column] if math.isfinite(values[column]) else None
+                    for kind, values in kinds.items()
+                }
+                for column, (name, unit) in enumerate(zip(self.joints, self.units, strict=True))
+            ],
+            "actuators": list(self.actuators),
+        }
+
+    def columns_of(
+        self, motion: str, names: Sequence[str], count: int, configured: Sequence[str] | None = None
+    ) -> Indexes:
+        """Find the joint of each column of a motion.
+
+        Parameters
+        ----------
+        motion : str
+            For messages.
+        names : sequence of str
+            The motion's joint names; empty where its format has none.
+        count : int
+            The number of its columns.
+        configured : sequence of str, optional
+            `motion_joints`: the names of the columns of motions that carry none.
+
+        Returns
+        -------
+        ndarray of int, shape (count,)
+            -1 for a column of a mimic joint, whose position follows from another.
+
+        Raises
+        ------
+        JointMapError
+            With every column that fits no joint, and the nearest name.
+        """
+        names = names or self._names_by_order(motion, count, configured)
+        problems = [
+            f"{motion}: joint '{name}' has {times} columns; a joint has one; remove or rename the others"
+            for name, times in Counter(names).items()
+            if times > 1
+        ]
+        problems += [
+            _joined(
+                f"{motion}: the robot has no joint '{name}'", _known(self.joints), nearest(name, self.joints)
+            )
+            for name in dict.fromkeys(names)
+            if name not in self.joints
+        ]
+        if problems:
+            raise JointMapError(problems)
+        followers = {mimic.joint for mimic in self.mimics}
+        columns = [self.joints.index(name) for name in names]
+        return np.array([-1 if column in followers else column for column in columns], dtype=np.intp)
+
+    def _names_by_order(self, motion: str, count: int, configured: Sequence[str] | None) -> Sequence[str]:
+        if configured is not None:
+            if len(configured) == count:
+                return configured
+            counts = f"motion_joints lists {len(configured)} joints"
+            raise JointMapError([f"{motion}: {count} columns without names; {counts}; list {count}"])
+        followers = {mimic.joint for mimic in self.mimics}
+        free = [name for column, name in enumerate(self.joints) if column not in followers]
+        for names in (self.joints, free):
+            if len(names) == count:
+                return names
+        counts = f"the robot has {len(self.joints)} joints"
+        raise JointMapError(
+            [f"{motion}: {count} columns without names; {counts}; list them in motion_joints"]
+        )
+
+
+def build_joint_map(robot: str, model: RobotModel | None, settings: Mapping[str, JointSettings]) -> JointMap:
+    """Join what the model and the configuration say of a robot's joints.
+
+    Parameters
+    ----------
+    robot : str
+        The robot's name, for messages.
+    model : RobotModel or None
+        Without one, `settings` lists the robot's joints in their order.
+    settings : mapping of str to JointSettings
+        The configured joints by name.
+
+    Raises
+    ------
+    JointMapError
+        With every mismatch.
+    """
+    found = _Joints(robot, model, settings)
+    limits = found.limits()
+    mimics = found.mimics()
+    if found.problems:
+        raise JointMapError(found.problems)
+    return _assemble(found, limits, mimics)
+
+
+class _Joints:
+    """The joints of one robot while they are put together, with what is wrong so far."""
+
+    def __init__(self, robot: str, model: RobotModel | None, settings: Mapping[str, JointSettings]) -> None:
+        self.robot = robot
+        self.problems: list[str] = []
+        # Nothing drives a floating base, so it is no joint of the map.
+        moving = (
+            [joint for joint in model.joints if joint.coordinates and joint.type != "free"] if model else []
+        )
+        self.of_model: dict[str, Joint] = {joint.name: joint for joint in moving}
+        self.names = tuple(self.of_model) if model else tuple(settings)
+        self.settings = {name: settings.get(name, JointSettings()) for name in self.names}
+        for name in (name for name in settings if name not in self.names):
+            self._wrong(f"the model has no joint '{name}'", _known(self.names), nearest(name, self.names))
+        for joint in moving:
+            self._check_joint(joint)
+        self._check_actuators()
+        if not self.names:
+            self._wrong("the model has no joint that moves", "there is nothing to play on", "choose another")
+
+    def _wrong(self, what: str, why: str, mend: str) -> None:
+        self.problems.append(_joined(f"{self.robot}: {what}", why, mend))
+
+    def _check_joint(self, joint: Joint) -> None:
+        count = len(joint.coordinates)
+        if count > 1:
+            what = f"joint '{joint.name}' ({joint.type}) has {count} coordinates"
+            self._wrong(what, "motiond moves joints with one", "leave it out of the model")
+        configured = self.settings[joint.name].unit
+        if configured not in {None, _unit(joint)}:
+            what = f"joint '{joint.name}' is configured in {configured}"
+            self._wrong(what, f"the model's {joint.type} joint is in {_unit(joint)}", "remove its unit")
+
+    def _check_actuators(self) -> None:
+        for name, settings in self.settings.items():
+            if settings.actuator == "none" and self._rule(name) is None:
+                what = f"joint '{name}' has no actuator"
+                self._wrong(what, "only a joint that follows another can do without", "name its actuator")
+        for name, times in Counter(self.actuators().values()).items():
+            if times > 1:
+                joints = [joint for joint, actuator in self.actuators().items() if actuator == name]
+                what = f"actuator '{name}' moves {' and '.join(joints)}"
+                self._wrong(what, "it can move one joint", "name another, or let one mimic the other")
+
+    def actuators(self) -> dict[str, str]:
+        """Give the actuator of each joint that has one."""
+        chosen = {name: joint.actuator or name for name, joint in self.settings.items()}
+        return {name: actuator for name, actuator in chosen.items() if actuator != "none"}
+
+    def units(self) -> tuple[Unit, ...]:
+        """Give each joint's unit."""
+        if self.of_model:
+            return tuple(_unit(joint) for joint in self.of_model.values())
+        return tuple(joint.unit or "rad" for joint in self.settings.values())
+
+    def limits(self) -> Limits:
+        """Narrow the model's limits by the configured ones."""
+        infinite = np.full((5, len(self.names)), np.inf)
+        infinite[0] = -np.inf
+        limits = Limits(*infinite)
+        for column, joint in enumerate(self.of_model.values()):
+            coordinate = joint.coordinates[0]
+            limits.lower[column], limits.upper[column] = coordinate.lower, coordinate.upper
+            limits.velocity[column] = coordinate.velocity_limit
+            limits.effort[column] = coordinate.effort_limit
+        for column, (name, settings) in enumerate(self.settings.items()):
+            for kind, value in settings.limits.model_dump(exclude_none=True).items():
+                self._narrow(name, kind, getattr(limits, kind)[column : column + 1], value)
+            if not limits.lower[column] <= limits.upper[column]:
+                bounds = f"{limits.lower[column]:g} and {limits.upper[column]:g}"
+                self._wrong(f"joint '{name}' cannot be anywhere", f"its limits are {bounds}", "correct them")
+        return limits
+
+    def _narrow(self, name: str, kind: str, limit: Floats, value: float) -> None:
+        wider = value < limit[0] if kind == "lower" else value > limit[0]
+        if wider:
+            what = f"joint '{name}' is configured with a limit of {value:g} ({kind})"
+            self._wrong(
+                what, f"the model's is {limit[0]:g}", f"narrow joints.{name}.limits.{kind}, or remove it"
+            )
+        limit[0] = value
+
+    def configured_limits(self) -> frozenset[tuple[str, str]]:
+        """Give joint and kind of each limit that the configuration sets."""
+        chosen = {name: joint.limits.model_dump(exclude_none=True) for name, joint in self.settings.items()}
+        return frozenset((name, kind) for name, kinds in chosen.items() for kind in kinds)
+
+    def mimics(self) -> tuple[MimicColumn, ...]:
+        """Follow each mimic joint to the joint that follows none."""
+        rules = {name: rule for name in self.names if (rule := self._rule(name))}
+        return tuple(column for name in rules if (column := self._mimic(name, rules)))
+
+    def _rule(self, name: str) -> Mimic | None:
+        mimic = self.settings[name].mimic
+        if mimic is None:
+            return self.of_model[name].mimic if self.of_model else None
+        return Mimic(mimic.joint, mimic.multiplier, mimic.offset)
+
+    def _mimic(self, name: str, rules: Mapping[str, Mimic]) -> MimicColumn | None:
+        rule, passed = rules[name], [name]
+        while rule.of in rules and rule.of not in passed:
+            passed.append(rule.of)
+            onward = rules[rule.of]
+            offset = rule.multiplier * onward.offset + rule.offset
+            rule = Mimic(onward.of, rule.multiplier * onward.multiplier, offset)
+        if rule.of in passed:
+            circle = " follows ".join(f"'{joint}'" for joint in (*passed, rule.of))
+            self._wrong(f"joint {circle}", "one of them must lead", "remove a mimic")
+            return None
+        if rule.of not in self.names:
+            self._wrong(
+                f"joint '{name}' follows '{rule.of}'", _known(self.names), nearest(rule.of, self.names)
+            )
+            return None
+        place = self.names.index
+        return MimicColumn(place(name), place(rule.of), rule.multiplier, rule.offset)
+
+
+def _assemble(found: _Joints, limits: Limits, mimics: tuple[MimicColumn, ...]) -> JointMap:
+    moved = found.actuators()
+    column = {name: index for index, name in enumerate(moved)}
+    reduction = np.array([found.settings[name].reduction for name in moved])
+    offset = np.array([found.settings[name].offset for name in moved])
+    leader = {found.names[mimic.joint]: mimic for mimic in mimics}
+    actuator_of = np.zeros(len(found.names), dtype=np.intp)
+    joint_reduction, joint_offset, effort_factor = np.full((3, len(found.names)), np.nan)
+    for joint, name in enumerate(found.names):
+        mimic = MimicColumn(joint, joint, 1.0, 0.0) if name in column else leader[name]
+        source = found.settings[found.names[mimic.leader]]
+        actuator_of[joint] = column[found.names[mimic.leader]]
+        with np.errstate(divide="ignore"):
+            joint_reduction[joint] = source.reduction / np.float64(mimic.multiplier)
+        joint_offset[joint] = mimic.multiplier * source.offset + mimic.offset
+        effort_factor[joint] = source.reduction if name in column else np.nan
+    joint_of = np.array([found.names.index(name) for name in moved], dtype=np.intp)
+    for array in (getattr(limits, kind) for kind in Limits.__slots__):
+        array.flags.writeable = False
+    return JointMap(
+        robot=found.robot,
+        joints=found.names,
+        units=found.units(),
+        actuators=tuple(moved.values()),
+        limits=limits,
+        configured_limits=found.configured_limits(),
+        mimics=mimics,
+        transmission=Transmission(
+            joint_of=joint_of,
+            reduction=reduction,
+            offset=offset,
+            actuator_of=actuator_of,
+            joint_reduction=joint_reduction,
+            joint_offset=joint_offset,
+            effort_factor=effort_factor,
+        ),
+    )
+
+
+def _unit(joint: Joint) -> Unit:
+    return "m" if joint.type in _LINEAR else "rad"
+
+
+def _known(names: Iterable[str]) -> str:
+    return f"it has {', '.join(names) or 'none'}"
+
+
+def _joined(*parts: str) -> str:
+    return "; ".join(part for part in parts if part)

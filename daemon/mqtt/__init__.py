@@ -1,0 +1,1 @@
+"""The MQTT transport: topics, the connection, the bridge, and the embedded broker."""

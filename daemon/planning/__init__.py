@@ -1,0 +1,1 @@
+"""Turns motion files into checked setpoints, before anything moves."""

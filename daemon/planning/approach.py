@@ -1,0 +1,193 @@
+"""The way from where the joints are to a motion's first row: as fast as its bounds allow, never faster.
+
+In come the measured positions and the row to reach, out come rows of setpoints, one a tick. Each joint moves
+on a jerk-limited profile from rest to rest, all arriving together (Berscheid and Kröger, "Jerk-limited
+Real-time Trajectory Generation with Arbitrary Target States", RSS 2021; the library `ruckig`). From rest to
+rest a profile never turns back, so a joint stays between its start and its target.
+
+    ValueError
+    └── ApproachError    there is no safe way from where a joint is
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from ruckig import InputParameter, Ruckig, RuckigError, Trajectory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from ..config.settings import ApproachSettings
+    from ..joints.joint_map import JointMap
+
+    Floats: TypeAlias = NDArray[np.float64]
+    Booleans: TypeAlias = NDArray[np.bool_]
+
+FAR_OUTSIDE = 0.05  # of a joint's range: what a calibration may be off, and far less than a turn
+FAR_OUTSIDE_OF_ENDLESS = 0.1  # rad or m, where one side has no limit
+
+
+class ApproachError(ValueError):
+    """There is no safe way from where a joint is.
+
+    Attributes
+    ----------
+    joints : tuple of str
+        The joints that stand in the way.
+    """
+
+    def __init__(self, joints: Sequence[str], message: str) -> None:
+        super().__init__(message)
+        self.joints = tuple(joints)
+
+
+def plan_approach(
+    start: Floats,
+    target: Floats,
+    driven: Booleans,
+    joint_map: JointMap,
+    settings: ApproachSettings,
+    *,
+    rate_hz: float,
+    tolerance: float,
+) -> tuple[Floats, Floats]:
+    """Plan the way to a motion's first row.
+
+    Parameters
+    ----------
+    start, target : ndarray, shape (joints,)
+        In rad or m; the target is within the limits.
+    driven : ndarray of bool, shape (joints,)
+        The joints to move; the others hold where they are.
+    rate_hz : float
+        Ticks per second.
+    tolerance : float
+        In rad or m; where every driven joint is this near, and one tick is enough to get there within its
+        limits, one tick is what it takes.
+
+    Returns
+    -------
+    positions, velocities : ndarray, shape (ticks, joints)
+        The first row is the start, so that nothing moves in the tick after a motion that has just ended; the
+        last is the target, bit for bit, at rest. No rows where every joint is at the target.
+
+    Raises
+    ------
+    ApproachError
+        If a joint's position is unknown, or so far outside its limits that it cannot be true.
+    """
+    _refuse_unsafe(start, driven, joint_map)
+    limits = joint_map.limits
+    in_a_tick = np.minimum(limits.velocity / rate_hz, limits.acceleration / rate_hz**2)
+    away = np.where(driven, np.abs(target - start), 0.0)
+    if not away.any():
+        return np.empty((0, start.size)), np.empty((0, start.size))
+    if not (away > np.minimum(tolerance, in_a_tick)).any():
+        rows = np.where(driven, [start, target], start)
+        return rows, np.zeros_like(rows)
+    moving = start[driven], target[driven]
+    trajectory = _trajectory(*moving, driven, joint_map, settings)
+    ticks = max(1, int(np.ceil(trajectory.duration * rate_hz - 1e-9)))
+    sampled, speeds = _sample(trajectory, np.arange(ticks + 1) / rate_hz)
+    # Rounding in the last digit must not carry a joint past either end, which may be a limit.
+    np.clip(sampled, np.minimum(*moving)[:, None], np.maximum(*moving)[:, None], out=sampled)
+    sampled[:, -1] = moving[1]
+    _keep_between_rows(sampled, speeds, rate_hz)
+    positions, velocities = np.empty((ticks + 1, start.size)), np.zeros((ticks + 1, start.size))
+    positions[:] = start
+    positions[:, driven], velocities[:, driven] = sampled.T, speeds.T
+    return positions, velocities
+
+
+def _keep_between_rows(positions: Floats, speeds: Floats, rate_hz: float) -> None:
+    """Bound speeds, shape (joints, ticks), so that the cubic curve through the rows passes none of them.
+
+    A slope of up to three times the smaller of the secants beside it keeps the curve monotone (Fritsch and
+    Carlson 1980); at both ends there is rest.
+    """
+    secants = np.abs(np.diff(positions, axis=1)) * rate_hz
+    bound = np.zeros_like(speeds)
+    np.minimum(secants[:, 1:], secants[:, :-1], out=bound[:, 1:-1])
+    bound *= 3.0
+    np.clip(speeds, -bound, bound, out=speeds)
+
+
+def _refuse_unsafe(start: Floats, driven: Booleans, joint_map: JointMap) -> None:
+    limits = joint_map.limits
+    span = limits.upper - limits.lower
+    slack = np.where(np.isfinite(span), FAR_OUTSIDE * span, FAR_OUTSIDE_OF_ENDLESS)
+    lost = driven & ~np.isfinite(start)
+    outside = driven & ((start < limits.lower - slack) | (start > limits.upper + slack))
+    problems = [
+        f"joint '{joint_map.joints[joint]}' has no measured position" for joint in np.flatnonzero(lost)
+    ]
+    for joint in np.flatnonzero(outside):
+        unit = joint_map.units[joint]
+        bounds = f"{limits.lower[joint]:.4g} to {limits.upper[joint]:.4g} {unit}"
+        where = f"is at {start[joint]:.4g} {unit}, far outside its limits of {bounds}"
+        problems.append(f"joint '{joint_map.joints[joint]}' {where}")
+    if problems:
+        mend = "there is no safe way from there; check the actuator, its offset and its turns"
+        names = [joint_map.joints[joint] for joint in np.flatnonzero(lost | outside)]
+        raise ApproachError(names, "\n".join(f"{joint_map.robot}: {problem}; {mend}" for problem in problems))
+
+
+def _trajectory(
+    start: Floats, target: Floats, driven: Booleans, joint_map: JointMap, settings: ApproachSettings
+) -> Trajectory:
+    """Plan all driven joints, arrays of shape (driven joints,), to arrive at the same time."""
+    wanted = InputParameter(start.size)
+    wanted.current_position, wanted.target_position = start, target
+    wanted.max_velocity = np.minimum(joint_map.limits.velocity[driven], settings.velocity)
+    wanted.max_acceleration = np.minimum(joint_map.limits.acceleration[driven], settings.acceleration)
+    wanted.max_jerk = np.full(start.size, settings.jerk)
+    trajectory = Trajectory(start.size)
+    try:
+        Ruckig(start.size).calculate(wanted, trajectory)
+    except RuckigError as error:
+        names = [name for name, moves in zip(joint_map.joints, driven, strict=True) if moves]
+        mend = f"check the limits of {', '.join(names)}"
+        raise ApproachError(names, f"{joint_map.robot}: no approach can be calculated; {mend}") from error
+    return trajectory
+
+
+def _sample(trajectory: Trajectory, at: Floats) -> tuple[Floats, Floats]:
+    """Evaluate all profiles at once; `trajectory.at_time` takes a call for each tick.
+
+    Parameters
+    ----------
+    at : ndarray, shape (ticks,)
+        In s, increasing.
+
+    Returns
+    -------
+    positions, velocities : ndarray, shape (joints, ticks)
+    """
+    # Eight states a joint: the beginnings of the seven phases of constant jerk, and rest at the end.
+    states = np.array(
+        [(one.p, one.v, one.a, (*one.j, 0.0), (0.0, *one.t)) for one in trajectory.profiles[0]]
+    ).swapaxes(0, 1)
+    p, v, a, j, begins = states
+    v[:, 7], a[:, 7] = 0.0, 0.0
+    np.cumsum(begins, axis=1, out=begins)
+    edges = np.full((len(begins), 9), at.size)
+    edges[:, :8] = np.searchsorted(at, begins)
+    edges[:, 0] = 0
+    counts = np.diff(edges).ravel()
+
+    def spread(values: Floats) -> Floats:
+        return np.repeat(values, counts).reshape(len(begins), at.size)
+
+    since = at - spread(begins)
+    positions, velocities = spread(j / 6), spread(j / 2)
+    for lower in (a / 2, v, p):
+        positions *= since
+        positions += spread(lower)
+    for lower in (a, v):
+        velocities *= since
+        velocities += spread(lower)
+    return positions, velocities

@@ -1,0 +1,254 @@
+"""The motions that a robot can play: every configured file read, planned, and listed, playable or not.
+
+In come the configured files and folders, out comes an `Entry` for each motion, with its plan or with the
+reason why it cannot be played. A motion whose markers are wrong is not playable, for cues would silently not
+come. One bad file never hides the others.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from motiond.formats import FormatError, load_motions
+from motiond.formats.errors import nearest
+from motiond.formats.registry import MOTIONS
+
+from ..joints.joint_map import JointMapError
+from .markers import SUFFIX, marker_file, read_markers
+from .planner import Plan, PlanError, plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from motiond.formats.model.motion import Motion
+
+    from ..config.settings import RobotSettings
+    from ..joints.joint_map import JointMap
+    from .markers import Marker
+    from .violations import Violation
+
+    Stamp: TypeAlias = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One motion of the library.
+
+    Attributes
+    ----------
+    plan : Plan or None
+        None where it cannot be played.
+    reason : str
+        Why it cannot, one line for each problem; '' where it can.
+    violations : tuple of Violation
+        Of limits, where they are the reason.
+    duration_s, frame_rate, frames, joints
+        As the file tells; 0 and () where it cannot be read.
+    holds : tuple of str
+        The joints that it leaves where they are; () where it cannot be played.
+    """
+
+    name: str
+    file: Path
+    plan: Plan | None = None
+    reason: str = ""
+    violations: tuple[Violation, ...] = ()
+    duration_s: float = 0.0
+    frame_rate: float = 0.0
+    frames: int = 0
+    joints: tuple[str, ...] = ()
+    holds: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    markers: tuple[Marker, ...] = ()
+
+    def payload(self) -> dict[str, Any]:
+        """Describe the motion, JSON-ready."""
+        told = {
+            "name": self.name,
+            "file": str(self.file),
+            "ok": self.plan is not None,
+            "duration": self.plan.duration_s if self.plan else self.duration_s,
+            "frame_rate": self.frame_rate,
+            "frames": self.frames,
+            "joints": list(self.joints),
+            "holds": list(self.holds),
+            "markers": [{"name": one.name, "frame": one.frame, "time": one.time_s} for one in self.markers],
+            "warnings": list(self.warnings),
+        }
+        return told | ({"max_speed": self.plan.max_speed} if self.plan else {"reason": self.reason})
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """What one file held, with its marker files, when each of them looked like its stamp."""
+
+    stamps: Mapping[Path, Stamp]
+    max_rate_hz: float
+    entries: tuple[Entry, ...]
+
+
+class MotionLibrary:
+    """The motions of one robot.
+
+    Parameters
+    ----------
+    joint_map : JointMap
+    settings : RobotSettings
+    max_rate_hz : float
+        The highest rate at which the driver takes setpoints, where it is known already.
+    load : callable
+        Reads the motions of a file; a `MotionCache` remembers large ones.
+    """
+
+    def __init__(
+        self,
+        joint_map: JointMap,
+        settings: RobotSettings,
+        max_rate_hz: float = math.inf,
+        load: Callable[[Path], list[Motion]] = load_motions,
+    ) -> None:
+        self._joint_map = joint_map
+        self._settings = settings
+        self.max_rate_hz = max_rate_hz
+        self._load = load
+        self._files: dict[Path, _File] = {}
+        self._entries: Mapping[str, Entry] = {}
+
+    def load_all(self) -> None:
+        """Read and plan what is new or has changed, and forget what is gone; takes as long as it takes.
+
+        May run in a thread: the library changes in one step, when all is read.
+        """
+        files = {path: self._loaded(path) for path in self._paths()}
+        self._files = files
+        entries = [entry for file in files.values() for entry in file.entries]
+        self._entries = _by_name([*entries, *self._lost_markers()])
+
+    def get(self, name: str) -> Entry | None:
+        """Give a motion by its name."""
+        return self._entries.get(name)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._entries.values())
+
+    def unknown(self, name: str) -> str:
+        """Say that there is no such motion, and what there is."""
+        known = f"there are {', '.join(self._entries)}" if self._entries else "there are no motions at all"
+        parts = (f"{self._joint_map.robot}: no motion '{name}'", known, nearest(name, self._entries))
+        return "; ".join(part for part in parts if part)
+
+    def payload(self) -> dict[str, Any]:
+        """List all motions, JSON-ready."""
+        return {"motions": [entry.payload() for entry in self]}
+
+    def _paths(self) -> Iterator[Path]:
+        """Give every file to read: those configured, and motions in configured folders."""
+        suffixes = {suffix for kind in MOTIONS.formats() for suffix in kind.SUFFIXES}
+        for place in self._settings.motions:
+            if place.is_dir():
+                inside = sorted(path for path in place.iterdir() if not path.name.startswith("."))
+                yield from (path for path in inside if path.suffix.lower() in suffixes)
+            else:
+                yield place
+
+    def _lost_markers(self) -> Iterator[Entry]:
+        """Give what cannot be played for each marker file in a configured place that no motion has."""
+        read = {path for file in self._files.values() for path in file.stamps}
+        known = [path.name for path in read if path.name.endswith(SUFFIX)]
+        why = f"those of wave.seq stand in wave{SUFFIX}, or in wave.NAME{SUFFIX} if it holds several"
+        for place in self._settings.motions:
+            found = place.glob(f"[!.]*{SUFFIX}") if place.is_dir() else [marker_file(place)]
+            for path in sorted(path for path in found if path not in read and path.is_file()):
+                mend = nearest(path.name, known) or "rename or remove it"
+                yield Entry(path.name, path, reason=f"{path}: belongs to no motion; {why}; {mend}")
+
+    def _loaded(self, path: Path) -> _File:
+        known = self._files.get(path)
+        if known and known.max_rate_hz == self.max_rate_hz and _unchanged(known.stamps):
+            return known
+        stamps = {path: _stamp_of(path)}
+        return _File(stamps, self.max_rate_hz, tuple(self._read(path, stamps)))
+
+    def _read(self, path: Path, stamps: dict[Path, Stamp]) -> Iterator[Entry]:
+        """Read a file, and note how each marker file looks before it is read or missed."""
+        try:
+            motions = self._load(path)
+        except FormatError as error:
+            stamps[marker_file(path)] = _stamp_of(marker_file(path))
+            yield Entry(path.stem, path, reason=str(error))
+            return
+        for motion in motions:
+            markers = marker_file(path, motion.name if len(motions) > 1 else None)
+            stamps[markers] = _stamp_of(markers)
+            yield _marked(self._planned(path, motion), motion, markers)
+
+    def _planned(self, path: Path, motion: Motion) -> Entry:
+        planned, reason = None, ""
+        violations: tuple[Violation, ...] = ()
+        try:
+            planned = plan(motion, self._joint_map, self._settings, self.max_rate_hz)
+        except PlanError as error:
+            reason, violations = str(error), error.violations
+        except JointMapError as error:
+            reason = str(error)
+        moved, held = self._moved(planned) if planned else ((), ())
+        return Entry(
+            name=motion.name,
+            file=path,
+            plan=planned,
+            reason=reason,
+            violations=violations,
+            duration_s=motion.duration_s,
+            frame_rate=motion.frame_rate,
+            frames=len(motion.times),
+            joints=moved or motion.joint_names,
+            holds=held,
+            warnings=(*motion.warnings, *(planned.warnings if planned else ())),
+        )
+
+    def _moved(self, planned: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Give the joints that a plan moves, and those that it does not."""
+        joints = [*zip(self._joint_map.joints, planned.driven, strict=True)]
+        moved = tuple(name for name, driven in joints if driven)
+        return moved, tuple(name for name, driven in joints if not driven)
+
+
+def _marked(entry: Entry, motion: Motion, path: Path) -> Entry:
+    """Add the markers of a motion, where it has any."""
+    if not _stamp_of(path):
+        return entry
+    try:
+        return replace(entry, markers=read_markers(path, motion))
+    except FormatError as error:
+        reasons = (entry.reason, str(error))
+        return replace(entry, plan=None, reason="\n".join(reason for reason in reasons if reason))
+
+
+def _unchanged(stamps: Mapping[Path, Stamp]) -> bool:
+    return all(_stamp_of(path) == stamp for path, stamp in stamps.items())
+
+
+def _stamp_of(path: Path) -> Stamp:
+    """Tell a file's state without reading it; another file in its place has another inode."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        return ()
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _by_name(entries: Iterable[Entry]) -> dict[str, Entry]:
+    """Sort by name; a name that two motions share stands for neither of them."""
+    files: dict[str, list[Entry]] = {}
+    for entry in entries:
+        files.setdefault(entry.name, []).append(entry)
+    return {name: same[0] if len(same) == 1 else _ambiguous(same) for name, same in sorted(files.items())}
+
+
+def _ambiguous(same: list[Entry]) -> Entry:
+    places = " and ".join(str(entry.file) for entry in same)
+    reason = f"{same[0].name}: {len(same)} motions have this name; they are in {places}; rename all but one"
+    return Entry(same[0].name, same[0].file, reason=reason)

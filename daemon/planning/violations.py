@@ -1,0 +1,226 @@
+"""Whether setpoints stay within a robot's limits, and by how much they do not.
+
+In come rows of joint positions with their times, out comes one `Violation` for each joint and kind of limit,
+with the worst value. Speeds are steps between rows over their time; accelerations are the differences of
+these, from rest before the first row and to rest after the last. A smooth curve through rows may be faster
+than its steps; that is a violation of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from ..joints.joint_map import JointMap, Unit
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+Kind = Literal["lower", "upper", "velocity", "acceleration", "effort"]
+
+# Differences of rounded times and positions leave a last-digit error that is no violation.
+ROUNDING = 1e-9
+
+_SAYS: dict[Kind, tuple[str, str, str]] = {
+    "lower": ("reaches", "raise the motion", "lower"),
+    "upper": ("reaches", "lower the motion", "raise"),
+    "velocity": ("moves at", "", "raise"),
+    "acceleration": ("accelerates at", "", "raise"),
+    "effort": ("needs", "lighten the motion", "raise"),
+}
+_UNITS: dict[Kind, dict[Unit, str]] = {
+    "lower": {"rad": "rad", "m": "m"},
+    "upper": {"rad": "rad", "m": "m"},
+    "velocity": {"rad": "rad/s", "m": "m/s"},
+    "acceleration": {"rad": "rad/s²", "m": "m/s²"},
+    "effort": {"rad": "N·m", "m": "N"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One joint beyond one of its limits.
+
+    Attributes
+    ----------
+    time_s, frame, value
+        Of the worst place; the value in `unit`, without sign unless it is a position.
+    count : int
+        The number of frames beyond the limit.
+    speed_factor : float or None
+        The motion would fit at this factor of its speed; None where speed does not help.
+    limit_is_configured : bool
+        By the configuration rather than the model.
+    between : bool
+        After that frame, where the curve between two rows is faster than the step.
+    """
+
+    joint: str
+    kind: Kind
+    time_s: float
+    frame: int
+    count: int
+    value: float
+    limit: float
+    unit: str
+    speed_factor: float | None
+    limit_is_configured: bool
+    between: bool = False
+
+    def __str__(self) -> str:
+        does, mend, change = _SAYS[self.kind]
+        value, limit = _told_apart(self.value, self.limit)
+        worst = f", the worst of {self.count}" if self.count > 1 else ""
+        after = "after " if self.between else ""
+        where = f"at {self.time_s:.3f} s ({after}frame {self.frame}{worst})"
+        if self.speed_factor is not None:
+            mend = f"slow it to {_rounded_down(self.speed_factor)} of its speed"
+        setting = f"`joints.{self.joint}.limits.{self.kind}`"
+        limited_by = setting if self.limit_is_configured else "the model's limit"
+        return (
+            f"joint '{self.joint}' {does} {value} {self.unit} {where}; "
+            f"its {self.kind} limit is {limit} {self.unit}; {mend} or {change} {limited_by}"
+        )
+
+
+def _told_apart(value: float, limit: float) -> tuple[str, str]:
+    """Write two numbers with as few digits as show that they differ."""
+    for digits in range(3, 18):
+        texts = f"{value:.{digits}g}", f"{limit:.{digits}g}"
+        if texts[0] != texts[1]:
+            break
+    return texts
+
+
+def _rounded_down(factor: float) -> str:
+    return f"{np.floor(factor * 1000) / 1000:g}" if factor >= 0.001 else f"{factor:.2g}"
+
+
+def find_violations(
+    times: Floats,
+    positions: Floats,
+    joint_map: JointMap,
+    driven: NDArray[np.bool_],
+    effort: Floats | None = None,
+) -> list[Violation]:
+    """Hold every joint at every row against its limits.
+
+    Parameters
+    ----------
+    times : ndarray, shape (rows,)
+        In s, increasing.
+    positions : ndarray, shape (rows, joints)
+        In rad or m.
+    driven : ndarray of bool, shape (joints,)
+        The joints to look at.
+    effort : ndarray, shape (rows, joints), optional
+        In N·m or N, where the motion tells it.
+
+    Returns
+    -------
+    list of Violation
+        In the order of the joints.
+    """
+    check = _Check(times, joint_map, driven)
+    limits = joint_map.limits
+    found = position_violations(times, positions, joint_map, driven)
+    if len(times) > 1:
+        steps, speeds = speeds_of(times, positions)
+        found += check.beyond("velocity", np.abs(speeds), limits.velocity, first_frame=1)
+        if np.isfinite(limits.acceleration[driven]).any():
+            changes = np.abs(accelerations_of(steps, speeds))
+            found += check.beyond("acceleration", changes, limits.acceleration)
+    if effort is not None:
+        found += check.beyond("effort", np.abs(effort), limits.effort)
+    return sorted(found, key=lambda violation: joint_map.joints.index(violation.joint))
+
+
+def position_violations(
+    times: Floats, positions: Floats, joint_map: JointMap, driven: NDArray[np.bool_]
+) -> list[Violation]:
+    """Hold every joint at every row against its position limits alone; otherwise as `find_violations`."""
+    check = _Check(times, joint_map, driven)
+    found = [*check.beyond("upper", positions, joint_map.limits.upper)]
+    return [*found, *check.beyond("lower", -positions, -joint_map.limits.lower)]
+
+
+def curve_violations(
+    times: Floats, peaks: Floats, joint_map: JointMap, driven: NDArray[np.bool_]
+) -> list[Violation]:
+    """Hold the speeds between rows against the velocity limits; otherwise as `find_violations`.
+
+    Parameters
+    ----------
+    peaks : ndarray, shape (rows - 1, joints)
+        The highest speed between each row and the next, in rad/s or m/s, without sign.
+    """
+    check = _Check(times, joint_map, driven)
+    found = check.beyond("velocity", peaks, joint_map.limits.velocity)
+    return [replace(violation, between=True) for violation in found]
+
+
+def speeds_of(times: Floats, positions: Floats) -> tuple[Floats, Floats]:
+    """Give the time of each step, shape (rows - 1,), and its speed, shape (rows - 1, joints)."""
+    steps = np.diff(times)
+    speeds: Floats = np.diff(positions, axis=0)
+    speeds /= steps[:, None]
+    return steps, speeds
+
+
+def accelerations_of(steps: Floats, speeds: Floats) -> Floats:
+    """Give the acceleration at each row, shape (rows, joints), from rest and to rest."""
+    changes = np.empty((len(speeds) + 1, speeds.shape[1]))
+    np.subtract(speeds[1:], speeds[:-1], out=changes[1:-1])
+    changes[0], changes[-1] = speeds[0], -speeds[-1]
+    spans = np.concatenate((steps[:1], (steps[:-1] + steps[1:]) / 2, steps[-1:]))
+    changes /= spans[:, None]
+    return changes
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    times: Floats
+    joint_map: JointMap
+    driven: NDArray[np.bool_]
+
+    def beyond(
+        self, kind: Kind, amounts: Floats, limits: Floats, first_frame: int = 0
+    ) -> Iterator[Violation]:
+        """Find the joints whose amounts, shape (rows, joints), pass their limits somewhere."""
+        slack = 0.0 if kind in {"lower", "upper"} else ROUNDING
+        allowed = limits + slack * np.abs(np.where(np.isfinite(limits), limits, 0.0))
+        for joint in np.flatnonzero(self.driven & (amounts.max(axis=0) > allowed)):
+            row = int(amounts[:, joint].argmax())
+            count = int(np.count_nonzero(amounts[:, joint] > allowed[joint]))
+            told = float(amounts[row, joint]), float(limits[joint])
+            yield self._violation(kind, int(joint), row + first_frame, count, told)
+
+    def _violation(
+        self, kind: Kind, joint: int, frame: int, count: int, told: tuple[float, float]
+    ) -> Violation:
+        sign = -1.0 if kind == "lower" else 1.0
+        name = self.joint_map.joints[joint]
+        return Violation(
+            joint=name,
+            kind=kind,
+            time_s=float(self.times[frame]),
+            frame=frame,
+            count=count,
+            value=sign * told[0],
+            limit=sign * told[1],
+            unit=_UNITS[kind][self.joint_map.units[joint]],
+            speed_factor=_speed_factor(kind, *told),
+            limit_is_configured=(name, kind) in self.joint_map.configured_limits,
+        )
+
+
+def _speed_factor(kind: Kind, amount: float, limit: float) -> float | None:
+    if kind == "velocity":
+        return float(limit / amount)
+    return float(np.sqrt(limit / amount)) if kind == "acceleration" else None

@@ -1,0 +1,1 @@
+"""The robots: their goals, and the life of their stream processes."""

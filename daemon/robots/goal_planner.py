@@ -1,0 +1,389 @@
+"""Turns a play request into what the stream process needs: a course, an approach, tolerances, shared tracks.
+
+In come a checked request and the setpoint that the robot holds, out comes a `Play` command with its tracks,
+or the reason why it is refused. Motions stay in shared memory from their first play on.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from motiond.formats.errors import nearest
+
+from ..api.requests import RequestError
+from ..config.settings import JointSettings
+from ..ipc.channel import Play
+from ..joints.joint_map import JointMapError
+from ..planning.approach import ApproachError, plan_approach
+from ..planning.planner import PlanError, clock_acceleration, plan_pose
+from ..planning.playback import CourseError, plot_course, whole
+from ..stream.tolerances import ToleranceError, resolve
+from ..trajectory.clock import longest_stop
+from ..trajectory.track import Track, share
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from ..api.requests import GotoRequest, PlayRequest
+    from ..config.settings import RobotSettings
+    from ..joints.joint_map import JointMap
+    from ..planning.library import MotionLibrary
+    from ..planning.planner import Plan
+    from ..planning.playback import Course
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+
+POSE_RATE_HZ = 200.0  # of ticks on the way to a posture
+HANDOVER_S = 0.01  # from a request to the first tick of its approach, at most, where all is well
+
+
+@dataclass(slots=True)
+class Goal:
+    """A goal as the daemon knows it.
+
+    Attributes
+    ----------
+    speed : float
+        The speed that was asked for last.
+    fastest : float
+        The highest that was asked for.
+    gentlest : float
+        In 1/s: the least steep ramp of the clock's rate on any of its ways.
+    """
+
+    goal_id: str
+    course: Course
+    request: PlayRequest
+    speed: float
+    fastest: float
+    gentlest: float
+
+    @property
+    def motion(self) -> str:
+        """The motion's name."""
+        return self.course.plan.motion
+
+
+def new_goal(course: Course, request: PlayRequest) -> Goal:
+    """Make a goal with an id of its own."""
+    speed = request.speed
+    return Goal(uuid.uuid4().hex, course, request, speed, max(1.0, speed), course.track.clock_acceleration)
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """A goal made ready to begin: the command, the descriptors that it brings, and what is told of it."""
+
+    command: Play
+    fds: tuple[int, ...]
+    told: dict[str, Any]
+
+
+class GoalMaker:
+    """Makes one robot's goals, and owns the shared memory of its motions.
+
+    Parameters
+    ----------
+    name : str
+        The robot's, for messages.
+    settings : RobotSettings
+    joint_map : JointMap
+    library : MotionLibrary
+    """
+
+    def __init__(
+        self, name: str, settings: RobotSettings, joint_map: JointMap, library: MotionLibrary
+    ) -> None:
+        self._name = name
+        self._settings = settings
+        self._joint_map = joint_map
+        self._library = library
+        self._shared: dict[str, tuple[Plan, int]] = {}
+
+    def course_for(self, request: PlayRequest) -> Course:
+        """Give the course of the motion that a request names.
+
+        Raises
+        ------
+        RequestError
+            If there is none, or not at that speed, or not in that way.
+        """
+        entry = self._library.get(request.motion)
+        if entry is None:
+            raise RequestError("UNKNOWN_MOTION", self._library.unknown(request.motion))
+        if entry.plan is None:
+            raise RequestError("INVALID_MOTION", entry.reason)
+        try:
+            course = plot_course(
+                whole(entry.plan, entry.markers),
+                self._joint_map,
+                first=request.first.place if request.first else None,
+                last=request.last.place if request.last else None,
+                passes=0 if request.loop == "forever" else request.loop,
+                ping_pong=request.ping_pong,
+                seam=request.seam,
+                tolerance=self._settings.start_tolerance,
+            )
+        except CourseError as error:
+            raise RequestError("INVALID_MOTION", str(error), error.data) from error
+        refuse_speed(course.track, request.speed)
+        return course
+
+    def course_to(self, request: GotoRequest) -> Course:
+        """Give the course to the posture that a request names or lists.
+
+        Raises
+        ------
+        RequestError
+            If there is none, or the joints cannot go there.
+        """
+        if (request.pose is None) == (request.joints is None):
+            what = f"{self._name}: a posture is either a pose or joints; give one of the two"
+            raise RequestError("INVALID_REQUEST", what)
+        return self._course_to(request.pose, request.joints)
+
+    def course_to_park(self) -> Course:
+        """Give the course to the pose `park`.
+
+        Raises
+        ------
+        RequestError
+            If the joints cannot go there.
+        """
+        return self._course_to("park", None)
+
+    def _course_to(self, pose: str | None, joints: Mapping[str, float] | None) -> Course:
+        poses = self._settings.poses
+        if pose is not None and pose not in poses:
+            known = f"there are {', '.join(poses)}" if poses else "there are no poses at all"
+            parts = (f"{self._name}: no pose '{pose}'", known, nearest(pose, poses))
+            raise RequestError("UNKNOWN_POSE", "; ".join(part for part in parts if part))
+        positions = poses[pose] if pose is not None else joints or {}
+        rate_hz = min(POSE_RATE_HZ, self._library.max_rate_hz)
+        try:
+            return whole(plan_pose(pose or "goto", positions, self._joint_map, self._settings, rate_hz))
+        except (PlanError, JointMapError) as error:
+            raise RequestError("INVALID_MOTION", str(error)) from error
+
+    @contextmanager
+    def made(self, goal: Goal, start: Sequence[float]) -> Iterator[Handover]:
+        """Make a goal ready to begin from where the robot holds.
+
+        Parameters
+        ----------
+        start : sequence of float
+            The setpoint of each joint that is held.
+
+        Yields
+        ------
+        Handover
+            Its descriptors are closed, or kept, by this object.
+
+        Raises
+        ------
+        RequestError
+            If there is no way from there, no time for it, or a tolerance cannot be meant.
+        """
+        course, request = goal.course, goal.request
+        path, end, end_time_s = self._tolerances(request)
+        approach = self._approach(course.plan, np.array(start), course.begins_at)
+        ends_at = course.track.positions[course.last]
+        seam = self._approach(course.plan, ends_at, course.begins_at if course.returns else ends_at)
+        ramp = self.clock_acceleration(course, goal.speed)
+        goal.gentlest = min(goal.gentlest, ramp, approach.clock_acceleration, seam.clock_acceleration)
+        command = Play(
+            goal.goal_id,
+            course.plan.motion,
+            goal.speed,
+            list(start),
+            ramp,
+            path,
+            end,
+            end_time_s,
+            course.first,
+            course.last,
+            passes=course.passes,
+            ping_pong=course.ping_pong,
+            flows=course.flows,
+            eases_in=course.eases_in,
+            eases_out=course.eases_out,
+            offset=course.offset,
+            markers=course.marker_rows,
+            start_s=self._start_s(request, approach),
+        )
+        with shared(approach, seam, *([course.track.track] if course.flows else [])) as fds:
+            motion = fds[2] if course.flows else self._track_fd(course.plan)
+            told = self._told_of(approach, course, np.array(start))
+            yield Handover(command, (fds[0], motion, fds[1]), told)
+
+    @contextmanager
+    def way_to(self, goal: Goal, row: int, start: Sequence[float]) -> Iterator[int]:
+        """Give the descriptor of an approach from where the robot holds to a row of its goal's track.
+
+        Raises
+        ------
+        RequestError
+            If there is no way from there.
+        """
+        course = goal.course
+        way = self._approach(course.plan, np.array(start), course.track.positions[row])
+        goal.gentlest = min(goal.gentlest, way.clock_acceleration)
+        with shared(way) as (fd,):
+            yield fd
+
+    def set_speed(self, goal: Goal, speed: float) -> float:
+        """Take a new speed of a goal; give how fast the clock may ramp to it and from it, in 1/s."""
+        ramp = min(self.clock_acceleration(goal.course, one) for one in (goal.speed, speed))
+        goal.speed, goal.fastest = speed, max(goal.fastest, speed)
+        goal.gentlest = min(goal.gentlest, ramp)
+        return ramp
+
+    def clock_acceleration(self, course: Course, speed: float) -> float:
+        """Give how fast the clock may ramp at a speed, in 1/s; beyond 1 the path itself leaves less room."""
+        track = course.track
+        if speed <= 1.0 and not course.flows:
+            return track.clock_acceleration
+        return self._steepest(track.positions, track.velocities, track.rate_hz, speed)
+
+    def stop_s(self, goal: Goal) -> float:
+        """Give a bound of how long a stop takes, in s, from any moment of a goal."""
+        rate_hz = goal.course.track.rate_hz
+        return longest_stop(goal.fastest, goal.gentlest / rate_hz) / rate_hz
+
+    def _steepest(self, positions: Floats, velocities: Floats, rate_hz: float, speed: float = 1.0) -> float:
+        stop_s = self._settings.stop_duration_s
+        return clock_acceleration(positions, velocities, rate_hz, self._joint_map, stop_s, speed=speed)[0]
+
+    def _tolerances(self, request: PlayRequest) -> tuple[list[float], list[float], float]:
+        """Give the path and goal tolerance of each joint and the time for the goal's."""
+        settings, joints = self._settings, self._joint_map.joints
+        own = [settings.joints.get(joint, JointSettings()).tolerances for joint in joints]
+        path = [joint.path or settings.tolerances.path for joint in own]
+        goal = [joint.goal or settings.tolerances.goal for joint in own]
+        try:
+            return (
+                resolve(self._name, "path_tolerance", joints, path, request.path_tolerance),
+                resolve(self._name, "goal_tolerance", joints, goal, request.goal_tolerance),
+                request.goal_time_tolerance or settings.tolerances.goal_time_s,
+            )
+        except ToleranceError as error:
+            raise RequestError("INVALID_REQUEST", str(error)) from error
+
+    def _approach(self, plan: Plan, start: Floats, target: Floats) -> Track:
+        settings = self._settings.approach
+        try:
+            positions, velocities = plan_approach(
+                start,
+                target,
+                plan.driven,
+                self._joint_map,
+                settings,
+                rate_hz=plan.rate_hz,
+                tolerance=self._settings.start_tolerance,
+            )
+        except ApproachError as error:
+            raise RequestError("INVALID_MOTION", f"{plan.motion}: {error}") from error
+        takes_s = len(positions) / plan.rate_hz
+        if settings.longest_s is not None and takes_s > settings.longest_s:
+            far = self._farthest(plan, start, target)
+            what = f"{plan.motion}: the way to it takes {takes_s:.3f} s"
+            why = f"joint '{far['joint']}' is {far['value']:.4g} {far['unit']} away"
+            mend = f"approach.longest_s is {settings.longest_s:g}; go nearer first, or raise it"
+            raise RequestError("INVALID_MOTION", f"{what}; {why}; {mend}", {"start_distance": far})
+        ramp = self._steepest(positions, velocities, plan.rate_hz)
+        return Track(positions, velocities, plan.driven, plan.rate_hz, ramp)
+
+    def _farthest(self, plan: Plan, start: Floats, target: Floats) -> dict[str, Any]:
+        """Tell the joint that has the longest way to go."""
+        away = np.where(plan.driven, np.abs(target - start), 0.0)
+        joint = int(away.argmax())
+        joints, units = self._joint_map.joints, self._joint_map.units
+        return {"joint": joints[joint], "value": float(away[joint]), "unit": units[joint]}
+
+    def _told_of(self, approach: Track, course: Course, start: Floats) -> dict[str, Any]:
+        return {
+            "approach_s": len(approach.positions) / approach.rate_hz,
+            "start_distance": self._farthest(course.plan, start, course.begins_at),
+        }
+
+    def _start_s(self, request: PlayRequest, approach: Track) -> float | None:
+        """Give the monotonic time of the first row; None where it is not appointed."""
+        if request.start_at is None:
+            return None
+        if self._settings.clock == "virtual":
+            what = f"{self._name}: start_at is a time of the real clock"
+            raise RequestError("INVALID_REQUEST", f"{what}; the robot's clock is virtual; leave it out")
+        now_s, unix_s = _both_clocks()
+        in_s = request.start_at - unix_s
+        takes_s = (len(approach.positions) + 1) / approach.rate_hz + HANDOVER_S
+        if in_s < takes_s:
+            raise RequestError(
+                "TOO_LATE",
+                f"{request.motion}: start_at is {takes_s - in_s:.3f} s too early; "
+                f"the robot needs {takes_s:.3f} s to the first row; set it later",
+                {"too_late_s": takes_s - in_s, "needs_s": takes_s},
+            )
+        return now_s + in_s
+
+    def _track_fd(self, plan: Plan) -> int:
+        """Give the motion in shared memory, copied there when it is first played."""
+        known, fd = self._shared.get(plan.motion, (None, -1))
+        if known is not plan:
+            if known is not None:
+                os.close(fd)
+            fd = share(plan.track)
+            self._shared[plan.motion] = plan, fd
+        return fd
+
+    def close(self) -> None:
+        """Free the shared memory."""
+        for _plan, fd in self._shared.values():
+            os.close(fd)
+        self._shared.clear()
+
+
+def _both_clocks() -> tuple[float, float]:
+    """Read the monotonic clock and Unix time at the same instant: the closest of a few readings, in s."""
+    readings = [(time.monotonic(), time.time(), time.monotonic()) for _ in range(5)]
+    before_s, unix_s, after_s = min(readings, key=lambda reading: reading[2] - reading[0])
+    return (before_s + after_s) / 2, unix_s
+
+
+@contextmanager
+def shared(*tracks: Track) -> Iterator[list[int]]:
+    """Copy tracks into shared memory, give their descriptors, and close them in the end."""
+    fds: list[int] = []
+    try:
+        for track in tracks:
+            fds.append(share(track))  # noqa: PERF401 - what was shared before one fails has to be closed
+        yield fds
+    finally:
+        for fd in fds:
+            os.close(fd)
+
+
+def refuse_speed(plan: Plan, speed: float) -> None:
+    """Refuse a speed beyond the plan's limits.
+
+    Raises
+    ------
+    RequestError
+        With the fastest speed and the joint that sets it.
+    """
+    if speed > plan.max_speed * (1 + 1e-9):
+        who = f"joint '{plan.limiting_joint}' allows" if plan.limiting_joint else "motiond plays at most"
+        raise RequestError(
+            "INVALID_MOTION",
+            f"{plan.motion}: speed {speed:g} is too fast; {who} {plan.max_speed:.3g}; lower the speed",
+            {"max_speed": plan.max_speed, "joint": plan.limiting_joint},
+        )

@@ -1,0 +1,1 @@
+"""Puts the daemon together and serves."""

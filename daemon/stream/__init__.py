@@ -1,0 +1,1 @@
+"""The real-time process: wakes on time, computes, writes, reads, records."""

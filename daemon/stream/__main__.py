@@ -1,0 +1,78 @@
+"""The stream process: opens one robot's driver and runs its loop, again after a loss, until the daemon goes.
+
+Started as `python -m motiond.daemon.stream SOCKET_FD`, by the daemon alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import signal
+import socket
+import sys
+
+from motiond.drivers.base import DriverError
+from motiond.drivers.registry import make_driver
+
+from ..ipc import channel as ch
+from ..ipc.ring import RingWriter
+from ..trajectory.clock import Clock, FastForwardClock, RealClock
+from . import realtime
+from .loop import StreamLoop
+from .reconnect import reopen
+
+log = logging.getLogger("motiond.daemon.stream")
+
+
+def main() -> int:
+    """Run one robot's stream on the socket whose descriptor is the only argument."""
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # A terminal and systemd send them to all; the daemon decides, and its end is seen on the channel.
+        signal.signal(number, signal.SIG_IGN)
+    channel = ch.Channel(socket.socket(fileno=int(sys.argv[1])))
+    setup, ring = _receive_setup(channel)
+    clock: Clock = FastForwardClock() if setup.clock == "virtual" else RealClock()
+    try:
+        driver = make_driver(setup.driver, setup.options, setup.actuators, clock.now)
+        driver.open()
+    except DriverError as error:
+        channel.send(ch.Failed(str(error)))
+        return 1
+    warnings = realtime.prepare(setup.priority, setup.core, lock_memory=setup.lock_memory)
+    try:
+        while _drive(StreamLoop(setup, driver, clock, channel, ring), warnings):
+            if not reopen(driver, channel, clock):
+                break
+    except ch.ChannelClosed:
+        log.warning("%s: the daemon has gone; leaving", setup.robot)
+    finally:
+        driver.close()
+        channel.close()
+    return 0
+
+
+def _drive(loop: StreamLoop, warnings: list[str]) -> bool:
+    """Run a loop on a driver that is open; tell whether it has lost its actuators."""
+    loop.channel.send(ch.Ready(loop.driver.max_rate_hz, [*loop.driver.warnings, *warnings]))
+    loop.run()
+    if loop.lost:
+        loop.channel.send(ch.Lost(loop.lost))
+    return bool(loop.lost)
+
+
+def _receive_setup(channel: ch.Channel) -> tuple[ch.Setup, RingWriter]:
+    select.select((channel.fileno(),), (), (), 10.0)
+    setup, fds = channel.receive() or (None, [])
+    if not isinstance(setup, ch.Setup):
+        raise SystemExit("motiond stream: started without a setup; it is started by the daemon alone")
+    (ring_fd,) = fds
+    try:
+        return setup, RingWriter(ring_fd, len(setup.joints))
+    finally:
+        os.close(ring_fd)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

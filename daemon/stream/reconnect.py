@@ -1,0 +1,66 @@
+"""Finds lost actuators again: opens the driver anew, with longer and longer waits between.
+
+In comes a driver that has lost its actuators, out it comes open and with torque off, or not at all once the
+daemon wants the process to end. Nothing moves by itself: torque stays off until somebody asks for it.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import chain, repeat
+from typing import TYPE_CHECKING
+
+from ..ipc.channel import ChannelClosed, Lost, Shutdown
+
+if TYPE_CHECKING:
+    from motiond.drivers.base import Driver
+
+    from ..ipc.channel import Channel
+    from ..trajectory.clock import Clock
+
+BACK_OFF_S = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+def reopen(driver: Driver, channel: Channel, clock: Clock) -> bool:
+    """Open a driver again, however long it takes; False once the process is to end."""
+    driver.close()
+    for wait_s in chain(BACK_OFF_S, repeat(BACK_OFF_S[-1])):
+        if _told_to_leave(channel, clock, clock.now() + wait_s):
+            return False
+        try:
+            driver.open()
+            driver.disable()
+        except Exception as error:  # noqa: BLE001 - whatever keeps it from opening, it is tried again
+            driver.close()
+            if not _told(channel, str(error) or type(error).__name__):
+                return False
+        else:
+            return True
+    return False
+
+
+def _told(channel: Channel, message: str) -> bool:
+    """Say what keeps the driver from opening; False if the daemon has gone."""
+    try:
+        channel.send(Lost(message))
+    except ChannelClosed:
+        return False
+    except BlockingIOError:
+        return True
+    return True
+
+
+def _told_to_leave(channel: Channel, clock: Clock, deadline_s: float) -> bool:
+    """Wait, and pass over what cannot be done without actuators."""
+    while clock.now() < deadline_s:
+        clock.wait_readable(channel.fileno(), deadline_s)
+        try:
+            while (received := channel.receive()) is not None:
+                command, fds = received
+                for fd in fds:
+                    os.close(fd)
+                if isinstance(command, Shutdown):
+                    return True
+        except ChannelClosed:
+            return True
+    return False

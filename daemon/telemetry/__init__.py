@@ -1,0 +1,1 @@
+"""Reads the ring: samples, timing, traces."""

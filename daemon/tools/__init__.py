@@ -1,0 +1,1 @@
+"""What needs no daemon: check, dry run, convert, describe, plot."""

@@ -1,0 +1,148 @@
+"""A dry run of planning: whether every motion fits every robot, without touching an actuator.
+
+In comes the checked configuration, or a robot description and motion files; out comes for each motion what
+the daemon would say of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from motiond.drivers.registry import make_driver
+from motiond.formats import load_robot
+
+from ..config.settings import DriverSettings, ModelSettings, RobotSettings
+from ..joints.joint_map import build_joint_map
+from ..planning.library import MotionLibrary
+from ..robots.registry import make_joint_map
+from .batch import for_each_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from ..config.settings import Settings
+    from ..joints.joint_map import JointMap
+    from ..planning.library import Entry
+    from ..planning.violations import Violation
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One motion on one robot.
+
+    Attributes
+    ----------
+    problems : tuple of str
+        Every reason why it cannot be played; empty where it can.
+    violations : tuple of Violation
+        Those of the problems that are limits.
+    warnings : tuple of str
+        What would be changed or left out.
+    """
+
+    robot: str
+    motion: str
+    file: str
+    duration_s: float
+    max_speed: float | None
+    problems: tuple[str, ...] = ()
+    violations: tuple[Violation, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def payload(self) -> dict[str, Any]:
+        """Give the finding JSON-ready."""
+        return {**asdict(self), "ok": not self.problems}
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """A robot description to hold motions against.
+
+    Attributes
+    ----------
+    name : str or None
+        Which robot of the file, where it holds several.
+    motion_joints : list of str or None
+        The joints of motions that carry no names, in the order of their columns.
+    """
+
+    robot: Path
+    name: str | None = None
+    motion_joints: list[str] | None = None
+
+
+def check_motions(settings: Settings, names: Sequence[str] = ()) -> list[Finding]:
+    """Plan motions on each robot.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The motions to plan; none means all.
+
+    Raises
+    ------
+    FormatError, JointMapError, DriverError
+        If a robot cannot be made of its description, joints and driver.
+    """
+    return [finding for robot in settings.robots for finding in _check_robot(robot, settings, names)]
+
+
+def _check_robot(name: str, settings: Settings, names: Sequence[str]) -> Iterable[Finding]:
+    robot = settings.robots[name]
+    joint_map = make_joint_map(name, robot, settings)
+    driver = make_driver(robot.driver.type, robot.driver.options, joint_map.actuators)
+    library = MotionLibrary(joint_map, robot, driver.max_rate_hz)
+    library.load_all()
+    for motion in names or [entry.name for entry in library]:
+        entry = library.get(motion)
+        unknown = Finding(name, motion, "", 0.0, None, (library.unknown(motion),))
+        yield _finding(name, entry) if entry else unknown
+
+
+def check_files(against: Against, motions: Sequence[Path], jobs: int, console: Console) -> list[Finding]:
+    """Plan motion files on a robot as its description has it, each row as it stands.
+
+    Parameters
+    ----------
+    jobs : int
+        How many processes read and plan.
+    console : Console
+        Where progress is shown, if it is a terminal.
+
+    Raises
+    ------
+    FormatError, JointMapError
+        If the description cannot be read, or has joints that motiond does not move.
+    """
+    model = load_robot(against.robot, against.name)
+    work = partial(_check_file, against=against, joint_map=build_joint_map(model.name, model, {}))
+    return [finding for findings in for_each_file(work, motions, jobs, console) for finding in findings]
+
+
+def _check_file(file: Path, against: Against, joint_map: JointMap) -> list[Finding]:
+    model = ModelSettings(file=against.robot)
+    settings = RobotSettings(model=model, driver=DriverSettings(type="sim"), motions=[file])
+    # Not checked here: the joint map tells of joints that stand twice, or are none.
+    settings = settings.model_copy(update={"motion_joints": against.motion_joints})
+    library = MotionLibrary(joint_map, settings, math.inf)
+    library.load_all()
+    return [_finding(joint_map.robot, entry) for entry in library]
+
+
+def _finding(robot: str, entry: Entry) -> Finding:
+    return Finding(
+        robot=robot,
+        motion=entry.name,
+        file=str(entry.file),
+        duration_s=entry.plan.duration_s if entry.plan else entry.duration_s,
+        max_speed=entry.plan.max_speed if entry.plan else None,
+        problems=tuple(entry.reason.splitlines()),
+        violations=entry.violations,
+        warnings=entry.warnings,
+    )

@@ -1,0 +1,181 @@
+"""What is in a robot description or a motion file, for programs; `docs/cli.md` tells every key.
+
+In comes a file of any format that motiond reads, out come JSON-ready descriptions. Units are SI; what a file
+does not limit is infinite here and null in JSON.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from motiond.formats import FormatError, Problem, load_motions, load_robots
+from motiond.formats.io.source import Source
+from motiond.formats.registry import MOTIONS, ROBOTS
+
+from ..planning.markers import marker_file, read_markers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from motiond.formats import Frame, Joint, Link, Motion, RobotModel
+
+    from ..planning.markers import Marker
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+Description = dict[str, Any]
+
+# Peaks nearer than this are the same one: differences of rounded positions are never quite alike.
+SAME = 1e-9
+
+# The coordinates that move along, by a joint's type; all others turn.
+_ALONG = {"prismatic": {0}, "translational": {0, 1, 2}, "planar": {0, 1}, "free": {3, 4, 5}}
+
+
+def describe_file(path: Path) -> list[Description]:
+    """Describe every robot or motion in a file; one that cannot be read is described by its problems."""
+    try:
+        return [{"file": str(path), **found} for found in _described(path)]
+    except FormatError as error:
+        problems = [
+            {name: getattr(problem, name) for name in Problem.__slots__} for problem in error.problems
+        ]
+        return [{"file": str(path), "kind": "unreadable", "problems": problems}]
+
+
+def _described(path: Path) -> Iterator[Description]:
+    source = Source(path)
+    data = source.read()
+    if ROBOTS.fitting(data, source):
+        yield from map(describe_robot, load_robots(path))
+    elif MOTIONS.fitting(data, source):
+        motions = load_motions(path)
+        for motion in motions:
+            markers = marker_file(path, motion.name if len(motions) > 1 else None)
+            yield _with_markers(describe_motion(motion), markers, motion)
+    else:
+        known = ", ".join(one.NAME for kind in (ROBOTS, MOTIONS) for one in kind.formats())
+        why = f"motiond knows {known}"
+        raise FormatError([Problem(source.name, 0, "is of no known format", why, "check the file")])
+
+
+def _with_markers(description: Description, path: Path, motion: Motion) -> Description:
+    """Add the markers that stand beside a motion; what is wrong with them is a warning here."""
+    markers: tuple[Marker, ...] = ()
+    warnings: list[str] = []
+    if path.exists():
+        try:
+            markers = read_markers(path, motion)
+        except FormatError as error:
+            warnings = str(error).splitlines()
+    listed = [
+        {"name": one.name, "frame": one.frame, "time_s": one.time_s, "payload": one.payload}
+        for one in markers
+    ]
+    return description | {"markers": listed, "warnings": description["warnings"] + warnings}
+
+
+def describe_robot(robot: RobotModel) -> Description:
+    """Give a robot's joints, links and frames; frames where they are with every joint at 0."""
+    places = robot.forward_kinematics(np.zeros(robot.dof))
+    return {
+        "kind": "robot",
+        "name": robot.name,
+        "format": robot.format,
+        "version": robot.version,
+        "dof": robot.dof,
+        "mass_kg": sum(link.mass for link in robot.links),
+        "joints": [coordinate for joint in robot.joints for coordinate in _describe_joint(joint)],
+        "links": [_describe_link(link) for link in robot.links],
+        "frames": [_describe_frame(frame, places[frame.name]) for frame in robot.frames],
+        "warnings": list(robot.warnings),
+    }
+
+
+def _describe_joint(joint: Joint) -> Iterator[Description]:
+    """Describe each coordinate; a joint that moves nothing has none."""
+    for number, coordinate in enumerate(joint.coordinates):
+        yield {
+            "name": coordinate.name,
+            "joint": joint.name,
+            "type": joint.type,
+            "parent": joint.parent,
+            "child": joint.child,
+            "unit": coordinate_unit(joint, number),
+            "lower": coordinate.lower,
+            "upper": coordinate.upper,
+            "velocity_limit": coordinate.velocity_limit,
+            "effort_limit": coordinate.effort_limit,
+            "initial": coordinate.initial,
+            "follows": joint.mimic.of if joint.mimic else None,
+        }
+
+
+def coordinate_unit(joint: Joint, number: int) -> str:
+    """Give the unit of one of a joint's coordinates, counted from 0: rad or m."""
+    return "m" if number in _ALONG.get(joint.type, ()) else "rad"
+
+
+def _describe_link(link: Link) -> Description:
+    return {
+        "name": link.name,
+        "mass_kg": link.mass,
+        "com_m": link.com[:3, 3].tolist(),
+        "inertia_kg_m2": link.inertia.tolist(),
+    }
+
+
+def _describe_frame(frame: Frame, place: Floats) -> Description:
+    return {
+        "name": frame.name,
+        "kind": frame.kind,
+        "attached_to": frame.attached_to,
+        "position_m": place[:3, 3].tolist(),
+        "rotation": place[:3, :3].tolist(),
+    }
+
+
+def describe_motion(motion: Motion) -> Description:
+    """Give a motion's timing, and each joint's range and greatest speed and acceleration."""
+    names = motion.joint_names or tuple(str(number) for number in range(motion.positions.shape[1]))
+    velocities, accelerations = motion.derivatives()
+    lower, upper = motion.positions.min(axis=0), motion.positions.max(axis=0)
+    return {
+        "kind": "motion",
+        "name": motion.name,
+        "format": motion.metadata.get("format"),
+        "version": motion.metadata.get("format_version"),
+        "duration_s": motion.duration_s,
+        "frame_rate": motion.frame_rate,
+        "frames": len(motion.times),
+        "uniform": motion.is_uniform,
+        "named": bool(motion.joint_names),
+        "joints": [
+            {
+                "name": name,
+                "lower": float(lower[column]),
+                "upper": float(upper[column]),
+                **_peak("velocity", velocities[:, column], motion.times),
+                **_peak("acceleration", accelerations[:, column], motion.times),
+            }
+            for column, name in enumerate(names)
+        ],
+        "components": [
+            {"name": name, "shape": getattr(series, "shape", None)}
+            for name, series in motion.components.items()
+        ],
+        "warnings": list(motion.warnings),
+    }
+
+
+def _peak(name: str, series: Floats, times: Floats) -> Description:
+    """Give the greatest value of a joint's series, shape (frames,), without sign, and its first time."""
+    amounts = np.abs(series)
+    peak = amounts.max()
+    first = int((amounts >= peak - SAME * max(peak, 1.0)).argmax())
+    return {name: float(peak), f"{name}_at_s": float(times[first])}

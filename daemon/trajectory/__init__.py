@@ -1,0 +1,1 @@
+"""Rows of setpoints, passes over them, and the clock that moves along."""
