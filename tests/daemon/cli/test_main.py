@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-CONFIG, FILES = Path(__file__).parents[2] / "config", Path(__file__).parents[1] / "files"
+CONFIG, FILES = Path(__file__).parents[3] / "config", Path(__file__).parents[2] / "files"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from motiond.daemon.tools.plot import _thinned, plot_motion
 from motiond.formats import Motion, load_motion, load_robot
 from tests.daemon.programs import run_here
 
-CONFIG = Path(__file__).parents[2] / "config"
+CONFIG = Path(__file__).parents[3] / "config"
 ARM, WAVE = CONFIG / "robots" / "six_axis.hrdf", CONFIG / "motions" / "wave.seq"
-NAMELESS = Path(__file__).parents[1] / "files" / "good" / "two_feet.seq"
+NAMELESS = Path(__file__).parents[2] / "files" / "good" / "two_feet.seq"
 BEYOND = "stroke: #c62828"
 TEXT = re.compile(r"<!-- (.*?) -->")
 

@@ -15,7 +15,7 @@ from tests.daemon.rig import write_seq
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FILES = Path(__file__).parents[1] / "files"
+FILES = Path(__file__).parents[2] / "files"
 GESTURES, LOGGED = FILES / "good" / "gestures.xmdi", FILES / "good" / "logged.seq"
 NAMELESS = FILES / "good" / "two_feet.seq"
 # What XMDI knows nothing of and the logged motion holds.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from motiond.daemon.joints.joint_map import JointMap
     from motiond.formats.model.robot import RobotModel
 
-ARM = Path(__file__).parents[2] / "config" / "robots" / "six_axis.hrdf"
+ARM = Path(__file__).parents[3] / "config" / "robots" / "six_axis.hrdf"
 ASKED = {"gravity": {"from_model": True}}
 STEP = 1e-6
 

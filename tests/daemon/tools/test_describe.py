@@ -23,7 +23,7 @@ from motiond.formats.registry import MOTIONS, ROBOTS
 from tests.daemon.programs import motiond, run_here
 from tests.daemon.rig import write_seq
 
-CHECKOUT = Path(__file__).parents[2]
+CHECKOUT = Path(__file__).parents[3]
 CONFIG, FILES = CHECKOUT / "config", CHECKOUT / "tests" / "files"
 GOLDEN = FILES / "good" / "inspected.json"
 LISTS = {"joints", "links", "frames", "components", "markers", "problems"}

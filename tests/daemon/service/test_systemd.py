@@ -10,7 +10,7 @@ import pytest
 
 from tests.daemon.programs import MOTIOND
 
-SYSTEMD = Path(__file__).parents[2] / "systemd"
+SYSTEMD = Path(__file__).parents[3] / "systemd"
 INSTALLED = "/opt/motiond/bin/motiond"
 
 

@@ -18,7 +18,7 @@ from tests.daemon.conftest import PATIENCE_S, Mosquitto, mosquitto_program
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-CA = Path(__file__).parents[1] / "files" / "good" / "broker.crt"
+CA = Path(__file__).parents[2] / "files" / "good" / "broker.crt"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from motiond.daemon.config.settings import ConfigError, json_schema, load_settings
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FILES = ROOT / "tests" / "files"
 ARM = "robots: {arm: {driver: {type: sim}, joints: {a: {limits: {lower: -1, upper: 1, velocity: 1}}}}}\n"
 KEYS_OF_ROBOT = (
