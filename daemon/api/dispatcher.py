@@ -1,4 +1,4 @@
-"""Serves requests: in comes one as a client sent it, out goes its answer, whatever happens.
+"""Serves requests: each one gets an answer, whatever happens, and acts once.
 
 Knows no transport. An answer is JSON: `{"status": "ok", "data": {…}, "transaction": "…"}` or
 `{"status": "error", "code": "…", "error": "…", "data": {…}, "transaction": "…"}`.
@@ -10,17 +10,18 @@ import asyncio
 import logging
 import time
 from collections import Counter, OrderedDict, defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from .requests import RequestError, check_request, read_body, refusal
+from .errors import RequestError
+from .requests import VERBS, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .requests import Commands, Request
+    from .requests import Commands, RawRequest
+    from .schemas import Request
 
 log = logging.getLogger(__name__)
 
@@ -28,36 +29,11 @@ MOST_RUNNING = 32
 MOST_REMEMBERED = 1000
 REMEMBERED_S = 600.0
 HANDLE_TIMEOUT_S = 30.0
-NEVER_BUSY = frozenset({"stop", "estop"})
 
 Answer = bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A request as it arrived, unchecked.
-
-    Attributes
-    ----------
-    retained : bool
-        Whether the broker kept it and may deliver it again.
-    lifetime_s : int, optional
-        How long it is still good for, by its Message Expiry Interval.
-    """
-
-    robot: str
-    verb: str
-    payload: bytes
-    retained: bool = False
-    lifetime_s: int | None = None
-
-    @property
-    def where(self) -> str:
-        """The robot and the verb, as messages name them."""
-        return f"{self.robot}/{self.verb}"
-
-
-class FirstAnswers:
+class IdempotencyCache:
     """The first answer to each transaction, also while it is still to come; bounded by number and age."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
@@ -65,7 +41,7 @@ class FirstAnswers:
         self._now = now
 
     def get(self, transaction: str) -> asyncio.Future[Answer] | None:
-        """Give the first answer to a transaction, if there was one."""
+        """Return the first answer to a transaction, if there was one."""
         self._forget_old()
         _, answer = self._answers.get(transaction, (0.0, None))
         return answer
@@ -84,7 +60,7 @@ class FirstAnswers:
             self._answers.popitem(last=False)
 
 
-class RequestDesk:
+class Dispatcher:
     """Takes requests, passes the sound ones on, and answers every one.
 
     Parameters
@@ -92,7 +68,7 @@ class RequestDesk:
     commands : Commands
         The one who acts.
     now : callable
-        Gives Unix time in seconds, against which `expires_at` is held.
+        Returns Unix time in seconds, against which `expires_at` and deadlines are held.
     handle_timeout_s : float
         How long acting on one request may take.
     """
@@ -107,82 +83,76 @@ class RequestDesk:
         self._now = now
         self._handle_timeout_s = handle_timeout_s
         self._running: Counter[str] = Counter()
-        self._first_answers: defaultdict[tuple[str, str], FirstAnswers] = defaultdict(FirstAnswers)
+        self._answers_by_verb: defaultdict[tuple[str, str], IdempotencyCache] = defaultdict(IdempotencyCache)
 
-    async def answer(self, call: Call) -> Answer:
+    async def answer(self, raw: RawRequest) -> Answer:
         """Serve one request; raises nothing but cancellation."""
-        transaction: str | None = None
         try:
-            body = read_body(call.where, call.payload)
-            transaction = _transaction_of(body)
-            if call.retained:
-                mend = "clear it with an empty retained message and send it without the flag"
-                raise refusal("RETAINED", call.where, "retained", "it would act at every reconnect", mend)
-            return await self._answer_once(call, check_request(call.where, call.verb, body))
+            request = parse(raw)
         except RequestError as error:
-            return _refused(error, transaction)
+            return _refused(error, error.transaction)
+        try:
+            return await self._answer_once(raw, request)
+        except RequestError as error:
+            return _refused(error, request.transaction)
 
-    async def _answer_once(self, call: Call, request: Request) -> Answer:
-        """Act, unless the transaction has been served or is being served: then give that answer."""
+    async def _answer_once(self, raw: RawRequest, request: Request) -> Answer:
+        """Act, unless the transaction has been served or is being served: then return that answer."""
         if request.transaction is None:
-            self._refuse_expired(call, request)
-            return await self._act(call, request)
-        answers = self._first_answers[call.robot, call.verb]
+            self._refuse_expired(raw, request)
+            return await self._act(raw, request)
+        answers = self._answers_by_verb[raw.robot, raw.verb]
         if first := answers.get(request.transaction):
             return await asyncio.shield(first)
-        self._refuse_expired(call, request)
+        self._refuse_expired(raw, request)
         first = answers.expect(request.transaction)
         try:
-            first.set_result(await self._act(call, request))
+            first.set_result(await self._act(raw, request))
         finally:
             first.cancel()  # only a cancelled request comes here without a result
         return first.result()
 
-    def _refuse_expired(self, call: Call, request: Request) -> None:
-        late_s = 0.0 if request.expires_at is None else round(self._now() - request.expires_at, 3)
-        if late_s > 0.0 or call.lifetime_s == 0:
-            what, mend = f"expired {late_s:.3f} s ago", "send it anew, or with more time"
-            raise refusal(
-                "EXPIRED", call.where, what, "it was not to be served any more", mend, late_s=late_s
+    def _refuse_expired(self, raw: RawRequest, request: Request) -> None:
+        now_s = self._now()
+        late_s = 0.0 if request.expires_at is None else round(now_s - request.expires_at, 3)
+        if late_s > 0.0 or (raw.deadline is not None and now_s >= raw.deadline):
+            what, why = f"expired {late_s:.3f} s ago", "it was not to be served any more"
+            raise RequestError(
+                "EXPIRED", raw.where, what, why, "send it anew, or with more time", late_s=late_s
             )
 
-    async def _act(self, call: Call, request: Request) -> Answer:
+    async def _act(self, raw: RawRequest, request: Request) -> Answer:
         try:
-            self._refuse_flood(call)
-            self._running[call.robot] += 1
+            self._refuse_flood(raw)
+            self._running[raw.robot] += 1
             try:
-                return await self._handle(call, request)
+                return await self._handle(raw, request)
             finally:
-                self._running[call.robot] -= 1
+                self._running[raw.robot] -= 1
         except RequestError as error:
             return _refused(error, request.transaction)
 
-    def _refuse_flood(self, call: Call) -> None:
-        if self._running[call.robot] >= MOST_RUNNING and call.verb not in NEVER_BUSY:
+    def _refuse_flood(self, raw: RawRequest) -> None:
+        if self._running[raw.robot] >= MOST_RUNNING and not VERBS[raw.verb].never_busy:
             what, why = f"{MOST_RUNNING} requests are being served", "a robot takes no more at once"
-            raise refusal("BUSY", call.where, what, why, "wait for their answers")
+            raise RequestError("BUSY", raw.where, what, why, "wait for their answers")
 
-    async def _handle(self, call: Call, request: Request) -> Answer:
+    async def _handle(self, raw: RawRequest, request: Request) -> Answer:
         """Let the commands act; one request that fails unforeseen must not end the service of the others."""
         limit = asyncio.timeout(self._handle_timeout_s)
         try:
             async with limit:
-                data = await self._commands.handle(call.robot, call.verb, request)
+                data = await self._commands.handle(raw.robot, raw.verb, request)
             return _encode({"status": "ok", "data": data, "transaction": request.transaction})
         except RequestError:
             raise
         except Exception as error:
-            log.exception("%s failed", call.where)
+            log.exception("%s failed", raw.where)
             if limit.expired():
                 what = f"not done in {self._handle_timeout_s:g} s"
-                raise refusal("TIMEOUT", call.where, what, "it was given up", "ask for status") from error
+                raise RequestError("TIMEOUT", raw.where, what, "it was given up", "ask for status") from error
             mend = "the daemon's log says more"
-            raise refusal("INTERNAL", call.where, "failed inside motiond", repr(error), mend) from error
-
-
-def _transaction_of(body: dict[str, Any]) -> str | None:
-    transaction = body.get("transaction")
-    return transaction if isinstance(transaction, str) else None
+            raise RequestError("INTERNAL", raw.where, "failed inside motiond", repr(error), mend) from error
 
 
 def _refused(error: RequestError, transaction: str | None) -> Answer:

@@ -1,231 +1,106 @@
-"""What a client may ask of a robot, checked, and how it is refused.
-
-In comes a verb with a JSON object, out comes a checked request or a `RequestError` with a code.
-
-    Exception
-    └── RequestError     refused; `.code` is for programs, `str()` for people
-"""
+"""A request on its way in: as a transport received it, the verbs that are served, and how it is checked."""
 
 from __future__ import annotations
 
 import re
 import reprlib
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ValidationError
 
 from motiond.formats.errors import nearest
 
-from ..planning.playback import Place, Seam
+from . import schemas
+from .errors import RequestError
+from .schemas import Request
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 MOST_BYTES = 65536
-OnBusy = Literal["reject", "queue", "replace"]
-
-ErrorCode = Literal[
-    "INVALID_REQUEST",  # not JSON, an unknown key, a value out of range
-    "UNKNOWN_VERB",
-    "UNKNOWN_ROBOT",
-    "RETAINED",  # a retained request would act again at every reconnect
-    "EXPIRED",
-    "BUSY",
-    "NOT_PLAYING",  # there is nothing to pause, resume or speed up
-    "UNKNOWN_MOTION",
-    "UNKNOWN_POSE",
-    "UNKNOWN_PLACE",  # no such frame, time or marker on the motion
-    "TOO_LATE",  # the robot cannot be on the first row by then
-    "INVALID_MOTION",  # known, but it cannot be played; the message says why
-    "ESTOPPED",
-    "FAULT",
-    "OFFLINE",
-    "NOT_ALLOWED",  # by the configuration
-    "CANCELED",  # a stop came before the motion began
-    "TIMEOUT",
-    "INTERNAL",
-]
 
 
-class RequestError(Exception):
-    """A request that was refused.
+@dataclass(frozen=True, slots=True)
+class RawRequest:
+    """A request as a transport received it, unchecked.
 
     Attributes
     ----------
-    code : str
-        One of `ErrorCode`.
-    data : dict
-        What a program may want to know besides, JSON-ready.
+    robot, verb : str
+        Of any spelling; only known ones are served.
+    payload : bytes
+        What the client sent, of any kind and length.
+    caller : str
+        Who sent it, as the transport knows them; '' where it does not.
+    deadline : float or None
+        Unix time in seconds from which on it is not to be served any more.
+    refusal : RequestError or None
+        Why the transport does not want it served.
     """
 
-    def __init__(self, code: ErrorCode, message: str, data: dict[str, Any] | None = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.data = data or {}
-
-
-class Request(BaseModel):
-    """What every request may carry; anything unknown is refused.
-
-    Attributes
-    ----------
-    transaction : str, optional
-        Comes back in the response; a repeated one gets its first answer again and acts once.
-    expires_at : float, optional
-        Unix time in seconds after which the request is refused.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
-    transaction: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    expires_at: float | None = None
-
-
-class PlaceRequest(BaseModel):
-    """A place on a motion: one of the three."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
-    frame: Annotated[int, Field(ge=0)] | None = None
-    time: Annotated[float, Field(ge=0)] | None = None
-    marker: Annotated[str, Field(min_length=1)] | None = None
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if sum(one is not None for one in (self.frame, self.time, self.marker)) != 1:
-            raise ValueError("it must name one of frame, time and marker")
-        return self
+    robot: str
+    verb: str
+    payload: bytes
+    caller: str = ""
+    deadline: float | None = None
+    refusal: RequestError | None = None
 
     @property
-    def place(self) -> Place:
-        """The place itself."""
-        return Place(self.frame, self.time, self.marker)
+    def where(self) -> str:
+        """The robot and the verb, as messages name them: `arm/play`."""
+        return f"{self.robot}/{self.verb}"
 
 
-class PlayRequest(Request):
-    """Play a motion; the answer means accepted, and the end arrives as a result.
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """How one verb is served.
 
-    `first` and `last` narrow it to a range. Of several passes, `ping_pong` plays every second one backwards;
-    otherwise `seam` says what becomes of a last row from which the first cannot be reached in one tick.
-    `start_at` is the Unix time, in s, at which the first row is due.
-
-    Tolerances are by joint, in rad or m; 0 stands for the configured one and -1 for none, for the time (in s)
-    too, where none means to wait for ever.
+    Attributes
+    ----------
+    schema : type of Request
+        What its JSON object holds.
+    handler : str
+        The method of the robot's request handlers that acts on it.
+    never_busy : bool
+        Whether it is served however many requests are being served.
     """
 
-    motion: Annotated[str, Field(min_length=1)]
-    speed: Annotated[float, Field(ge=0.1, le=10.0)] = 1.0
-    loop: Annotated[int, Field(ge=1)] | Literal["forever"] = 1
-    ping_pong: bool = False
-    first: PlaceRequest | None = None
-    last: PlaceRequest | None = None
-    seam: Seam = "reject"
-    start_at: float | None = None
-    on_busy: OnBusy = "reject"
-    path_tolerance: dict[str, float] = {}
-    goal_tolerance: dict[str, float] = {}
-    goal_time_tolerance: Annotated[float, Field(ge=0)] | Literal[-1] = 0.0
+    schema: type[Request]
+    handler: str
+    never_busy: bool = False
 
 
-class GotoRequest(Request):
-    """Go to a posture: a configured one by its name, or joint positions in rad or m."""
-
-    pose: Annotated[str, Field(min_length=1)] | None = None
-    joints: Annotated[dict[str, float], Field(min_length=1)] | None = None
-    on_busy: OnBusy = "reject"
-
-
-class EnableRequest(Request):
-    """Switch torque on, holding where the joints are."""
-
-
-class DisableRequest(Request):
-    """Switch torque off; only while no motion plays."""
-
-
-class PauseRequest(Request):
-    """Slow down on the path and wait there."""
-
-
-class ResumeRequest(Request):
-    """Go on along the path."""
-
-
-class SpeedRequest(Request):
-    """Play at another speed from now on; 1 is the file's."""
-
-    speed: Annotated[float, Field(ge=0.1, le=10.0)]
-
-
-class SeekRequest(PlaceRequest, Request):
-    """Go to another place of the motion, by a way of its own, and play on from there if it played."""
-
-
-class QueueRequest(Request):
-    """List the motions that wait for the one that plays."""
-
-
-class ClearQueueRequest(Request):
-    """Take all motions that wait out of the queue; what plays plays on."""
-
-
-class StopRequest(Request):
-    """Stop softly, on the path, and clear the queue; allowed at any time."""
-
-
-class FaultRequest(Request):
-    """Let a fault of simulated actuators happen; other keys are the driver's own (docs/faults.md)."""
-
-    model_config = ConfigDict(extra="allow", frozen=True, allow_inf_nan=False, strict=True)
-    fault: Annotated[str, Field(min_length=1)]
-    joint: Annotated[str, Field(min_length=1)] | None = None
-
-
-class EstopRequest(Request):
-    """Halt in the next tick and latch; not a safety-rated stop."""
-
-
-class ResetRequest(Request):
-    """Leave `estopped` or `fault`."""
-
-
-class StatusRequest(Request):
-    """Say what the robot does now."""
-
-
-class ReloadMotionsRequest(Request):
-    """Read the motion folders again."""
-
-
-VERBS: dict[str, type[Request]] = {
-    "play": PlayRequest,
-    "goto": GotoRequest,
-    "enable": EnableRequest,
-    "disable": DisableRequest,
-    "pause": PauseRequest,
-    "resume": ResumeRequest,
-    "speed": SpeedRequest,
-    "seek": SeekRequest,
-    "queue": QueueRequest,
-    "queue/clear": ClearQueueRequest,
-    "stop": StopRequest,
-    "estop": EstopRequest,
-    "reset": ResetRequest,
-    "fault": FaultRequest,
-    "status": StatusRequest,
-    "motions/reload": ReloadMotionsRequest,
+VERBS: dict[str, Verb] = {
+    "play": Verb(schemas.PlayRequest, "play"),
+    "goto": Verb(schemas.GotoRequest, "goto"),
+    "enable": Verb(schemas.EnableRequest, "enable"),
+    "disable": Verb(schemas.DisableRequest, "disable"),
+    "pause": Verb(schemas.PauseRequest, "pause"),
+    "resume": Verb(schemas.ResumeRequest, "resume"),
+    "speed": Verb(schemas.SpeedRequest, "set_speed"),
+    "seek": Verb(schemas.SeekRequest, "seek"),
+    "queue": Verb(schemas.QueueRequest, "list_queue"),
+    "queue/clear": Verb(schemas.ClearQueueRequest, "clear_queue"),
+    "stop": Verb(schemas.StopRequest, "stop", never_busy=True),
+    "estop": Verb(schemas.EstopRequest, "estop", never_busy=True),
+    "reset": Verb(schemas.ResetRequest, "reset"),
+    "fault": Verb(schemas.FaultRequest, "inject_fault"),
+    "status": Verb(schemas.StatusRequest, "status"),
+    "motions/reload": Verb(schemas.ReloadMotionsRequest, "reload_motions"),
 }
 
 
 class Commands(Protocol):
-    """The one who acts on requests: the supervisor, or a test's stand-in."""
+    """The one who acts on requests: all robots, or a test's stand-in."""
 
     @property
     def robots(self) -> tuple[str, ...]:
         """The names of all robots."""
 
     async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
-        """Act on a request and give the data of its answer.
+        """Act on a request and return the data of its answer.
 
         Raises
         ------
@@ -234,78 +109,63 @@ class Commands(Protocol):
         """
 
 
-def refusal(
-    code: ErrorCode, where: str, what: str, why: str = "", mend: str = "", **data: str | float
-) -> RequestError:
-    """Make the refusal of a request, with its message in the house's form and its data."""
-    message = "; ".join(part for part in (what, why, mend) if part)
-    return RequestError(code, f"{where}: {message}", data)
-
-
-def read_body(where: str, payload: bytes) -> dict[str, Any]:
-    """Read the JSON object that a request carries; an empty payload is an empty object.
-
-    Parameters
-    ----------
-    where : str
-        The robot and the verb, as messages name them: `arm/play`.
-    payload : bytes
-        What the client sent, of any kind and length.
+def parse(raw: RawRequest) -> Request:
+    """Check a request.
 
     Raises
     ------
     RequestError
-        INVALID_REQUEST, if it is no JSON object or too large.
+        UNKNOWN_VERB; INVALID_REQUEST with every problem, one a line; or the transport's own refusal. It
+        carries the request's transaction where there is one.
     """
-    invalid = partial(refusal, "INVALID_REQUEST", where)
-    if len(payload) > MOST_BYTES:
-        raise invalid(f"{len(payload)} bytes", f"a request has at most {MOST_BYTES}", "send less")
+    body = _body(raw)
     try:
-        body = orjson.loads(payload or b"{}")
+        return _checked(raw, body)
+    except RequestError as error:
+        transaction = body.get("transaction")
+        error.transaction = transaction if isinstance(transaction, str) else None
+        raise
+
+
+def _body(raw: RawRequest) -> dict[str, Any]:
+    """Read the JSON object that a request carries; an empty payload is an empty object."""
+    size = len(raw.payload)
+    if size > MOST_BYTES:
+        raise _invalid(raw, f"{size} bytes", f"a request has at most {MOST_BYTES}", "send less")
+    try:
+        body = orjson.loads(raw.payload or b"{}")
     except orjson.JSONDecodeError as error:
         what = f"not JSON at line {error.lineno} column {error.colno}"
-        raise invalid(what, "a request is a JSON object in UTF-8, without NaN", "correct it") from error
+        raise _invalid(raw, what, "a request is a JSON object in UTF-8, without NaN", "correct it") from error
     if not isinstance(body, dict):
-        raise invalid(f"{reprlib.repr(body)} is no JSON object", "", "put keys and values in { }")
+        raise _invalid(raw, f"{reprlib.repr(body)} is no JSON object", "", "put keys and values in { }")
     return body
 
 
-def check_request(where: str, verb: str, body: dict[str, Any]) -> Request:
-    """Check what a request asks for.
-
-    Parameters
-    ----------
-    where : str
-        The robot and the verb, as messages name them: `arm/play`.
-    verb : str
-        Any; only those in `VERBS` are served.
-    body : dict
-        The request's keys and values.
-
-    Raises
-    ------
-    RequestError
-        UNKNOWN_VERB, or INVALID_REQUEST with every problem, one a line.
-    """
-    kind = VERBS.get(verb)
-    if kind is None:
+def _checked(raw: RawRequest, body: dict[str, Any]) -> Request:
+    if raw.refusal is not None:
+        raise raw.refusal
+    if raw.verb not in VERBS:
         known = f"motiond knows {', '.join(VERBS)}"
-        raise refusal("UNKNOWN_VERB", where, "unknown verb", known, nearest(verb, VERBS))
+        raise RequestError("UNKNOWN_VERB", raw.where, "unknown verb", known, nearest(raw.verb, VERBS))
+    schema = VERBS[raw.verb].schema
     try:
-        return kind.model_validate(body)
+        return schema.model_validate(body)
     except ValidationError as error:
-        refusals = [
-            refusal("INVALID_REQUEST", where, *_problem(found, verb, kind)) for found in error.errors()
-        ]
-        raise RequestError("INVALID_REQUEST", "\n".join(map(str, refusals))) from error
+        problems = [_invalid(raw, *_problem(found, raw.verb, schema)) for found in error.errors()]
+        raise RequestError.of("INVALID_REQUEST", "\n".join(map(str, problems))) from error
 
 
-def _problem(found: ErrorDetails, verb: str, kind: type[Request]) -> tuple[str, str, str]:
+def _invalid(raw: RawRequest, what: str, why: str, mend: str) -> RequestError:
+    return RequestError("INVALID_REQUEST", raw.where, what, why, mend)
+
+
+def _problem(found: ErrorDetails, verb: str, schema: type[Request]) -> tuple[str, str, str]:
     """Say what pydantic found in the house's words."""
     key = str(found["loc"][0]) if found["loc"] else verb
     match found["type"]:
         case "extra_forbidden":
-            known = sorted(kind.model_fields, key=Request.model_fields.__contains__)  # its own keys first
+            known = sorted(schema.model_fields, key=Request.model_fields.__contains__)  # its own keys first
             return f"unknown key '{key}'", f"{verb} knows {', '.join(known)}", nearest(key, known)
         case "missing":
             return f"'{key}' is missing", f"{verb} needs it", "add it"

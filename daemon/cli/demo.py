@@ -18,12 +18,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import orjson
 from rich.live import Live
 
+from ..api.errors import RequestError
 from ..api.reports import ReportHub
-from ..api.requests import PlayRequest, RequestError, StatusRequest
+from ..api.schemas import PlayRequest, StatusRequest
 from ..ipc.states import State
 from ..mqtt.broker import BrokerError
 from ..mqtt.connection import address_of, split_listen
-from ..robots.registry import make_supervisor, serve
+from ..mqtt.topics import Topics
+from ..robots.assembly import make_registry
+from ..service.daemon import serve
 from .live_table import SHOWN, LiveTable
 
 if TYPE_CHECKING:
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
 
     from ..api.reports import Subscription
     from ..config.settings import MqttSettings, Settings
-    from ..robots.registry import Supervisor
+    from ..robots.registry import RobotRegistry
 
 PAUSE_S = 1.0
 LOOK_S = 0.1
@@ -42,7 +45,7 @@ LINE_S = 1.0
 
 def demo_config() -> Path:
     """Give the demonstration's configuration: the checkout's, else the installed one."""
-    beside = Path(__file__).parent.parent / "config" / "demo.yaml"
+    beside = Path(__file__).resolve().parents[2] / "config" / "demo.yaml"
     return beside if beside.is_file() else Path(sys.prefix, "share", "motiond", "config", "demo.yaml")
 
 
@@ -78,7 +81,7 @@ def trigger_lines(mqtt: MqttSettings, robot: str, motions: list[str], program: s
     address = address_of(mqtt)
     options = "" if mqtt.listen == type(mqtt)().listen else f" --broker {address}"
     yield f"{shlex.quote(program)} play {robot} {shlex.quote(motions[0])} --replace{options}"
-    topic = f"{mqtt.base}/{robot}/request/play"
+    topic = Topics(mqtt.base).request(robot, "play")
     request = orjson.dumps({"motion": motions[-1], "on_busy": "replace"}).decode()
     yield f"mosquitto_pub -h {address.host} -p {address.port} -t {topic} -m {shlex.quote(request)}"
 
@@ -102,7 +105,7 @@ class Demo:
         self._program = program
         self._robot = next(iter(settings.robots))
         self._hub = ReportHub()
-        self._supervisor = make_supervisor(settings, self._hub)
+        self._robots = make_registry(settings, self._hub)
 
     async def run(self, seconds: float | None) -> None:
         """Play until SIGINT or SIGTERM, or for so many seconds, then stop softly.
@@ -117,7 +120,7 @@ class Demo:
                 helpers = [tasks.create_task(self._play_and_show(), name="demo")]
                 if seconds is not None:
                     helpers.append(tasks.create_task(self._leave_after(seconds), name="demo.end"))
-                await serve(self._settings, self._hub, self._supervisor)
+                await serve(self._settings, self._hub, self._robots)
                 for helper in helpers:
                     helper.cancel()
         except* BrokerError as errors:
@@ -126,15 +129,15 @@ class Demo:
 
     async def _leave_after(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
-        self._supervisor.leave()
+        self._robots.leave()
 
     async def _play_and_show(self) -> None:
         with self._hub.subscribe(SHOWN) as reports:
-            await until_idle(self._supervisor, self._robot)
+            await until_idle(self._robots, self._robot)
             motions = self._playable()
             self._introduce(motions)
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(play_for_ever(self._supervisor, self._robot, motions), name="demo.play")
+                tasks.create_task(play_for_ever(self._robots, self._robot, motions), name="demo.play")
                 tasks.create_task(self._show(reports), name="demo.show")
 
     def _playable(self) -> list[str]:
@@ -171,19 +174,19 @@ class Demo:
                 live.refresh()
 
 
-async def until_idle(supervisor: Supervisor, robot: str) -> None:
+async def until_idle(robots: RobotRegistry, robot: str) -> None:
     """Wait until a robot holds or rests and no goal is active."""
     while True:
-        status = await supervisor.handle(robot, "status", StatusRequest())
+        status = await robots.handle(robot, "status", StatusRequest())
         if status["state"] == State.IDLE and status["goal_id"] is None:
             return
         await asyncio.sleep(LOOK_S)
 
 
-async def play_for_ever(supervisor: Supervisor, robot: str, motions: list[str]) -> None:
+async def play_for_ever(robots: RobotRegistry, robot: str, motions: list[str]) -> None:
     """Play one motion after the other, with a pause between, whenever nobody else has the robot."""
     for motion in cycle(motions):
         await asyncio.sleep(PAUSE_S)
-        await until_idle(supervisor, robot)
+        await until_idle(robots, robot)
         with suppress(RequestError):  # somebody was faster, or has stopped the robot
-            await supervisor.handle(robot, "play", PlayRequest(motion=motion))
+            await robots.handle(robot, "play", PlayRequest(motion=motion))

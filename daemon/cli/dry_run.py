@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+import orjson
 import typer
 
-from ..api.requests import check_request
+from ..api.requests import RawRequest, parse
 from ..config.settings import load_settings
 from .output import DONE, FAILED, print_json, tell
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..api.requests import PlayRequest
+    from ..api.schemas import PlayRequest
     from ..tools.dry_run import Rehearsal
 
 
@@ -31,7 +32,7 @@ def play_dry(config: Path, robot: str, request: dict[str, Any], trace: Path | No
     from ..telemetry.npz import save_trace  # noqa: PLC0415 - a request to a daemon needs none of this
     from ..tools.dry_run import rehearse  # noqa: PLC0415 - the same
 
-    checked = cast("PlayRequest", check_request(f"{robot}/play", "play", request))
+    checked = cast("PlayRequest", parse(RawRequest(robot, "play", orjson.dumps(request))))
     rehearsal = rehearse(load_settings(config), robot, checked, traced=trace is not None)
     if trace is not None and rehearsal.trace is not None:
         save_trace(trace, rehearsal.trace)

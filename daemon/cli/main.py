@@ -22,7 +22,7 @@ from motiond.drivers.base import DriverError
 from motiond.formats import FormatError
 from motiond.formats.model.motion import MotionError
 
-from ..api.requests import RequestError
+from ..api.errors import RequestError
 from ..client.session import NoAnswer
 from ..config.settings import ConfigError, load_settings
 from ..joints.joint_map import JointMapError
@@ -100,13 +100,13 @@ def _options(
 def run(config: ConfigFile = DEFAULT_CONFIG, *, verbose: Verbose = False) -> int:
     """Run the daemon until SIGTERM or SIGINT."""
     from ..api.reports import ReportHub  # noqa: PLC0415 - see the module's docstring
-    from ..robots.registry import make_supervisor, serve  # noqa: PLC0415 - the same
+    from ..robots.assembly import make_registry  # noqa: PLC0415 - the same
+    from ..service.daemon import serve  # noqa: PLC0415 - the same
 
     start_logging(logging.DEBUG if verbose else logging.INFO)
     settings = load_settings(config)
     hub = ReportHub()
-    supervisor = make_supervisor(settings, hub)
-    return _run_with_broker(serve(settings, hub, supervisor))
+    return _run_with_broker(serve(settings, hub, make_registry(settings, hub)))
 
 
 @app.command()

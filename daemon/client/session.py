@@ -12,7 +12,7 @@ import asyncio
 from collections import deque
 from contextlib import AsyncExitStack, asynccontextmanager
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import uuid4
 
 import aiomqtt
@@ -22,9 +22,10 @@ from paho.mqtt.properties import Properties
 
 from motiond.formats.errors import nearest
 
+from ..api.errors import RequestError
 from ..api.reports import SUBJECTS, Report, Subject
-from ..api.requests import RequestError
 from ..mqtt.connection import address_of, make_client, speaks_5
+from ..mqtt.topics import ANY_ROBOT, DaemonTopic, Meaning, ReportTopic, ResponseTopic, Topics
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable
@@ -40,6 +41,8 @@ START_IT = "start it with `motiond run`"
 
 class NoAnswer(Exception):
     """Nobody answers."""
+
+    exit_code: ClassVar[int] = 3
 
 
 async def ask(
@@ -102,7 +105,7 @@ async def play_and_wait(
         If the daemon does not answer, or no longer.
     """
     async with _connection(settings, robot) as connection:
-        await connection.listen(f"{robot}/state", f"{robot}/result")
+        await connection.listen("state", "result")
         accepted = await connection.ask("play", request, timeout_s)
         async for report in connection.reports(timeout_s):
             if report.data.get("goal_id") == accepted["goal_id"]:
@@ -112,7 +115,7 @@ async def play_and_wait(
 
 
 async def watch(
-    settings: MqttSettings, robot: str = "+", subjects: Iterable[Subject] = SUBJECTS
+    settings: MqttSettings, robot: str = ANY_ROBOT, subjects: Iterable[Subject] = SUBJECTS
 ) -> AsyncGenerator[Report]:
     """Give reports as they arrive, those that last at once, until the caller closes it.
 
@@ -131,7 +134,7 @@ async def watch(
         If there is no broker, or no longer.
     """
     async with _connection(settings, robot) as connection:
-        await connection.listen(*(f"{robot}/{subject}" for subject in subjects))
+        await connection.listen(*subjects)
         async for report in connection.reports(None):
             yield report
 
@@ -166,16 +169,16 @@ class _Connection:
     def __init__(self, client: aiomqtt.Client, settings: MqttSettings, robot: str) -> None:
         self._client = client
         self._version_5 = speaks_5(settings)
-        self._base = settings.base
+        self._topics = Topics(settings.base)
         self._robot = robot
         self._reports: deque[Report] = deque()
         self._robots: dict[str, dict[str, Any]] = {}
         self._daemons: dict[str, dict[str, Any]] = {}
 
-    async def listen(self, *topics: str) -> None:
-        """Subscribe to topics of the robot."""
-        for topic in topics:
-            await self._subscribe(f"{self._base}/{topic}")
+    async def listen(self, *subjects: Subject) -> None:
+        """Subscribe to what the robot reports."""
+        for subject in subjects:
+            await self._subscribe(self._topics.report(self._robot, subject))
 
     async def _subscribe(self, topic: str) -> None:
         """Subscribe; a broker that does not acknowledge it is asked again, as that does no harm."""
@@ -190,17 +193,23 @@ class _Connection:
 
     async def ask(self, verb: str, payload: dict[str, Any], timeout_s: float) -> dict[str, Any]:
         """Send a request and wait for its answer."""
-        response = f"{self._robot}/response/{verb}"
-        await self.listen(response, "+/availability", "bridge/+/availability")
+        topics = self._topics
+        for topic in (
+            topics.response(self._robot, verb),
+            topics.report(ANY_ROBOT, "availability"),
+            topics.daemon(),
+        ):
+            await self._subscribe(topic)
         request = {"transaction": uuid4().hex, **payload}
-        topic = f"{self._base}/{self._robot}/request/{verb}"
+        answered = ResponseTopic(self._robot, verb)
         try:
             async with asyncio.timeout(timeout_s):
                 properties = self._expiry(timeout_s)
+                topic = topics.request(self._robot, verb)
                 await self._client.publish(topic, orjson.dumps(request), qos=1, properties=properties)
                 while True:
-                    name, data = await self._receive()
-                    if name == response and data.get("transaction") == request["transaction"]:
+                    meaning, data = await self._receive()
+                    if meaning == answered and data.get("transaction") == request["transaction"]:
                         return _data_of(data)
         except TimeoutError:
             pass
@@ -225,24 +234,24 @@ class _Connection:
             except TimeoutError:
                 await self.ask("status", {}, silence_s or ANSWER_TIMEOUT_S)
 
-    async def _receive(self) -> tuple[str, dict[str, Any]]:
-        """Wait for a message, keep what it tells, and give its topic below the base with its JSON."""
+    async def _receive(self) -> tuple[Meaning, dict[str, Any]]:
+        """Wait for a message, keep what it tells, and return what its topic means with its JSON."""
         while True:
             message = await anext(self._client.messages)
-            topic = message.topic.value.removeprefix(f"{self._base}/")
+            meaning = self._topics.meaning(message.topic.value)
             try:
                 data = orjson.loads(message.payload)
             except orjson.JSONDecodeError:
                 continue
-            if isinstance(data, dict):
-                self._keep(topic, data)
-                return topic, data
+            if meaning is not None and isinstance(data, dict):
+                self._keep(meaning, data)
+                return meaning, data
 
-    def _keep(self, topic: str, data: dict[str, Any]) -> None:
-        match topic.split("/"):
-            case ["bridge", daemon, "availability"]:
-                self._daemons[daemon] = data
-            case [robot, subject] if subject in SUBJECTS:
+    def _keep(self, meaning: Meaning, data: dict[str, Any]) -> None:
+        match meaning:
+            case DaemonTopic(daemon_id):
+                self._daemons[daemon_id] = data
+            case ReportTopic(robot, subject) if subject in SUBJECTS:
                 self._reports.append(Report(robot, subject, data))
                 if subject == "availability":
                     self._robots[robot] = data
@@ -262,5 +271,5 @@ class _Connection:
 def _data_of(answer: dict[str, Any]) -> dict[str, Any]:
     data: dict[str, Any] = answer["data"]
     if answer["status"] != "ok":
-        raise RequestError(answer["code"], answer["error"], data)
+        raise RequestError.of(answer["code"], answer["error"], data)
     return data

@@ -9,7 +9,7 @@ import asyncio
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
-from ..api.requests import RequestError
+from ..api.errors import RequestError
 from .session import NoAnswer, ask, watch
 
 if TYPE_CHECKING:

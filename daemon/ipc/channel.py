@@ -216,7 +216,7 @@ class Ended:
     goal_id: str
     code: str
     message: str
-    played_s: float
+    played_s: float | None
     details: dict[str, Any] = field(default_factory=dict)
 
 

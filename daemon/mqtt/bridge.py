@@ -1,7 +1,6 @@
-"""The daemon's side of MQTT: topics, what is retained, and the connection that never gives up.
+"""The daemon's side of MQTT: publishes reports, serves requests, and never gives up the connection.
 
-In come reports from the hub and requests from the broker, out go messages and answers. Every topic stands
-in `docs/mqtt.md`. Reconnects for ever; trouble here delays nothing else in the daemon.
+Reconnects for ever; trouble here delays nothing else in the daemon.
 MQTT 5.0 and 3.1.1 (OASIS), by aiomqtt.
 """
 
@@ -10,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -19,9 +19,12 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
-from ..api.dispatcher import Call, RequestDesk
+from ..api.dispatcher import Dispatcher
+from ..api.errors import RequestError
 from ..api.reports import LASTING, STREAMED, SUBJECTS, Report
+from ..api.requests import RawRequest
 from .connection import address_of, make_client, speaks_5
+from .topics import RequestTopic, Topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,10 +64,11 @@ class MqttBridge:
     def __init__(self, settings: MqttSettings, daemon_id: str, commands: Commands, hub: ReportHub) -> None:
         self.connected = asyncio.Event()
         self._settings = settings
-        self._topics = _Topics(settings.base, daemon_id)
+        self._topics = Topics(settings.base)
+        self._daemon_id = daemon_id
         self._commands = commands
         self._hub = hub
-        self._desk = RequestDesk(commands)
+        self._dispatcher = Dispatcher(commands)
 
     async def run(self) -> NoReturn:
         """Connect, serve and reconnect until cancelled; then say offline."""
@@ -88,15 +92,25 @@ class MqttBridge:
             await self._wait(next(waits_s), reason)
 
     def _client(self) -> aiomqtt.Client:
-        will = aiomqtt.Will(self._topics.availability, _encode({"state": "offline"}), qos=1, retain=True)
-        return make_client(self._settings, f"motiond-{self._topics.daemon_id}", will)
+        will = aiomqtt.Will(
+            self._topics.daemon(self._daemon_id), _encode({"state": "offline"}), qos=1, retain=True
+        )
+        return make_client(self._settings, f"motiond-{self._daemon_id}", will)
 
     def _session(
         self, client: aiomqtt.Client, reports: Subscription, requests: asyncio.TaskGroup
     ) -> _Session:
-        version_5 = speaks_5(self._settings)
-        robots = self._commands.robots
-        return _Session(client, version_5, self._topics, robots, self._desk, self._hub, reports, requests)
+        return _Session(
+            client=client,
+            version_5=speaks_5(self._settings),
+            topics=self._topics,
+            daemon_id=self._daemon_id,
+            robots=self._commands.robots,
+            dispatcher=self._dispatcher,
+            hub=self._hub,
+            reports=reports,
+            requests=requests,
+        )
 
     def _waits_s(self) -> Iterator[float]:
         """Give how long to wait before each new try; random, lest many daemons come back at once."""
@@ -109,36 +123,6 @@ class MqttBridge:
         reason = reason and (reason.__cause__ or reason)
         log.warning("%s: not connected; %s; next try in %.1f s", address_of(self._settings), reason, wait_s)
         await asyncio.sleep(wait_s)
-
-
-@dataclass(frozen=True, slots=True)
-class _Topics:
-    """Makes and takes apart the daemon's topics."""
-
-    base: str
-    daemon_id: str
-
-    @property
-    def availability(self) -> str:
-        """Of the daemon itself."""
-        return f"{self.base}/bridge/{self.daemon_id}/availability"
-
-    def report(self, robot: str, subject: str) -> str:
-        return f"{self.base}/{robot}/{subject}"
-
-    def requests(self, robot: str) -> str:
-        """Give the filter of all requests to a robot."""
-        return f"{self.base}/{robot}/request/#"
-
-    def response(self, call: Call) -> str:
-        return f"{self.base}/{call.robot}/response/{call.verb}"
-
-    def call(self, message: aiomqtt.Message) -> Call:
-        """Read a request's robot and verb from its topic, and how it was sent."""
-        robot, _, *verb = message.topic.value.removeprefix(f"{self.base}/").split("/")
-        lifetime_s = getattr(message.properties, "MessageExpiryInterval", None)
-        payload = message.payload if isinstance(message.payload, bytes) else b""
-        return Call(robot, "/".join(verb), payload, message.retain, lifetime_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +139,18 @@ class _Session:
 
     client: aiomqtt.Client
     version_5: bool
-    topics: _Topics
+    topics: Topics
+    daemon_id: str
     robots: tuple[str, ...]
-    desk: RequestDesk
+    dispatcher: Dispatcher
     hub: ReportHub
     reports: Subscription
     requests: asyncio.TaskGroup
+
+    @property
+    def _availability(self) -> str:
+        """The daemon's own topic."""
+        return self.topics.daemon(self.daemon_id)
 
     async def run(self, connected: asyncio.Event) -> None:
         """Serve until the connection breaks (MqttError, alone or in a group) or the task is cancelled."""
@@ -185,8 +175,8 @@ class _Session:
         self.reports.discard(LASTING)
         for report in self.hub.latest():
             await self._publish_report(report)
-        await self._publish(self.topics.availability, {"state": "online"}, retain=True)
-        await self._subscribe(self.topics.availability)
+        await self._publish(self._availability, {"state": "online"}, retain=True)
+        await self._subscribe(self._availability)
 
     async def _subscribe(self, topic: str) -> None:
         """Subscribe; on MQTT 5 a request sent with the retain flag can be told from one without."""
@@ -219,7 +209,7 @@ class _Session:
     async def _publish_report(self, report: Report) -> None:
         data = report.data
         if report.subject == "availability":
-            data = {**data, "bridge": self.topics.daemon_id}
+            data = {**data, "bridge": self.daemon_id}
         topic = self.topics.report(report.robot, report.subject)
         qos = 0 if report.subject in STREAMED else 1
         await self._publish(topic, data, qos=qos, retain=report.subject in LASTING)
@@ -234,7 +224,7 @@ class _Session:
 
     async def _take_messages(self) -> None:
         async for message in self.client.messages:
-            if message.topic.value == self.topics.availability:
+            if message.topic.value == self._availability:
                 await self._correct_availability(message)
                 _heed_cancellation()
             elif message.payload or not message.retain:  # an empty retained message only clears one
@@ -244,18 +234,31 @@ class _Session:
     async def _correct_availability(self, message: aiomqtt.Message) -> None:
         """Say online again where the will of an earlier connection came late."""
         if message.payload != _encode({"state": "online"}):
-            await self._publish(self.topics.availability, {"state": "online"}, retain=True)
+            await self._publish(self._availability, {"state": "online"}, retain=True)
 
     async def _serve(self, message: aiomqtt.Message) -> None:
         """Answer one request; where the answer cannot be sent, its transaction may be asked for again."""
-        call = self.topics.call(message)
-        answer = await self.desk.answer(call)
-        topic = getattr(message.properties, "ResponseTopic", self.topics.response(call))
+        raw = self._raw_request(message)
+        answer = await self.dispatcher.answer(raw)
+        topic = getattr(message.properties, "ResponseTopic", self.topics.response(raw.robot, raw.verb))
         properties = _correlated(message.properties) if self.version_5 else None
         try:
             await self.client.publish(topic, answer, 1, False, properties, timeout=PUBLISH_TIMEOUT_S)
         except (aiomqtt.MqttError, ValueError) as error:
-            log.warning("%s: the answer could not be sent to '%s'; %s", call.where, topic, error)
+            log.warning("%s: the answer could not be sent to '%s'; %s", raw.where, topic, error)
+
+    def _raw_request(self, message: aiomqtt.Message) -> RawRequest:
+        """Return a request with all that MQTT says of it."""
+        meaning = self.topics.meaning(message.topic.value)
+        robot, verb = meaning if isinstance(meaning, RequestTopic) else ("", "")
+        lifetime_s = getattr(message.properties, "MessageExpiryInterval", None)
+        return RawRequest(
+            robot,
+            verb,
+            message.payload if isinstance(message.payload, bytes) else b"",
+            deadline=None if lifetime_s is None else time.time() + lifetime_s,
+            refusal=_retained(f"{robot}/{verb}") if message.retain else None,
+        )
 
     async def _say_goodbye(self) -> None:
         """Publish what is still to be said, then offline, within a bounded time."""
@@ -265,9 +268,9 @@ class _Session:
                     await self._publish_report(report)
                 for robot in self.robots:
                     await self._publish_report(Report(robot, "availability", {"state": "offline"}))
-                await self._publish(self.topics.availability, {"state": "offline"}, retain=True)
+                await self._publish(self._availability, {"state": "offline"}, retain=True)
         except (aiomqtt.MqttError, TimeoutError) as error:
-            log.warning("%s: could not say offline; %s", self.topics.availability, error)
+            log.warning("%s: could not say offline; %s", self._availability, error)
 
 
 def _heed_cancellation() -> None:
@@ -279,6 +282,12 @@ def _heed_cancellation() -> None:
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError
+
+
+def _retained(where: str) -> RequestError:
+    """Return the refusal of a request that the broker kept and may deliver again."""
+    mend = "clear it with an empty retained message and send it without the flag"
+    return RequestError("RETAINED", where, "retained", "it would act at every reconnect", mend)
 
 
 def _correlated(request: Properties | None) -> Properties:

@@ -17,7 +17,7 @@ import numpy as np
 
 from motiond.formats.errors import nearest
 
-from ..api.requests import RequestError
+from ..api.errors import RequestError
 from ..config.settings import JointSettings
 from ..ipc.channel import Play
 from ..joints.joint_map import JointMapError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ..api.requests import GotoRequest, PlayRequest
+    from ..api.schemas import GotoRequest, PlayRequest
     from ..config.settings import RobotSettings
     from ..joints.joint_map import JointMap
     from ..planning.library import MotionLibrary
@@ -120,9 +120,9 @@ class GoalMaker:
         """
         entry = self._library.get(request.motion)
         if entry is None:
-            raise RequestError("UNKNOWN_MOTION", self._library.unknown(request.motion))
+            raise RequestError.of("UNKNOWN_MOTION", self._library.unknown(request.motion))
         if entry.plan is None:
-            raise RequestError("INVALID_MOTION", entry.reason)
+            raise RequestError.of("INVALID_MOTION", entry.reason)
         try:
             course = plot_course(
                 whole(entry.plan, entry.markers),
@@ -135,7 +135,7 @@ class GoalMaker:
                 tolerance=self._settings.start_tolerance,
             )
         except CourseError as error:
-            raise RequestError("INVALID_MOTION", str(error), error.data) from error
+            raise RequestError.of("INVALID_MOTION", error, error.data) from error
         refuse_speed(course.track, request.speed)
         return course
 
@@ -148,8 +148,8 @@ class GoalMaker:
             If there is none, or the joints cannot go there.
         """
         if (request.pose is None) == (request.joints is None):
-            what = f"{self._name}: a posture is either a pose or joints; give one of the two"
-            raise RequestError("INVALID_REQUEST", what)
+            what = "a posture is either a pose or joints"
+            raise RequestError("INVALID_REQUEST", self._name, what, mend="give one of the two")
         return self._course_to(request.pose, request.joints)
 
     def course_to_park(self) -> Course:
@@ -166,14 +166,14 @@ class GoalMaker:
         poses = self._settings.poses
         if pose is not None and pose not in poses:
             known = f"there are {', '.join(poses)}" if poses else "there are no poses at all"
-            parts = (f"{self._name}: no pose '{pose}'", known, nearest(pose, poses))
-            raise RequestError("UNKNOWN_POSE", "; ".join(part for part in parts if part))
+            what = f"no pose '{pose}'"
+            raise RequestError("UNKNOWN_POSE", self._name, what, known, nearest(pose, poses))
         positions = poses[pose] if pose is not None else joints or {}
         rate_hz = min(POSE_RATE_HZ, self._library.max_rate_hz)
         try:
             return whole(plan_pose(pose or "goto", positions, self._joint_map, self._settings, rate_hz))
         except (PlanError, JointMapError) as error:
-            raise RequestError("INVALID_MOTION", str(error)) from error
+            raise RequestError.of("INVALID_MOTION", error) from error
 
     @contextmanager
     def made(self, goal: Goal, start: Sequence[float]) -> Iterator[Handover]:
@@ -277,7 +277,7 @@ class GoalMaker:
                 request.goal_time_tolerance or settings.tolerances.goal_time_s,
             )
         except ToleranceError as error:
-            raise RequestError("INVALID_REQUEST", str(error)) from error
+            raise RequestError.of("INVALID_REQUEST", error) from error
 
     def _approach(self, plan: Plan, start: Floats, target: Floats) -> Track:
         settings = self._settings.approach
@@ -292,14 +292,14 @@ class GoalMaker:
                 tolerance=self._settings.start_tolerance,
             )
         except ApproachError as error:
-            raise RequestError("INVALID_MOTION", f"{plan.motion}: {error}") from error
+            raise RequestError("INVALID_MOTION", plan.motion, str(error)) from error
         takes_s = len(positions) / plan.rate_hz
         if settings.longest_s is not None and takes_s > settings.longest_s:
             far = self._farthest(plan, start, target)
-            what = f"{plan.motion}: the way to it takes {takes_s:.3f} s"
+            what = f"the way to it takes {takes_s:.3f} s"
             why = f"joint '{far['joint']}' is {far['value']:.4g} {far['unit']} away"
             mend = f"approach.longest_s is {settings.longest_s:g}; go nearer first, or raise it"
-            raise RequestError("INVALID_MOTION", f"{what}; {why}; {mend}", {"start_distance": far})
+            raise RequestError("INVALID_MOTION", plan.motion, what, why, mend, start_distance=far)
         ramp = self._steepest(positions, velocities, plan.rate_hz)
         return Track(positions, velocities, plan.driven, plan.rate_hz, ramp)
 
@@ -321,17 +321,20 @@ class GoalMaker:
         if request.start_at is None:
             return None
         if self._settings.clock == "virtual":
-            what = f"{self._name}: start_at is a time of the real clock"
-            raise RequestError("INVALID_REQUEST", f"{what}; the robot's clock is virtual; leave it out")
+            what, why = "start_at is a time of the real clock", "the robot's clock is virtual"
+            raise RequestError("INVALID_REQUEST", self._name, what, why, "leave it out")
         now_s, unix_s = _both_clocks()
         in_s = request.start_at - unix_s
         takes_s = (len(approach.positions) + 1) / approach.rate_hz + HANDOVER_S
         if in_s < takes_s:
             raise RequestError(
                 "TOO_LATE",
-                f"{request.motion}: start_at is {takes_s - in_s:.3f} s too early; "
-                f"the robot needs {takes_s:.3f} s to the first row; set it later",
-                {"too_late_s": takes_s - in_s, "needs_s": takes_s},
+                request.motion,
+                f"start_at is {takes_s - in_s:.3f} s too early",
+                f"the robot needs {takes_s:.3f} s to the first row",
+                "set it later",
+                too_late_s=takes_s - in_s,
+                needs_s=takes_s,
             )
         return now_s + in_s
 
@@ -384,6 +387,10 @@ def refuse_speed(plan: Plan, speed: float) -> None:
         who = f"joint '{plan.limiting_joint}' allows" if plan.limiting_joint else "motiond plays at most"
         raise RequestError(
             "INVALID_MOTION",
-            f"{plan.motion}: speed {speed:g} is too fast; {who} {plan.max_speed:.3g}; lower the speed",
-            {"max_speed": plan.max_speed, "joint": plan.limiting_joint},
+            plan.motion,
+            f"speed {speed:g} is too fast",
+            f"{who} {plan.max_speed:.3g}",
+            "lower the speed",
+            max_speed=plan.max_speed,
+            joint=plan.limiting_joint,
         )

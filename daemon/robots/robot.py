@@ -1,42 +1,43 @@
 """One robot in the daemon: its goals, one after the other, and what becomes of them.
 
-In come goals and the stream process's notices and records, out go commands to it and reports to the hub. The
-state that is reported is the stream process's own. Requests are taken by `verbs`.
+The state that is reported is the stream process's own. `handlers` says which requests are taken; this module
+carries them out.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from motiond.formats.registry import MOTIONS, ROBOTS
-
+from ..api.errors import RequestError
 from ..api.reports import Report
-from ..api.requests import PlayRequest, RequestError
+from ..api.schemas import PlayRequest
 from ..ipc import channel as ch
 from ..ipc.states import ACTIVE, HALTED, ResultCode, State
+from . import payloads
 from .goal_planner import GoalMaker, new_goal
-from .handlers import SHUTS_DOWN, Verbs
+from .goal_queue import GoalQueue
+from .shutdown import SHUTS_DOWN, go_home
+from .status import RobotStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..api.reports import ReportHub, Subject
-    from ..api.requests import Request
     from ..config.settings import RobotSettings
     from ..joints.joint_map import JointMap
     from ..planning.library import MotionLibrary
     from ..telemetry.observer import Observer
     from .goal_planner import Goal
-    from .stream_supervisor import StreamKeeper
+    from .stream_supervisor import StreamSupervisor
 
 log = logging.getLogger(__name__)
 
-ANSWER_TIMEOUT_S = 5.0
-LONGEST_QUEUE = 100
+RESTART_TIMEOUT_S = 25.0
+
+REASONS = frozenset({"fault", "deadline_missed"})
+"""Kinds of events that are why a robot is in the state that it is in."""
 
 
 class Robot:
@@ -50,32 +51,24 @@ class Robot:
         Its joints, actuators and limits.
     library : MotionLibrary
         Its motions; loaded by `run`.
-    keeper : StreamKeeper
+    stream : StreamSupervisor
         Of its stream process.
     hub : ReportHub
         Takes the reports.
 
     Attributes
     ----------
-    state : State
-        The stream process's own; `offline` without one.
-    torque : bool
-        Whether the actuators hold.
-    message : str
-        Why it is offline or in fault.
+    status : RobotStatus
+        What its stream process has told last.
     goal : Goal or None
         What it plays.
-    queue : deque of Goal
+    queue : GoalQueue
         What waits for that.
-    reference : list of float or None
-        The setpoint that is held, per joint; None while torque is off.
     estop_latched : bool
         Until a reset, whatever becomes of the stream process.
     stops : int
         Counts the stops, so that a play that has not begun does not begin after one.
-    news : int
-        Counts what the stream process has said of its state.
-    goals : GoalMaker
+    planner : GoalMaker
     """
 
     def __init__(
@@ -85,41 +78,26 @@ class Robot:
         *,
         joint_map: JointMap,
         library: MotionLibrary,
-        keeper: StreamKeeper,
+        stream: StreamSupervisor,
         hub: ReportHub,
     ) -> None:
         self.name = name
         self.settings = settings
         self.joint_map = joint_map
         self.library = library
-        self.keeper = keeper
-        self.goals = GoalMaker(name, settings, joint_map, library)
-        self.state = State.OFFLINE
-        self.torque = False
-        self.message = "starting"
+        self.stream = stream
+        self.planner = GoalMaker(name, settings, joint_map, library)
+        self.status = RobotStatus(name)
         self.goal: Goal | None = None
-        self.queue: deque[Goal] = deque()
-        self.reference: list[float] | None = None
+        self.queue = GoalQueue(name)
         self.estop_latched = False
-        self.stops = self.news = 0
+        self.stops = 0
         self._hub = hub
         self._max_rate_hz: float | None = None
-        self._changed = asyncio.Event()
         self._leaving = asyncio.Event()
         self._next: Callable[[], None] | None = None
         self._second_s = 0.0
         self._lost_for = ""
-        self._verbs = Verbs(self)
-
-    async def handle(self, verb: str, request: Request) -> dict[str, Any]:
-        """Act on a request.
-
-        Raises
-        ------
-        RequestError
-            If it is refused.
-        """
-        return await self._verbs.handle(verb, request)
 
     # -- life -----------------------------------------------------------------------------------------------
 
@@ -128,15 +106,15 @@ class Robot:
         try:
             await asyncio.to_thread(self.library.load_all)
             self.report("availability", {"state": "offline"})
-            self.report("description", self._description())
+            self._describe()
             self.report("motions", self.library.payload())
-            self.report("state", self.state_payload())
+            self.report_state()
             async with asyncio.TaskGroup() as tasks:
                 farewell = tasks.create_task(self._say_farewell(), name=f"{self.name}.farewell")
-                await self.keeper.run(self)
+                await self.stream.run(self)
                 farewell.cancel()
         finally:
-            self.goals.close()
+            self.planner.close()
 
     @property
     def leaving(self) -> bool:
@@ -152,31 +130,25 @@ class Robot:
         await self._leaving.wait()
         try:
             async with asyncio.timeout(self.settings.exit_timeout_s):
-                await self._go_home()
+                await go_home(self)
         except (TimeoutError, RequestError) as error:
             log.warning(
                 "%s: on_exit %s was given up; %s", self.name, self.settings.on_exit, error or "timeout"
             )
         self.clear_queue(ResultCode.CANCELED, SHUTS_DOWN)
-        self.keeper.leave()
+        self.stream.leave()
 
-    async def _go_home(self) -> None:
-        """Come to rest, and park or release a robot that holds; one that is halted stays as it is."""
-        if self.settings.on_exit == "hold" or not self.torque or self.state in HALTED:
-            return
-        self.stop(SHUTS_DOWN)
-        await self.until(lambda: self.state is State.IDLE, ANSWER_TIMEOUT_S, "the robot did not come to rest")
-        if self.settings.on_exit == "park":
-            self._park()
-            await self.until(lambda: self.goal is None, self.settings.exit_timeout_s, "it did not get there")
-        else:
-            self.keeper.send(ch.Disable())
-            await self.until(lambda: not self.torque, ANSWER_TIMEOUT_S, "torque could not be switched off")
-
-    def _park(self) -> None:
+    def park(self) -> None:
         """Go to the pose `park`, from the last setpoint."""
-        course = self.goals.course_to_park()
+        course = self.planner.course_to_park()
         self.start(new_goal(course, PlayRequest(motion=course.plan.motion)))
+
+    async def reload_motions(self) -> dict[str, Any]:
+        """Read the motion folders again, and return and report what is in them."""
+        await asyncio.to_thread(self.library.load_all)
+        motions = self.library.payload()
+        self.report("motions", motions)
+        return motions
 
     # -- goals ----------------------------------------------------------------------------------------------
 
@@ -188,100 +160,189 @@ class Robot:
         RequestError
             If it cannot begin there.
         """
-        if self.reference is None:
-            raise RequestError("OFFLINE", f"{self.name}: the robot went offline; {self.message}")
-        with self.goals.made(goal, self.reference) as made:
-            if not self.keeper.send(made.command, made.fds):
-                raise RequestError("OFFLINE", f"{self.name}: the stream process does not listen; try again")
+        if self.status.reference is None:
+            raise RequestError("OFFLINE", self.name, "the robot went offline", self.status.message)
+        with self.planner.made(goal, self.status.reference) as made:
+            if not self.stream.send(made.command, made.fds):
+                raise RequestError(
+                    "OFFLINE", self.name, "the stream process does not listen", mend="try again"
+                )
             told = made.told
         self.goal = goal
-        if self.keeper.observer is not None:
-            self.keeper.observer.start_goal()
+        if self.stream.observer is not None:
+            self.stream.observer.start_goal()
         return {"goal_id": goal.goal_id, **told}
 
     def enqueue(self, goal: Goal) -> int:
-        """Let a goal wait until those before it have ended well; give its place, from 1.
+        """Let a goal wait until those before it have ended well, and return its place, from 1.
 
         Raises
         ------
         RequestError
             If too many wait already.
         """
-        if len(self.queue) >= LONGEST_QUEUE:
-            what = f"{self.name}: {LONGEST_QUEUE} motions wait already"
-            raise RequestError("BUSY", f"{what}; no more fit in; clear the queue or wait")
-        self.queue.append(goal)
-        self.report("state", self.state_payload())
-        return len(self.queue)
+        place = self.queue.add(goal)
+        self.report_state()
+        return place
 
     def clear_queue(self, code: ResultCode, why: str) -> list[str]:
-        """End all goals that wait; give their ids."""
-        cleared = list(self.queue)
-        self.queue.clear()
+        """End all goals that wait and return their ids."""
+        cleared = self.queue.clear()
         for goal in cleared:
-            self._report_result(goal, code, f"{why}; it had not begun", None, {})
+            self._report_result(goal, ch.Ended(goal.goal_id, code, f"{why}; it had not begun", None, {}))
         if cleared:
-            self.report("state", self.state_payload())
+            self.report_state()
         return [goal.goal_id for goal in cleared]
 
     def start_next(self) -> None:
         """Begin what waits, if nothing plays; what cannot begin ends, and all that wait for it."""
-        if not self.queue or self.goal is not None or self.state is not State.IDLE or not self.torque:
+        if (
+            not self.queue
+            or self.goal is not None
+            or self.status.state is not State.IDLE
+            or not self.status.torque
+        ):
             return
-        goal = self.queue.popleft()
+        goal = self.queue.take()
         try:
             self.start(goal)
         except RequestError as error:
-            self._report_result(goal, ResultCode.INVALID_GOAL, str(error), None, error.data)
+            self._report_result(
+                goal, ch.Ended(goal.goal_id, ResultCode.INVALID_GOAL, str(error), None, error.data)
+            )
             self.clear_queue(ResultCode.CANCELED, f"{goal.motion}, before it, could not be played")
 
-    def stop(self, message: str) -> None:
+    def _end_as_configured(self) -> None:
+        """Go on with what waits; without that, do what `on_end` asks for."""
+        if self.queue:
+            self.start_next()
+        elif self.settings.on_end == "release":
+            self.stream.send(ch.Disable())
+        elif self.settings.on_end == "park":
+            try:
+                self.park()
+            except RequestError as error:
+                self.report("event", {"kind": "not_parked", "message": str(error)})
+
+    # -- what it is told to do; the methods that wait raise RequestError, TIMEOUT ----------------------------
+
+    def stop(self, why: str) -> None:
         """Stop softly; a play that has not begun does not begin."""
         self.stops += 1
-        self.clear_queue(ResultCode.CANCELED, message)
-        self.keeper.send(ch.Stop(ResultCode.CANCELED, message))
+        self.clear_queue(ResultCode.CANCELED, why)
+        self.stream.send(ch.Stop(ResultCode.CANCELED, why))
 
-    async def until(self, holds: Callable[[], bool], timeout_s: float, failure: str) -> None:
-        """Wait for a change of state; refuse the request if it does not come, or cannot come any more.
+    async def preempt(self, why: str) -> None:
+        """End what plays and what waits, softly, and wait until the robot is at rest."""
+        self.clear_queue(ResultCode.PREEMPTED, why)
+        if self.goal is not None:
+            self.stream.send(ch.Stop(ResultCode.PREEMPTED, why))
+            await self.status.until(
+                lambda: self.goal is None, "the motion before did not end", RESTART_TIMEOUT_S
+            )
+        await self.status.until(lambda: self.status.state not in ACTIVE, "the robot did not come to rest")
+
+    async def pause(self) -> None:
+        """Slow down on the path and wait until the robot is at rest, whatever for."""
+        self.stream.send(ch.Pause())
+        settled = {State.PAUSED, State.STOPPING, State.IDLE, *HALTED, State.OFFLINE}
+        await self.status.until(
+            lambda: self.status.state in settled, "the robot did not come to rest", RESTART_TIMEOUT_S
+        )
+
+    async def resume(self) -> None:
+        """Go on along the path."""
+        self.stream.send(ch.Resume())
+        waiting = {State.PAUSING, State.PAUSED}
+        await self.status.until(lambda: self.status.state not in waiting, "the robot did not go on")
+
+    def set_speed(self, goal: Goal, speed: float) -> None:
+        """Play the goal at another speed from now on."""
+        self.stream.send(ch.Speed(speed, self.planner.set_speed(goal, speed)))
+        self.report_state()
+
+    async def seek(self, goal: Goal, row: int, start: list[float], *, goes_on: bool) -> None:
+        """Go from where the robot holds to a row of its goal's track, and on from there if `goes_on`.
 
         Raises
         ------
         RequestError
-            TIMEOUT.
+            If there is no way from there.
         """
-        try:
-            async with asyncio.timeout(timeout_s):
-                while not holds():
-                    await self._changed.wait()
-        except TimeoutError as error:
-            raise RequestError(
-                "TIMEOUT", f"{self.name}: {failure}; waited {timeout_s:g} s; ask for status"
-            ) from error
+        statuses = self.status.updates
+        with self.planner.way_to(goal, row, start) as fd:
+            self.stream.send(ch.Seek(goal.goal_id, row, start, goes_on), (fd,))
+        await self.status.until(lambda: self.status.updates != statuses, "the robot did not go there")
+
+    async def enable(self) -> None:
+        """Switch torque on where it is off; a driver that cannot leaves the robot in `fault`."""
+        if self.status.state is State.IDLE and not self.status.torque:
+            self.stream.send(ch.Enable())
+            await self.status.until(
+                lambda: self.status.torque or self.status.state is not State.IDLE,
+                "torque could not be switched on",
+            )
+
+    async def disable(self) -> None:
+        """Switch torque off."""
+        self.stream.send(ch.Disable())
+        await self.status.until(lambda: not self.status.torque, "torque could not be switched off")
+
+    async def latch_estop(self) -> None:
+        """Halt in the next tick, and stay so until `reset`, whatever becomes of the stream process."""
+        self.stops += 1
+        self.estop_latched = True
+        if self.stream.send(ch.Estop()):
+            ended = {State.ESTOPPED, State.FAULT, State.OFFLINE}
+            failure = "the stream process did not answer the emergency stop"
+            await self.status.until(lambda: self.status.state in ended, failure)
+
+    async def reset(self) -> None:
+        """Leave `estopped`, or `fault` by a new start of the stream process."""
+        status, self.estop_latched = self.status, False
+        if status.state is State.FAULT:
+            self.stream.restart()
+            await self.status.until(
+                lambda: status.state is State.OFFLINE, "the driver did not close", RESTART_TIMEOUT_S
+            )
+            await self.status.until(
+                lambda: self.status.state is State.IDLE, self.status.message, RESTART_TIMEOUT_S
+            )
+        elif self.status.state is State.ESTOPPED:
+            self.stream.send(ch.Reset())
+            await self.status.until(
+                lambda: status.state is not State.ESTOPPED, "the emergency stop did not end"
+            )
+
+    def inject(self, fault: dict[str, Any]) -> bool:
+        """Let a fault of simulated actuators happen; False if the stream process does not listen."""
+        return self.stream.send(ch.Inject(fault))
 
     # -- what the stream process does -----------------------------------------------------------------------
 
-    def heard(self, notice: ch.Notice) -> None:
+    def on_notice(self, notice: ch.Notice) -> None:
         """Take a notice of the stream process."""
         match notice:
             case ch.Ready():
                 self._come_on_line(notice)
             case ch.Failed():
-                self.message = notice.message
+                self.status.message = notice.message
             case ch.Lost():
                 self._go_offline(notice.message)
             case ch.Status():
-                self.torque, self.reference = notice.torque, notice.reference
-                self.news += 1
-                self._enter(State(notice.state))
+                before = self.status.state
+                self.status.take(notice)
+                self._enter(before)
             case ch.Ended():
-                self._conclude(notice.goal_id, notice.code, notice.message, notice.played_s, notice.details)
-            case ch.Reached():
-                self._report_marker(notice)
+                self._conclude(notice)
+            case ch.Reached() if self.goal is not None and self.goal.goal_id == notice.goal_id:
+                self.report("event", payloads.marker_event(self.goal, notice))
             case ch.Happened():
-                self.message = notice.message
+                if notice.kind in REASONS:
+                    self.status.message = notice.message
                 self.report("event", {"kind": notice.kind, "message": notice.message})
 
-    def observed(self, observer: Observer) -> None:
+    def on_records(self, observer: Observer) -> None:
         """Report telemetry, and once a second diagnostics and, in motion, the state."""
         if observer.sample is not None:
             frames_per_tick = self.goal.course.plan.frames_per_tick if self.goal else 1.0
@@ -291,10 +352,10 @@ class Robot:
             self._second_s = now_s + 1.0
             self.report("diagnostics", observer.diagnostics())
             observer.start_second()
-            if self.state in ACTIVE:
-                self.report("state", self.state_payload())
+            if self.status.state in ACTIVE:
+                self.report_state()
 
-    def lost(self, why: str) -> None:
+    def on_exit(self, why: str) -> None:
         """Say that the stream process has ended, and end its goal truthfully."""
         self._go_offline(why)
 
@@ -304,13 +365,14 @@ class Robot:
             log.error("%s: %s", self.name, why)
             self.report("event", {"kind": "stream_lost", "message": why})
             self._lost_for = why
-        self.message = why or "shut down"
+        self.status.message = why or "shut down"
         if self.goal is not None:
-            self._conclude(self.goal.goal_id, ResultCode.COMM_LOST, self.message, None, {})
-        self.clear_queue(ResultCode.CANCELED, self.message)
-        self.torque, self.reference = False, None
+            self._conclude(ch.Ended(self.goal.goal_id, ResultCode.COMM_LOST, self.status.message, None, {}))
+        self.clear_queue(ResultCode.CANCELED, self.status.message)
         self.report("availability", {"state": "offline"})
-        self._enter(State.OFFLINE)
+        before = self.status.state
+        self.status.go_offline(self.status.message)
+        self._enter(before)
 
     def _come_on_line(self, ready: ch.Ready) -> None:
         for warning in ready.warnings:
@@ -321,18 +383,18 @@ class Robot:
             back = "the actuators are back; torque is off until it is enabled, or a motion plays"
             self.report("event", {"kind": "back", "message": back})
         self._max_rate_hz = ready.max_rate_hz
-        self.message = ""
+        self.status.message = ""
         if self.estop_latched:
-            self.keeper.send(ch.Estop())
-        self.report("description", self._description())
+            self.stream.send(ch.Estop())
+        self._describe()
 
-    def _enter(self, state: State) -> None:
-        before, self.state = self.state, state
+    def _enter(self, before: State) -> None:
+        """Tell of a new status, and do what it asks for."""
+        state = self.status.state
         if state is State.IDLE:
-            self.message = ""
-        self._changed.set()
-        self._changed.clear()
-        self.report("state", self.state_payload())
+            self.status.message = ""
+        self.status.wake()
+        self.report_state()
         if before is State.OFFLINE and state is not State.OFFLINE:
             self.report("availability", {"state": "online"})
         if state in HALTED:
@@ -341,32 +403,19 @@ class Robot:
             follow, self._next = self._next, None
             follow()
 
-    def _end_as_configured(self) -> None:
-        """Go on with what waits; without that, do what `on_end` asks for."""
-        if self.queue:
-            self.start_next()
-        elif self.settings.on_end == "release":
-            self.keeper.send(ch.Disable())
-        elif self.settings.on_end == "park":
-            try:
-                self._park()
-            except RequestError as error:
-                self.report("event", {"kind": "not_parked", "message": str(error)})
-
-    def _conclude(
-        self, goal_id: str, code: str, message: str, played_s: float | None, details: dict[str, Any]
-    ) -> None:
+    def _conclude(self, ended: ch.Ended) -> None:
+        """End the goal that plays."""
         goal, self.goal = self.goal, None
-        if goal is None or goal.goal_id != goal_id:
-            log.error("%s: a result for goal %s, which is not active: %s", self.name, goal_id, code)
+        if goal is None or goal.goal_id != ended.goal_id:
+            message = "%s: a result for goal %s, which is not active: %s"
+            log.error(message, self.name, ended.goal_id, ended.code)
             return
-        self._report_result(goal, code, message, played_s, details)
-        if code != ResultCode.SUCCESSFUL:
-            self.clear_queue(ResultCode.CANCELED, f"{goal.motion}, before it, ended with {code}")
+        self._report_result(goal, ended)
+        if ended.code != ResultCode.SUCCESSFUL:
+            self.clear_queue(ResultCode.CANCELED, f"{goal.motion}, before it, ended with {ended.code}")
         elif self.queue or (goal.motion != "park" and not self.leaving):
             self._next = self._end_as_configured
-        self._changed.set()
-        self._changed.clear()
+        self.status.wake()
 
     # -- reports --------------------------------------------------------------------------------------------
 
@@ -374,72 +423,27 @@ class Robot:
         """Tell the world."""
         self._hub.publish(Report(self.name, subject, data))
 
-    def _report_result(
-        self, goal: Goal, code: str, message: str, played_s: float | None, details: dict[str, Any]
-    ) -> None:
-        observer = self.keeper.observer if played_s is not None else None
-        result = {
-            "goal_id": goal.goal_id,
-            "motion": goal.motion,
-            "code": code,
-            "message": message,
-            "transaction": goal.request.transaction,
-            "played_s": played_s,
-            "details": details,
-            "timing": observer.goal.payload() if observer else None,
-        }
-        self.report("result", result)
-
-    def _report_marker(self, reached: ch.Reached) -> None:
-        if self.goal is None or self.goal.goal_id != reached.goal_id:
-            return
-        marker = self.goal.course.markers[reached.marker]
-        event = {
-            "kind": "marker",
-            "message": f"{self.goal.motion}: {marker.name}",
-            "marker": marker.name,
-            "payload": marker.payload,
-            "goal_id": reached.goal_id,
-            "loop": reached.loop,
-            "lateness_s": reached.lateness_s,
-        }
-        self.report("event", event)
+    def report_state(self) -> None:
+        """Tell what the robot does now."""
+        self.report("state", self.state_payload())
 
     def state_payload(self) -> dict[str, Any]:
-        """Tell what the robot does, JSON-ready."""
-        goal, observer = self.goal, self.keeper.observer
-        payload: dict[str, Any] = {
-            "state": self.state,
-            "torque": self.torque,
-            "estop_latched": self.estop_latched,
-            "message": self.message,
-            "motion": None,
-            "goal_id": None,
-            "queued": len(self.queue),
-        }
-        if goal is None:
-            return payload
-        sample = observer.sample if observer else None
-        row, loop = (sample.scalar("frame"), sample.scalar("loop")) if sample else (0.0, 1.0)
-        course, plan = goal.course, goal.course.plan
-        length = course.last - course.first
-        return payload | {
-            "motion": goal.motion,
-            "goal_id": goal.goal_id,
-            "frame": row * plan.frames_per_tick,
-            "time": row / plan.rate_hz,
-            "duration": plan.duration_s,
-            "progress": min(1.0, max(0.0, (row - course.offset - course.first) / length)) if length else 1.0,
-            "speed": goal.speed,
-            "loop": int(loop),
-            "loops": course.passes or None,
-        }
+        """Return what the robot does now, JSON-ready."""
+        observer = self.stream.observer
+        return payloads.state_payload(
+            self.goal,
+            observer.sample if observer else None,
+            state=self.status.state,
+            torque=self.status.torque,
+            estop_latched=self.estop_latched,
+            message=self.status.message,
+            queued=len(self.queue),
+        )
 
-    def _description(self) -> dict[str, Any]:
-        return {
-            **self.joint_map.payload(),
-            "driver": self.settings.driver.type,
-            "formats": {kind.name: [one.NAME for one in kind.formats()] for kind in (ROBOTS, MOTIONS)},
-            "rates": {"idle_hz": self.settings.idle_rate_hz, "max_hz": self._max_rate_hz},
-            "version": version("motiond"),
-        }
+    def _describe(self) -> None:
+        description = payloads.description_payload(self.joint_map, self.settings, self._max_rate_hz)
+        self.report("description", description)
+
+    def _report_result(self, goal: Goal, ended: ch.Ended) -> None:
+        observer = self.stream.observer if ended.played_s is not None else None
+        self.report("result", payloads.result_payload(goal, ended, observer))

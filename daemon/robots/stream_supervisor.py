@@ -28,17 +28,17 @@ WATCH_SLACK_S = 5.0
 class Listener(Protocol):
     """Who is told what the stream process does."""
 
-    def heard(self, notice: Notice) -> None:
+    def on_notice(self, notice: Notice) -> None:
         """Take a notice."""
 
-    def observed(self, observer: Observer) -> None:
+    def on_records(self, observer: Observer) -> None:
         """Take note that the records have been read, once in every telemetry period."""
 
-    def lost(self, why: str) -> None:
+    def on_exit(self, why: str) -> None:
         """Take note that the process has ended; `why` is empty if it was told to."""
 
 
-class StreamKeeper:
+class StreamSupervisor:
     """One robot's stream process, from the first start to the last end.
 
     Parameters
@@ -121,14 +121,14 @@ class StreamKeeper:
         process = self._process = self._start()
         self._note_tick(0)
         observer = self.observer = Observer(process.telemetry, self._joints)
-        watching = asyncio.create_task(self._watch(process, observer, listener), name="keeper.watch")
+        watching = asyncio.create_task(self._watch(process, observer, listener), name="stream.watch")
         said = ""
         try:
             while (notice := await process.notice()) is not None:
                 said = notice.message if isinstance(notice, Failed) else said
                 self._note_opening(notice)
                 observer.take()
-                listener.heard(notice)
+                listener.on_notice(notice)
         finally:
             watching.cancel()
             await asyncio.wait((watching,))
@@ -136,7 +136,7 @@ class StreamKeeper:
             observer.take()
             process.telemetry.close()
             self._process = self.observer = None
-            listener.lost(said or self._ended_by_us or _why(exit_code))
+            listener.on_exit(said or self._ended_by_us or _why(exit_code))
         return exit_code != 0
 
     async def _watch(self, process: StreamProcess, observer: Observer, listener: Listener) -> None:
@@ -146,7 +146,7 @@ class StreamKeeper:
             observer.take()
             if process.telemetry.written != self._ticks:
                 self._note_tick(process.telemetry.written)
-                listener.observed(observer)
+                listener.on_records(observer)
             elif self._silent_s() > self._allowed_s():
                 self._ended_by_us = (
                     f"the stream process did not tick for {self._silent_s():.1f} s and was killed"

@@ -15,9 +15,9 @@ from motiond.drivers.registry import make_driver
 from motiond.formats import load_robot
 
 from ..config.settings import DriverSettings, ModelSettings, RobotSettings
+from ..joints.description import make_joint_map
 from ..joints.joint_map import build_joint_map
 from ..planning.library import MotionLibrary
-from ..robots.registry import make_joint_map
 from .batch import for_each_file
 
 if TYPE_CHECKING:

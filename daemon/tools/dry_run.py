@@ -20,14 +20,15 @@ from motiond.drivers.registry import make_driver
 from motiond.formats.cache import MotionCache, default_folder
 from motiond.formats.errors import nearest
 
-from ..api.requests import RequestError
+from ..api.errors import RequestError
 from ..ipc import channel as ch
 from ..ipc import ring
+from ..joints.description import load_model
 from ..joints.gravity import with_gravity
 from ..joints.joint_map import build_joint_map
 from ..planning.library import MotionLibrary
+from ..robots.assembly import make_setup
 from ..robots.goal_planner import GoalMaker, new_goal
-from ..robots.registry import load_model, make_setup
 from ..stream.loop import StreamLoop
 from ..telemetry.npz import PlayTrace
 from ..telemetry.observer import Timing
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ..api.requests import PlayRequest
+    from ..api.schemas import PlayRequest
     from ..config.settings import RobotSettings, Settings
     from ..joints.joint_map import JointMap
     from ..robots.goal_planner import Goal
@@ -117,19 +118,18 @@ def rehearse(settings: Settings, name: str, request: PlayRequest, *, traced: boo
 
 def _robot(settings: Settings, name: str) -> RobotSettings:
     if name not in settings.robots:
-        known = f"there are {', '.join(settings.robots)}"
-        parts = (f"no robot '{name}'", known, nearest(name, settings.robots))
-        raise RequestError("UNKNOWN_ROBOT", "; ".join(part for part in parts if part))
+        known, mend = f"there are {', '.join(settings.robots)}", nearest(name, settings.robots)
+        raise RequestError("UNKNOWN_ROBOT", "", f"no robot '{name}'", known, mend)
     return settings.robots[name]
 
 
 def _refuse_endless(name: str, request: PlayRequest) -> None:
     if request.loop == "forever":
-        what = f"{name}/play: loop is 'forever'"
-        raise RequestError("INVALID_REQUEST", f"{what}; a dry run has to end; say how often")
+        what, why = "loop is 'forever'", "a dry run has to end"
+        raise RequestError("INVALID_REQUEST", f"{name}/play", what, why, "say how often")
     if request.start_at is not None:
-        what = f"{name}/play: start_at is {request.start_at}"
-        raise RequestError("INVALID_REQUEST", f"{what}; a dry run is on virtual time; leave it out")
+        what, why = f"start_at is {request.start_at}", "a dry run is on virtual time"
+        raise RequestError("INVALID_REQUEST", f"{name}/play", what, why, "leave it out")
 
 
 def _simulated(robot: RobotSettings, joint_map: JointMap, options: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from motiond.daemon.api.requests import PlayRequest
+from motiond.daemon.api.schemas import PlayRequest
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.tools.dry_run import rehearse
 from tests.daemon.rig import Rig, sweep, write_seq

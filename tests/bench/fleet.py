@@ -15,7 +15,7 @@ from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.api.requests import VERBS
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc.states import State
-from motiond.daemon.robots.registry import make_supervisor
+from motiond.daemon.robots.assembly import make_registry
 from tests.daemon.rig import write_seq
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from motiond.daemon.robots.registry import RobotRegistry
     from motiond.daemon.robots.robot import Robot
     from motiond.daemon.telemetry.observer import Observer
 
@@ -38,6 +39,7 @@ APPROACH = {"velocity": 2.0, "acceleration": 50.0, "jerk": 1000.0}
 class Fleet:
     """Robots that are on line."""
 
+    registry: RobotRegistry
     robots: Mapping[str, Robot]
 
     async def play(self, name: str, motion: str, **values: Any) -> None:
@@ -48,8 +50,10 @@ class Fleet:
         """Let a robot play a motion to and fro for ever; give what observes it, from its first row on."""
         robot = self.robots[name]
         await self.play(name, motion, loop="forever", ping_pong=True, **values)
-        await robot.until(lambda: robot.state is State.PLAYING, PATIENCE_S, f"{motion} did not begin")
-        observer = robot.keeper.observer
+        await robot.status.until(
+            lambda: robot.status.state is State.PLAYING, f"{motion} did not begin", PATIENCE_S
+        )
+        observer = robot.stream.observer
         assert observer is not None
         observer.start_goal()
         return observer
@@ -62,14 +66,14 @@ class Fleet:
     async def rest(self, name: str) -> None:
         """Wait until a robot's motion has ended."""
         robot = self.robots[name]
-        await robot.until(lambda: robot.goal is None, PATIENCE_S, "the motion did not end")
+        await robot.status.until(lambda: robot.goal is None, "the motion did not end", PATIENCE_S)
 
     async def _ask(self, name: str, verb: str, **values: Any) -> None:
-        await self.robots[name].handle(verb, VERBS[verb].model_validate(values))
+        await self.registry.handle(name, verb, VERBS[verb].schema.model_validate(values))
 
     def processor_s(self) -> float:
         """Give the processor time that the stream processes have used so far."""
-        return sum(processor_s(robot.keeper.pid) for robot in self.robots.values())
+        return sum(processor_s(robot.stream.pid) for robot in self.robots.values())
 
 
 def processor_s(pid: int | None) -> float:
@@ -104,12 +108,12 @@ class Layout:
 async def running(folder: Path, layout: Layout) -> AsyncIterator[Fleet]:
     """Run a fleet, from all robots on line to all shut down."""
     os.environ["XDG_CACHE_HOME"] = str(folder)  # a benchmark leaves nothing in the user's cache
-    supervisor = make_supervisor(load_settings(_configuration(folder, layout)), ReportHub())
+    supervisor = make_registry(load_settings(_configuration(folder, layout)), ReportHub())
     run = asyncio.create_task(supervisor.run(), name="fleet.run")
     try:
         for robot in supervisor._robots.values():
-            await robot.until(_is_idle(robot), PATIENCE_S, "the robot did not come on line")
-        yield Fleet(supervisor._robots)
+            await robot.status.until(_is_idle(robot), "the robot did not come on line", PATIENCE_S)
+        yield Fleet(supervisor, supervisor._robots)
     finally:
         supervisor.leave()
         async with asyncio.timeout(PATIENCE_S):
@@ -117,7 +121,7 @@ async def running(folder: Path, layout: Layout) -> AsyncIterator[Fleet]:
 
 
 def _is_idle(robot: Robot) -> Any:
-    return lambda: robot.state is State.IDLE
+    return lambda: robot.status.state is State.IDLE
 
 
 def _configuration(folder: Path, layout: Layout) -> Path:

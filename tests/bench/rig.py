@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.mqtt.bridge import MqttBridge
-from motiond.daemon.robots.registry import make_supervisor
+from motiond.daemon.robots.assembly import make_registry
 from tests.daemon.conftest import Mosquitto
 from tests.daemon.rig import Rig, ask, write_seq
 from tests.ports import free_port
@@ -48,7 +48,7 @@ async def playing_robot(folder: Path, rows: NDArray[Any], rate_hz: int) -> Async
     mosquitto = Mosquitto(free_port(), folder)
     rig.daemon["mqtt"] = {"broker": mosquitto.settings.broker}
     settings, hub = load_settings(rig.config), ReportHub()
-    supervisor = make_supervisor(settings, hub)
+    supervisor = make_registry(settings, hub)
     bridge = MqttBridge(settings.mqtt, settings.id, supervisor, hub)
     async with AsyncExitStack() as stack:
         await mosquitto.start()
@@ -60,7 +60,7 @@ async def playing_robot(folder: Path, rows: NDArray[Any], rate_hz: int) -> Async
         await rig.until_state("idle")
         await ask(supervisor, "play", motion="motion")
         await rig.until_state("playing")
-        keeper = supervisor._robots["arm"].keeper
+        keeper = supervisor._robots["arm"].stream
         assert keeper.pid is not None
         assert keeper.observer is not None
         keeper.observer.start_goal()

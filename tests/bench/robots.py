@@ -48,7 +48,7 @@ async def _measure(seconds: float) -> tuple[list[Timing], cyclictest.Latencies, 
     with tempfile.TemporaryDirectory() as folder:
         async with running(Path(folder), layout) as fleet:
             await asyncio.gather(*(fleet.cycle(name, "swing") for name in names))
-            observers = [robot.keeper.observer for robot in fleet.robots.values() if robot.keeper.observer]
+            observers = [robot.stream.observer for robot in fleet.robots.values() if robot.stream.observer]
             for observer in observers:
                 observer.start_goal()
             begun_s, before = time.monotonic(), (fleet.processor_s(), processor_s(None))

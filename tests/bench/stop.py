@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from motiond.daemon.api.requests import VERBS
+from motiond.daemon.api.schemas import StopRequest
 from motiond.drivers.sim.command_log import read_trace
 from tests.bench.fleet import Layout, running
 from tests.daemon.rig import sweep
@@ -47,7 +47,7 @@ async def _stop_often(folder: Path, trace: Path) -> list[tuple[float, float, flo
             await fleet.play("arm", "swing", loop="forever", ping_pong=True)
             await asyncio.sleep(random.uniform(0.05, LATEST_S))
             asked_s = time.monotonic()
-            answer = await fleet.robots["arm"].handle("stop", VERBS["stop"]())
+            answer = await fleet.registry.handle("arm", "stop", StopRequest())
             await fleet.rest("arm")
             await asyncio.sleep(0.1)
             stops.append((asked_s, time.monotonic(), answer["stops_within_s"]))

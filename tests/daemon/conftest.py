@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import orjson
 import pytest
 
+from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.reports import Report, ReportHub
-from motiond.daemon.api.requests import RequestError
 from motiond.daemon.config.settings import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.broker import EmbeddedBroker
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import aiomqtt
 
-    from motiond.daemon.api.requests import Request
+    from motiond.daemon.api.schemas import Request
 
 PATIENCE_S = 20.0
 
@@ -149,7 +149,7 @@ class Robots:
             await self.gate.wait()
             motion = getattr(request, "motion", "")
             if motion == "unknown":
-                raise RequestError("UNKNOWN_MOTION", f"{robot}: no motion 'unknown'", {"known": ["wave"]})
+                raise RequestError("UNKNOWN_MOTION", robot, "no motion 'unknown'", known=["wave"])
             if motion == "crash":
                 raise ZeroDivisionError("division by zero")
             return {"goal_id": goal_id}

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from unittest.mock import patch
 
-from motiond.daemon.api.requests import GotoRequest, PlaceRequest, PlayRequest, RequestError
+from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api.schemas import GotoRequest, PlaceRequest, PlayRequest
 from motiond.daemon.config.settings import Settings
 from motiond.daemon.ipc import channel as ch
 from motiond.daemon.ipc import ring
@@ -23,8 +24,8 @@ from motiond.daemon.ipc.states import ACTIVE, State
 from motiond.daemon.planning.library import Entry, MotionLibrary
 from motiond.daemon.planning.planner import LONGEST_STOP
 from motiond.daemon.planning.playback import CourseError, Place
+from motiond.daemon.robots.assembly import make_setup
 from motiond.daemon.robots.goal_planner import GoalMaker, new_goal, refuse_speed
-from motiond.daemon.robots.registry import make_setup
 from motiond.daemon.stream.loop import StreamLoop
 from motiond.daemon.trajectory.clock import FULL_RAMP, VirtualClock
 from motiond.drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, DriverError
@@ -333,7 +334,7 @@ class Engine:
         self.account.handed[number].ended_at = self.ticks
         if self.active == number:
             self.active = None
-        if ended.played_s > 0 or ended.code != "INVALID_GOAL":
+        if (ended.played_s or 0.0) > 0 or ended.code != "INVALID_GOAL":
             self.began = max(self.began, number)  # it may have begun and ended within one tick
 
     # -- what happens ---------------------------------------------------------------------------------------

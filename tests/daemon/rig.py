@@ -12,7 +12,7 @@ import yaml
 from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.api.requests import VERBS
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.robots.registry import Supervisor, make_supervisor
+from motiond.daemon.robots.assembly import make_registry
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from motiond.daemon.api.reports import Report
+    from motiond.daemon.robots.registry import RobotRegistry
 
 PATIENCE_S = 30.0
 JOINTS = ("shoulder", "elbow")
@@ -102,14 +103,14 @@ class Rig:
         return path
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[Supervisor]:
+    async def running(self) -> AsyncIterator[RobotRegistry]:
         """Run the robots without MQTT, from on line to shut down."""
         hub = ReportHub()
-        async with self.running_on(make_supervisor(load_settings(self.config), hub), hub) as supervisor:
+        async with self.running_on(make_registry(load_settings(self.config), hub), hub) as supervisor:
             yield supervisor
 
     @asynccontextmanager
-    async def running_on(self, supervisor: Supervisor, hub: ReportHub) -> AsyncIterator[Supervisor]:
+    async def running_on(self, supervisor: RobotRegistry, hub: ReportHub) -> AsyncIterator[RobotRegistry]:
         """Run a supervisor's robots and note what they report."""
         with hub.subscribe() as reports:
             hearing = asyncio.create_task(self._hear(reports), name="rig.hear")
@@ -151,6 +152,6 @@ class Rig:
         return [report.data["code"] for report in self.reports if report.subject == "result"]
 
 
-async def ask(supervisor: Supervisor, verb: str, **values: Any) -> dict[str, Any]:
+async def ask(supervisor: RobotRegistry, verb: str, **values: Any) -> dict[str, Any]:
     """Send the robot a request as MQTT or the command line would."""
-    return await supervisor.handle("arm", verb, VERBS[verb].model_validate(values))
+    return await supervisor.handle("arm", verb, VERBS[verb].schema.model_validate(values))

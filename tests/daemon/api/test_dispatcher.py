@@ -10,42 +10,42 @@ from motiond.daemon.api.dispatcher import (
     MOST_REMEMBERED,
     MOST_RUNNING,
     REMEMBERED_S,
-    Call,
-    FirstAnswers,
-    RequestDesk,
+    Dispatcher,
+    IdempotencyCache,
 )
+from motiond.daemon.api.requests import RawRequest
 
 if TYPE_CHECKING:
-    from motiond.daemon.api.requests import Request
+    from motiond.daemon.api.schemas import Request
     from tests.daemon.conftest import Robots
 
 NOW_S = 1_700_000_000.0
 
 
 @pytest.fixture
-def desk(robots: Robots) -> RequestDesk:
-    return RequestDesk(robots, now=lambda: NOW_S, handle_timeout_s=20.0)
+def desk(robots: Robots) -> Dispatcher:
+    return Dispatcher(robots, now=lambda: NOW_S, handle_timeout_s=20.0)
 
 
-def play(**keys: Any) -> Call:
-    return Call("arm", "play", orjson.dumps({"motion": "wave", **keys}))
+def play(**keys: Any) -> RawRequest:
+    return RawRequest("arm", "play", orjson.dumps({"motion": "wave", **keys}))
 
 
 def refused(code: str, error: str, transaction: str | None = None, **data: Any) -> dict[str, Any]:
     return {"status": "error", "code": code, "error": error, "data": data, "transaction": transaction}
 
 
-async def answer(desk: RequestDesk, call: Call) -> Any:
+async def answer(desk: Dispatcher, call: RawRequest) -> Any:
     return orjson.loads(await desk.answer(call))
 
 
-async def test_what_the_commands_refuse_is_passed_on(desk: RequestDesk) -> None:
+async def test_what_the_commands_refuse_is_passed_on(desk: Dispatcher) -> None:
     said = await answer(desk, play(motion="unknown", transaction="t"))
     assert said == refused("UNKNOWN_MOTION", "arm: no motion 'unknown'", "t", known=["wave"])
 
 
 async def test_an_unforeseen_failure_is_answered_and_logged(
-    desk: RequestDesk, robots: Robots, caplog: pytest.LogCaptureFixture
+    desk: Dispatcher, robots: Robots, caplog: pytest.LogCaptureFixture
 ) -> None:
     said = await answer(desk, play(motion="crash", transaction="t"))
     why = "ZeroDivisionError('division by zero')"
@@ -58,7 +58,7 @@ async def test_an_unforeseen_failure_is_answered_and_logged(
 
 async def test_acting_is_bounded_in_time(robots: Robots) -> None:
     robots.gate.clear()
-    said = await answer(RequestDesk(robots, handle_timeout_s=0.01), play())
+    said = await answer(Dispatcher(robots, handle_timeout_s=0.01), play())
     assert said == refused("TIMEOUT", "arm/play: not done in 0.01 s; it was given up; ask for status")
 
 
@@ -68,23 +68,24 @@ async def test_acting_is_bounded_in_time(robots: Robots) -> None:
     ids=["expires_at", "barely", "MQTT 5"],
 )
 async def test_an_expired_request_is_refused(
-    desk: RequestDesk, robots: Robots, late_s: float | None, lifetime_s: int | None, told: str
+    desk: Dispatcher, robots: Robots, late_s: float | None, lifetime_s: int | None, told: str
 ) -> None:
     keys = {} if late_s is None else {"expires_at": NOW_S - late_s}
-    call = Call("arm", "play", orjson.dumps({"motion": "wave", **keys}), lifetime_s=lifetime_s)
+    deadline = None if lifetime_s is None else NOW_S + lifetime_s
+    call = RawRequest("arm", "play", orjson.dumps({"motion": "wave", **keys}), deadline=deadline)
     why = "it was not to be served any more; send it anew, or with more time"
     message = f"arm/play: expired {told} s ago; {why}"
     assert await answer(desk, call) == refused("EXPIRED", message, late_s=late_s or 0.0)
     assert robots.handled == []
 
 
-async def test_a_request_in_time_is_served(desk: RequestDesk, robots: Robots) -> None:
+async def test_a_request_in_time_is_served(desk: Dispatcher, robots: Robots) -> None:
     assert (await answer(desk, play(expires_at=NOW_S + 0.001)))["status"] == "ok"
     assert robots.verbs() == ["play"]
 
 
 async def test_a_repeated_transaction_gets_its_first_answer_whatever_it_was(
-    desk: RequestDesk, robots: Robots
+    desk: Dispatcher, robots: Robots
 ) -> None:
     for motion in ("wave", "unknown", "crash"):
         first = await desk.answer(play(motion=motion, transaction=motion))
@@ -93,27 +94,31 @@ async def test_a_repeated_transaction_gets_its_first_answer_whatever_it_was(
     assert len(robots.handled) == 3
 
 
-async def test_a_transaction_belongs_to_its_robot_and_verb(desk: RequestDesk, robots: Robots) -> None:
+async def test_a_transaction_belongs_to_its_robot_and_verb(desk: Dispatcher, robots: Robots) -> None:
     for robot, verb in (("arm", "stop"), ("hand", "stop"), ("arm", "reset")):
-        await desk.answer(Call(robot, verb, b'{"transaction":"t"}'))
+        await desk.answer(RawRequest(robot, verb, b'{"transaction":"t"}'))
     assert len(robots.handled) == 3
 
 
-async def test_a_refused_key_does_not_use_up_the_transaction(desk: RequestDesk, robots: Robots) -> None:
+async def test_a_refused_key_does_not_use_up_the_transaction(desk: Dispatcher, robots: Robots) -> None:
     said = await answer(desk, play(sped=1, transaction="t"))
     assert (said["code"], said["transaction"]) == ("INVALID_REQUEST", "t")
     assert (await answer(desk, play(transaction="t")))["status"] == "ok"
     assert robots.verbs() == ["play"]
 
 
-async def test_a_flood_is_refused_but_never_a_stop(desk: RequestDesk, robots: Robots) -> None:
+async def test_a_flood_is_refused_but_never_a_stop(desk: Dispatcher, robots: Robots) -> None:
     robots.gate.clear()
     async with asyncio.TaskGroup() as tasks:
         waiting = [tasks.create_task(desk.answer(play())) for _ in range(MOST_RUNNING)]
         await asyncio.sleep(0)
         message = "arm/play: 32 requests are being served; a robot takes no more at once; "
         assert await answer(desk, play()) == refused("BUSY", message + "wait for their answers")
-        for call in (Call("arm", "stop", b""), Call("arm", "estop", b""), Call("hand", "status", b"")):
+        for call in (
+            RawRequest("arm", "stop", b""),
+            RawRequest("arm", "estop", b""),
+            RawRequest("hand", "status", b""),
+        ):
             assert (await answer(desk, call))["status"] == "ok"
         robots.gate.set()
     assert all(orjson.loads(task.result())["status"] == "ok" for task in waiting)
@@ -127,13 +132,13 @@ async def test_data_that_is_not_json_is_an_internal_error() -> None:
         async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
             return {robot: object(), verb: request}
 
-    said = await answer(RequestDesk(Confused()), Call("arm", "status", b""))
+    said = await answer(Dispatcher(Confused()), RawRequest("arm", "status", b""))
     assert said["code"] == "INTERNAL"
 
 
 async def test_first_answers_are_forgotten_by_number_and_by_age() -> None:
     now_s = 0.0
-    answers = FirstAnswers(lambda: now_s)
+    answers = IdempotencyCache(lambda: now_s)
     first = answers.expect("0")
     assert answers.get("0") is first
     for number in range(1, MOST_REMEMBERED + 1):

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import orjson
 import pytest
 
-from motiond.daemon.api.requests import PlayRequest, RequestError, check_request, read_body
+from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api.requests import RawRequest, parse
+from motiond.daemon.api.schemas import PlayRequest, StopRequest
 
 JSON = "a request is a JSON object in UTF-8, without NaN; correct it"
 CUT = "'xxxxxxxxxxxx...xxxxxxxxxxxxx'"
@@ -26,12 +29,12 @@ KNOWN = (
 )
 def test_a_payload_that_is_no_json_object_is_refused(payload: bytes, message: str) -> None:
     with pytest.raises(RequestError) as caught:
-        read_body("arm/play", payload)
+        parse(RawRequest("arm", "play", payload))
     assert (caught.value.code, str(caught.value)) == ("INVALID_REQUEST", message)
 
 
 def test_an_empty_payload_asks_for_nothing_in_particular() -> None:
-    assert read_body("arm/stop", b"") == {}
+    assert parse(RawRequest("arm", "stop", b"")) == StopRequest()
 
 
 @pytest.mark.parametrize(
@@ -89,13 +92,13 @@ arm/play: unknown key 'loops'; {KNOWN}; did you mean 'loop'?""",
 )
 def test_every_problem_of_a_request_is_told(body: dict[str, object], message: str) -> None:
     with pytest.raises(RequestError) as caught:
-        check_request("arm/play", "play", body)
+        parse(RawRequest("arm", "play", orjson.dumps(body)))
     assert (caught.value.code, str(caught.value)) == ("INVALID_REQUEST", message)
 
 
 def test_an_unknown_verb_is_told_what_there_is() -> None:
     with pytest.raises(RequestError) as caught:
-        check_request("arm/plya", "plya", {})
+        parse(RawRequest("arm", "plya", b""))
     assert caught.value.code == "UNKNOWN_VERB"
     assert str(caught.value) == (
         "arm/plya: unknown verb; motiond knows play, goto, enable, disable, pause, resume, speed, "
@@ -104,5 +107,5 @@ def test_an_unknown_verb_is_told_what_there_is() -> None:
 
 
 def test_a_sound_request_comes_with_its_defaults() -> None:
-    request = check_request("arm/play", "play", {"motion": "wave", "speed": 2, "transaction": "t"})
+    request = parse(RawRequest("arm", "play", b'{"motion": "wave", "speed": 2, "transaction": "t"}'))
     assert request == PlayRequest(motion="wave", speed=2.0, on_busy="reject", transaction="t")

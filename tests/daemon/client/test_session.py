@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 import aiomqtt
 import pytest
 
+from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.reports import Report
-from motiond.daemon.api.requests import RequestError
 from motiond.daemon.client.session import NoAnswer, _Connection, ask, play_and_wait, watch
 from motiond.daemon.config.settings import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
@@ -17,7 +17,7 @@ from tests.daemon.conftest import PATIENCE_S, Robots, running
 
 if TYPE_CHECKING:
     from motiond.daemon.api.reports import ReportHub
-    from motiond.daemon.api.requests import Request
+    from motiond.daemon.api.schemas import Request
     from tests.daemon.conftest import AnyBroker
 
 SOON_S = 0.3
@@ -157,10 +157,10 @@ class Forgetful:
 
 async def test_a_subscription_that_is_not_acknowledged_is_asked_for_again() -> None:
     client = Forgetful(2)
-    await _Connection(cast("aiomqtt.Client", client), MqttSettings(), "arm").listen("arm/state")
+    await _Connection(cast("aiomqtt.Client", client), MqttSettings(), "arm").listen("state")
     assert client.topics == ["motiond/arm/state"] * 3
 
 
 async def test_a_broker_that_never_acknowledges_is_given_up() -> None:
     with pytest.raises(aiomqtt.MqttError):
-        await _Connection(cast("aiomqtt.Client", Forgetful(3)), MqttSettings(), "arm").listen("arm/state")
+        await _Connection(cast("aiomqtt.Client", Forgetful(3)), MqttSettings(), "arm").listen("state")

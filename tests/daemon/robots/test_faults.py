@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pytest
 
-from motiond.daemon.api.requests import RequestError
+from motiond.daemon.api.errors import RequestError
 from motiond.drivers.sim.command_log import read_trace
 from motiond.drivers.sim.faults import FAULTS
 from motiond.drivers.sim.plant import read_plant
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from motiond.daemon.robots.registry import Supervisor
+    from motiond.daemon.robots.registry import RobotRegistry
 
     Floats: TypeAlias = NDArray[np.float64]
 
@@ -265,12 +265,12 @@ def make_rig(folder: Path) -> Rig:
     return rig
 
 
-async def play(supervisor: Supervisor, motion: str) -> str:
+async def play(supervisor: RobotRegistry, motion: str) -> str:
     goal_id: str = (await ask(supervisor, "play", motion=motion))["goal_id"]
     return goal_id
 
 
-async def play_to_full_swing(rig: Rig, supervisor: Supervisor) -> str:
+async def play_to_full_swing(rig: Rig, supervisor: RobotRegistry) -> str:
     since = len(rig.reports)
     goal_id = await play(supervisor, "swing")
     await rig.until_state("playing", since)
@@ -278,7 +278,7 @@ async def play_to_full_swing(rig: Rig, supervisor: Supervisor) -> str:
     return goal_id
 
 
-async def go_through(rig: Rig, supervisor: Supervisor, case: Case) -> Story:
+async def go_through(rig: Rig, supervisor: RobotRegistry, case: Case) -> Story:
     """Let a motion meet a fault, and make the robot ready again as docs/faults.md says."""
     before = "idle" if case.is_harmless else "playing"
     goal_id = "" if case.is_harmless else await play_to_full_swing(rig, supervisor)
@@ -310,7 +310,7 @@ async def go_through(rig: Rig, supervisor: Supervisor, case: Case) -> Story:
     )
 
 
-async def make_ready(rig: Rig, supervisor: Supervisor, state: str, code: str) -> None:
+async def make_ready(rig: Rig, supervisor: RobotRegistry, state: str, code: str) -> None:
     since = len(rig.reports)
     if state == "idle":
         if code != "SUCCESSFUL":

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.api.requests import RequestError
+from motiond.daemon.api.errors import RequestError
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import FULL_SWING, JOINTS, RATE_HZ, Rig, ask, sweep, write_seq
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from motiond.daemon.robots.registry import Supervisor
+    from motiond.daemon.robots.registry import RobotRegistry
 
 
 @pytest.fixture
@@ -23,14 +23,14 @@ def rig(tmp_path: Path) -> Rig:
     return Rig(tmp_path)
 
 
-async def start(rig: Rig, supervisor: Supervisor, **asked: Any) -> str:
+async def start(rig: Rig, supervisor: RobotRegistry, **asked: Any) -> str:
     await rig.until_state("idle")
     accepted = await ask(supervisor, "play", **asked)
     goal_id: str = accepted["goal_id"]
     return goal_id
 
 
-async def playing_long(rig: Rig, supervisor: Supervisor) -> str:
+async def playing_long(rig: Rig, supervisor: RobotRegistry) -> str:
     goal_id = await start(rig, supervisor, motion="long")
     await rig.until("telemetry", lambda data: (data["frame"] or 0) > FULL_SWING)
     return goal_id

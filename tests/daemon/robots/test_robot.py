@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.api.requests import RequestError, StatusRequest
+from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api.schemas import StatusRequest
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import FULL_SWING, JOINTS, RATE_HZ, Rig, ask, comes_to_rest_softly, sweep, write_seq
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from motiond.daemon.robots.registry import Supervisor
+    from motiond.daemon.robots.registry import RobotRegistry
     from motiond.daemon.robots.robot import Robot
 
 
@@ -25,17 +26,17 @@ def rig(tmp_path: Path) -> Rig:
     return Rig(tmp_path)
 
 
-def arm(supervisor: Supervisor) -> Robot:
+def arm(supervisor: RobotRegistry) -> Robot:
     return supervisor._robots["arm"]
 
 
-def stream_pid(supervisor: Supervisor) -> int:
-    pid = arm(supervisor).keeper.pid
+def stream_pid(supervisor: RobotRegistry) -> int:
+    pid = arm(supervisor).stream.pid
     assert pid is not None
     return pid
 
 
-async def start_long(rig: Rig, supervisor: Supervisor) -> str:
+async def start_long(rig: Rig, supervisor: RobotRegistry) -> str:
     await rig.until_state("idle")
     goal_id: str = (await ask(supervisor, "play", motion="long"))["goal_id"]
     await rig.until("telemetry", lambda data: (data["frame"] or 0) > FULL_SWING)
@@ -128,7 +129,7 @@ async def test_a_speed_is_taken_while_a_motion_plays_and_told_in_the_state(rig: 
         goal_id = await start_long(rig, supervisor)
         assert await ask(supervisor, "speed", speed=0.5) == {"speed": 0.5, "goal_id": goal_id}
         await rig.until("state", lambda data: data.get("speed") == 0.5)
-        observer = arm(supervisor).keeper.observer
+        observer = arm(supervisor).stream.observer
         assert observer is not None
         await rig.until("telemetry", lambda _: observer.sample.scalar("clock_rate") == 0.5)  # type: ignore[union-attr]
         with pytest.raises(RequestError) as refusal:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 import psutil
 import pytest
 
-from motiond.daemon.robots.registry import _feed_watchdog
+from motiond.daemon.service.daemon import _feed_watchdog
 from motiond.daemon.service.systemd import notify
 from tests.daemon.programs import PATIENCE_S, background, motiond
 from tests.daemon.rig import Rig
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from motiond.daemon.robots.registry import Supervisor
+    from motiond.daemon.robots.registry import RobotRegistry
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ async def test_the_watchdog_goes_hungry_while_a_stream_does_not_tick(
     monkeypatch.setenv("NOTIFY_SOCKET", systemd.getsockname())
     monkeypatch.setenv("WATCHDOG_USEC", "2000")
     streams = Streams()
-    feeding = asyncio.create_task(_feed_watchdog(cast("Supervisor", streams)))
+    feeding = asyncio.create_task(_feed_watchdog(cast("RobotRegistry", streams)))
     systemd.setblocking(False)
     async with asyncio.timeout(PATIENCE_S):
         first = await asyncio.get_running_loop().sock_recv(systemd, 1000)

@@ -12,7 +12,8 @@ import numpy as np
 import orjson
 import pytest
 
-from motiond.daemon.api.requests import PlayRequest, RequestError
+from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api.schemas import PlayRequest
 from motiond.daemon.config.settings import ConfigError, load_settings
 from motiond.daemon.telemetry.npz import save_trace
 from motiond.daemon.tools.dry_run import Rehearsal, rehearse

@@ -1,0 +1,70 @@
+"""How a request is refused: with a code for programs and a message for people.
+
+Exception
+└── RequestError     refused
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, Self
+
+ErrorCode = Literal[
+    "INVALID_REQUEST",  # not JSON, an unknown key, a value out of range
+    "UNKNOWN_VERB",
+    "UNKNOWN_ROBOT",
+    "RETAINED",  # a retained request would act again at every reconnect
+    "EXPIRED",
+    "BUSY",
+    "NOT_PLAYING",  # there is nothing to pause, resume or speed up
+    "UNKNOWN_MOTION",
+    "UNKNOWN_POSE",
+    "UNKNOWN_PLACE",  # no such frame, time or marker on the motion
+    "TOO_LATE",  # the robot cannot be on the first row by then
+    "INVALID_MOTION",  # known, but it cannot be played; the message says why
+    "ESTOPPED",
+    "FAULT",
+    "OFFLINE",
+    "NOT_ALLOWED",  # by the configuration
+    "CANCELED",  # a stop came before the motion began
+    "TIMEOUT",
+    "INTERNAL",
+]
+
+
+class RequestError(Exception):
+    """A request that was refused; `str()` is `where: what; why; mend`, of which empty parts are left out.
+
+    Parameters
+    ----------
+    code : str
+        One of `ErrorCode`.
+    where : str
+        The robot, the robot and the verb, or the motion; '' where the message names none.
+    what, why, mend : str
+        What is wrong, why that is so, and what the client can do.
+    **data : object
+        What a program may want to know besides; JSON-ready.
+
+    Attributes
+    ----------
+    code : str
+    data : dict
+    transaction : str or None
+        Of the request, where it could be read.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(
+        self, code: ErrorCode, where: str, what: str, why: str = "", mend: str = "", **data: Any
+    ) -> None:
+        message = "; ".join(part for part in (what, why, mend) if part)
+        super().__init__(f"{where}: {message}" if where else message)
+        self.code: ErrorCode = code
+        self.data = data
+        self.transaction: str | None = None
+
+    @classmethod
+    def of(cls, code: ErrorCode, message: object, data: dict[str, Any] | None = None) -> Self:
+        """Return a refusal whose message is whole already: another error's, or one from an answer."""
+        return cls(code, "", str(message), **(data or {}))

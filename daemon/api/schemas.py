@@ -1,0 +1,142 @@
+"""What each verb takes: the keys of a request's JSON object, with their types and bounds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ..planning.playback import Place, Seam
+
+OnBusy = Literal["reject", "queue", "replace"]
+
+
+class Request(BaseModel):
+    """What every request may carry; anything unknown is refused.
+
+    Attributes
+    ----------
+    transaction : str, optional
+        Comes back in the response; a repeated one gets its first answer again and acts once.
+    expires_at : float, optional
+        Unix time in seconds after which the request is refused.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
+    transaction: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    expires_at: float | None = None
+
+
+class PlaceRequest(BaseModel):
+    """A place on a motion: one of the three."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
+    frame: Annotated[int, Field(ge=0)] | None = None
+    time: Annotated[float, Field(ge=0)] | None = None
+    marker: Annotated[str, Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if sum(one is not None for one in (self.frame, self.time, self.marker)) != 1:
+            raise ValueError("it must name one of frame, time and marker")
+        return self
+
+    @property
+    def place(self) -> Place:
+        """The place itself."""
+        return Place(self.frame, self.time, self.marker)
+
+
+class PlayRequest(Request):
+    """Play a motion; the answer means accepted, and the end arrives as a result.
+
+    `first` and `last` narrow it to a range. Of several passes, `ping_pong` plays every second one backwards;
+    otherwise `seam` says what becomes of a last row from which the first cannot be reached in one tick.
+    `start_at` is the Unix time, in s, at which the first row is due.
+
+    Tolerances are by joint, in rad or m; 0 stands for the configured one and -1 for none, for the time (in s)
+    too, where none means to wait for ever.
+    """
+
+    motion: Annotated[str, Field(min_length=1)]
+    speed: Annotated[float, Field(ge=0.1, le=10.0)] = 1.0
+    loop: Annotated[int, Field(ge=1)] | Literal["forever"] = 1
+    ping_pong: bool = False
+    first: PlaceRequest | None = None
+    last: PlaceRequest | None = None
+    seam: Seam = "reject"
+    start_at: float | None = None
+    on_busy: OnBusy = "reject"
+    path_tolerance: dict[str, float] = {}
+    goal_tolerance: dict[str, float] = {}
+    goal_time_tolerance: Annotated[float, Field(ge=0)] | Literal[-1] = 0.0
+
+
+class GotoRequest(Request):
+    """Go to a posture: a configured one by its name, or joint positions in rad or m."""
+
+    pose: Annotated[str, Field(min_length=1)] | None = None
+    joints: Annotated[dict[str, float], Field(min_length=1)] | None = None
+    on_busy: OnBusy = "reject"
+
+
+class EnableRequest(Request):
+    """Switch torque on, holding where the joints are."""
+
+
+class DisableRequest(Request):
+    """Switch torque off; only while no motion plays."""
+
+
+class PauseRequest(Request):
+    """Slow down on the path and wait there."""
+
+
+class ResumeRequest(Request):
+    """Go on along the path."""
+
+
+class SpeedRequest(Request):
+    """Play at another speed from now on; 1 is the file's."""
+
+    speed: Annotated[float, Field(ge=0.1, le=10.0)]
+
+
+class SeekRequest(PlaceRequest, Request):
+    """Go to another place of the motion, by a way of its own, and play on from there if it played."""
+
+
+class QueueRequest(Request):
+    """List the motions that wait for the one that plays."""
+
+
+class ClearQueueRequest(Request):
+    """Take all motions that wait out of the queue; what plays plays on."""
+
+
+class StopRequest(Request):
+    """Stop softly, on the path, and clear the queue; allowed at any time."""
+
+
+class FaultRequest(Request):
+    """Let a fault of simulated actuators happen; other keys are the driver's own (docs/faults.md)."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, allow_inf_nan=False, strict=True)
+    fault: Annotated[str, Field(min_length=1)]
+    joint: Annotated[str, Field(min_length=1)] | None = None
+
+
+class EstopRequest(Request):
+    """Halt in the next tick and latch; not a safety-rated stop."""
+
+
+class ResetRequest(Request):
+    """Leave `estopped` or `fault`."""
+
+
+class StatusRequest(Request):
+    """Say what the robot does now."""
+
+
+class ReloadMotionsRequest(Request):
+    """Read the motion folders again."""

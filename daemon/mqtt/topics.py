@@ -1,0 +1,84 @@
+"""The topics of motiond, made and read; no other module knows how they are spelled (docs/mqtt.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+ANY_ROBOT = "+"
+
+
+class DaemonTopic(NamedTuple):
+    """Where a daemon tells its availability."""
+
+    daemon_id: str
+
+
+class ReportTopic(NamedTuple):
+    """Where a robot reports on a subject."""
+
+    robot: str
+    subject: str
+
+
+class RequestTopic(NamedTuple):
+    """Where a robot is asked for something."""
+
+    robot: str
+    verb: str
+
+
+class ResponseTopic(NamedTuple):
+    """Where a robot answers."""
+
+    robot: str
+    verb: str
+
+
+Meaning = DaemonTopic | ReportTopic | RequestTopic | ResponseTopic
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """All topics below a base.
+
+    Parameters
+    ----------
+    base : str
+        The first part of every topic, as configured (`mqtt.base`).
+    """
+
+    base: str
+
+    def daemon(self, daemon_id: str = "+") -> str:
+        """Return where a daemon tells its availability; without an id, the filter of all daemons."""
+        return f"{self.base}/bridge/{daemon_id}/availability"
+
+    def report(self, robot: str, subject: str) -> str:
+        """Return where a robot reports on a subject; `+` stands for any robot."""
+        return f"{self.base}/{robot}/{subject}"
+
+    def request(self, robot: str, verb: str) -> str:
+        """Return where a robot is asked for something."""
+        return f"{self.base}/{robot}/request/{verb}"
+
+    def requests(self, robot: str) -> str:
+        """Return the filter of all requests to a robot."""
+        return self.request(robot, "#")
+
+    def response(self, robot: str, verb: str) -> str:
+        """Return where a robot answers."""
+        return f"{self.base}/{robot}/response/{verb}"
+
+    def meaning(self, topic: str) -> Meaning | None:
+        """Return what a topic is for; None if it is none of ours."""
+        match topic.removeprefix(f"{self.base}/").split("/"):
+            case ["bridge", daemon_id, "availability"]:
+                return DaemonTopic(daemon_id)
+            case [robot, "request", *verb]:
+                return RequestTopic(robot, "/".join(verb))
+            case [robot, "response", *verb]:
+                return ResponseTopic(robot, "/".join(verb))
+            case [robot, subject]:
+                return ReportTopic(robot, subject)
+        return None

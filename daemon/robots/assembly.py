@@ -1,0 +1,103 @@
+"""Makes robots of a checked configuration: description, joints, driver, motions, stream process."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from motiond.drivers.registry import make_driver
+from motiond.formats.cache import MotionCache, default_folder
+
+from ..config.settings import JointSettings
+from ..ipc.channel import Setup
+from ..joints.description import load_model
+from ..joints.gravity import with_gravity
+from ..joints.joint_map import build_joint_map
+from ..planning.library import MotionLibrary
+from ..stream.checks import Bounds
+from .registry import RobotRegistry
+from .robot import Robot
+from .stream_process import StreamProcess
+from .stream_supervisor import StreamSupervisor
+
+if TYPE_CHECKING:
+    from ..api.reports import ReportHub
+    from ..config.settings import RobotSettings, Settings
+    from ..joints.joint_map import JointMap
+
+CLOSE_PATIENCE_S = 3.0
+
+
+def make_registry(settings: Settings, hub: ReportHub) -> RobotRegistry:
+    """Load every robot's description and put the robots together; nothing is started.
+
+    Raises
+    ------
+    FormatError, JointMapError, DriverError
+        If a robot cannot be made of its description, joints and driver.
+    """
+    robots = {name: _make_robot(name, robot, settings, hub) for name, robot in settings.robots.items()}
+    return RobotRegistry(robots)
+
+
+def _make_robot(name: str, robot: RobotSettings, settings: Settings, hub: ReportHub) -> Robot:
+    model = load_model(robot, settings)
+    joint_map = build_joint_map(name, model, robot.joints)
+    options = with_gravity(robot.driver.options, model, joint_map)
+    driver = make_driver(robot.driver.type, options, joint_map.actuators)
+    setup = make_setup(name, robot, settings, joint_map, options)
+    stream = StreamSupervisor(
+        partial(StreamProcess, setup),
+        len(joint_map.joints),
+        period_s=1.0 / settings.mqtt.telemetry_hz,
+        timeout_s=robot.stream_timeout_s,
+        patience_s=robot.stop_duration_s + CLOSE_PATIENCE_S,
+    )
+    library = MotionLibrary(joint_map, robot, driver.max_rate_hz, MotionCache(default_folder()).load_motions)
+    return Robot(name, robot, joint_map=joint_map, library=library, stream=stream, hub=hub)
+
+
+def make_setup(
+    name: str, robot: RobotSettings, settings: Settings, joint_map: JointMap, options: dict[str, Any]
+) -> Setup:
+    """Put together what a stream process is told first.
+
+    Parameters
+    ----------
+    options : dict
+        The driver's.
+    """
+    return Setup(
+        bounds=_bounds(robot, joint_map),
+        robot=name,
+        driver=robot.driver.type,
+        options=options,
+        joints=list(joint_map.joints),
+        units=list(joint_map.units),
+        actuators=list(joint_map.actuators),
+        transmission=joint_map.transmission.as_lists(),
+        idle_rate_hz=robot.idle_rate_hz,
+        max_lateness_s=robot.max_lateness_s,
+        max_skip_s=robot.max_skip_s if robot.on_late == "skip" else 0.0,
+        # One that never waits must not have the processor before others.
+        priority=settings.realtime.priority if robot.clock == "real" else None,
+        core=settings.realtime.core,
+        lock_memory=settings.realtime.lock_memory,
+        clock=robot.clock,
+    )
+
+
+def _bounds(robot: RobotSettings, joint_map: JointMap) -> Bounds:
+    """Give what the stream process checks while a motion plays."""
+    effort = joint_map.limits.effort.tolist()
+    may_stall = [robot.joints.get(joint, JointSettings()).allow_stalling for joint in joint_map.joints]
+    return Bounds(
+        effort=[limit if math.isfinite(limit) else None for limit in effort],
+        effort_s=robot.checks.effort_s,
+        temperature_c=robot.checks.temperature_c,
+        stale_s=robot.checks.stale_s,
+        stall_s=robot.checks.stall_s,
+        stall_error=robot.checks.stall_error,
+        may_stall=may_stall,
+    )

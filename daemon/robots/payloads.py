@@ -1,0 +1,122 @@
+"""What a robot reports, JSON-ready: its state, its description, results and markers (docs/mqtt.md)."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from motiond.formats.registry import MOTIONS, ROBOTS
+
+if TYPE_CHECKING:
+    from ..config.settings import RobotSettings
+    from ..ipc import channel as ch
+    from ..ipc.states import State
+    from ..joints.joint_map import JointMap
+    from ..telemetry.observer import Observer, Sample
+    from .goal_planner import Goal
+
+
+def state_payload(
+    goal: Goal | None,
+    sample: Sample | None,
+    *,
+    state: State,
+    torque: bool,
+    estop_latched: bool,
+    message: str,
+    queued: int,
+) -> dict[str, Any]:
+    """Return what a robot does now.
+
+    Parameters
+    ----------
+    goal : Goal, optional
+        What it plays.
+    sample : Sample, optional
+        The newest record of its stream process.
+    message : str
+        Why it is offline or in fault.
+    queued : int
+        How many goals wait.
+    """
+    payload: dict[str, Any] = {
+        "state": state,
+        "torque": torque,
+        "estop_latched": estop_latched,
+        "message": message,
+        "motion": None,
+        "goal_id": None,
+        "queued": queued,
+    }
+    return payload if goal is None else payload | _progress(goal, sample)
+
+
+def _progress(goal: Goal, sample: Sample | None) -> dict[str, Any]:
+    """Return where on its motion a goal is."""
+    row, loop = (sample.scalar("frame"), sample.scalar("loop")) if sample else (0.0, 1.0)
+    course, plan = goal.course, goal.course.plan
+    length = course.last - course.first
+    return {
+        "motion": goal.motion,
+        "goal_id": goal.goal_id,
+        "frame": row * plan.frames_per_tick,
+        "time": row / plan.rate_hz,
+        "duration": plan.duration_s,
+        "progress": min(1.0, max(0.0, (row - course.offset - course.first) / length)) if length else 1.0,
+        "speed": goal.speed,
+        "loop": int(loop),
+        "loops": course.passes or None,
+    }
+
+
+def description_payload(
+    joint_map: JointMap, settings: RobotSettings, max_rate_hz: float | None
+) -> dict[str, Any]:
+    """Return what a robot is: joints, actuators, driver, formats and rates.
+
+    Parameters
+    ----------
+    max_rate_hz : float, optional
+        The highest rate at which its driver takes setpoints; None until it is open.
+    """
+    return {
+        **joint_map.payload(),
+        "driver": settings.driver.type,
+        "formats": {kind.name: [one.NAME for one in kind.formats()] for kind in (ROBOTS, MOTIONS)},
+        "rates": {"idle_hz": settings.idle_rate_hz, "max_hz": max_rate_hz},
+        "version": version("motiond"),
+    }
+
+
+def result_payload(goal: Goal, ended: ch.Ended, observer: Observer | None) -> dict[str, Any]:
+    """Return how a goal ended.
+
+    Parameters
+    ----------
+    observer : Observer, optional
+        Of the stream process that played it; None where it did not begin.
+    """
+    return {
+        "goal_id": goal.goal_id,
+        "motion": goal.motion,
+        "code": ended.code,
+        "message": ended.message,
+        "transaction": goal.request.transaction,
+        "played_s": ended.played_s,
+        "details": ended.details,
+        "timing": observer.goal.payload() if observer else None,
+    }
+
+
+def marker_event(goal: Goal, reached: ch.Reached) -> dict[str, Any]:
+    """Return the event of a marker that the motion has passed."""
+    marker = goal.course.markers[reached.marker]
+    return {
+        "kind": "marker",
+        "message": f"{goal.motion}: {marker.name}",
+        "marker": marker.name,
+        "payload": marker.payload,
+        "goal_id": reached.goal_id,
+        "loop": reached.loop,
+        "lateness_s": reached.lateness_s,
+    }

@@ -1,0 +1,80 @@
+"""What the daemon knows of a robot from its stream process, and how to wait for a change of it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from ..api.errors import RequestError
+from ..ipc.states import State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..ipc import channel as ch
+
+ANSWER_TIMEOUT_S = 5.0
+
+
+class RobotStatus:
+    """The newest status of one robot.
+
+    Parameters
+    ----------
+    robot : str
+        The robot's name, for messages.
+
+    Attributes
+    ----------
+    state : State
+        The stream process's own; `offline` without one.
+    torque : bool
+        Whether the actuators hold.
+    message : str
+        Why it is offline or in fault.
+    reference : list of float or None
+        The setpoint that is held, per joint; None while torque is off.
+    updates : int
+        Counts what the stream process has said of its state.
+    """
+
+    def __init__(self, robot: str) -> None:
+        self.state = State.OFFLINE
+        self.torque = False
+        self.message = "starting"
+        self.reference: list[float] | None = None
+        self.updates = 0
+        self._robot = robot
+        self._changed = asyncio.Event()
+
+    def take(self, told: ch.Status) -> None:
+        """Take over what the stream process tells; `wake` is the caller's."""
+        self.state, self.torque, self.reference = State(told.state), told.torque, told.reference
+        self.updates += 1
+
+    def go_offline(self, why: str) -> None:
+        """Note that nothing can be moved; `wake` is the caller's."""
+        self.state, self.torque, self.reference, self.message = State.OFFLINE, False, None, why
+
+    def wake(self) -> None:
+        """Let whoever waits for a change look again."""
+        self._changed.set()
+        self._changed.clear()
+
+    async def until(
+        self, holds: Callable[[], bool], failure: str, timeout_s: float = ANSWER_TIMEOUT_S
+    ) -> None:
+        """Wait for a change.
+
+        Raises
+        ------
+        RequestError
+            TIMEOUT, with `failure`, if it does not come.
+        """
+        try:
+            async with asyncio.timeout(timeout_s):
+                while not holds():
+                    await self._changed.wait()
+        except TimeoutError as error:
+            why = f"waited {timeout_s:g} s"
+            raise RequestError("TIMEOUT", self._robot, failure, why, "ask for status") from error

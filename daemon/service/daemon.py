@@ -1,0 +1,87 @@
+"""The running daemon: the robots, the broker if it is ours, MQTT, the journal, systemd's watchdog.
+
+It ends when it is told to: robots first, softly, then MQTT, so that the last results are still sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING
+
+from ..mqtt.bridge import MqttBridge
+from ..mqtt.broker import EmbeddedBroker
+from . import systemd
+from .logs import write_journal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..api.reports import ReportHub
+    from ..config.settings import Settings
+    from ..robots.registry import RobotRegistry
+
+LOOK_PERIOD_S = 0.1
+
+
+async def serve(settings: Settings, hub: ReportHub, robots: RobotRegistry) -> None:
+    """Run the daemon until SIGTERM or SIGINT.
+
+    Raises
+    ------
+    BrokerError
+        If the embedded broker cannot listen.
+    """
+    embedded = settings.mqtt.broker == "embedded"
+    async with (
+        EmbeddedBroker(settings.mqtt.listen) if embedded else nullcontext(),
+        asyncio.TaskGroup() as tasks,
+    ):
+        bridge = MqttBridge(settings.mqtt, settings.id, robots, hub)
+        helpers = [
+            tasks.create_task(bridge.run(), name="mqtt"),
+            tasks.create_task(_feed_watchdog(robots), name="watchdog"),
+            tasks.create_task(_stop_when_lost(bridge, robots, settings.mqtt.stop_when_lost_s), name="lost"),
+            tasks.create_task(write_journal(hub), name="journal"),
+        ]
+        with _leave_on_signals(robots):
+            systemd.notify("READY=1")
+            await robots.run()
+        systemd.notify("STOPPING=1")
+        for helper in helpers:
+            helper.cancel()
+
+
+async def _feed_watchdog(robots: RobotRegistry) -> None:
+    """Tell systemd that all is well as long as the streams tick."""
+    period_s = systemd.watchdog_period_s()
+    while period_s is not None:
+        if robots.ticking:
+            systemd.notify("WATCHDOG=1")
+        await asyncio.sleep(period_s)
+
+
+async def _stop_when_lost(bridge: MqttBridge, robots: RobotRegistry, allowed_s: float | None) -> None:
+    """Stop motions that nobody could stop any more, because the broker is away."""
+    loop = asyncio.get_running_loop()
+    seen_s = loop.time()
+    while allowed_s is not None:
+        await asyncio.sleep(LOOK_PERIOD_S)
+        if bridge.connected.is_set():
+            seen_s = loop.time()
+        elif loop.time() - seen_s > allowed_s:
+            robots.stop(f"the broker has been away for more than {allowed_s:g} s; nobody could stop it")
+
+
+@contextmanager
+def _leave_on_signals(robots: RobotRegistry) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    signals = (signal.SIGTERM, signal.SIGINT)
+    for number in signals:
+        loop.add_signal_handler(number, robots.leave)
+    try:
+        yield
+    finally:
+        for number in signals:
+            loop.remove_signal_handler(number)
