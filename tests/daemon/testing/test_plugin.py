@@ -9,22 +9,22 @@ import sys
 import time
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import psutil
 import pytest
-import yaml
 
 import pytest_motiond
-from motiond.daemon.config.settings import json_schema, load_settings
 from motiond.daemon.ipc.states import State
+from motiond.daemon.testing.plugin import robot_named
+from motiond.daemon.testing.robot import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytest_plugins = ["pytester"]
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "robot-tests"
 PLUGIN = ("-p", "pytest_motiond", "-p", "no:cacheprovider", "-W", "error")
 TIMEOUT_S = 120
@@ -184,6 +184,7 @@ def test_a_failure_tells_what_the_daemon_said_and_spoils_no_other_test(suite: py
         assert message in output
     assert output.count("- motiond's log -") == 3
     assert "pytest_motiond.py" not in output
+    assert "daemon/testing" not in output
 
 
 def test_a_test_run_that_is_killed_takes_its_daemon_along(suite: pytest.Pytester) -> None:
@@ -226,7 +227,7 @@ def test_who_uses_nothing_pays_nothing_and_who_names_no_configuration_is_told_ho
 def test_a_robot_that_is_not_there_is_not_guessed(name: str, robots: tuple[str, ...], message: str) -> None:
     mend = "name one by the marker `motiond(robot=…)` or the option `motiond_robot`"
     with pytest.raises(pytest_motiond.MotiondFailure) as caught:
-        pytest_motiond._robot_named(name, robots, Path("cell.yaml"))
+        robot_named(name, robots, Path("cell.yaml"))
     assert str(caught.value) == f"cell.yaml: {message}; {mend}"
 
 
@@ -252,81 +253,8 @@ def test_a_port_that_somebody_else_took_is_given_up_for_another(
     assert len(started) == starts
 
 
-# -- the copy of the configuration --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("driver", "simulated"),
-    [
-        ({"type": "hebi", "families": ["arm"]}, {}),
-        ({"type": "composite", "parts": {}}, {}),
-        ({"type": ["sim"]}, {}),
-        ("sim", {}),
-        (None, {}),
-        ({"type": "sim", "noise": 0.1, "trace": "mine.npy", "plant": "plant.bin"}, {"noise": 0.1}),
-    ],
-)
-def test_no_driver_but_the_simulated_one_is_left(driver: Any, simulated: dict[str, Any]) -> None:
-    settings = {"mqtt": {"broker": "mqtts://plant", "base": "cell"}, "robots": {"arm": {"driver": driver}}}
-    copy = pytest_motiond._simulated(settings, Path("/conf"), Path("/scratch"))
-    assert copy["robots"]["arm"] == {
-        "driver": {"type": "sim", "trace": "/scratch/arm.npy", **simulated},
-        "fault_requests": True,
-    }
-    assert copy["mqtt"] == {"base": "cell", "telemetry_hz": 50}
-
-
-@pytest.mark.parametrize(
-    "text", ["", "robots", "robots: [arm]", "robots: {}", "robots: {arm: sim}", "mqtt: x\nrobots: {arm: {}}"]
-)
-def test_what_cannot_be_made_harmless_is_not_run(text: str) -> None:
-    assert not pytest_motiond._is_readable(yaml.safe_load(text))
-
-
-def test_the_copy_finds_every_file_that_the_original_finds(tmp_path: Path) -> None:
-    (tmp_path / "conf").mkdir()
-    original = tmp_path / "conf" / "motiond.yaml"
-    robot = {"driver": {"type": "sim"}, "model": "../arm.hrdf", "motions": ["moves", "/abs/x.seq"]}
-    other = {**robot, "model": {"file": "arms.hrdf", "name": "left"}}
-    settings = {"robots": {"one": robot, "two": other}, "model_folders": ["models"]}
-    original.write_text(yaml.safe_dump(settings))
-    copy = tmp_path / "copy.yaml"
-    copy.write_text(yaml.safe_dump(pytest_motiond._simulated(settings, original.absolute().parent, tmp_path)))
-    ours, users = load_settings(copy), load_settings(original)
-    assert ours.model_folders == users.model_folders
-    for name in ("one", "two"):
-        assert ours.robots[name].model == users.robots[name].model
-        assert ours.robots[name].motions == users.robots[name].motions
-
-
-def test_the_plugin_knows_every_path_of_a_configuration() -> None:
-    """A new one must be made absolute by `_simulated`, or left out as those of the broker are."""
-    assert set(paths_in(json_schema(), "")) == {
-        "ModelSettings.file",
-        "MqttSettings.password_file",
-        "MqttSettings.ca_file",
-        "MqttSettings.cert_file",
-        "MqttSettings.key_file",
-        "RobotSettings.model",
-        "RobotSettings.motions",
-        "model_folders",
-    }
-
-
-def paths_in(schema: Any, where: str) -> Iterator[str]:
-    if isinstance(schema, list):
-        for one in schema:
-            yield from paths_in(one, where)
-    elif isinstance(schema, dict):
-        if schema.get("format") == "path":
-            yield where.lstrip(".")
-        for key, value in schema.items():
-            unnamed = key in {"$defs", "properties", "anyOf", "items"}
-            yield from paths_in(value, where if unnamed else f"{where}.{key}")
-
-
 def test_the_plugin_knows_every_state() -> None:
-    assert set(pytest_motiond.STATES) == {state.value for state in State}
+    assert set(STATES) == {state.value for state in State}
 
 
 def test_the_page_quotes_the_example_as_it_is() -> None:

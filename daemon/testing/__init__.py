@@ -1,0 +1,1 @@
+"""The implementation of the pytest plugin, which runs motiond as a program and imports nothing of it."""

@@ -1,0 +1,251 @@
+"""One robot of a daemon, as a test commands and watches it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from uuid import uuid4
+
+from .failures import MotiondFailure, NotInTime, RequestRefused
+from .goals import RESULT_S, Goal, Result, result_from
+from .traces import Trace, setpoint_series, telemetry_series
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from .connection import Message
+    from .process import MotiondDaemon
+
+    Found = TypeVar("Found")
+
+STATES = (
+    "offline",
+    "idle",
+    "approaching",
+    "playing",
+    "pausing",
+    "paused",
+    "stopping",
+    "estopped",
+    "fault",
+)
+ANSWER_S, STATE_S = 30.0, 5.0
+
+
+class MotiondRobot:
+    """One robot of a daemon, for one test.
+
+    Every method raises a `MotiondFailure` when it cannot do what it says: `RequestRefused`, `NotInTime` or
+    `DaemonEnded`.
+
+    Attributes
+    ----------
+    name : str
+    daemon : MotiondDaemon
+    goal : Goal or None
+        The goal that the test played last.
+    """
+
+    def __init__(self, daemon: MotiondDaemon, name: str) -> None:
+        self.name = name
+        self.daemon = daemon
+        self.goal: Goal | None = None
+        self._since = len(self.messages("state"))
+
+    # -- requests -------------------------------------------------------------------------------------------
+
+    def request(self, verb: str, **keys: Any) -> dict[str, Any]:
+        """Send any request of `docs/mqtt.md` and return the `data` of its answer.
+
+        `expect_state` takes into account what is reported from here on. After a request of a fault, the
+        daemon serves no further test.
+        """
+        __tracebackhide__ = True
+        self._since = len(self.messages("state"))
+        answer = self._answer(verb, {"transaction": uuid4().hex, **keys})
+        data: dict[str, Any] = answer["data"]
+        if answer["status"] != "ok":
+            raise RequestRefused(answer["code"], answer["error"], data)
+        self.daemon.spent |= verb == "fault"
+        if "state" in data:
+            self._await_report(data["state"])
+        return data
+
+    def _answer(self, verb: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a request and return its answer."""
+        __tracebackhide__ = True
+        self.daemon.connection.publish(f"{self.name}/request/{verb}", request)
+
+        def find() -> dict[str, Any] | None:
+            answers = reversed(self._payloads(f"response/{verb}"))
+            return next((one for one in answers if one["transaction"] == request["transaction"]), None)
+
+        return self.wait(find, ANSWER_S, f"no answer to {verb}")
+
+    def _await_report(self, state: str) -> None:
+        """Wait until the state that an answer names was reported too."""
+        __tracebackhide__ = True
+        self.wait(lambda: self._index_of(state), ANSWER_S, f"'{state}' was not reported")
+
+    @overload
+    def play(
+        self, motion: str, *, wait: Literal[True] = True, timeout_s: float = RESULT_S, **keys: Any
+    ) -> Result: ...
+
+    @overload
+    def play(
+        self, motion: str, *, wait: Literal[False], timeout_s: float = RESULT_S, **keys: Any
+    ) -> Goal: ...
+
+    def play(
+        self, motion: str, *, wait: bool = True, timeout_s: float = RESULT_S, **keys: Any
+    ) -> Result | Goal:
+        """Play a motion and return its result, whatever that is; with `wait=False`, return once it has begun.
+
+        Parameters
+        ----------
+        motion : str
+            The name of a motion that the configuration finds.
+        wait : bool
+            Whether to wait for the result.
+        timeout_s : float
+            How long the result may take, approach included.
+        **keys
+            Further keys of the request `play`: `speed`, `loop`, `on_busy` and so on.
+        """
+        __tracebackhide__ = True
+        sent_s = time.monotonic()
+        data = self.request("play", motion=motion, **keys)
+        self.goal = goal = Goal(self, data["goal_id"], sent_s)
+        if "queued" not in data:
+            self.wait(lambda: goal.ended() or self._begun(goal), ANSWER_S, f"{motion} did not begin")
+        return goal.result(timeout_s) if wait else goal
+
+    def _begun(self, goal: Goal) -> dict[str, Any] | None:
+        return next((one for one in self._new_states() if one["goal_id"] == goal.goal_id), None)
+
+    def pause(self) -> dict[str, Any]:
+        """Slow down on the path, and return when the robot is at rest."""
+        __tracebackhide__ = True
+        return self.request("pause")
+
+    def resume(self) -> dict[str, Any]:
+        """Continue along the path."""
+        __tracebackhide__ = True
+        return self.request("resume")
+
+    def stop(self) -> dict[str, Any]:
+        """Begin a soft stop; `expect_state("idle")` waits until the robot is at rest."""
+        __tracebackhide__ = True
+        return self.request("stop")
+
+    def inject(self, fault: str, *, joint: str | None = None, **parameters: Any) -> dict[str, Any]:
+        """Start a fault of `docs/faults.md` in the simulated actuators of all joints, or of one."""
+        __tracebackhide__ = True
+        keys = {"fault": fault, "joint": joint, **parameters}
+        return self.request("fault", **{key: value for key, value in keys.items() if value is not None})
+
+    # -- reports --------------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The latest report of the robot's state."""
+        return self._payloads("state")[-1]
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """All events since the test began, oldest first."""
+        return self._payloads("event")
+
+    @property
+    def result(self) -> Result | None:
+        """The result of the last `play`; None until it has arrived."""
+        message = self.goal.ended() if self.goal else None
+        return result_from(message.data) if message else None
+
+    def expect_state(self, state: str, timeout_s: float = STATE_S) -> dict[str, Any]:
+        """Wait for a state and return the report of it.
+
+        All reports since the last request count, so a short state is not missed; the next call starts at the
+        report that was found. If there was no report since the last request, the latest one counts.
+        """
+        __tracebackhide__ = True
+        if state not in STATES:
+            raise MotiondFailure(f"{self.name}: no state '{state}'; there are {', '.join(STATES)}; name one")
+        index = self.wait(lambda: self._index_of(state), timeout_s, f"not in state '{state}'")
+        self._since = min(index, len(self.messages("state")) - 1)
+        return self._payloads("state")[index]
+
+    def _index_of(self, state: str) -> int | None:
+        """Return which report of this test is the first of a state that `expect_state` may find."""
+        reported = self._payloads("state")
+        first = min(self._since, len(reported) - 1)
+        found = (index for index in range(first, len(reported)) if reported[index]["state"] == state)
+        return next(found, None)
+
+    def expect_event(self, kind: str, containing: str = "", timeout_s: float = STATE_S) -> dict[str, Any]:
+        """Wait for an event of a kind, with a text in its message, and return it."""
+        __tracebackhide__ = True
+        expected = f"'{kind}'" + (f" with '{containing}'" if containing else "")
+        return self.wait(lambda: self._event(kind, containing), timeout_s, f"no event {expected}")
+
+    def _event(self, kind: str, containing: str) -> dict[str, Any] | None:
+        found = (one for one in self.events if one["kind"] == kind and containing in one["message"])
+        return next(found, None)
+
+    def trace(self) -> Trace:
+        """Return what was sent and measured from the last `play` up to its result, or up to now."""
+        __tracebackhide__ = True
+        if self.goal is None:
+            raise MotiondFailure(f"{self.name}: no trace; the test has not played anything; play first")
+        ended = self.goal.ended()
+        return self._trace_between(self.goal.sent_s, ended.at_s if ended else time.monotonic())
+
+    def _trace_between(self, begin_s: float, end_s: float) -> Trace:
+        rows, actuators = self.daemon.setpoints(self.name)
+        rows = rows[(rows["time"] >= begin_s) & (rows["time"] <= end_s)]
+        joints = tuple(joint["name"] for joint in self._payloads("description")[-1]["joints"])
+        samples = [one for one in self._payloads("telemetry") if begin_s <= one["stamp_s"] <= end_s]
+        return Trace(
+            setpoint_series(actuators, rows),
+            rows["enabled"],
+            telemetry_series(joints, samples, "reference"),
+            telemetry_series(joints, samples, "feedback"),
+        )
+
+    # -- waiting --------------------------------------------------------------------------------------------
+
+    def messages(self, subject: str) -> list[Message]:
+        """Return all messages of this test on a subject, such as `state`, oldest first."""
+        return self.daemon.connection.messages(f"{self.name}/{subject}")
+
+    def wait(self, find: Callable[[], Found | None], timeout_s: float, failure: str) -> Found:
+        """Return what `find` returns as soon as that is not None.
+
+        Raises
+        ------
+        NotInTime
+            After `timeout_s`, with the text `failure` and the states that were reported instead.
+        """
+        __tracebackhide__ = True
+        found = self.daemon.connection.wait(find, timeout_s, self.daemon.check)
+        if found is None:
+            raise NotInTime(f"{self.name}: {failure} in {timeout_s:g} s; {self._account()}")
+        return found
+
+    def _payloads(self, subject: str) -> list[dict[str, Any]]:
+        return [message.data for message in self.messages(subject)]
+
+    def _new_states(self) -> list[dict[str, Any]]:
+        """Return the reports of the state since the last request."""
+        return self._payloads("state")[self._since :]
+
+    def _account(self) -> str:
+        """Return the states since the last request in words."""
+        states = [_in_words(state) for state in (self._new_states() or [self.state])]
+        changes = [state for state, before in zip(states, [None, *states], strict=False) if state != before]
+        return f"it was {', '.join(changes)}"
+
+
+def _in_words(state: Mapping[str, Any]) -> str:
+    return f"{state['state']} ({state['message']})" if state["message"] else str(state["state"])

@@ -1,0 +1,113 @@
+"""A user's configuration, and the copy of it in which no real actuator moves."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from .failures import MotiondFailure
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CHECK_S = 30.0
+TELEMETRY_HZ = 50
+KEPT_OF_MQTT = ("base", "telemetry_hz", "stop_when_lost_s")
+
+
+def read_settings(config: Path) -> dict[str, Any]:
+    """Read a configuration, and check no more of it than `simulated` relies on.
+
+    Raises
+    ------
+    MotiondFailure
+        If the file cannot be read; with the output of `motiond check` if its content is wrong.
+    """
+    try:
+        settings: Any = yaml.safe_load(config.read_bytes())
+    except OSError as error:
+        raise MotiondFailure(f"{config}: {error.strerror}; name a configuration of motiond") from error
+    except yaml.YAMLError:
+        settings = None
+    if not is_readable(settings):
+        raise wrong_configuration(config)
+    return {**settings}
+
+
+def is_readable(settings: Any) -> bool:
+    """Return whether the parts that `simulated` changes have the expected types."""
+    match settings:
+        case {"robots": {**robots}, **rest}:
+            parts = (*robots.values(), *(rest[key] for key in ("mqtt", "realtime") if key in rest))
+            return bool(robots) and all(isinstance(part, dict) for part in parts)
+    return False
+
+
+def wrong_configuration(config: Path) -> MotiondFailure:
+    """Return a failure with what `motiond check` says of the user's own file."""
+    command = [sys.executable, "-P", "-m", "motiond.daemon.cli", "check", "-c", str(config)]
+    checked = subprocess.run(  # noqa: S603 - our own program, by our own interpreter
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=CHECK_S, check=False
+    )
+    return MotiondFailure(f"{config}: motiond cannot run it; `motiond check` says:\n{checked.stderr}")
+
+
+def command_log(scratch: Path, robot: str) -> Path:
+    """Return the file in which the simulated driver of a robot logs its commands."""
+    return scratch / f"{robot}.npy"
+
+
+def simulated(settings: dict[str, Any], folder: Path, scratch: Path) -> dict[str, Any]:
+    """Return a copy of settings that moves nothing real, accepts faults, and may stand in any folder.
+
+    The copy is bound to no processor core: daemons of tests that run at once would all share that one.
+
+    Parameters
+    ----------
+    settings : dict
+        The user's settings, as `read_settings` returns them.
+    folder : Path
+        The folder to which their paths are relative.
+    scratch : Path
+        The folder for the command logs.
+    """
+    copy = {**settings, "mqtt": _simulated_mqtt(settings.get("mqtt", {}))}
+    copy["robots"] = {
+        name: _simulated_robot(robot, folder, command_log(scratch, name))
+        for name, robot in settings["robots"].items()
+    }
+    if "model_folders" in copy:
+        copy["model_folders"] = _absolute(folder, copy["model_folders"])
+    if "realtime" in copy:
+        copy["realtime"] = {**copy["realtime"], "core": None}
+    return copy
+
+
+def _simulated_mqtt(mqtt: dict[str, Any]) -> dict[str, Any]:
+    return {"telemetry_hz": TELEMETRY_HZ} | {key: mqtt[key] for key in KEPT_OF_MQTT if key in mqtt}
+
+
+def _simulated_robot(robot: dict[str, Any], folder: Path, log: Path) -> dict[str, Any]:
+    copy = {**robot, "driver": _simulated_driver(robot.get("driver"), log), "fault_requests": True}
+    return copy | {key: _absolute(folder, robot[key]) for key in ("model", "motions") if key in robot}
+
+
+def _simulated_driver(driver: Any, log: Path) -> dict[str, Any]:
+    given = driver if isinstance(driver, dict) and driver.get("type") == "sim" else {}
+    options = {key: value for key, value in given.items() if key != "plant"}
+    return {**options, "type": "sim", "trace": str(log)}
+
+
+def _absolute(folder: Path, given: Any) -> Any:
+    """Return a path, the paths of a list, or the path in a mapping `{file: …}` made absolute."""
+    match given:
+        case str():
+            return str(folder / given)
+        case list():
+            return [_absolute(folder, one) for one in given]
+        case {"file": str(file)}:
+            return {**given, "file": str(folder / file)}
+    return given

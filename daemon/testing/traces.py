@@ -1,0 +1,99 @@
+"""The positions, velocities and efforts that were sent to a robot's actuators and measured there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .failures import MotiondFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[Any]
+
+npy: Any = np.lib.format
+"""Typed only from NumPy 2 on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Positions, velocities and efforts over time, in rad or m, s, N·m or N; NaN where there is none.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The actuators or joints, one a column.
+    time_s : ndarray, shape (rows,)
+        Times as of `time.monotonic()`.
+    position, velocity, effort : ndarray, shape (rows, columns)
+    """
+
+    names: tuple[str, ...]
+    time_s: Floats
+    position: Floats
+    velocity: Floats
+    effort: Floats
+
+    def of(self, name: str) -> Series:
+        """Return the column of one actuator or joint, with arrays of shape (rows,)."""
+        if name not in self.names:
+            raise MotiondFailure(f"trace: no '{name}'; it has {', '.join(self.names)}; name one of them")
+        column = self.names.index(name)
+        values = (self.position, self.velocity, self.effort)
+        return Series((name,), self.time_s, *(value[:, column] for value in values))
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What was sent to the actuators for one goal, and what was measured.
+
+    It begins when `play` is sent, so it includes rest and the approach, and ends with the result.
+
+    Attributes
+    ----------
+    setpoints : Series
+        Every command that the driver received, bit for bit, by actuator.
+    enabled : ndarray of bool, shape (rows,)
+        Whether torque was on at each command.
+    reference, feedback : Series
+        The setpoints and measurements in telemetry, by joint, `mqtt.telemetry_hz` times a second.
+    """
+
+    setpoints: Series
+    enabled: Floats
+    reference: Series
+    feedback: Series
+
+
+def read_command_log(path: Path) -> Floats:
+    """Read the log of a simulated driver while the driver may still be writing it.
+
+    The file is NumPy's NEP 1, but its header states the number of rows only once it is closed.
+    """
+    with path.open("rb") as file:
+        npy.read_magic(file)
+        dtype = npy.read_array_header_1_0(file)[2]
+        data = file.read()
+    return np.frombuffer(data, dtype, len(data) // dtype.itemsize)
+
+
+def setpoint_series(actuators: tuple[str, ...], rows: Floats) -> Series:
+    """Return rows of a command log as a series."""
+    return Series(actuators, rows["time"], rows["position"], rows["velocity"], rows["effort"])
+
+
+def telemetry_series(joints: tuple[str, ...], samples: Sequence[dict[str, Any]], name: str) -> Series:
+    """Return `reference` or `feedback` of telemetry messages as a series; `null` becomes NaN."""
+    shape = (len(samples), len(joints))
+    time_s = np.array([sample["stamp_s"] for sample in samples], float)
+    position, velocity, effort = (
+        np.array([sample[name][kind] for sample in samples], float).reshape(shape)
+        for kind in ("position", "velocity", "effort")
+    )
+    return Series(joints, time_s, position, velocity, effort)

@@ -1,0 +1,85 @@
+"""The copy of a configuration that the pytest plugin runs: nothing real moves, and every file is found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from motiond.daemon.config.settings import json_schema, load_settings
+from motiond.daemon.testing import simulated as simulation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.mark.parametrize(
+    ("driver", "simulated"),
+    [
+        ({"type": "hebi", "families": ["arm"]}, {}),
+        ({"type": "composite", "parts": {}}, {}),
+        ({"type": ["sim"]}, {}),
+        ("sim", {}),
+        (None, {}),
+        ({"type": "sim", "noise": 0.1, "trace": "mine.npy", "plant": "plant.bin"}, {"noise": 0.1}),
+    ],
+)
+def test_no_driver_but_the_simulated_one_is_left(driver: Any, simulated: dict[str, Any]) -> None:
+    settings = {"mqtt": {"broker": "mqtts://plant", "base": "cell"}, "robots": {"arm": {"driver": driver}}}
+    copy = simulation.simulated(settings, Path("/conf"), Path("/scratch"))
+    assert copy["robots"]["arm"] == {
+        "driver": {"type": "sim", "trace": "/scratch/arm.npy", **simulated},
+        "fault_requests": True,
+    }
+    assert copy["mqtt"] == {"base": "cell", "telemetry_hz": 50}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "robots", "robots: [arm]", "robots: {}", "robots: {arm: sim}", "mqtt: x\nrobots: {arm: {}}"]
+)
+def test_what_cannot_be_made_harmless_is_not_run(text: str) -> None:
+    assert not simulation.is_readable(yaml.safe_load(text))
+
+
+def test_the_copy_finds_every_file_that_the_original_finds(tmp_path: Path) -> None:
+    (tmp_path / "conf").mkdir()
+    original = tmp_path / "conf" / "motiond.yaml"
+    robot = {"driver": {"type": "sim"}, "model": "../arm.hrdf", "motions": ["moves", "/abs/x.seq"]}
+    other = {**robot, "model": {"file": "arms.hrdf", "name": "left"}}
+    settings = {"robots": {"one": robot, "two": other}, "model_folders": ["models"]}
+    original.write_text(yaml.safe_dump(settings))
+    copy = tmp_path / "copy.yaml"
+    copy.write_text(yaml.safe_dump(simulation.simulated(settings, original.absolute().parent, tmp_path)))
+    ours, users = load_settings(copy), load_settings(original)
+    assert ours.model_folders == users.model_folders
+    for name in ("one", "two"):
+        assert ours.robots[name].model == users.robots[name].model
+        assert ours.robots[name].motions == users.robots[name].motions
+
+
+def test_the_plugin_knows_every_path_of_a_configuration() -> None:
+    """A new one must be made absolute by `simulated`, or left out as those of the broker are."""
+    assert set(paths_in(json_schema(), "")) == {
+        "ModelSettings.file",
+        "MqttSettings.password_file",
+        "MqttSettings.ca_file",
+        "MqttSettings.cert_file",
+        "MqttSettings.key_file",
+        "RobotSettings.model",
+        "RobotSettings.motions",
+        "model_folders",
+    }
+
+
+def paths_in(schema: Any, where: str) -> Iterator[str]:
+    if isinstance(schema, list):
+        for one in schema:
+            yield from paths_in(one, where)
+    elif isinstance(schema, dict):
+        if schema.get("format") == "path":
+            yield where.lstrip(".")
+        for key, value in schema.items():
+            unnamed = key in {"$defs", "properties", "anyOf", "items"}
+            yield from paths_in(value, where if unnamed else f"{where}.{key}")
