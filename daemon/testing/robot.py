@@ -83,9 +83,14 @@ class MotiondRobot:
         return self.wait(find, ANSWER_S, f"no answer to {verb}")
 
     def _await_report(self, state: str) -> None:
-        """Wait until the state that an answer names was reported too."""
+        """Wait until the state that an answer names was reported too, be it just before the request."""
         __tracebackhide__ = True
-        self.wait(lambda: self._index_of(state), ANSWER_S, f"'{state}' was not reported")
+        first = max(0, self._since - 1)
+
+        def find() -> bool | None:
+            return any(one["state"] == state for one in self._payloads("state")[first:]) or None
+
+        self.wait(find, ANSWER_S, f"'{state}' was not reported")
 
     @overload
     def play(
