@@ -260,3 +260,20 @@ def test_the_plugin_knows_every_state() -> None:
 def test_the_page_quotes_the_example_as_it_is() -> None:
     page = (ROOT / "docs" / "testing-your-robot.md").read_text()
     assert f"```python\n{(EXAMPLE / 'test_arm.py').read_text()}```" in page
+
+
+@pytest.mark.parametrize(
+    "plugins",
+    [("pytest_motiond",), ("motiond.drivers.testing.plugin", "pytest_motiond")],
+    ids=["by itself", "beside the plugin of drivers"],
+)
+def test_the_plugin_collects_the_contract_of_drivers_once(
+    suite: pytest.Pytester, plugins: tuple[str, ...]
+) -> None:
+    (suite.path / "test_arm.py").unlink()
+    options = [*(f"-p{plugin}" for plugin in plugins), "--motiond-driver=sim", "--collect-only", "-q"]
+    done = suite.runpytest_subprocess(*options, timeout=TIMEOUT_S)
+    assert done.ret == 0
+    collected = [line for line in done.outlines if "::test_" in line]
+    assert len(collected) == len({*collected}) > 10
+    assert all("::TestDriver::test_" in line for line in collected)
