@@ -23,6 +23,8 @@ from .connection import split_listen
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from amqtt.session import Session
+
 log = logging.getLogger(__name__)
 
 LISTENER = "default"
@@ -116,10 +118,25 @@ class EmbeddedBroker:
             writer.close()
 
 
+class _Broker(Broker):  # type: ignore[misc] # amqtt is untyped
+    """A broker that tells clients only what they have subscribed to."""
+
+    async def _publish_retained_messages_for_subscription(
+        self, subscription: tuple[str, int], session: Session
+    ) -> None:
+        """Leave out what others have subscribed to: amqtt sends a client that connects all of that as well.
+
+        One that publishes and goes at once has not read it, the system resets its connection, and what it
+        has published is lost.
+        """
+        if any(subscriber is session for subscriber, _ in self._subscriptions.get(subscription[0], ())):
+            await super()._publish_retained_messages_for_subscription(subscription, session)
+
+
 def _make_broker() -> Broker:
     """Make an amqtt broker that listens nowhere, publishes no $SYS topics and lets everyone in."""
     for library in ("amqtt", "transitions"):
         logging.getLogger(library).setLevel(logging.ERROR)  # they log every connection
     plugins = {"amqtt.plugins.authentication.AnonymousAuthPlugin": {"allow_anonymous": True}}
     listeners = {LISTENER: ListenerConfig(type=ListenerType.EXTERNAL)}
-    return Broker(BrokerConfig(listeners=listeners, plugins=plugins))
+    return _Broker(BrokerConfig(listeners=listeners, plugins=plugins))

@@ -62,3 +62,25 @@ async def test_garbage_does_not_end_it(free_port: int) -> None:
             await writer.wait_closed()
         async with make_client(settings) as client:
             await client.publish("a", b"1", qos=1)
+
+
+CONNECT = b"\x10\x0d\x00\x04MQTT\x04\x02\x00\x3c\x00\x01c"
+CONNACK = b"\x20\x02\x00\x00"
+PUBLISH = b"\x30\x04\x00\x01ab"
+DISCONNECT = b"\xe0\x00"
+
+
+async def test_who_subscribes_to_nothing_is_told_nothing_and_may_publish_and_go(free_port: int) -> None:
+    settings = MqttSettings(listen=f"127.0.0.1:{free_port}")
+    async with EmbeddedBroker(settings.listen), make_client(settings) as client:
+        await client.publish("kept", b"1", qos=1, retain=True)
+        await client.subscribe("#", qos=1)
+        assert (await asyncio.wait_for(anext(client.messages), PATIENCE_S)).topic.value == "kept"
+        reader, writer = await asyncio.open_connection("127.0.0.1", free_port)
+        writer.write(CONNECT)
+        assert await asyncio.wait_for(reader.readexactly(len(CONNACK)), PATIENCE_S) == CONNACK
+        writer.write(PUBLISH + DISCONNECT)
+        assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
+        writer.close()
+        message = await asyncio.wait_for(anext(client.messages), PATIENCE_S)
+    assert (message.topic.value, message.payload) == ("a", b"b")
