@@ -20,7 +20,7 @@ demo: $(VENV)/.ready
 test: $(VENV)/.ready
 	@command -v mosquitto >/dev/null || [ -x /usr/sbin/mosquitto ] || \
 		echo "mosquitto is missing: tests with a real broker are skipped; mend with: apt-get install mosquitto"
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --durations 10
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

@@ -36,7 +36,8 @@ class ToyRig(RealTimeRig):
     def stop(self) -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as last:
             last.sendto(b"", ("127.0.0.1", self.port))
-        self._thread.join()
+        self._thread.join(timeout=10.0)
+        assert not self._thread.is_alive()
         self._socket.close()
 
     def make(self, actuators: Sequence[str] = ACTUATORS) -> Driver:

@@ -36,6 +36,7 @@ RATE_HZ = 200
 BAUD_RATE = 4_000_000
 IDS = range(1, 13)
 PRIORITY = 50
+PATIENCE_S = 60.0
 SDK_ROUNDS = 500
 GOAL, PRESENT = 116, 126
 
@@ -68,10 +69,13 @@ def _emulator() -> Iterator[str]:
     process = context.Process(target=_emulate, args=(theirs,))
     process.start()
     try:
+        if not ours.poll(PATIENCE_S):
+            raise RuntimeError(f"the emulator gave no port in {PATIENCE_S:g} s")
         yield ours.recv()
     finally:
         ours.send(None)
-        process.join()
+        process.join(PATIENCE_S)
+        process.kill()
 
 
 def _emulate(connection: Connection) -> None:

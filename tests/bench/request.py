@@ -23,6 +23,7 @@ from tests.daemon.conftest import Mosquitto, listening, said
 from tests.daemon.programs import running, use
 from tests.daemon.rig import JOINTS, Rig, write_seq
 from tests.ports import free_port
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from motiond.daemon.config.settings import MqttSettings
@@ -61,7 +62,8 @@ async def _echo_times(settings: MqttSettings) -> list[float]:
     echo = context.Process(target=_echo, args=(settings, ready))
     echo.start()
     try:
-        await asyncio.to_thread(ready.wait, 30.0)
+        if not await asyncio.to_thread(ready.wait, PATIENCE_S):
+            raise RuntimeError(f"the echo was not ready in {PATIENCE_S:g} s")
         return await _round_trips(settings)
     finally:
         echo.kill()
@@ -75,7 +77,7 @@ async def _round_trips(settings: MqttSettings) -> list[float]:
         for _ in range(TIMES):
             asked_s = time.monotonic()
             await client.publish("echo/there", b"{}", qos=1)
-            await anext(client.messages)
+            await asyncio.wait_for(anext(client.messages), PATIENCE_S)
             times.append(time.monotonic() - asked_s)
             await asyncio.sleep(0.01)
     return times

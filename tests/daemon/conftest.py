@@ -20,6 +20,7 @@ from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.broker import EmbeddedBroker
 from motiond.daemon.mqtt.connection import make_client
 from tests import ports
+from tests.waiting import lines_until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -43,12 +44,14 @@ class Embedded:
 
     async def start(self) -> None:
         self._broker = EmbeddedBroker(self.settings.listen)
-        await self._broker.__aenter__()
+        async with asyncio.timeout(PATIENCE_S):
+            await self._broker.__aenter__()
 
     async def kill(self) -> None:
         if self._broker is not None:
             broker, self._broker = self._broker, None
-            await broker.__aexit__(None, None, None)
+            async with asyncio.timeout(PATIENCE_S):
+                await broker.__aexit__(None, None, None)
 
 
 class Mosquitto:
@@ -70,13 +73,16 @@ class Mosquitto:
 
     async def start(self) -> None:
         self._process = started([mosquitto_program(), "-c", str(self._config)])
-        assert self._process.stderr is not None
-        assert any("running" in line for line in self._process.stderr), "mosquitto ended"
+        try:
+            lines_until(self._process.stderr, "running", PATIENCE_S)
+        except AssertionError:
+            await self.kill()
+            raise
 
     async def kill(self) -> None:
         if self._process is not None:
             self._process.kill()
-            self._process.communicate()
+            self._process.communicate(timeout=PATIENCE_S)
             self._process = None
 
 
@@ -192,8 +198,18 @@ class WatchedBridge(MqttBridge):
 
 
 async def is_connected(bridge: MqttBridge) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        await bridge.connected.wait()
+    await happens(bridge.connected, "the bridge is connected")
+
+
+async def is_lost(bridge: WatchedBridge) -> None:
+    await happens(bridge.lost, "the bridge has lost its connection")
+
+
+async def happens(event: asyncio.Event, what: str) -> None:
+    try:
+        await asyncio.wait_for(event.wait(), PATIENCE_S)
+    except TimeoutError as error:
+        raise AssertionError(f"{what}: not in {PATIENCE_S:g} s") from error
 
 
 @asynccontextmanager
@@ -206,7 +222,8 @@ async def running(bridge: MqttBridge) -> AsyncIterator[asyncio.Task[Any]]:
     finally:
         task.cancel()
         with suppress(asyncio.CancelledError):
-            await task
+            async with asyncio.timeout(PATIENCE_S):
+                await task
 
 
 @pytest.fixture
@@ -225,13 +242,23 @@ class Ear:
 
     async def until(self, topic: str, wanted: Callable[[Any], bool] = lambda _: True) -> aiomqtt.Message:
         """Wait for a message (or find one that has come and was not asked for yet)."""
-        async with asyncio.timeout(PATIENCE_S):
-            while True:
-                for message in self.heard:
-                    if message.topic.value == topic and wanted(said(message)):
-                        self.heard.remove(message)
-                        return message
-                self.heard.append(await anext(self.client.messages))
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                while (message := self._take(topic, wanted)) is None:
+                    self.heard.append(await anext(self.client.messages))
+        except TimeoutError as error:
+            told = [said(message) for message in self.heard if message.topic.value == topic]
+            others = sorted({message.topic.value for message in self.heard})
+            why = f"{topic}: not in {PATIENCE_S:g} s; heard on it: {told}; heard on: {others}"
+            raise AssertionError(why) from error
+        return message
+
+    def _take(self, topic: str, wanted: Callable[[Any], bool]) -> aiomqtt.Message | None:
+        for message in self.heard:
+            if message.topic.value == topic and wanted(said(message)):
+                self.heard.remove(message)
+                return message
+        return None
 
     async def ask(self, topic: str, payload: bytes) -> Any:
         """Send a request and give its answer."""

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from motiond.daemon.cli.main import main
+from tests.waiting import PATIENCE_S, started
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from motiond.daemon.config.settings import MqttSettings
     from tests.daemon.rig import Rig
 
-PATIENCE_S = 60.0
 MOTIOND = Path(sys.executable).with_name("motiond")
 
 
@@ -43,15 +43,9 @@ def run_here(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[in
 @contextmanager
 def background(*arguments: object, **options: Any) -> Iterator[subprocess.Popen[str]]:
     """Run motiond beside the test; what still runs at the end is terminated."""
-    command = [str(MOTIOND), *map(str, arguments)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, **(pipes | options)) as process:
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                process.terminate()
-            process.communicate(timeout=PATIENCE_S)
+    with started([MOTIOND, *arguments], text=True, **(pipes | options)) as process:
+        yield process
 
 
 class Daemon:
@@ -88,8 +82,7 @@ async def running(rig: Rig, stderr: int | None = None) -> AsyncIterator[Daemon]:
     finally:
         if process.returncode is None:
             streams = daemon.streams()
-            process.kill()
-            await process.wait()
+            await daemon.kill()
             await gone(streams)
 
 

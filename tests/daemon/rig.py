@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import yaml
@@ -122,7 +122,7 @@ class Rig:
                 async with asyncio.timeout(PATIENCE_S):
                     await running
                 hearing.cancel()
-                await asyncio.wait((hearing,))
+                await asyncio.wait((hearing,), timeout=PATIENCE_S)
 
     async def _hear(self, reports: Any) -> None:
         async for report in reports:
@@ -132,12 +132,28 @@ class Rig:
         self, subject: str, holds: Callable[[dict[str, Any]], bool], since: int = 0
     ) -> dict[str, Any]:
         """Wait for a report, among those from number `since` on."""
-        async with asyncio.timeout(PATIENCE_S):
-            while True:
-                for report in self.reports[since:]:
-                    if report.subject == subject and holds(report.data):
-                        return report.data
-                await asyncio.sleep(0.005)
+        found = self._first(subject, holds, since)
+        deadline_s = asyncio.get_running_loop().time() + PATIENCE_S
+        while found is None:
+            if asyncio.get_running_loop().time() > deadline_s:
+                self._miss(subject, since)
+            await asyncio.sleep(0.005)
+            found = self._first(subject, holds, since)
+        return found
+
+    def _first(
+        self, subject: str, holds: Callable[[dict[str, Any]], bool], since: int
+    ) -> dict[str, Any] | None:
+        told = (report.data for report in self.reports[since:] if report.subject == subject)
+        return next((data for data in told if holds(data)), None)
+
+    def _miss(self, subject: str, since: int) -> NoReturn:
+        told = [report.data for report in self.reports[since:] if report.subject == subject]
+        states = [report.data["state"] for report in self.reports if report.subject == "state"]
+        raise AssertionError(
+            f"no such {subject} in {PATIENCE_S:g} s; {len(told)} came, the last of them {told[-3:]}; "
+            f"states from the beginning: {states}"
+        )
 
     async def until_state(self, state: str, since: int = 0) -> dict[str, Any]:
         """Wait for the robot to report a state."""
@@ -147,6 +163,21 @@ class Rig:
         """Wait for a goal's result."""
         return await self.until("result", lambda data: data["goal_id"] == goal_id)
 
+    async def rest_after(self, goal_id: str) -> dict[str, Any]:
+        """Wait for a goal's result and for the rest after it; give the result."""
+        result = await self.result_of(goal_id)
+        last = max(
+            k
+            for k, report in enumerate(self.reports)
+            if report.subject == "state" and report.data["goal_id"] == goal_id
+        )
+        await self.until_state("idle", last)
+        return result
+
+    def place_of(self, data: dict[str, Any]) -> int:
+        """Give the number of the report with just these data."""
+        return next(k for k, report in enumerate(self.reports) if report.data is data)
+
     def results(self) -> list[str]:
         """Give the codes of all results so far."""
         return [report.data["code"] for report in self.reports if report.subject == "result"]
@@ -154,4 +185,8 @@ class Rig:
 
 async def ask(supervisor: RobotRegistry, verb: str, **values: Any) -> dict[str, Any]:
     """Send the robot a request as MQTT or the command line would."""
-    return await supervisor.handle("arm", verb, VERBS[verb].schema.model_validate(values))
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            return await supervisor.handle("arm", verb, VERBS[verb].schema.model_validate(values))
+    except TimeoutError as error:
+        raise AssertionError(f"{verb}: no answer in {PATIENCE_S:g} s") from error

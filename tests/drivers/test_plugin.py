@@ -15,6 +15,7 @@ import pytest
 
 from motiond.drivers.testing.command_line import command_line_rig
 from motiond.drivers.testing.contract import DriverContract
+from tests.waiting import lines_until, started
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "motiond-driver-toy"
 SKIPPED_WITHOUT_A_RIG = 13
-TIMEOUT_S = 120
+TIMEOUT_S = 90
 
 
 def run(*arguments: str, packages: Path, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -59,10 +60,8 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def controller(packages: Path) -> Iterator[str]:
     """Run the toy controller and give its address."""
     command = [sys.executable, "-m", "toy_controller", "0"]
-    with subprocess.Popen(command, env=_environment(packages), stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        yield f"127.0.0.1:{process.stdout.readline().strip()}"
-        process.terminate()
+    with started(command, env=_environment(packages), stdout=subprocess.PIPE, text=True) as process:
+        yield f"127.0.0.1:{lines_until(process.stdout, '')[0]}"
 
 
 def count(outcome: str, output: str) -> int:

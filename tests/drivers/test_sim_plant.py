@@ -14,6 +14,7 @@ from motiond.drivers.base import ActuatorCommand, ActuatorState, Driver, DriverC
 from motiond.drivers.registry import make_driver
 from motiond.drivers.sim.command_log import read_trace
 from motiond.drivers.sim.plant import PlantFileError, read_plant
+from tests.waiting import lines_until, started
 
 if TYPE_CHECKING:
     from motiond.drivers.testing.clock import Clock
@@ -59,11 +60,9 @@ def command(*position: float) -> ActuatorCommand:
 
 def test_the_robot_outlives_a_process_that_is_killed(path: Path, tmp_path: Path) -> None:
     trace = tmp_path / "arm.npy"
-    with subprocess.Popen(
-        [sys.executable, "-c", PLAY_FOR_EVER, path, trace], cwd=PROJECT, stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
+    command = [sys.executable, "-c", PLAY_FOR_EVER, path, trace]
+    with started(command, cwd=PROJECT, stdout=subprocess.PIPE) as process:
+        lines_until(process.stdout, "playing")
         time.sleep(0.2)
         process.send_signal(signal.SIGKILL)
         process.wait(timeout=5)

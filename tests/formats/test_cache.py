@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from motiond import formats
 from motiond.formats import FormatError, KeyFrames, Motion
 from motiond.formats.cache import MotionCache, default_folder, store
 from motiond.formats.cache import entry as cache_entry
+from tests.waiting import PATIENCE_S, started
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -411,8 +413,11 @@ def test_processes_share_a_cache_that_is_too_small_for_them(tmp_path: Path, cach
     size = entries(tmp_path)[0].stat().st_size
     folder = str(tmp_path / "cache")
     command = [sys.executable, "-c", LOAD_OFTEN, folder, str(2 * size + size // 2), *map(str, paths)]
-    started = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
-    outcomes = [(process.communicate(timeout=60)[1], process.returncode) for process in started]
+    with ExitStack() as stack:
+        processes = [
+            stack.enter_context(started(command, stderr=subprocess.PIPE, text=True)) for _ in range(3)
+        ]
+        outcomes = [(process.communicate(timeout=PATIENCE_S)[1], process.returncode) for process in processes]
     assert outcomes == [("", 0)] * 3
     assert cache.verify() == 0
     assert not [path for path in entries(tmp_path) if path.name.startswith(".")]

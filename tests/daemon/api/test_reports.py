@@ -4,6 +4,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from motiond.daemon.api.reports import LASTING, STREAMED, Report, ReportHub
+from tests.daemon.conftest import PATIENCE_S
 
 if TYPE_CHECKING:
     from motiond.daemon.api.reports import Subject, Subscription
@@ -67,4 +68,4 @@ async def test_a_listener_waits_for_what_comes() -> None:
         waiting = asyncio.create_task(reports.get())
         await asyncio.sleep(0)
         hub.publish(report("state", 7))
-        assert await waiting == report("state", 7)
+        assert await asyncio.wait_for(waiting, PATIENCE_S) == report("state", 7)

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from motiond.daemon.cli.actuators import app
+from tests.waiting import lines_until, started
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,10 +25,9 @@ PROGRAM = "from motiond.daemon.cli.actuators import app; app()"
 @contextmanager
 def emulated(*options: str) -> Iterator[str]:
     command = [sys.executable, "-c", PROGRAM, "emulate", "dynamixel", "--pty", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
+    with started(command, stdout=subprocess.PIPE, text=True) as process:
         try:
-            yield process.stdout.readline().strip()
+            yield lines_until(process.stdout, "/dev/")[0]
         finally:
             process.send_signal(signal.SIGTERM)
             assert process.wait(20) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pty
 import shlex
@@ -9,8 +10,9 @@ import shutil
 import signal
 import socket
 import subprocess
-from contextlib import contextmanager, suppress
-from typing import IO, TYPE_CHECKING, Any
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import psutil
@@ -19,25 +21,18 @@ import pytest
 from motiond.daemon.api.reports import Report
 from motiond.daemon.cli.demo import on_free_port, trigger_lines
 from motiond.daemon.cli.live_table import LiveTable
-from motiond.daemon.config.settings import Settings
-from tests.daemon.programs import PATIENCE_S, background, motiond
+from motiond.daemon.config.settings import MqttSettings, Settings
+from tests.daemon.conftest import listening, said
+from tests.daemon.programs import background, motiond
+from tests.waiting import PATIENCE_S, lines_until, output_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from motiond.daemon.api.reports import Subject
 
+STATE, RESULT = "motiond/arm/state", "motiond/arm/result"
 STOPPED = "arm has stopped softly; its process and the broker have ended"
-
-
-def lines_until(stream: IO[str] | None, part: str) -> list[str]:
-    assert stream is not None
-    lines: list[str] = []
-    for line in stream:
-        lines.append(line.rstrip("\n"))
-        if part in line:
-            return lines
-    raise AssertionError("\n".join([*lines, f"no '{part}'"]))
 
 
 def commands(lines: list[str]) -> list[list[str]]:
@@ -62,25 +57,46 @@ def taken(port: int) -> Iterator[None]:
         yield
 
 
-def test_the_first_line_to_paste_takes_the_robot_until_its_motion_has_ended() -> None:
+def broker_of(by_mosquitto: list[str]) -> MqttSettings:
+    port = by_mosquitto[by_mosquitto.index("-p") + 1]
+    return MqttSettings(listen=f"127.0.0.1:{port}")
+
+
+def plays_after(result: dict[str, Any]) -> Callable[[dict[str, Any]], bool]:
+    """Hold for the state of another goal that plays; an approach before it may take no time at all."""
+    return lambda state: state["state"] == "playing" and state["goal_id"] not in {None, result["goal_id"]}
+
+
+async def test_the_first_line_to_paste_takes_the_robot_until_its_motion_has_ended() -> None:
     with background("demo") as demo:
-        by_motiond, _ = commands(lines_until(demo.stdout, "Ctrl-C"))
+        by_motiond, by_mosquitto = commands(lines_until(demo.stdout, "Ctrl-C"))
         lines_until(demo.stdout, "playing")
-        played = subprocess.run(by_motiond, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-        assert (played.returncode, played.stderr) == (0, "")
-        assert played.stdout == "arm: nod ended with SUCCESSFUL; the last row is out and held\n"
-        lines_until(demo.stdout, "approaching")
+        async with listening(broker_of(by_mosquitto)) as ear:
+            run = partial(subprocess.run, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+            played = await asyncio.to_thread(run, by_motiond)
+            assert (played.returncode, played.stderr) == (0, "")
+            assert played.stdout == "arm: nod ended with SUCCESSFUL; the last row is out and held\n"
+            # the demonstration's own requests have no transaction
+            result = said(await ear.until(RESULT, lambda data: data["transaction"] is not None))
+            ear.heard.clear()  # all of it came before
+            await ear.until(STATE, plays_after(result))
+    assert (result["motion"], result["code"]) == ("nod", "SUCCESSFUL")
 
 
-def test_the_second_line_to_paste_works_with_any_mqtt_client() -> None:
+async def test_the_second_line_to_paste_works_with_any_mqtt_client() -> None:
     if not shutil.which("mosquitto_pub"):
         pytest.skip("mosquitto_pub is not installed")
     with background("demo") as demo:
         _, by_mosquitto = commands(lines_until(demo.stdout, "Ctrl-C"))
-        lines_until(demo.stdout, "nod")
-        subprocess.run(by_mosquitto, timeout=PATIENCE_S, check=True)
-        lines = lines_until(demo.stdout, "playing wave")
-    assert not any("stretch" in line for line in lines)  # which the demonstration itself plays next
+        async with listening(broker_of(by_mosquitto)) as ear:
+            await ear.until(STATE)  # the retained one, of any age
+            await ear.until(STATE, lambda data: data["state"] == "playing")
+            await asyncio.to_thread(subprocess.run, by_mosquitto, timeout=PATIENCE_S, check=True)
+            result = said(await ear.until(RESULT, lambda data: data["code"] == "PREEMPTED"))
+            ear.heard.clear()  # all of it came before
+            replaces = said(await ear.until(STATE, plays_after(result)))
+        lines_until(demo.stdout, "playing wave")
+    assert replaces["motion"] == "wave"  # the demonstration itself lets every motion end
 
 
 def test_ctrl_c_stops_softly_and_leaves_no_process_and_no_port_behind() -> None:
@@ -104,30 +120,14 @@ def test_it_ends_by_itself_after_the_seconds_it_was_given() -> None:
 
 def test_on_a_terminal_it_shows_a_table_of_every_joint() -> None:
     ours, theirs = pty.openpty()
-    with background("demo", "--seconds", "4", stdout=theirs, env=os.environ | {"TERM": "xterm"}) as demo:
+    table = ("joint", "reference", "feedback", "error", "shoulder", "wrist3", "lateness in ms p50")
+    with background("demo", stdout=theirs, env=os.environ | {"TERM": "xterm"}) as demo:
         os.close(theirs)
-        shown = read_to_the_end(ours)
+        output_until(ours, lambda shown: all(word in shown for word in table), f"all of {table}")
+        demo.send_signal(signal.SIGINT)
+        output_until(ours, lambda shown: STOPPED in shown, f"'{STOPPED}'")
         assert demo.wait(PATIENCE_S) == 0
-    for word in (
-        "joint",
-        "reference",
-        "feedback",
-        "error",
-        "shoulder",
-        "wrist3",
-        "lateness in ms p50",
-        STOPPED,
-    ):
-        assert word in shown
-
-
-def read_to_the_end(terminal: int) -> str:
-    shown = b""
-    with suppress(OSError):  # how Linux says that the other end of a terminal is closed
-        while part := os.read(terminal, 4096):
-            shown += part
-    os.close(terminal)
-    return shown.decode()
+    os.close(ours)
 
 
 def test_it_moves_to_another_port_where_its_own_is_taken(free_port: int) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -18,9 +17,10 @@ import pytest
 
 from motiond.daemon.client.session import NoAnswer, ask
 from motiond.daemon.config.settings import load_settings
-from tests.daemon.programs import PATIENCE_S, background, motiond, run_here
+from tests.daemon.programs import background, motiond, run_here
 from tests.daemon.rig import Rig, write_seq
 from tests.ports import free_port
+from tests.waiting import PATIENCE_S, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,9 +40,7 @@ class Daemon:
         return asyncio.run(ask(load_settings(self.config).mqtt, "arm", verb))
 
     def until(self, state: str) -> None:
-        deadline_s = time.monotonic() + PATIENCE_S
-        while self.state() != state:
-            assert time.monotonic() < deadline_s, f"not {state}"
+        eventually(f"the robot is {state}", self.state, lambda seen: seen == state)
 
     def state(self) -> str:
         try:
@@ -321,7 +319,8 @@ def test_an_unforeseen_error_is_a_plain_traceback_for_the_journal() -> None:
     unforeseen = (
         "from motiond.daemon.cli import main as m; m.load_settings = lambda _: 1 // 0; m.main(['run'])"
     )
-    ended = subprocess.run([sys.executable, "-c", unforeseen], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", unforeseen]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     lines = ended.stderr.splitlines()
     assert (ended.returncode, lines[0]) == (1, "Traceback (most recent call last):")
     assert lines[-1] == "ZeroDivisionError: integer division or modulo by zero"

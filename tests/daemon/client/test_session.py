@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, cast
 
@@ -115,7 +116,8 @@ async def test_play_and_wait_follows_its_own_goal_to_the_end(
     player = Player(hub)
     async with running(MqttBridge(broker.settings, "d1", player, hub)):
         playing = play_and_wait(broker.settings, "arm", {"motion": motion}, timeout_s)
-        reports = [(report.subject, report.data) async for report in playing]
+        async with asyncio.timeout(PATIENCE_S):
+            reports = [(report.subject, report.data) async for report in playing]
     assert reports == [
         ("state", {"state": "playing", "goal_id": "g1"}),
         ("result", {"goal_id": "g1", "code": "SUCCESSFUL"}),
@@ -126,17 +128,19 @@ async def test_play_and_wait_follows_its_own_goal_to_the_end(
 async def test_play_and_wait_ends_when_the_broker_goes(broker: AnyBroker, hub: ReportHub) -> None:
     async with running(MqttBridge(broker.settings, "d1", Player(hub), hub)):
         playing = play_and_wait(broker.settings, "arm", {"motion": "long"}, PATIENCE_S)
-        assert (await anext(playing)).data["state"] == "playing"
-        await broker.kill()
-        with pytest.raises(NoAnswer):
-            await anext(playing)
+        async with asyncio.timeout(PATIENCE_S):
+            assert (await anext(playing)).data["state"] == "playing"
+            await broker.kill()
+            with pytest.raises(NoAnswer):
+                await anext(playing)
 
 
 @pytest.mark.usefixtures("bridge")
 async def test_watch_gives_what_lasts_at_once_and_the_rest_as_it_comes(
     broker: AnyBroker, hub: ReportHub
 ) -> None:
-    async with aclosing(watch(broker.settings, "arm", ("state", "telemetry"))) as reports:
+    watched = watch(broker.settings, "arm", ("state", "telemetry"))
+    async with asyncio.timeout(PATIENCE_S), aclosing(watched) as reports:
         assert await anext(reports) == Report("arm", "state", {"state": "idle"})
         hub.publish(Report("arm", "telemetry", {"frame": 1}))
         assert await anext(reports) == Report("arm", "telemetry", {"frame": 1})

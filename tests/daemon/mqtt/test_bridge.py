@@ -14,7 +14,7 @@ from paho.mqtt.properties import Properties
 from motiond.daemon.api.reports import Report
 from motiond.daemon.config.settings import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
-from tests.daemon.conftest import PATIENCE_S, is_connected, listening, running, said, started
+from tests.daemon.conftest import PATIENCE_S, is_connected, is_lost, listening, running, said, started
 
 if TYPE_CHECKING:
     from motiond.daemon.api.reports import ReportHub
@@ -47,7 +47,7 @@ async def test_all_that_lasts_comes_back_after_the_broker_was_killed(
     broker: AnyBroker, bridge: WatchedBridge, hub: ReportHub
 ) -> None:
     await broker.kill()
-    await bridge.lost.wait()
+    await is_lost(bridge)
     hub.publish(Report("arm", "state", {"state": "playing"}))
     hub.publish(Report("arm", "state", {"state": "paused"}))
     await broker.start()
@@ -60,7 +60,7 @@ async def test_what_ends_without_a_broker_is_told_afterwards_and_streams_are_not
 ) -> None:
     bridge.may_return.clear()
     await broker.kill()
-    await bridge.lost.wait()
+    await is_lost(bridge)
     hub.publish(Report("arm", "telemetry", {"stamp": 1}))
     hub.publish(Report("arm", "result", {"goal_id": "g1"}))
     hub.publish(Report("arm", "event", {"what": "reconnected"}))
@@ -182,7 +182,7 @@ async def test_what_was_begun_outlives_the_connection_and_its_answer_can_be_had_
         await ear.client.publish("motiond/arm/request/play", play, 1)
         await ear.ask("motiond/arm/request/status", b"")
         await broker.kill()
-        await bridge.lost.wait()
+        await is_lost(bridge)
         robots.gate.set()
     await broker.start()
     async with listening(broker.settings) as ear:
@@ -242,7 +242,7 @@ async def test_the_last_will_says_offline_when_the_daemon_is_killed(broker: AnyB
         await ear.until(BRIDGE, lambda said: said == {"state": "online"})
     finally:
         daemon.kill()
-        daemon.communicate()
+        daemon.communicate(timeout=PATIENCE_S)
     await ear.until(BRIDGE, lambda said: said == {"state": "offline"})
     await is_told(broker, {BRIDGE: {"state": "offline"}})
 

@@ -42,7 +42,7 @@ async def test_it_ends_with_clients_connected_and_can_start_again_at_once(free_p
             idle = await asyncio.open_connection("127.0.0.1", free_port)
         assert await asyncio.wait_for(idle[0].read(), PATIENCE_S) == b""
         idle[1].close()
-        await idle[1].wait_closed()
+        await asyncio.wait_for(idle[1].wait_closed(), PATIENCE_S)
 
 
 async def test_garbage_does_not_end_it(free_port: int) -> None:
@@ -59,7 +59,7 @@ async def test_garbage_does_not_end_it(free_port: int) -> None:
             writer.write_eof()
             await asyncio.wait_for(reader.read(), PATIENCE_S)
             writer.close()
-            await writer.wait_closed()
+            await asyncio.wait_for(writer.wait_closed(), PATIENCE_S)
         async with make_client(settings) as client:
             await client.publish("a", b"1", qos=1)
 

@@ -41,7 +41,8 @@ def passwords(tmp_path: Path) -> Path:
     """Let in `arm` with the password `s3 cret/` alone."""
     mosquitto_program()
     path = tmp_path / "passwords"
-    subprocess.run(["mosquitto_passwd", "-b", "-c", str(path), "arm", "s3 cret/"], check=True)
+    command = ["mosquitto_passwd", "-b", "-c", str(path), "arm", "s3 cret/"]
+    subprocess.run(command, timeout=PATIENCE_S, check=True)
     return path
 
 
@@ -94,7 +95,8 @@ async def test_a_broker_that_hangs_up_first_leaves_no_complaint(
     async with make_client(mosquitto.settings) as client:
         await client.subscribe("motiond/#")
         await mosquitto.kill()
-        await asyncio.wait((client._disconnected,), timeout=PATIENCE_S)
+        hung_up, _ = await asyncio.wait((client._disconnected,), timeout=PATIENCE_S)
+        assert hung_up
     del client
     gc.collect()
     assert "never retrieved" not in caplog.text

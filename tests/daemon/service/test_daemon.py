@@ -14,8 +14,9 @@ import pytest
 
 from motiond.daemon.service.daemon import _feed_watchdog
 from motiond.daemon.service.systemd import notify
-from tests.daemon.programs import PATIENCE_S, background, motiond
+from tests.daemon.programs import background, motiond
 from tests.daemon.rig import Rig
+from tests.waiting import PATIENCE_S, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,8 +53,11 @@ def test_systemd_hears_ready_then_the_watchdog_then_stopping(systemd: socket.soc
         assert {heard(systemd), heard(systemd)} == {"READY=1", "WATCHDOG=1"}
         assert heard(systemd) == "WATCHDOG=1"
         daemon.send_signal(signal.SIGTERM)
-        while (told := heard(systemd)) == "WATCHDOG=1":
-            pass
+        told = eventually(
+            "something else than the watchdog is told",
+            lambda: heard(systemd),
+            lambda told: told != "WATCHDOG=1",
+        )
         assert told == "STOPPING=1"
         assert daemon.wait(PATIENCE_S) == 0
 
@@ -90,8 +94,10 @@ def test_a_sigterm_to_all_its_processes_leaves_the_time_to_park(systemd: socket.
 
 
 def wait_for_idle(port: str) -> None:
-    while '"idle"' not in motiond("status", "--json", "--broker", f"mqtt://127.0.0.1:{port}").stdout:
-        pass
+    def status() -> str:
+        return motiond("status", "--json", "--broker", f"mqtt://127.0.0.1:{port}").stdout
+
+    eventually("the robot is idle", status, lambda told: '"idle"' in told)
 
 
 class Streams:
@@ -119,7 +125,8 @@ async def test_the_watchdog_goes_hungry_while_a_stream_does_not_tick(
         assert (first, streams.looks) == (b"WATCHDOG=1", 4)
     feeding.cancel()
     with suppress(asyncio.CancelledError):
-        await feeding
+        async with asyncio.timeout(PATIENCE_S):
+            await feeding
 
 
 def test_a_systemd_that_does_not_read_holds_nothing_up(
@@ -127,8 +134,7 @@ def test_a_systemd_that_does_not_read_holds_nothing_up(
 ) -> None:
     monkeypatch.setenv("NOTIFY_SOCKET", systemd.getsockname())
     assert notify("READY=1")
-    while notify("WATCHDOG=1"):
-        pass
+    eventually("nothing more can be told", lambda: notify("WATCHDOG=1"), lambda told: not told)
     assert heard(systemd) == "READY=1"
     assert notify("WATCHDOG=1")
 

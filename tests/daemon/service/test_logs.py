@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from motiond.daemon.api.reports import Report
 from motiond.daemon.service.logs import log_report
-from tests.daemon.programs import PATIENCE_S, background
+from tests.daemon.programs import background
 from tests.daemon.rig import Rig
+from tests.waiting import PATIENCE_S, eventually
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,9 +68,12 @@ def test_the_journal_gets_priorities_in_place_of_times(tmp_path: Path, free_port
         status = os.fstat(stream.fileno())
         named = {"JOURNAL_STREAM": f"{status.st_dev}:{status.st_ino}"}
         with background("run", "-c", rig.config, stderr=stream, env=os.environ | named) as daemon:
-            while "online" not in journal.read_text():
-                assert daemon.poll() is None, journal.read_text()
-                time.sleep(0.05)
+            eventually(
+                "the robot is told to be online, or the daemon has ended",
+                journal.read_text,
+                lambda text: "online" in text or daemon.poll() is not None,
+            )
+            assert daemon.poll() is None, journal.read_text()
             daemon.terminate()
             assert daemon.wait(PATIENCE_S) == 0
     lines = journal.read_text().splitlines()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.daemon.programs import MOTIOND
+from tests.waiting import PATIENCE_S
 
 SYSTEMD = Path(__file__).parents[3] / "systemd"
 INSTALLED = "/opt/motiond/bin/motiond"
@@ -27,7 +28,11 @@ def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
     here = tmp_path / "motiond.service"
     here.write_text(unit.replace(INSTALLED, str(MOTIOND)))
     verified = subprocess.run(
-        [systemd_program("systemd-analyze"), "verify", here], capture_output=True, text=True, check=False
+        [systemd_program("systemd-analyze"), "verify", here],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert (verified.returncode, verified.stdout, verified.stderr) == (0, "", "")
 
@@ -37,6 +42,7 @@ def test_systemd_can_make_the_user_of_the_unit(tmp_path: Path) -> None:
     subprocess.run(
         [systemd_program("systemd-sysusers"), f"--root={tmp_path}", SYSTEMD / "motiond.sysusers"],
         capture_output=True,
+        timeout=PATIENCE_S,
         check=True,
     )
     assert "motiond:" in (tmp_path / "etc" / "passwd").read_text()

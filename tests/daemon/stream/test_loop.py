@@ -94,6 +94,13 @@ class Bench:
             self.step()
         pytest.fail("what was waited for never came")
 
+    def steps_to_the_end(self, most: int = 5000) -> Iterator[None]:
+        for _ in range(most):
+            if not self.loop.step():
+                return
+            yield
+        pytest.fail("the loop never left")
+
     def hear(self) -> None:
         while (received := self.channel.receive()) is not None:
             self.notices.append(received[0])
@@ -292,7 +299,9 @@ def test_a_resume_in_full_motion_does_not_put_off_the_checks(tmp_path: Path) -> 
     bench = Bench(tmp_path, setup_of(bounds=bounds), Failing())  # whose joints never move
     bench.enable()
     bench.play()
-    while bench.state() in {State.IDLE, State.PLAYING} and not bench.ended():
+    for _ in range(5000):
+        if bench.state() not in {State.IDLE, State.PLAYING} or bench.ended():
+            break
         bench.channel.send(ch.Resume())
         bench.step()
     bench.step_until(bench.ended)
@@ -341,9 +350,7 @@ def test_without_its_daemon_the_loop_stops_softly_and_leaves(bench: Bench) -> No
     bench.play()
     bench.step(50)
     bench.channel.close()
-    steps: list[float] = []
-    while bench.loop.step():
-        steps.append(bench.loop.player.position[0])
+    steps = [bench.loop.player.position[0] for _ in bench.steps_to_the_end()]
     assert bench.state() is State.IDLE
     assert (np.diff(steps, n=2) < 1e-9).all()
     assert len(steps) > 100
@@ -354,7 +361,7 @@ def test_a_shutdown_in_the_middle_stops_softly_first(bench: Bench) -> None:
     bench.play()
     bench.step(50)
     bench.channel.send(ch.Shutdown())
-    while bench.loop.step():
+    for _ in bench.steps_to_the_end():
         bench.hear()
     bench.hear()
     assert [ended.code for ended in bench.told(ch.Ended)] == ["CANCELED"]

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ import pytest_motiond
 from motiond.daemon.ipc.states import State
 from motiond.daemon.testing.plugin import robot_named
 from motiond.daemon.testing.robot import STATES
+from tests.waiting import PATIENCE_S, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,8 +27,7 @@ pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "robot-tests"
 PLUGIN = ("-p", "pytest_motiond", "-p", "no:cacheprovider", "-W", "error")
-TIMEOUT_S = 120
-PATIENCE_S = 30.0
+TIMEOUT_S = 90
 
 
 @pytest.fixture
@@ -117,7 +116,7 @@ def test_message(motiond_robot, what, message):
     assert isinstance(caught.value, AssertionError)
 
 def test_every_row_that_was_sent_is_in_the_trace(motiond_robot, motiond_daemon):
-    goal = motiond_robot.play("wave", wait=False)
+    goal = motiond_robot.play("wave", wait=False, loop=3)
     with pytest.raises(MotiondFailure, match=f"arm: no result of goal {goal.goal_id} in 0.1 s; it was "):
         goal.result(timeout_s=0.1)
     assert motiond_robot.result is None
@@ -149,14 +148,14 @@ def test_it_is_marked_wrongly(motiond_robot): ...
 
 def test_fails(motiond_robot, motiond_daemon):
     HELD.append(motiond_daemon.pid)
-    goal = motiond_robot.play("wave", wait=False)
+    goal = motiond_robot.play("wave", wait=False, loop="forever")
     motiond_robot.stop()
     motiond_robot.expect_state("idle")
     assert goal.result().code == "SUCCESSFUL"
 
 def test_its_daemon_dies(motiond_robot, motiond_daemon):
     assert motiond_daemon.pid not in HELD
-    goal = motiond_robot.play("wave", wait=False)
+    goal = motiond_robot.play("wave", wait=False, loop="forever")
     os.kill(motiond_daemon.pid, signal.SIGKILL)
     goal.result()
 """
@@ -193,10 +192,7 @@ def test_a_test_run_that_is_killed_takes_its_daemon_along(suite: pytest.Pytester
     command = [sys.executable, "-m", "pytest", *PLUGIN, str(path), "--basetemp", str(suite.path / "tmp")]
     with subprocess.Popen(command, cwd=suite.path, stdout=subprocess.DEVNULL) as running:
         try:
-            deadline_s = time.monotonic() + PATIENCE_S
-            while len(left := processes_in(suite.path)) < 3:
-                assert time.monotonic() < deadline_s
-                time.sleep(0.05)
+            left = eventually("it runs", lambda: processes_in(suite.path), lambda left: len(left) >= 3)
         finally:
             running.kill()
     _, alive = psutil.wait_procs(left, PATIENCE_S)

@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from motiond.daemon.tools.describe import describe_file
 from motiond.formats.registry import MOTIONS, ROBOTS
 from tests.daemon.programs import motiond, run_here
 from tests.daemon.rig import write_seq
+from tests.waiting import PATIENCE_S, eventually
 
 CHECKOUT = Path(__file__).parents[3]
 CONFIG, FILES = CHECKOUT / "config", CHECKOUT / "tests" / "files"
@@ -160,7 +160,7 @@ if __name__ == "__main__":
 def test_a_process_that_dies_while_it_reads_is_told(tmp_path: Path) -> None:
     (tmp_path / "dying.py").write_text(DYING)
     command = [sys.executable, str(tmp_path / "dying.py")]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr == (
         "motiond: a process that read files ended by itself; the system may be short of memory; "
@@ -177,10 +177,8 @@ def test_what_takes_more_than_a_moment_shows_progress_on_a_terminal_alone(
     console = Console(file=stderr, force_terminal=terminal, width=80)
 
     def slowly(path: Path) -> Path:
-        deadline_s = time.monotonic() + 30.0
-        while terminal and "reading" not in stderr.getvalue():
-            assert time.monotonic() < deadline_s
-            time.sleep(0.01)
+        if terminal:
+            eventually("progress is shown", stderr.getvalue, lambda text: "reading" in text)
         return path
 
     files = [Path("a"), Path("b")]

@@ -1,0 +1,90 @@
+"""Waits of tests, each with an end: what does not come fails the test, with what came in its place."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import time
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    Seen = TypeVar("Seen")
+
+PATIENCE_S = 60.0
+PAUSE_S = 0.02
+
+
+def eventually(
+    what: str, look: Callable[[], Seen], holds: Callable[[Seen], object], patience_s: float = PATIENCE_S
+) -> Seen:
+    """Look again and again until what is seen holds, and give it."""
+    deadline_s = time.monotonic() + patience_s
+    while not holds(seen := look()):
+        if time.monotonic() > deadline_s:
+            raise AssertionError(f"{what}: not in {patience_s:g} s; seen last: {seen!r}")
+        time.sleep(PAUSE_S)
+    return seen
+
+
+def lines_until(stream: IO[Any] | None, part: str, patience_s: float = PATIENCE_S) -> list[str]:
+    """Give the lines that a program writes from now on, up to the one that contains a text.
+
+    They are read byte by byte, so that whoever reads on finds all that follows.
+    """
+    assert stream is not None
+
+    def has_come(text: str) -> bool:
+        return text.endswith("\n") and part in text
+
+    return output_until(stream.fileno(), has_come, f"'{part}'", patience_s, at_once=1).splitlines()
+
+
+def output_until(
+    descriptor: int,
+    holds: Callable[[str], bool],
+    what: str,
+    patience_s: float = PATIENCE_S,
+    at_once: int = 4096,
+) -> str:
+    """Give all that comes from a pipe or a terminal until it holds."""
+    seen, deadline_s = bytearray(), time.monotonic() + patience_s
+    while not holds(text := seen.decode(errors="replace")):
+        try:
+            came = _read(descriptor, deadline_s, at_once)
+        except TimeoutError as error:
+            raise AssertionError(f"no {what} in {patience_s:g} s; there came:\n{text}") from error
+        if not came:
+            raise AssertionError(f"no {what} up to the end; there came:\n{text}")
+        seen += came
+    return text
+
+
+def _read(descriptor: int, deadline_s: float, most: int) -> bytes:
+    """Read what has come; nothing at the end."""
+    if not select.select([descriptor], [], [], max(0.0, deadline_s - time.monotonic()))[0]:
+        raise TimeoutError
+    try:
+        return os.read(descriptor, most)
+    except OSError:  # how Linux says that the other end of a terminal is closed
+        return b""
+
+
+@contextmanager
+def started(command: Sequence[object], **options: Any) -> Iterator[subprocess.Popen[Any]]:
+    """Run a program beside the test; what still runs at the end is terminated, or killed at last."""
+    process = subprocess.Popen([str(word) for word in command], **options)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        try:
+            process.communicate(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate(timeout=PATIENCE_S)
+            raise
