@@ -19,7 +19,7 @@ def test_wave_stays_within_the_elbows_speed(motiond_robot: MotiondRobot) -> None
 
 
 def test_wave_can_be_paused(motiond_robot: MotiondRobot) -> None:
-    goal = motiond_robot.play("wave", wait=False)
+    goal = motiond_robot.play("wave", loop=3, wait=False)
     motiond_robot.expect_state("playing")
     motiond_robot.pause()
     motiond_robot.expect_state("paused")
@@ -34,7 +34,7 @@ def test_a_motion_beyond_a_limit_is_refused(motiond_robot: MotiondRobot) -> None
 
 
 def test_a_stuck_elbow_stops_the_arm(motiond_robot: MotiondRobot) -> None:
-    goal = motiond_robot.play("wave", wait=False)
+    goal = motiond_robot.play("wave", loop=3, wait=False)
     motiond_robot.expect_state("playing")
     motiond_robot.inject("stuck", joint="elbow")
     result = goal.result()

@@ -286,8 +286,8 @@ async def go_through(rig: Rig, supervisor: RobotRegistry, case: Case) -> Story:
     await ask(supervisor, "fault", **case.fault)
     goal_id = goal_id or await play(supervisor, "short")
     result = await rig.until("result", lambda data: data["goal_id"] == goal_id, since)
-    at = next(k for k, report in enumerate(rig.reports) if report.data is result)
-    resting = (await rig.until("state", lambda data: data["state"] in AT_REST, at))["state"]
+    at_rest = await rig.until("state", lambda data: data["state"] in AT_REST, rig.place_of(result))
+    resting = at_rest["state"]
     rest_s = time.monotonic()
     await make_ready(rig, supervisor, resting, result["code"])
     ready_s = time.monotonic()

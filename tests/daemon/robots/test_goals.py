@@ -109,12 +109,13 @@ async def test_a_place_that_is_not_there_is_refused_and_the_motion_plays_on(
 
 async def test_queued_motions_play_one_after_the_other_and_end_once_each(rig: Rig) -> None:
     async with rig.running() as supervisor:
-        first = await start(rig, supervisor, motion="short")
+        first = await playing_long(rig, supervisor)
         second = await ask(supervisor, "play", motion="short", speed=1.1, on_busy="queue")
         third = await ask(supervisor, "goto", joints={"elbow": 0.3}, on_busy="queue")
         assert (second["queued"], third["queued"]) == (1, 2)
         waiting = (await ask(supervisor, "queue"))["queue"]
         assert [one["motion"] for one in waiting] == ["short", "goto"]
+        await ask(supervisor, "seek", time=19.5)
         codes = [(await rig.result_of(one))["code"] for one in (first, second["goal_id"], third["goal_id"])]
     assert codes == ["SUCCESSFUL"] * 3
     assert len(rig.results()) == 3
@@ -163,18 +164,21 @@ async def test_a_replacing_play_preempts_what_waits_too(rig: Rig) -> None:
 async def test_the_queue_comes_before_what_is_to_be_done_at_the_end(rig: Rig) -> None:
     rig.robot["on_end"] = "release"
     async with rig.running() as supervisor:
-        await start(rig, supervisor, motion="short")
+        await playing_long(rig, supervisor)
         enabled = len(rig.reports)
         second = await ask(supervisor, "play", motion="short", on_busy="queue")
-        await rig.result_of(second["goal_id"])
-        await rig.until("state", lambda data: data["state"] == "idle" and not data["torque"], enabled)
+        await ask(supervisor, "seek", time=19.5)
+        result = await rig.result_of(second["goal_id"])
+        released = await rig.until("state", lambda data: not data["torque"], enabled)
     assert rig.results() == ["SUCCESSFUL"] * 2
+    assert released["state"] == "idle"
+    assert rig.place_of(released) > rig.place_of(result)
 
 
 async def test_a_motion_begins_at_the_time_it_is_appointed_for(rig: Rig) -> None:
     async with rig.running() as supervisor:
         await rig.until_state("idle")
-        start_at = time.time() + 1.5
+        start_at = time.time() + 3.0
         accepted = await ask(supervisor, "play", motion="short", start_at=start_at)
         await rig.until_state("playing")
         late_s = time.time() - start_at

@@ -63,9 +63,7 @@ async def test_states_are_reported_in_the_order_of_a_goal(rig: Rig) -> None:
     async with rig.running() as supervisor:
         await rig.until_state("idle")
         accepted = await ask(supervisor, "play", motion="short")
-        since = len(rig.reports)
-        await rig.result_of(accepted["goal_id"])
-        await rig.until_state("idle", since)
+        await rig.rest_after(accepted["goal_id"])
     states = [report.data["state"] for report in rig.reports if report.subject == "state"]
     changes = [state for k, state in enumerate(states) if k == 0 or state != states[k - 1]]
     assert changes == ["offline", "idle", "approaching", "playing", "idle", "offline"]
@@ -105,8 +103,7 @@ async def test_a_stop_ends_the_goal_canceled_on_the_path_and_may_be_sent_twice(r
         goal_id = await start_long(rig, supervisor)
         await ask(supervisor, "stop")
         assert (await ask(supervisor, "stop"))["goal_id"] in {goal_id, None}
-        result = await rig.result_of(goal_id)
-        await rig.until_state("idle", since=len(rig.reports) - 5)
+        result = await rig.rest_after(goal_id)
     assert (result["code"], result["message"]) == ("CANCELED", "stopped on request, softly, on the path")
     assert rig.results() == ["CANCELED"]
     assert comes_to_rest_softly(read_trace(rig.folder / "trace.npy")["position"])
@@ -169,8 +166,7 @@ async def test_a_robot_goes_to_joint_positions_and_to_a_pose_by_name(rig: Rig) -
         await rig.until_state("idle")
         for request in ({"joints": {"elbow": 0.25}}, {"pose": "home"}):
             accepted = await ask(supervisor, "goto", **request)
-            assert (await rig.result_of(accepted["goal_id"]))["code"] == "SUCCESSFUL"
-            await rig.until_state("idle", since=len(rig.reports) - 3)
+            assert (await rig.rest_after(accepted["goal_id"]))["code"] == "SUCCESSFUL"
     positions = read_trace(rig.folder / "trace.npy")["position"]
     assert [0.0, 0.25] in positions.tolist()
     assert positions[-1].tolist() == [0.3, -0.2]
@@ -233,8 +229,8 @@ async def test_a_robot_that_parks_at_the_end_goes_there_once(rig: Rig) -> None:
     async with rig.running() as supervisor:
         await rig.until_state("idle")
         await ask(supervisor, "play", motion="short")
-        await rig.until("result", lambda data: data["motion"] == "park")
-        await rig.until_state("idle", since=len(rig.reports) - 3)
+        parked = await rig.until("result", lambda data: data["motion"] == "park")
+        await rig.rest_after(parked["goal_id"])
     assert rig.results() == ["SUCCESSFUL", "SUCCESSFUL"]
     assert read_trace(rig.folder / "trace.npy")["position"][-1].tolist() == [0.5, -0.5]
 
@@ -302,8 +298,8 @@ async def test_an_emergency_stop_stays_latched_when_the_stream_process_dies(rig:
         await ask(supervisor, "estop")
         seen = len(rig.reports)
         os.kill(stream_pid(supervisor), signal.SIGKILL)
-        await rig.until_state("offline", seen)
-        await rig.until_state("estopped", seen)
+        offline = await rig.until_state("offline", seen)
+        await rig.until_state("estopped", rig.place_of(offline))
 
 
 async def test_a_killed_stream_process_lets_the_actuators_go_and_a_new_one_plays(rig: Rig) -> None:
