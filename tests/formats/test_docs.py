@@ -67,6 +67,6 @@ def test_every_clause_names_tests_and_every_test_is_one(page: str) -> None:
         (module, test)
         for tests in named.values()
         for module, test in tests
-        if not re.search(rf"^(?:async )?def {test}\(", (TESTS / module).read_text(), re.MULTILINE)
+        if not re.search(rf"^(?:async )?def {test}\(", (TESTS / page / module).read_text(), re.MULTILINE)
     ]
     assert missing == []

@@ -1,7 +1,7 @@
 """What files that mean harm are told, the same for every format to which it applies.
 
-What is one format's own stands in its tests: bombs of aliases and tags of objects in `test_seq_bad.py`, deep
-formulas and includes in `test_hrdf_bad.py`, includes in `test_sdf_bad.py`.
+What is one format's own stands in its tests: bombs of aliases and tags of objects in `seq/test_bad_files.py`,
+deep formulas and includes in `hrdf/test_bad_files.py`, includes in `sdf/test_bad_files.py`.
 """
 
 from __future__ import annotations

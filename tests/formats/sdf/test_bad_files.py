@@ -17,7 +17,7 @@ from motiond.formats.io.source import Source
 if TYPE_CHECKING:
     from motiond.formats.model.robot import RobotModel
 
-BAD = Path(__file__).parents[1] / "files" / "bad" / "sdf"
+BAD = Path(__file__).parents[2] / "files" / "bad" / "sdf"
 
 
 def load(data: str | bytes, path: Path = Path("arm.sdf")) -> list[RobotModel]:

@@ -7,8 +7,8 @@ from motiond.formats import hrdf
 from motiond.formats.errors import FormatError
 from motiond.formats.io.source import Source
 
-BAD = Path(__file__).parents[1] / "files" / "bad"
-PAGE = Path(__file__).parents[2] / "docs" / "formats" / "hrdf.md"
+BAD = Path(__file__).parents[2] / "files" / "bad"
+PAGE = Path(__file__).parents[3] / "docs" / "formats" / "hrdf.md"
 
 
 def refusal(text: str | bytes, path: Path = Path("arm.hrdf"), within: tuple[Path, ...] = ()) -> str:
@@ -466,5 +466,5 @@ def test_messages_on_the_page_are_real() -> None:
 
 def test_tests_on_the_page_exist() -> None:
     named = set(re.findall(r"`(test_\w+)`", PAGE.read_text(encoding="utf-8")))
-    tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_hrdf*.py"))
+    tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
     assert named - set(re.findall(r"def (test_\w+)", tests)) == set()

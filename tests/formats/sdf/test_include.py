@@ -9,7 +9,7 @@ import pytest
 
 from motiond.formats import FormatError, load_robot, load_robots
 
-BAD = Path(__file__).parents[1] / "files" / "bad" / "sdf"
+BAD = Path(__file__).parents[2] / "files" / "bad" / "sdf"
 WHEEL = '<sdf version="1.9"><model name="wheel"><pose>9 0 0 0 0 0</pose><link name="rim"/></model></sdf>'
 CONFIG = '<model><sdf version="1.9">model.sdf</sdf></model>'
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from motiond.formats.model.robot import RobotModel
 
-GOOD = Path(__file__).parents[1] / "files" / "good"
-PAGE = Path(__file__).parents[2] / "docs" / "formats" / "skel.md"
+GOOD = Path(__file__).parents[2] / "files" / "good"
+PAGE = Path(__file__).parents[3] / "docs" / "formats" / "skel.md"
 QUARTER = np.pi / 2
 
 

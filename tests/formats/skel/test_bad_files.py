@@ -10,7 +10,7 @@ import pytest
 from motiond.formats import FormatError, load_robots, skel
 from motiond.formats.io.source import Source
 
-BAD = Path(__file__).parents[1] / "files" / "bad"
+BAD = Path(__file__).parents[2] / "files" / "bad"
 
 
 def refusal(data: bytes | str) -> str:

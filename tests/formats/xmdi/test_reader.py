@@ -12,9 +12,9 @@ from motiond.formats import FormatError, KeyFrames, load_motion, load_motions, x
 from motiond.formats.io.source import Source
 from motiond.formats.xmdi import reader
 
-FILES = Path(__file__).parents[1] / "files"
+FILES = Path(__file__).parents[2] / "files"
 GESTURES = FILES / "good" / "gestures.xmdi"
-PAGE = Path(__file__).parents[2] / "docs" / "formats" / "xmdi.md"
+PAGE = Path(__file__).parents[3] / "docs" / "formats" / "xmdi.md"
 
 
 NO_MOTION = (

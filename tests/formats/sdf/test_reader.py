@@ -14,7 +14,7 @@ from motiond.formats.io.source import Source
 if TYPE_CHECKING:
     from motiond.formats.model.robot import Joint, RobotModel
 
-GOOD = Path(__file__).parents[1] / "files" / "good" / "sdf"
+GOOD = Path(__file__).parents[2] / "files" / "good" / "sdf"
 INF = float("inf")
 
 

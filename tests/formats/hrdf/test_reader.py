@@ -11,9 +11,9 @@ from motiond.formats.model.robot import RobotModel
 
 Floats: TypeAlias = NDArray[np.float64]
 
-GOOD = Path(__file__).parents[1] / "files" / "good"
-ROBOTS = Path(__file__).parents[2] / "config" / "robots"
-PAGE = Path(__file__).parents[2] / "docs" / "formats" / "hrdf.md"
+GOOD = Path(__file__).parents[2] / "files" / "good"
+ROBOTS = Path(__file__).parents[3] / "config" / "robots"
+PAGE = Path(__file__).parents[3] / "docs" / "formats" / "hrdf.md"
 
 
 def load_file(path: Path) -> RobotModel:

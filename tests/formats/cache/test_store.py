@@ -24,7 +24,7 @@ from tests.waiting import PATIENCE_S, started
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-GOOD = Path(__file__).parents[1] / "files" / "good"
+GOOD = Path(__file__).parents[2] / "files" / "good"
 FILES = ["logged.seq", "old_wave.seq", "gestures.xmdi"]
 SEQ = """type: CompositeSeq
 content: BodyMotion

@@ -10,7 +10,7 @@ import pytest
 
 from motiond.formats import Motion, load_motion, load_motions
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 GOOD = ROOT / "tests" / "files" / "good"
 HEAD = "type: CompositeSeq\ncontent: BodyMotion\nformatVersion: 2\nframeRate: 10\n"
 JOINTS = "  - type: MultiValueSeq\n    content: JointDisplacement\n    numParts: 2\n"

@@ -18,7 +18,7 @@ from motiond.formats import FormatError, Motion, dump_motion, load_motion
 from motiond.formats.io.digits import rounded
 from motiond.formats.seq.writer import CHUNK_NUMBERS
 
-FILES = Path(__file__).parents[1] / "files"
+FILES = Path(__file__).parents[2] / "files"
 VERSIONS = (1, 2, 3, 4)
 TO_LOSE = "to lose it, name it in drop:"
 

@@ -12,7 +12,7 @@ from motiond.formats import hrdf
 from motiond.formats.hrdf.catalog import Catalog, load_catalog
 from motiond.formats.io.source import Source
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "make_hrdf_catalog.py"
+SCRIPT = Path(__file__).parents[3] / "scripts" / "make_hrdf_catalog.py"
 STYLES = ("RightAngle", "Inline")
 SINGLE_PRECISION = 2e-6  # hebi-py computes in it
 

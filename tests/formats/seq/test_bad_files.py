@@ -10,7 +10,7 @@ import pytest
 
 from motiond.formats import FormatError, load_motion, load_motions
 
-BAD = Path(__file__).parents[1] / "files" / "bad"
+BAD = Path(__file__).parents[2] / "files" / "bad"
 HEAD = "type: CompositeSeq\ncontent: BodyMotion\nformatVersion: 2\nframeRate: 10\n"
 JOINTS = "  - type: MultiValueSeq\n    content: JointDisplacement\n    numParts: 2\n"
 POSES = "  - type: MultiSE3Seq\n    content: LinkPosition\n    numParts: 1\n"

@@ -13,9 +13,9 @@ from lxml import etree
 from motiond.formats import FormatError, KeyFrames, Motion, dump_motion, load_motion
 from motiond.formats.xmdi.writer import key_rows
 
-FILES = Path(__file__).parents[1] / "files"
+FILES = Path(__file__).parents[2] / "files"
 ALONE = "XMDI holds joint positions alone; to lose it, name it in drop"
-SCHEMA = Path(__file__).parents[2] / "formats" / "xmdi" / "xmdi.xsd"
+SCHEMA = Path(__file__).parents[3] / "formats" / "xmdi" / "xmdi.xsd"
 
 
 def swing(rate_hz: float = 500.0, **changes: Any) -> Motion:

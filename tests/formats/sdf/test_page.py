@@ -11,8 +11,8 @@ import pytest
 from motiond.formats import FormatError, load_robots, sdf
 from motiond.formats.io.source import Source
 
-PAGE = (Path(__file__).parents[2] / "docs" / "formats" / "sdf.md").read_text(encoding="utf-8")
-BAD = Path(__file__).parents[1] / "files" / "bad" / "sdf"
+PAGE = (Path(__file__).parents[3] / "docs" / "formats" / "sdf.md").read_text(encoding="utf-8")
+BAD = Path(__file__).parents[2] / "files" / "bad" / "sdf"
 
 
 def test_example_on_the_page_is_read() -> None:
@@ -32,5 +32,5 @@ def test_refusals_on_the_page_are_real() -> None:
 
 def test_tests_on_the_page_exist() -> None:
     named = set(re.findall(r"`(test_\w+)`", PAGE))
-    tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_sdf*.py"))
+    tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
     assert named - set(re.findall(r"def (test_\w+)", tests)) == set()
