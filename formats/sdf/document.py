@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 from ..errors import FormatError, Problems, nearest
 from ..io.xml_tree import line_of, parse_xml
 from .elements import FrameElement, ModelElement, Pose, WorldElement
-from .include import NEWEST_MINOR, OLDEST_MINOR, find, minor_version
+from .include import NEWEST_MINOR, OLDEST_MINOR, find, minor_version, unpacked
 from .joint import read_joint
 from .link import read_link
-from .merge import unpacked
 from .names import Names, with_own_names, world_with_own_names
 from .node import Node, is_reserved
 from .values import ValueProblem, shown

@@ -1,20 +1,25 @@
-"""What the `<uri>` of an SDFormat `<include>` means: the file to read.
+"""What an SDFormat `<include>` means: the file that its `<uri>` names, and where merged elements go.
 
-In comes a URI and the file it stands in, out comes the source of an SDFormat file. Looked at are the file's
-own folder and those of the environment's `SDF_PATH`; for `model://` also the folder above, where models lie
-beside each other. A folder is a model by its `model.config`, which names a file for each version.
+A URI is looked up in the folder of the file it stands in, then in those of the environment variable
+`SDF_PATH`; `model://` also in the folder above, where models lie beside each other. A folder is a model if it
+has a `model.config`, which names a file for each version.
+
+`<include merge="true">` puts the model's elements into the model around it. Follows libsdformat: what stood
+in the merged model's frame stands in a frame that takes its place, named `_merged__NAME__model__`.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import FormatError, Problems
 from ..io.source import Source
 from ..io.xml_tree import parse_xml
+from .elements import MODEL, Element, FrameElement, JointElement, ModelElement, Pose
 from .values import ValueProblem, shown
 
 if TYPE_CHECKING:
@@ -117,3 +122,41 @@ def _best_file(config: Source, uri: str) -> str:
             'write <sdf version="1.9">model.sdf</sdf> in it',
         )
     return files[max(files)]
+
+
+def unpacked(model: ModelElement) -> tuple[Element, ...]:
+    """Give a model's content, and first a frame for itself, as they can stand in another scope."""
+    stand_in = f"_merged__{model.name}__model__"
+    frame = FrameElement(
+        stand_in,
+        model.where,
+        # A frame's pose is in the frame that it is attached to unless it says otherwise; a model's is not.
+        Pose(model.pose.matrix, model.pose.relative_to or MODEL),
+        attached_to=model.canonical_name(),
+        placement_frame=model.placement_frame,
+    )
+    return (frame, *(_moved(element, stand_in) for element in model.content))
+
+
+def _moved(element: Element, stand_in: str) -> Element:
+    """Put what is in the model's frame, by name or by default, in the frame that stands in for it."""
+    if isinstance(element, JointElement):
+        return _moved_joint(element, stand_in)
+    if isinstance(element, FrameElement):
+        attached_to = stand_in if element.attached_to in {"", MODEL} else element.attached_to
+        return replace(element, pose=_renamed(element.pose, stand_in), attached_to=attached_to)
+    pose = element.pose
+    return replace(
+        element, pose=_renamed(pose, stand_in) if pose.relative_to else Pose(pose.matrix, stand_in)
+    )
+
+
+def _moved_joint(joint: JointElement, stand_in: str) -> JointElement:
+    axes = tuple(
+        replace(axis, expressed_in=stand_in) if axis.expressed_in == MODEL else axis for axis in joint.axes
+    )
+    return replace(joint, pose=_renamed(joint.pose, stand_in), axes=axes)
+
+
+def _renamed(pose: Pose, stand_in: str) -> Pose:
+    return Pose(pose.matrix, stand_in) if pose.relative_to == MODEL else pose
