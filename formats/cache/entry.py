@@ -22,7 +22,7 @@ import math
 import mmap
 import zlib
 from dataclasses import dataclass, field, fields
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import orjson
@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    Array: TypeAlias = NDArray[Any]
+    from ..arrays import AnyArray
 
 MAGIC = b"motiond1"
 LENGTH_BYTES, DIGEST_BYTES = 8, 32
@@ -60,7 +58,7 @@ class Packed:
     """
 
     preamble: bytes
-    arrays: tuple[Array, ...]
+    arrays: tuple[AnyArray, ...]
 
     @property
     def size(self) -> int:
@@ -156,7 +154,7 @@ def _open(path: Path) -> tuple[dict[str, Any], _Decoder]:
 class _Encoder:
     """Plain data to JSON, in which every list begins with what it stands for."""
 
-    arrays: list[Array] = field(default_factory=list)
+    arrays: list[AnyArray] = field(default_factory=list)
     size: int = 0
 
     def value(self, value: Any) -> Any:
@@ -175,7 +173,7 @@ class _Encoder:
                 return value
         raise TypeError(f"{type(value).__name__} cannot be kept")
 
-    def _array(self, array: Array) -> list[Any]:
+    def _array(self, array: AnyArray) -> list[Any]:
         if array.dtype.kind not in "fiub":
             raise TypeError(f"array of {array.dtype} cannot be kept")
         place = ["array", array.dtype.str, list(array.shape), self.size]
@@ -190,12 +188,12 @@ class _Decoder:
 
     mapped: mmap.mmap
     start: int
-    arrays: list[Array] = field(default_factory=list)
+    arrays: list[AnyArray] = field(default_factory=list)
 
     def value(self, value: Any) -> Any:
         match value:
             case ["array", dtype, shape, offset]:
-                array: Array = np.ndarray(shape, dtype, self.mapped, self.start + offset)
+                array: AnyArray = np.ndarray(shape, dtype, self.mapped, self.start + offset)
                 self.arrays.append(array)
                 return array
             case ["list", *items]:
@@ -213,15 +211,15 @@ def _digest(header: bytes) -> bytes:
     return hashlib.blake2b(header, digest_size=DIGEST_BYTES).digest()
 
 
-def _padded_size(array: Array) -> int:
+def _padded_size(array: AnyArray) -> int:
     return array.nbytes + -array.nbytes % ALIGNMENT
 
 
-def _bytes_of(array: Array) -> memoryview:
+def _bytes_of(array: AnyArray) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
-def _checksum(arrays: Iterable[Array]) -> int:
+def _checksum(arrays: Iterable[AnyArray]) -> int:
     total = 0
     for array in arrays:
         total = zlib.crc32(_bytes_of(array), total)

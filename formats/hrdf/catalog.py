@@ -9,18 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import yaml
 
-from ..model.robot import identity_pose
+from ..model.poses import identity_pose
 from .formula import axis_rotation, parse_rotation
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
+    from ..arrays import Floats
 
 X, Y = 0, 1
 

@@ -14,10 +14,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ..arrays import Floats, frozen
 from ..errors import Where
 from ..model.robot import Coordinate, Frame, Joint, Link, RobotModel
 from .catalog import Part, load_catalog, pose
@@ -27,12 +28,8 @@ from .elements import LAST_IMPLICIT_END_EFFECTOR
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from numpy.typing import NDArray
-
     from ..io.source import Source
     from .document import Document
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 NAME = "hrdf"
 SUFFIXES = (".hrdf",)
@@ -79,7 +76,7 @@ def _model(document: Document, robot: _Robot, source: Source) -> RobotModel:
         links=tuple(robot.links),
         frames=tuple(robot.frames),
         canonical_link=robot.links[0].name if robot.links else "",
-        base_pose=_frozen(pose(document.values.get("rot"), document.values.get("trans", np.zeros(3)))),
+        base_pose=frozen(pose(document.values.get("rot"), document.values.get("trans", np.zeros(3)))),
         warnings=tuple(dict.fromkeys(problems.warnings)),
     )
 
@@ -198,13 +195,13 @@ class _Robot:
             )
         rotation = values.get("com_rot", part.com[:3, :3])
         translation = values.get("com_trans", part.com[:3, 3]) + values.get("com_trans_offset", 0.0)
-        com = _frozen(pose(rotation, translation))
-        self.links.append(Link(name, mass, com, _inertia(values), mount.link, _frozen(mount.pose)))
+        com = frozen(pose(rotation, translation))
+        self.links.append(Link(name, mass, com, _inertia(values), mount.link, frozen(mount.pose)))
         self._add_frame(f"{name}/com", "com", name, com, element)
 
     def _add_actuator_joint(self, name: str, element: Element, part: Part) -> _Mount:
         coordinate = Coordinate(name, velocity_limit=part.velocity_limit, effort_limit=part.effort_limit)
-        child, where = f"{name}/output", _frozen(part.output)
+        child, where = f"{name}/output", frozen(part.output)
         joint = Joint(name, "continuous", name, child, _axis("z"), (coordinate,), parent_pose=where)
         self._add_joint(joint, element)
         return _Mount(child, interface=part.output_interface, owner=element)
@@ -223,7 +220,7 @@ class _Robot:
             f"{name}/output",
             _axis(axis),
             (Coordinate(name),),
-            parent_pose=_frozen(mount.pose),
+            parent_pose=frozen(mount.pose),
             gear_ratio=ratio,
         )
         self._add_joint(joint, element)
@@ -257,7 +254,7 @@ class _Robot:
             element.where.add(
                 f"tag {name!r} is the name of a frame", f"{_named(element)} has it", "choose another tag"
             )
-        self.frames.append(Frame(name, kind, link, _frozen(place)))
+        self.frames.append(Frame(name, kind, link, frozen(place)))
 
 
 def _part(element: Element) -> Part:
@@ -319,14 +316,8 @@ def _described(element: Element) -> str:
 def _inertia(values: Mapping[str, Any]) -> Floats:
     """Give the (3, 3) tensor about the centre of mass; what the file does not say is zero."""
     xx, yy, zz, xy, xz, yz = (values.get(f"i{axes}", 0.0) for axes in ("xx", "yy", "zz", "xy", "xz", "yz"))
-    return _frozen(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+    return frozen(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
 
 
 def _axis(name: str) -> Floats:
-    return _frozen(np.eye(3)[["xyz".index(name)]])
-
-
-def _frozen(array: Floats) -> Floats:
-    array = array.copy()
-    array.flags.writeable = False
-    return array
+    return frozen(np.eye(3)[["xyz".index(name)]])

@@ -6,14 +6,12 @@ In come arrays, out come arrays: each value becomes the nearest double with so m
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
+    from ..arrays import Floats
 
 # With more, the multiplication's own rounding would show; whoever wants more wants all.
 MOST_DIGITS = 12

@@ -8,7 +8,7 @@ the motion's own methods, and `motion_join` joins motions.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -18,11 +18,8 @@ from .motion import SAME_TIME_S, MotionError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from ..arrays import Floats, Indices
     from .motion import Motion
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 # What becomes of a value when time runs backwards. Efforts are left out: gravity stays, friction turns round.
 _BACKWARDS = {"ZMP": 1.0, "JointVelocity": -1.0, "JointAcceleration": 1.0}
@@ -227,7 +224,7 @@ def mirror(
     return motion.with_series(motion.times, motion.positions[:, columns] * signs, series)
 
 
-def _swap(motion: Motion, table: Mapping[str, tuple[str, float]]) -> tuple[NDArray[np.intp], Floats]:
+def _swap(motion: Motion, table: Mapping[str, tuple[str, float]]) -> tuple[Indices, Floats]:
     """Give the column and the sign that each joint takes, once the table is sure to be a swap."""
     _refuse_unknown(motion, "joint", [*table, *(source for source, _ in table.values())], motion.joint_names)
     sources = [table.get(name, (name, 1.0)) for name in motion.joint_names]

@@ -12,16 +12,16 @@ interpolants", SIAM J. Sci. Stat. Comput. 5(2), 1984. It is C1 and stays between
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+
+from ..arrays import AnyArray, Floats, Indices, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
+    from numpy.typing import ArrayLike
 
 Interpolation = Literal["hold", "linear", "cubic"]
 
@@ -328,7 +328,7 @@ def hermite(at: Floats, times: Floats, values: Floats, slopes: Floats) -> tuple[
     return position, np.where(inside, rate, 0.0)
 
 
-def _interval(at: Floats, times: Floats) -> tuple[NDArray[np.intp], Floats]:
+def _interval(at: Floats, times: Floats) -> tuple[Indices, Floats]:
     """Give the row before each time and the time from it to the next row."""
     row = np.clip(np.searchsorted(times, at, side="right") - 1, 0, times.size - 2)
     return row, times[row + 1] - times[row]
@@ -353,12 +353,10 @@ def _interpolate_poses(at: Floats, times: Floats, poses: Floats, interpolation: 
     return result
 
 
-def _column(values: NDArray[Any], like: Floats) -> NDArray[Any]:
+def _column(values: AnyArray, like: Floats) -> AnyArray:
     """Give (n,) values the trailing axes that let them multiply rows of `like`."""
     return values.reshape(values.shape + (1,) * (like.ndim - 1))
 
 
 def _read_only(values: Floats) -> Floats:
-    array = np.ascontiguousarray(values, dtype=np.float64).view()
-    array.flags.writeable = False
-    return array
+    return frozen(np.ascontiguousarray(values, dtype=np.float64).view())

@@ -12,25 +12,20 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from .poses import identity_pose
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Floats: TypeAlias = NDArray[np.float64]
+    from ..arrays import Floats
 
 JointType = Literal[
     "fixed", "revolute", "continuous", "prismatic", "screw", "universal", "ball", "euler",
     "translational", "planar", "free", "revolute2", "gearbox",
 ]  # fmt: skip
 FrameKind = Literal["link", "joint", "frame", "model", "output", "com", "end_effector"]
-
-
-def identity_pose() -> Floats:
-    """Give a new read-only 4x4 identity."""
-    pose = np.eye(4)
-    pose.flags.writeable = False
-    return pose
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from ..model.robot import Coordinate, identity_pose
+from ..model.poses import identity_pose
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from ..arrays import Floats
     from ..errors import Where
-    from ..model.robot import Mimic
-
-    Floats: TypeAlias = NDArray[np.float64]
+    from ..model.robot import Coordinate, Mimic
 
 IDENTITY = identity_pose()
 # What a model calls its own frame, and everything the frame that nothing moves.

@@ -10,23 +10,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from ..errors import MOST_PROBLEMS, nearest
+from ..model.poses import inverse_pose
 from .elements import IDENTITY, MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement
 from .values import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
+    from ..arrays import Floats
     from ..errors import Where
     from .elements import Element, WorldElement
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 SCOPES = "::"
 # The last version in which tools flattened nested models: to names such as `arm::palm` and `arm::__model__`.
@@ -40,14 +36,6 @@ _KINDS = {LinkElement: "link", JointElement: "joint", FrameElement: "frame"}
 def full(scope: str, name: str) -> str:
     """Give the full name of what is called `name` in a scope."""
     return f"{scope}{SCOPES}{name}" if scope else name
-
-
-def inverse(pose: Floats) -> Floats:
-    """Invert a pose, shape (4, 4)."""
-    inverted = np.eye(4)
-    inverted[:3, :3] = pose[:3, :3].T
-    inverted[:3, 3] = -pose[:3, :3].T @ pose[:3, 3]
-    return inverted
 
 
 @dataclass(slots=True)
@@ -155,7 +143,7 @@ class Frames:
             while at != name:
                 inside = self._edge(at) @ inside
                 at = self._places[at].relative_to or WORLD
-            self._edges[name] = place.pose @ inverse(inside)
+            self._edges[name] = place.pose @ inverse_pose(inside)
         return self._edges[name]
 
     def _add(self, scope: str, element: LinkElement | JointElement | FrameElement) -> None:

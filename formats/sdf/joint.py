@@ -8,7 +8,7 @@ since 1.11.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,12 +20,9 @@ from .values import shown
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from ..arrays import Floats
     from .elements import JointType
     from .node import Node
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 # SDFormat's own "no limit" is 1e16; a bound beyond this is none.
 NO_LIMIT = 1e15

@@ -7,19 +7,16 @@ In comes an element of an SDFormat file, out goes a `LinkElement` in SI units. F
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..arrays import Floats, frozen
 from .elements import LinkElement
 from .values import shown
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from .node import Node
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 # Of the largest moment: what writing inertias with six digits may cost.
 INERTIA_TOLERANCE = 1e-6
@@ -77,8 +74,7 @@ def _inertia(node: Node | None) -> Floats:
         xx, yy, zz = (node.number(tag, 1.0) for tag in ("ixx", "iyy", "izz"))
         xy, xz, yz = (node.number(tag, 0.0) for tag in ("ixy", "ixz", "iyz"))
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    inertia.flags.writeable = False
-    return inertia
+    return frozen(inertia)
 
 
 def _is_possible(inertia: Floats) -> bool:

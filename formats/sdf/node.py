@@ -7,8 +7,9 @@ warns.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
+from ..arrays import Floats, frozen
 from ..errors import Where, nearest
 from ..io.xml_tree import line_of
 from .elements import IDENTITY, VOCABULARY, WORLD, Pose
@@ -18,14 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ..errors import Problems
     from ..io.xml_tree import Xml
     from .elements import Vocabulary
 
-    Floats: TypeAlias = NDArray[np.float64]
     T = TypeVar("T")
 
 SCOPES = "::"
@@ -114,9 +111,8 @@ class Node:
         matrix = self.value(
             lambda text: parse_pose(text, form, degrees=parse_truth(degrees or "false")), IDENTITY
         )
-        matrix.flags.writeable = False
         # Before 1.7, `frame` was what is `relative_to` now.
-        return Pose(matrix, self.attribute("relative_to") or self.attribute("frame"))
+        return Pose(frozen(matrix), self.attribute("relative_to") or self.attribute("frame"))
 
     def value(self, parse: Callable[[str], T], default: T) -> T:
         """Read this element's text, or note why it cannot be read."""

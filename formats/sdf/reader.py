@@ -9,28 +9,26 @@ relative to the robot's own model.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..arrays import Floats, frozen
 from ..io.xml_tree import first_tag
+from ..model.poses import inverse_pose
 from ..model.robot import Coordinate, Frame, Joint, Link, RobotModel
 from .document import read_document
 from .elements import IDENTITY, MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement
-from .frames import Frames, full, inverse
+from .frames import Frames, full
 from .values import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from ..io.source import Source
     from ..model.robot import FrameKind
     from .document import Document
     from .elements import AxisElement, Element
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 NAME = "sdf"
 SUFFIXES = (".sdf", ".world")
@@ -110,8 +108,7 @@ class _Robot:
     def model(self) -> RobotModel:
         """Make the robot."""
         carriers = self._carriers()
-        base = self._frames.pose(full(self._model.name, MODEL)).copy()
-        base.flags.writeable = False
+        base = frozen(self._frames.pose(full(self._model.name, MODEL)).copy())
         ratios = {
             self._local(joint.name): joint.element.gearbox_ratio
             for joint in self._joints
@@ -200,14 +197,13 @@ class _Robot:
     def _joint(self, joint: _Joined, carriers: Mapping[str, _Joined]) -> Joint:
         element = joint.element
         axes = np.eye(3) if element.type == "ball" else np.reshape(self._axes(joint), (-1, 3))
-        axes.flags.writeable = False
         mimic = element.axes[0].mimic if element.axes else None
         return Joint(
             name=self._local(joint.name),
             type=element.type,
             parent=self._local(joint.parent),
             child=self._local(joint.child),
-            axes=axes,
+            axes=frozen(axes),
             coordinates=tuple(self._coordinate(joint, axis) for axis in element.axes),
             mimic=replace(mimic, of=self._local(full(joint.scope, mimic.of))) if mimic else None,
             parent_pose=self._between(joint.parent, joint.name),
@@ -250,14 +246,12 @@ class _Robot:
 
     def _between(self, start: str, end: str) -> Floats:
         """Say where a place is in the frame of another, all joints being at zero, shape (4, 4)."""
-        pose = self._back(start) @ self._frames.pose(self._named(end))
-        pose.flags.writeable = False
-        return pose
+        return frozen(self._back(start) @ self._frames.pose(self._named(end)))
 
     def _back(self, name: str) -> Floats:
         """Give the inverse of a place's pose."""
         if name not in self._inverses:
-            self._inverses[name] = inverse(self._frames.pose(self._named(name)))
+            self._inverses[name] = inverse_pose(self._frames.pose(self._named(name)))
         return self._inverses[name]
 
     def _named(self, name: str) -> str:

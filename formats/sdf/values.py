@@ -15,9 +15,8 @@ import numpy as np
 from ..errors import BadText
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from ..arrays import Floats
 
-    Floats: TypeAlias = NDArray[np.float64]
     _Rows: TypeAlias = tuple[tuple[float, float, float], ...]
 
 MOST_SHOWN = 60

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays import Floats, frozen
 from ..errors import MOST_PROBLEMS, nearest
 from .frames import Layout, as_it_stood, read_frames
 from .tree import Scalar, Sequence
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from .frames import Frames
     from .node import Field, Node
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 SLOWEST_FRAME_RATE, FASTEST_FRAME_RATE = 0.001, 100_000.0
 # What Choreonoid takes for time-specified frames in a file that states no rate.
@@ -107,7 +104,7 @@ def _known(node: Node, type_: str, content: str, version: float) -> Series | Non
     values = rows.values[:, layout.timed :]
     if type_ == "MultiSE3Seq":
         values = _neutral_poses(values, layout.parts, POSE_FORMATS[layout.pose_format])
-    return Series(name, node.line, _read_only(values), times, frame_rate, labels, about)
+    return Series(name, node.line, frozen(np.ascontiguousarray(values)), times, frame_rate, labels, about)
 
 
 def _unknown(node: Node, type_: str, content: str) -> Series:
@@ -229,12 +226,12 @@ def _check_labels(node: Node, found: Field, labels: tuple[str, ...], parts: int)
 
 def _times(node: Node, layout: Layout, rows: Frames, frame_rate: float) -> Floats:
     if not layout.timed:
-        return _read_only(np.arange(len(rows.values)) / frame_rate)
+        return frozen(np.arange(len(rows.values)) / frame_rate)
     times = rows.values[:, 0].copy()
     for row in np.flatnonzero(np.diff(times) <= 0)[:MOST_PROBLEMS] + 1:
         what = f"row {row} is at {times[row]:g} s, row {row - 1} at {times[row - 1]:g} s"
         node.problems.add(int(rows.lines[row]), what, "time must increase", "correct the times")
-    return _read_only(times)
+    return frozen(times)
 
 
 def _neutral_poses(rows: Floats, parts: int, order: tuple[int, ...]) -> Floats:
@@ -253,9 +250,3 @@ def _with_quaternions(poses: Floats) -> Floats:
         cr * cp * sy - sr * sp * cy,
     )
     return np.concatenate([poses[..., :3], np.stack(quaternions, axis=-1)], axis=-1)
-
-
-def _read_only(values: Floats) -> Floats:
-    array = np.ascontiguousarray(values)
-    array.flags.writeable = False
-    return array

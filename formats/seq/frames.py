@@ -6,11 +6,12 @@ In comes the sequence under `frames`, out comes an array with a row for each fra
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import simdjson
 
+from ..arrays import Floats, Integers, frozen
 from ..errors import MOST_PROBLEMS
 from .rows import read_chunk
 from .tree import Mapping, Scalar, Sequence, as_scalar, line_of, read_tree
@@ -18,13 +19,9 @@ from .tree import Mapping, Scalar, Sequence, as_scalar, line_of, read_tree
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from ..errors import Problems
     from .rows import Block
     from .tree import Value
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +62,7 @@ class Frames:
     """Rows of numbers, shape (frames, width), and the line in the file of each."""
 
     values: Floats
-    lines: NDArray[np.int64]
+    lines: Integers
 
 
 def read_frames(frames: Sequence, layout: Layout, problems: Problems) -> Frames | None:
@@ -90,7 +87,7 @@ class _Reader:
     parser: simdjson.Parser = field(default_factory=simdjson.Parser)
     count: int = 0
     arrays: list[Floats] = field(default_factory=list)
-    lines: list[NDArray[np.int64]] = field(default_factory=list)
+    lines: list[Integers] = field(default_factory=list)
     # Rows that came through YAML and are not yet in an array.
     loose: list[float] = field(default_factory=list)
     loose_lines: list[int] = field(default_factory=list)
@@ -200,11 +197,9 @@ def as_it_stood(value: Value, problems: Problems) -> Any:
     if not isinstance(plain, list) or not plain or not _all_numbers(plain):
         return plain
     try:
-        array = np.array(plain, np.float64)
+        return frozen(np.array(plain, np.float64))
     except ValueError:
         return plain
-    array.flags.writeable = False
-    return array
 
 
 def _plain(value: Value, problems: Problems) -> Any:

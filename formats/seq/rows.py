@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import simdjson
-    from numpy.typing import NDArray
 
-    Floats: TypeAlias = NDArray[np.float64]
+    from ..arrays import Floats
 
 # Cutting is worth while from a few rows on; the bound on chunks bounds the memory.
 FEWEST_ROWS = 8

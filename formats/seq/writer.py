@@ -7,7 +7,7 @@ motion file format"; keys, names, order and layout of each version are those tha
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import orjson
@@ -25,11 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
+    from ..arrays import Floats
     from ..model.motion import Motion
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 VERSIONS = (1, 2, 3, 4)
 DEFAULT_PRECISION = 9

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays import Floats, frozen
 from ..errors import nearest
 from ..model.robot import Coordinate, Joint
 from .elements import DYNAMICS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..model.robot import JointType
     from .document import Node
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +87,7 @@ def read_joint(node: Node, name: str) -> Joint | None:
         type=kind.type,
         parent="",
         child="",
-        axes=_frozen(axes),
+        axes=frozen(axes),
         coordinates=_coordinates(node, name, kind, names),
         pitch_m=_pitch(node, name) if kind.type == "screw" else 0.0,
         actuator=_actuator(node, name),
@@ -100,7 +97,7 @@ def read_joint(node: Node, name: str) -> Joint | None:
 def free_joint(name: str) -> Joint:
     """Give the joint of a body that nothing carries, without what it connects."""
     suffixes = KINDS["free"].suffixes
-    axes = _frozen(np.tile(np.eye(3), (2, 1)))
+    axes = frozen(np.tile(np.eye(3), (2, 1)))
     return Joint(name, "free", "", "", axes, tuple(Coordinate(name + suffix) for suffix in suffixes))
 
 
@@ -308,8 +305,3 @@ def _check(node: Node, settings: dict[str, Any]) -> None:
         if limit < 0:
             what = f"coordinate '{one.name}' has a negative {word} limit, {limit:g}"
             node.add(what, "it could not even rest", "write it without sign")
-
-
-def _frozen(array: Floats) -> Floats:
-    array.flags.writeable = False
-    return array

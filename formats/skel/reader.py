@@ -11,12 +11,14 @@ ordered as in the file, but each after those that carry its parent.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..arrays import Floats, frozen
 from ..errors import Problems, nearest
 from ..io.xml_tree import first_tag
+from ..model.poses import inverse_pose
 from ..model.robot import Joint, Link, RobotModel
 from .document import Node, read_document
 from .elements import MOMENTS, SHAPES
@@ -25,11 +27,7 @@ from .joint import free_joint, read_joint
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from ..io.source import Source
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 NAME, SUFFIXES = "skel", (".skel",)
 
@@ -88,7 +86,7 @@ def _physics(world: Node) -> dict[str, object]:
     return {
         "world": world.values.get("name", "Unknown world"),
         "time_step_s": values.get("time_step", DEFAULT_TIME_STEP_S),
-        "gravity": _frozen(np.array(values.get("gravity", DEFAULT_GRAVITY))),
+        "gravity": frozen(np.array(values.get("gravity", DEFAULT_GRAVITY))),
     }
 
 
@@ -155,7 +153,7 @@ class _Skeleton:
             links=tuple(_link(name, body) for name, body in self.bodies.items()),
             frames=(),
             canonical_link=next(iter(self.bodies), ""),
-            base_pose=_frozen(_matrix(self.node.values.get("transformation", STANDING_STILL))),
+            base_pose=frozen(_matrix(self.node.values.get("transformation", STANDING_STILL))),
             metadata={**physics, "immobile": not mobile, "weightless": weightless},
         )
 
@@ -238,8 +236,8 @@ class _Skeleton:
             carrier.joint,
             parent=carrier.parent,
             child=body,
-            parent_pose=_frozen(_inverse(above) @ self.places[body] @ inside),
-            child_pose=_frozen(_inverse(inside)),
+            parent_pose=frozen(inverse_pose(above) @ self.places[body] @ inside),
+            child_pose=frozen(inverse_pose(inside)),
         )
 
     def _free_joint(self, body: str) -> Joint:
@@ -249,7 +247,7 @@ class _Skeleton:
         self.joints[name] = self.bodies[body].line
         # Where a body is called `world`, no joint may hang on the world by that name.
         parent = "" if "world" in self.bodies else "world"
-        place = _frozen(self.places[body].copy())
+        place = frozen(self.places[body].copy())
         return replace(free_joint(name), parent=parent, child=body, parent_pose=place)
 
 
@@ -260,7 +258,7 @@ def _link(name: str, body: Node) -> Link:
         inertia.add(
             f"body '{name}' has a mass of {mass:g} kg", "no body weighs less than nothing", "correct it"
         )
-    return Link(name, mass, _com(inertia), _frozen(_moment(body, inertia, mass)))
+    return Link(name, mass, _com(inertia), frozen(_moment(body, inertia, mass)))
 
 
 def _com(inertia: Node) -> Floats:
@@ -268,7 +266,7 @@ def _com(inertia: Node) -> Floats:
         inertia.warn("<transformation> in <inertia>", "an old spelling", "write <offset>")
     com = _matrix(inertia.values.get("transformation", STANDING_STILL))
     com[:3, 3] = inertia.values.get("offset", com[:3, 3])
-    return _frozen(com)
+    return frozen(com)
 
 
 def _moment(body: Node, inertia: Node, mass: float) -> Floats:
@@ -309,15 +307,3 @@ def _matrix(six: Floats) -> Floats:
             [0.0, 0.0, 0.0, 1.0],
         ]
     )
-
-
-def _inverse(pose: Floats) -> Floats:
-    inverse = np.eye(4)
-    inverse[:3, :3] = pose[:3, :3].T
-    inverse[:3, 3] = -pose[:3, :3].T @ pose[:3, 3]
-    return inverse
-
-
-def _frozen(array: Floats) -> Floats:
-    array.flags.writeable = False
-    return array

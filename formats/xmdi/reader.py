@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from lxml import etree
@@ -28,12 +28,9 @@ from ..model.motion import Motion, interpolate
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from ..arrays import Floats
     from ..io.source import KeyFrames, Source
     from ..io.xml_tree import Xml
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 NAME, SUFFIXES = "xmdi", (".xmdi",)
 

@@ -9,7 +9,7 @@ closer; the attribute `rows_per_frame` then says how close.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import orjson
@@ -26,12 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
+    from ..arrays import Floats, Indices
     from ..io.xml_tree import Xml
     from ..model.motion import Motion
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 # In rad or m; below what any encoder sees.
 DEFAULT_TOLERANCE = 1e-6
@@ -94,7 +91,7 @@ def dump(
         out.write(etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True))
 
 
-def key_rows(times: Floats, values: Floats, tolerance: float) -> NDArray[np.intp]:
+def key_rows(times: Floats, values: Floats, tolerance: float) -> Indices:
     """Choose rows such that lines between them pass within a tolerance of all others.
 
     Rows are added where a line is furthest off, in all gaps at once, until none is too far (as by Douglas and

@@ -1,15 +1,12 @@
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from motiond.formats import hrdf
+from motiond.formats.arrays import Floats
 from motiond.formats.io.source import Source
 from motiond.formats.model.robot import RobotModel
-
-Floats: TypeAlias = NDArray[np.float64]
 
 GOOD = Path(__file__).parents[2] / "files" / "good"
 ROBOTS = Path(__file__).parents[3] / "config" / "robots"

@@ -10,7 +10,9 @@ import pytest
 from motiond.formats.model.robot import Coordinate, Joint, JointType, Link, RobotModel
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from motiond.formats.arrays import Floats
 
 QUARTER = np.pi / 2
 X, Y, Z = np.eye(3)
@@ -22,7 +24,7 @@ def robot(kind: JointType, axes: ArrayLike, count: int, pitch_m: float = 0.0) ->
     return RobotModel("robot", "test", "1", (joint,), (Link("body"),), (), "body")
 
 
-def pose(columns: ArrayLike, position: ArrayLike) -> NDArray[np.float64]:
+def pose(columns: ArrayLike, position: ArrayLike) -> Floats:
     """Give the pose whose axes point along the columns."""
     matrix = np.eye(4)
     matrix[:3, :3], matrix[:3, 3] = np.transpose(columns), position
@@ -30,7 +32,7 @@ def pose(columns: ArrayLike, position: ArrayLike) -> NDArray[np.float64]:
 
 
 HERE = (0, 0, 0)
-CASES: list[tuple[RobotModel, ArrayLike, NDArray[np.float64]]] = [
+CASES: list[tuple[RobotModel, ArrayLike, Floats]] = [
     # Each turn takes the axes after it along: X first, then the new Y, which points along Z.
     (robot("euler", (X, Y, Z), 3), (QUARTER, QUARTER, 0), pose((Y, Z, X), HERE)),
     (robot("euler", (Z, Y, X), 3), (QUARTER, QUARTER, 0), pose((-Z, -X, Y), HERE)),
@@ -49,7 +51,7 @@ CASES: list[tuple[RobotModel, ArrayLike, NDArray[np.float64]]] = [
 
 @pytest.mark.parametrize(("model", "q", "expected"), CASES)
 def test_coordinates_move_the_child_as_worked_out_by_hand(
-    model: RobotModel, q: ArrayLike, expected: NDArray[np.float64]
+    model: RobotModel, q: ArrayLike, expected: Floats
 ) -> None:
     np.testing.assert_allclose(model.forward_kinematics(q)["body"], expected, atol=1e-12)
 

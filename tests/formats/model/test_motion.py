@@ -14,7 +14,7 @@ from motiond.formats.model.motion import MotionError, hermite, pchip_slopes
 
 if TYPE_CHECKING:
     from motiond.formats import Interpolation
-    from motiond.formats.model.motion import Floats
+    from motiond.formats.arrays import Floats
 
 TIMES = np.array([0.0, 0.1, 0.4, 0.5])
 ROWS = np.array([[0.0, 1.0], [1.0, 1.0], [3.0, 0.0], [2.0, 2.0]])

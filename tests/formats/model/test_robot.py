@@ -1,13 +1,11 @@
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from motiond.formats.arrays import Floats
 from motiond.formats.model.robot import Coordinate, Frame, Joint, JointType, Link, RobotModel
-
-Floats: TypeAlias = NDArray[np.float64]
 
 
 def pose(x: float = 0.0, y: float = 0.0, z: float = 0.0) -> Floats:

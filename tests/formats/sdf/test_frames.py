@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,11 +13,7 @@ from motiond.formats.errors import FormatError
 from motiond.formats.io.source import Source
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from motiond.formats.model.robot import RobotModel
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 QUARTER = "1.5707963267948966"
 

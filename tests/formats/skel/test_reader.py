@@ -12,8 +12,7 @@ from motiond.formats import load_robot, load_robots, skel
 from motiond.formats.io.source import Source
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from motiond.formats.arrays import Floats
     from motiond.formats.model.robot import RobotModel
 
 GOOD = Path(__file__).parents[2] / "files" / "good"
@@ -45,7 +44,7 @@ def plane(first: str, second: str) -> str:
     return f'<plane type="arbitrary">{axes}</plane>'
 
 
-def where_is_b(model: RobotModel, *q: float) -> NDArray[np.float64]:
+def where_is_b(model: RobotModel, *q: float) -> Floats:
     return np.round(model.forward_kinematics(q)["b"], 9)
 
 
