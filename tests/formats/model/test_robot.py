@@ -108,6 +108,13 @@ def test_link_wins_where_a_joint_shares_its_name() -> None:
     np.testing.assert_array_equal(model.forward_kinematics([1.0])["rod"], pose(x=11))
 
 
+def test_a_changed_copy_does_not_move_as_the_original_did() -> None:
+    model = arm()
+    np.testing.assert_allclose(model.forward_kinematics([0, 0])["mast"][:3, 3], [10, 0, 1], atol=1e-12)
+    moved = replace(model, base_pose=pose(x=20))
+    np.testing.assert_allclose(moved.forward_kinematics([0, 0])["mast"][:3, 3], [20, 0, 1], atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("q", "message"),
     [
