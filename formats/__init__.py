@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from . import registry
 from .errors import FormatError, Problem, nearest
 from .io.source import KeyFrames, Source
-from .model.motion import Interpolation, Motion
+from .model.interpolation import Interpolation
+from .model.motion import Motion
 from .model.robot import Coordinate, Frame, Joint, Link, Mimic, RobotModel
 from .writing import dump_motion
 

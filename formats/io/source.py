@@ -14,7 +14,7 @@ from ..errors import FormatError, Problem
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..model.motion import Interpolation
+    from ..model.interpolation import Interpolation
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..errors import nearest
-from .motion import SAME_TIME_S, MotionError
+from .interpolation import SAME_TIME_S
+from .motion import MotionError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -15,7 +15,8 @@ import numpy as np
 
 from ..errors import MOST_PROBLEMS
 from .editing import is_even, select
-from .motion import SAME_TIME_S, MotionError
+from .interpolation import SAME_TIME_S
+from .motion import MotionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

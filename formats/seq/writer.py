@@ -17,7 +17,7 @@ from ..errors import FormatError, Problem
 from ..io.digits import check_digits, rounded
 from ..io.losses import refuse_losses
 from ..io.output import replacing
-from ..model.motion import SAME_TIME_S
+from ..model.interpolation import SAME_TIME_S
 from .component import CONTENTS, JOINTS
 from .node import SNAKE_CASE
 

@@ -23,7 +23,8 @@ from lxml import etree
 
 from ..errors import MOST_PROBLEMS, Problems, nearest
 from ..io.xml_tree import first_tag, line_of, parse_xml
-from ..model.motion import Motion, interpolate
+from ..model.interpolation import interpolate
+from ..model.motion import Motion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
