@@ -1,7 +1,7 @@
-"""Which format reads which file, and why none does.
+"""The formats, and which of them reads a file: the one that its suffix names, else the one it looks like.
 
-In comes a source, out goes what the fitting format reads from it: by suffix, else by content. A format is a
-module with `NAME`, `SUFFIXES`, `sniff` and `load`, and one name in a table here; it is imported when needed.
+A format is a package with `NAME`, `SUFFIXES`, `sniff` and `load`, and one name in a table here; it is
+imported when it is needed. A motion format that writes has `dump` and `WriteOptions` as well.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 from .errors import FormatError, Problem
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from .io.source import Source
     from .model.motion import Motion
     from .model.robot import RobotModel
@@ -24,7 +27,7 @@ HEAD_BYTES = 4096
 
 
 class Format(Protocol[T]):
-    """What a format module offers."""
+    """What a format offers."""
 
     @property
     def NAME(self) -> str:  # noqa: N802 - a module's constant
@@ -41,6 +44,17 @@ class Format(Protocol[T]):
         """Read everything in the file, or raise `FormatError`."""
 
 
+class MotionWriter(Format["Motion"], Protocol):
+    """What a motion format that writes offers."""
+
+    @property
+    def WriteOptions(self) -> type[Any]:  # noqa: N802 - a module's class
+        """A frozen dataclass with a default for every field; it raises `ValueError` for a wrong value."""
+
+    def dump(self, motion: Motion, path: Path, options: Any) -> None:
+        """Write a motion by its `WriteOptions`, or raise `FormatError`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[T]):
     """All formats of one kind of content."""
@@ -49,14 +63,18 @@ class Kind(Generic[T]):
     modules: tuple[str, ...]
 
     def formats(self) -> list[Format[T]]:
-        """Give the format modules."""
-        return [cast("Format[T]", import_module(module)) for module in self.modules]
+        """Return all formats."""
+        return list(self.each())
+
+    def each(self) -> Iterator[Format[T]]:
+        """Return the formats one by one, each imported when its turn comes."""
+        return (cast("Format[T]", import_module(module)) for module in self.modules)
 
     def fitting(self, data: bytes, source: Source) -> Format[T] | None:
-        """Give the format that the suffix names, else the first whose content it looks like."""
+        """Return the format that the suffix names, else the first whose content it looks like."""
         suffix = source.path.suffix.lower()
-        by_suffix = (format_ for format_ in self.formats() if suffix in format_.SUFFIXES)
-        by_content = (format_ for format_ in self.formats() if format_.sniff(data[:HEAD_BYTES]))
+        by_suffix = (format_ for format_ in self.each() if suffix in format_.SUFFIXES)
+        by_content = (format_ for format_ in self.each() if format_.sniff(data[:HEAD_BYTES]))
         return next(by_suffix, None) or next(by_content, None)
 
 
@@ -74,6 +92,11 @@ def load_robots(source: Source) -> list[RobotModel]:
 def load_motions(source: Source) -> list[Motion]:
     """Read every motion in a file."""
     return _load(MOTIONS, ROBOTS, source)
+
+
+def motion_writers() -> Iterator[MotionWriter]:
+    """Return the motion formats that write one by one, each imported when its turn comes."""
+    return (cast("MotionWriter", format_) for format_ in MOTIONS.each() if hasattr(format_, "dump"))
 
 
 def _load(kind: Kind[T], other: Kind[Any], source: Source) -> list[T]:

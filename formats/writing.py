@@ -1,38 +1,34 @@
-"""Which format a motion is written in.
-
-In come a motion and a path, out goes a file of the format that is named, or that the path's suffix names.
-"""
+"""Writes a motion in the format that is named, or that the path's suffix names, by that format's options."""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .errors import FormatError, Problem, nearest
-from .seq import reader as seq
-from .seq import writer as seq_writer
-from .xmdi import reader as xmdi
-from .xmdi import writer as xmdi_writer
+from .registry import motion_writers
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection
+    from collections.abc import Mapping
+    from typing import Unpack
 
+    from .io.options import CommonKeywords
     from .model.motion import Motion
+    from .registry import MotionWriter
+    from .seq.writer import Keywords as SeqKeywords
+    from .xmdi.writer import Keywords as XmdiKeywords
 
-_FORMATS: dict[str, tuple[str, ...]] = {one.NAME: one.SUFFIXES for one in (seq, xmdi)}
+    class WriteKeywords(CommonKeywords, SeqKeywords, XmdiKeywords, total=False):
+        """The options of all formats, for type checkers; at run time each format has its own."""
 
 
 def dump_motion(
     motion: Motion,
     path: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002 - what everyone calls it
-    *,
-    precision: int | None = 9,
-    drop: Collection[str] = (),
-    version: int | None = None,
-    tolerance: float | None = None,
-    frame_period_s: float | None = None,
+    **options: Unpack[WriteKeywords],
 ) -> None:
     """Write a motion; an existing file is replaced once all is written.
 
@@ -40,16 +36,9 @@ def dump_motion(
     ----------
     format : {'seq', 'xmdi'}, optional
         By the path's suffix unless given.
-    precision : int, optional
-        Significant digits, 1 to 12; None writes as many as give the same bits back.
-    drop : collection of str
-        What may be lost, such as the names of components; whatever else the format cannot hold is refused.
-    version : int, optional
-        Of .seq, 1 to 4; 4 unless given.
-    tolerance : float, optional
-        Of XMDI, in rad or m: how far lines between key frames may pass from rows; 1e-6 unless given.
-    frame_period_s : float, optional
-        Of XMDI: 0.032 unless given.
+    **options
+        The fields of the format's `WriteOptions`: `precision` and `drop`; of .seq `version`; of XMDI
+        `tolerance` and `frame_period_s`. None for an option that only another format has is as if not given.
 
     Raises
     ------
@@ -57,37 +46,45 @@ def dump_motion(
         If the format cannot hold something, each thing named, or the file cannot be written.
     ValueError
         If an option has no such value, or the format no such option.
+    TypeError
+        If no format has such an option.
     """
     target = Path(path)
-    name = _format(target, format)
-    if name == seq.NAME:
-        _refuse_options(name, {"tolerance": tolerance, "frame_period_s": frame_period_s})
-        newest = seq_writer.VERSIONS[-1] if version is None else version
-        seq_writer.dump(motion, target, version=newest, precision=precision, drop=drop)
-    else:
-        _refuse_options(name, {"version": version})
-        reduction = xmdi_writer.Reduction(
-            xmdi_writer.DEFAULT_TOLERANCE if tolerance is None else tolerance,
-            xmdi_writer.FRAME_PERIOD_S if frame_period_s is None else frame_period_s,
-        )
-        xmdi_writer.dump(motion, target, reduction, precision=precision, drop=drop)
+    writer = _writer(target, format)
+    writer.dump(motion, target, _write_options(writer, options))
 
 
-def _format(path: Path, name: str | None) -> str:
-    written = f"written are {', '.join(_FORMATS)}"
+def _writer(path: Path, name: str | None) -> MotionWriter:
+    suffix = path.suffix.lower()
+    for writer in motion_writers():
+        if name == writer.NAME or (name is None and suffix in writer.SUFFIXES):
+            return writer
+    known = [writer.NAME for writer in motion_writers()]
+    written = f"written are {', '.join(known)}"
     if name is not None:
-        if name not in _FORMATS:
-            what = f"no motion format is called '{name}'"
-            raise FormatError([Problem(str(path), 0, what, written, nearest(name, _FORMATS))])
-        return name
-    for known, suffixes in _FORMATS.items():
-        if path.suffix.lower() in suffixes:
-            return known
+        what = f"no motion format is called '{name}'"
+        raise FormatError([Problem(str(path), 0, what, written, nearest(name, known))])
     what = f"its suffix '{path.suffix}' names no motion format"
     raise FormatError([Problem(str(path), 0, what, written, "name the format")])
 
 
-def _refuse_options(name: str, options: dict[str, float | None]) -> None:
-    for option, value in options.items():
-        if value is not None:
-            raise ValueError(f"{option} is {value}; {name} has no such option; leave it out")
+def _write_options(writer: MotionWriter, given: Mapping[str, object]) -> Any:
+    """Return the options of a format, or refuse those that it does not have."""
+    own = _option_names(writer)
+    if not given.keys() <= set(own):
+        _refuse_foreign(writer.NAME, own, given)
+    return writer.WriteOptions(**{name: value for name, value in given.items() if name in own})
+
+
+def _refuse_foreign(format_name: str, own: list[str], given: Mapping[str, object]) -> None:
+    known = [name for writer in motion_writers() for name in _option_names(writer)]
+    for name in given:
+        if name not in known:
+            raise TypeError(f"dump_motion() got an unexpected keyword argument '{name}'")
+    for name in known:
+        if name not in own and given.get(name) is not None:
+            raise ValueError(f"{name} is {given[name]}; {format_name} has no such option; leave it out")
+
+
+def _option_names(writer: MotionWriter) -> list[str]:
+    return [field.name for field in fields(writer.WriteOptions)]

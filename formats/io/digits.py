@@ -13,6 +13,8 @@ import numpy as np
 if TYPE_CHECKING:
     from ..arrays import Floats
 
+# What is written unless it is asked for otherwise.
+DEFAULT_DIGITS = 9
 # With more, the multiplication's own rounding would show; whoever wants more wants all.
 MOST_DIGITS = 12
 # 10^22 is the last power of ten that is a double; a whole double divided by it is rounded once, and rightly.

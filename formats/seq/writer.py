@@ -7,14 +7,14 @@ motion file format"; keys, names, order and layout of each version are those tha
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 import orjson
 import yaml
 
 from ..errors import FormatError, Problem
-from ..io.digits import check_digits, rounded
+from ..io.digits import DEFAULT_DIGITS, check_digits, rounded
 from ..io.losses import refuse_losses
 from ..io.output import replacing
 from ..model.interpolation import SAME_TIME_S
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ..model.motion import Motion
 
 VERSIONS = (1, 2, 3, 4)
-DEFAULT_PRECISION = 9
 # Numbers that are turned into text at a time; they stay in the processor's cache.
 CHUNK_NUMBERS = 1 << 14
 
@@ -43,20 +42,20 @@ _INDENTED = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_INDENT_2
 _BLANK_FOR_LINE_END = bytes.maketrans(b"\n", b" ")
 
 
-def dump(
-    motion: Motion,
-    path: Path,
-    *,
-    version: int = VERSIONS[-1],
-    precision: int | None = DEFAULT_PRECISION,
-    drop: Collection[str] = (),
-) -> None:
-    """Write a motion; an existing file is replaced once all is written.
+class Keywords(TypedDict, total=False):
+    """The options that .seq has besides the common ones."""
 
-    Parameters
+    version: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteOptions:
+    """How a .seq file is written.
+
+    Attributes
     ----------
-    version : int
-        1 to 4.
+    version : int, optional
+        1 to 4; the newest unless given.
     precision : int, optional
         Significant digits, 1 to 12; None writes as many as give the same bits back.
     drop : collection of str
@@ -64,14 +63,35 @@ def dump(
 
     Raises
     ------
-    FormatError
-        If something would be lost that may not, or the file cannot be written.
     ValueError
         If there is no such version or precision.
     """
-    if version not in VERSIONS:
-        raise ValueError(f"version is {version}; versions {VERSIONS[0]} to {VERSIONS[-1]} are written")
-    check_digits(precision)
+
+    version: int | None = None
+    precision: int | None = DEFAULT_DIGITS
+    drop: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.version is not None and self.version not in VERSIONS:
+            raise ValueError(
+                f"version is {self.version}; versions {VERSIONS[0]} to {VERSIONS[-1]} are written"
+            )
+        check_digits(self.precision)
+
+
+DEFAULT_OPTIONS = WriteOptions()
+
+
+def dump(motion: Motion, path: Path, options: WriteOptions = DEFAULT_OPTIONS) -> None:
+    """Write a motion; an existing file is replaced once all is written.
+
+    Raises
+    ------
+    FormatError
+        If something would be lost that may not, or the file cannot be written.
+    """
+    version = VERSIONS[-1] if options.version is None else options.version
+    precision, drop = options.precision, options.drop
     series = [
         one for name in _names(motion) if name not in drop and (one := _series(motion, name, precision))
     ]

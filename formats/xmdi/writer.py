@@ -9,14 +9,14 @@ closer; the attribute `rows_per_frame` then says how close.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 import orjson
 from lxml import etree
 
 from ..errors import FormatError, Problem
-from ..io.digits import check_digits, rounded
+from ..io.digits import DEFAULT_DIGITS, check_digits, rounded
 from ..io.losses import refuse_losses
 from ..io.output import replacing
 from ..io.source import KeyFrames
@@ -37,40 +37,24 @@ FRAME_PERIOD_S = KeyFrames().frame_period_s
 FRAME_DECIMALS = 9
 
 
-@dataclass(frozen=True, slots=True)
-class Reduction:
-    """How rows become key frames.
+class Keywords(TypedDict, total=False):
+    """The options that XMDI has besides the common ones."""
+
+    tolerance: float | None
+    frame_period_s: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteOptions:
+    """How an XMDI file is written.
 
     Attributes
     ----------
-    tolerance : float
-        In rad or m: how far from a row the line between two key frames may pass. 0 keeps every row that does
-        not lie on such a line to the last bit.
-    frame_period_s : float
-        What a frame stands for.
-    """
-
-    tolerance: float = DEFAULT_TOLERANCE
-    frame_period_s: float = FRAME_PERIOD_S
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.tolerance < np.inf:
-            raise ValueError(f"tolerance is {self.tolerance}; it is a number of rad or m from 0 up")
-        KeyFrames(self.frame_period_s)
-
-
-def dump(
-    motion: Motion,
-    path: Path,
-    reduction: Reduction,
-    *,
-    precision: int | None = None,
-    drop: Collection[str] = (),
-) -> None:
-    """Write a motion; an existing file is replaced once all is written.
-
-    Parameters
-    ----------
+    tolerance : float, optional
+        In rad or m: how far from a row the line between two key frames may pass; 1e-6 unless given. 0 keeps
+        every row that does not lie on such a line to the last bit.
+    frame_period_s : float, optional
+        What a frame stands for; 0.032 s unless given.
     precision : int, optional
         Significant digits of positions, 1 to 12; None writes all. Rounding adds to the tolerance.
     drop : collection of str
@@ -78,15 +62,46 @@ def dump(
 
     Raises
     ------
+    ValueError
+        If an option has no such value.
+    """
+
+    tolerance: float | None = None
+    frame_period_s: float | None = None
+    precision: int | None = DEFAULT_DIGITS
+    drop: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.allowed < np.inf:
+            raise ValueError(f"tolerance is {self.tolerance}; it is a number of rad or m from 0 up")
+        KeyFrames(self.period_s)
+        check_digits(self.precision)
+
+    @property
+    def allowed(self) -> float:
+        """The tolerance that counts, in rad or m."""
+        return DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance
+
+    @property
+    def period_s(self) -> float:
+        """The frame period that counts."""
+        return FRAME_PERIOD_S if self.frame_period_s is None else self.frame_period_s
+
+
+DEFAULT_OPTIONS = WriteOptions()
+
+
+def dump(motion: Motion, path: Path, options: WriteOptions = DEFAULT_OPTIONS) -> None:
+    """Write a motion; an existing file is replaced once all is written.
+
+    Raises
+    ------
     FormatError
         If something would be lost that may not, or the file cannot be written.
-    ValueError
-        If there is no such precision.
     """
-    check_digits(precision)
     held = [*motion.components, *(["unknown"] if motion.metadata.get("unknown") else [])]
-    refuse_losses(path, dict.fromkeys(held, "XMDI holds joint positions alone"), drop, held)
-    root = _document(motion, path, reduction, precision)
+    refuse_losses(path, dict.fromkeys(held, "XMDI holds joint positions alone"), options.drop, held)
+    root = _document(motion, path, options)
     with replacing(path) as out:
         out.write(etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True))
 
@@ -118,19 +133,21 @@ def key_rows(times: Floats, values: Floats, tolerance: float) -> Indices:
         keys = np.union1d(keys, rows[first])
 
 
-def _document(motion: Motion, path: Path, reduction: Reduction, precision: int | None) -> Xml:
+def _document(motion: Motion, path: Path, options: WriteOptions) -> Xml:
     _check(motion, path)
-    frames = np.round(motion.times / reduction.frame_period_s, FRAME_DECIMALS)
+    frames = np.round(motion.times / options.period_s, FRAME_DECIMALS)
     further = motion.metadata.get("servos", {})
     root = etree.Element("xmdi")
     xml = etree.SubElement(etree.SubElement(root, "motions"), "motion")
     try:
-        for key, value in _attributes(motion, reduction).items():
+        for key, value in _attributes(motion, options.period_s).items():
             xml.set(key, value)
         for name, column in zip(_servo_names(motion), motion.positions.T, strict=True):
-            keys = key_rows(motion.times, column, reduction.tolerance)
+            keys = key_rows(motion.times, column, options.allowed)
             servo = etree.SubElement(xml, "servo", {"name": name, **further.get(name, {})})
-            positions = column[keys] if precision is None else rounded(column[keys], precision)
+            positions = column[keys]
+            if options.precision is not None:
+                positions = rounded(positions, options.precision)
             etree.SubElement(servo, "position").text = _text(positions)
             etree.SubElement(servo, "frames").text = _text(frames[keys])
     except ValueError as error:
@@ -139,9 +156,9 @@ def _document(motion: Motion, path: Path, reduction: Reduction, precision: int |
     return root
 
 
-def _attributes(motion: Motion, reduction: Reduction) -> dict[str, str]:
+def _attributes(motion: Motion, period_s: float) -> dict[str, str]:
     attributes = {"name": motion.name, **motion.metadata.get("attributes", {})}
-    rows_per_frame = round(motion.frame_rate * reduction.frame_period_s, FRAME_DECIMALS)
+    rows_per_frame = round(motion.frame_rate * period_s, FRAME_DECIMALS)
     if rows_per_frame != 1:
         attributes[ROWS_PER_FRAME] = _text(np.array([rows_per_frame]))
     return attributes

@@ -1,0 +1,83 @@
+"""Which format writes a motion, and whose options are whose."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from motiond.formats import FormatError, Motion, dump_motion, load_motion, registry, seq, xmdi
+from motiond.formats.io.options import CommonKeywords
+from motiond.formats.seq.writer import Keywords as SeqKeywords
+from motiond.formats.xmdi.writer import Keywords as XmdiKeywords
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def nod() -> Motion:
+    return Motion("nod", ("neck",), 31.25, np.arange(3) / 31.25, np.array([[0.0], [0.123456789123], [0.0]]))
+
+
+def test_motion_formats_that_write_are_known_by_the_registry() -> None:
+    assert [writer.NAME for writer in registry.motion_writers()] == ["seq", "xmdi"]
+
+
+def test_type_checkers_know_each_option_of_a_format() -> None:
+    common = set(CommonKeywords.__annotations__)
+    assert common | set(SeqKeywords.__annotations__) == {field.name for field in fields(seq.WriteOptions)}
+    assert common | set(XmdiKeywords.__annotations__) == {field.name for field in fields(xmdi.WriteOptions)}
+
+
+def test_options_are_checked_when_they_are_made_and_stay_as_they_are() -> None:
+    options = seq.WriteOptions(version=2)
+    with pytest.raises(FrozenInstanceError):
+        options.version = 3  # type: ignore[misc]
+    with pytest.raises(ValueError, match="version is 5; versions 1 to 4 are written"):
+        seq.WriteOptions(version=5)
+    with pytest.raises(ValueError, match="precision is 13; it is 1 to 12 digits"):
+        xmdi.WriteOptions(precision=13)
+
+
+def test_a_format_writes_by_its_own_options_too(tmp_path: Path) -> None:
+    seq.dump(nod(), tmp_path / "nod.seq", seq.WriteOptions(version=1, precision=3))
+    xmdi.dump(nod(), tmp_path / "nod.xmdi", xmdi.WriteOptions(tolerance=1.0))
+    written = load_motion(tmp_path / "nod.seq")
+    assert written.metadata["format_version"] == 1
+    assert written.positions[1, 0] == 0.123
+    assert not load_motion(tmp_path / "nod.xmdi").positions.any()
+
+
+def test_without_options_a_format_writes_as_dump_motion_does(tmp_path: Path) -> None:
+    for one in (seq, xmdi):
+        suffix = one.SUFFIXES[0]
+        one.dump(nod(), tmp_path / f"bare{suffix}")
+        dump_motion(nod(), tmp_path / f"nod{suffix}", version=None, tolerance=None, frame_period_s=None)
+        assert (tmp_path / f"bare{suffix}").read_bytes() == (tmp_path / f"nod{suffix}").read_bytes()
+
+
+def test_an_option_that_no_format_has_is_a_mistake_of_the_caller(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="dump_motion\\(\\) got an unexpected keyword argument 'precison'"):
+        dump_motion(nod(), tmp_path / "nod.seq", precison=3)  # type: ignore[call-arg]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "format_", "message"),
+    [
+        (
+            "nod.hrdf",
+            None,
+            "its suffix '.hrdf' names no motion format; written are seq, xmdi; name the format",
+        ),
+        ("nod.seq", "xmid", "no motion format is called 'xmid'; written are seq, xmdi; did you mean 'xmdi'?"),
+    ],
+)
+def test_a_format_that_does_not_write_motions_is_refused(
+    tmp_path: Path, name: str, format_: str | None, message: str
+) -> None:
+    with pytest.raises(FormatError) as caught:
+        dump_motion(nod(), tmp_path / name, format_)
+    assert str(caught.value) == f"{tmp_path / name}: {message}"
