@@ -17,7 +17,7 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["motiond.formats"]):
-    # Every module that a reader imports on first use must be instrumented as well.
+    # `readers` imports every format, as what is imported later is not instrumented.
     from tests.fuzz.edits import Edit
     from tests.fuzz.readers import READERS
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.formats import FormatError, Motion, RobotModel
+from motiond.formats import FormatError, Motion, RobotModel, hrdf, sdf, seq, skel, xmdi
 from motiond.formats.io.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from motiond.formats.registry import Format
 
 FILES = Path(__file__).parents[1] / "files"
 MOST_SEED_BYTES = 4096
@@ -27,17 +28,23 @@ _NOTHING = re.compile(rb"(?:\s++|#[^\n]*+|---|\.\.\.|\xef\xbb\xbf|%[^\n]*+)*+")
 
 @dataclass(frozen=True)
 class Reader:
-    """One format: its module, and the files of the test suite that are small.
+    """One format, and the files of the test suite that are small.
 
     Attributes
     ----------
+    format : package
+        Of `motiond.formats`.
     most_bytes : int
         The memory that it may take besides twenty times the file: for the parser, and for what a few words of
         the format may stand for.
     """
 
-    name: str
+    format: Format[Any]
     most_bytes: int = 2_000_000
+
+    @property
+    def name(self) -> str:
+        return self.format.NAME
 
     @cached_property
     def seeds(self) -> tuple[bytes, ...]:
@@ -57,7 +64,7 @@ class Reader:
         """Read a file; anything but sound robots or motions, or a refusal that says where, is an error."""
         source = Source(FILES / "good" / f"fuzz.{self.name}", within=(FILES / "good",))
         try:
-            found = import_module(f"motiond.formats.{self.name}").load(data, source)
+            found = self.format.load(data, source)
         except FormatError as error:
             _check_refusal(error, data, source)
         else:
@@ -67,12 +74,12 @@ class Reader:
 READERS = {
     reader.name: reader
     for reader in (
-        Reader("hrdf"),
-        Reader("skel"),
-        Reader("sdf"),
-        Reader("seq"),
+        Reader(hrdf),
+        Reader(skel),
+        Reader(sdf),
+        Reader(seq),
         # Two key frames may stand for ten million positions.
-        Reader("xmdi", most_bytes=350_000_000),
+        Reader(xmdi, most_bytes=350_000_000),
     )
 }
 
