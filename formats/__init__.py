@@ -1,11 +1,19 @@
-"""Robot descriptions and motion files, read into neutral types.
+"""Robot descriptions and motion files: read into neutral types, changed, and written.
 
-    from motiond.formats import load_motion, load_robot
+    from motiond.formats import dump_motion, load_motion, load_robot, trim
 
     robot = load_robot("arm.hrdf")
-    motion = load_motion("wave.seq")
+    dump_motion(trim(load_motion("wave.seq"), 1.0, 2.0), "short.seq")
 
-Whatever is wrong with a file comes as one `FormatError` with a line for each problem.
+Whatever is wrong with a file comes as one `FormatError` with a line for each problem. Public are the names
+listed here, and those that `motiond.formats.cache` and the packages of the formats list.
+
+- `hrdf`, `skel`, `sdf`: formats of robots; `seq`, `xmdi`: formats of motions
+- `registry`: which format reads a file; `writing`: which format writes one
+- `cache`: motions that were read before, mapped into memory
+- `model`: the neutral types, and what can be done with them
+- `io`: what readers and writers share
+- `errors`: problems of files; `arrays`: types of arrays
 """
 
 from __future__ import annotations
@@ -16,9 +24,11 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from . import registry
 from .errors import FormatError, Problem, nearest
 from .io.source import KeyFrames, Source
+from .model.editing import mirror, name_joints, rename, reverse, select, trim, trim_frames, without
 from .model.interpolation import Interpolation
-from .model.motion import Motion
-from .model.robot import Coordinate, Frame, Joint, Link, Mimic, RobotModel
+from .model.joining import Seam, concatenate
+from .model.motion import Motion, MotionError
+from .model.robot import Coordinate, Frame, FrameKind, Joint, JointType, Link, Mimic, RobotModel
 from .writing import dump_motion
 
 if TYPE_CHECKING:
@@ -29,19 +39,33 @@ __all__ = [
     "Coordinate",
     "FormatError",
     "Frame",
+    "FrameKind",
     "Interpolation",
     "Joint",
+    "JointType",
     "KeyFrames",
     "Link",
     "Mimic",
     "Motion",
+    "MotionError",
     "Problem",
     "RobotModel",
+    "Seam",
+    "Source",
+    "concatenate",
     "dump_motion",
     "load_motion",
     "load_motions",
     "load_robot",
     "load_robots",
+    "mirror",
+    "name_joints",
+    "rename",
+    "reverse",
+    "select",
+    "trim",
+    "trim_frames",
+    "without",
 ]
 
 
