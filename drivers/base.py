@@ -1,14 +1,14 @@
 """The contract of every driver: what the stream process may ask of actuators, and what it gets.
 
-In come commands for all actuators at once, out go their states. A driver lives in the stream process;
+A driver takes commands for all actuators at once and reports their states. It lives in the stream process;
 each of its calls is bounded in time, and `read`, `write` and `halt` allocate and log only when they fail.
 
     Exception
-    └── DriverError             anything a driver could not do; names the port, family or actuator
+    └── DriverError             a driver could not do what was asked; names the port, family or actuator
         ├── DriverConfigError   its options are wrong; nothing was opened
         ├── DriverTimeout       no answer in time (also a TimeoutError)
         ├── CommunicationLost   the bus or a module is gone
-        └── LetGo               setpoints ended for too long, so the actuators released themselves
+        └── LifetimeExpired     setpoints ended for too long, so the actuators released themselves
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats: TypeAlias = NDArray[np.float64]
+    Booleans: TypeAlias = NDArray[np.bool_]
 
 
 class DriverError(Exception):
@@ -35,7 +36,7 @@ class DriverError(Exception):
     Attributes
     ----------
     where : str
-        The port, the family and name, or the actuator.
+        What failed: the port, the family and name, or the actuator.
     """
 
     def __init__(self, where: str, what: str, why: str = "", mend: str = "") -> None:
@@ -55,22 +56,22 @@ class CommunicationLost(DriverError):
     """The bus or a module is gone."""
 
 
-class LetGo(DriverError):
-    """No setpoint came for longer than the command lifetime; the actuators are limp until enabled."""
+class LifetimeExpired(DriverError):
+    """No setpoint came for longer than the command lifetime, so the actuators are limp until enabled."""
 
 
 MOST_NOTICES = 100
 PERIODS_A_LIFETIME = 3
-"""A command must outlive two lost ticks, or actuators would let go for a mere hiccup."""
+"""A command must outlive two lost ticks, or a mere hiccup would release the actuators."""
 
 
 def require_lifetime(where: str, lifetime_s: float, period_s: float) -> None:
-    """Refuse a command lifetime that a few late ticks would outlast.
+    """Refuse a command lifetime shorter than `PERIODS_A_LIFETIME` ticks.
 
     Raises
     ------
     DriverConfigError
-        With the shortest lifetime that would do.
+        If the lifetime is too short; the message has the shortest one that would do.
     """
     shortest_s = PERIODS_A_LIFETIME * period_s
     if lifetime_s < shortest_s:
@@ -83,22 +84,22 @@ def require_lifetime(where: str, lifetime_s: float, period_s: float) -> None:
 
 
 class DriverOptions(BaseModel):
-    """What stands under `driver:` in the configuration, besides `type`; unknown keys are refused."""
+    """What stands under `driver:` in the configuration besides `type`; unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ActuatorState:
-    """What the actuators report, filled in place by `Driver.read`; NaN where nothing is known.
+    """What the actuators report; `Driver.read` fills it in place, with NaN where nothing is known.
 
     Attributes
     ----------
     values : ndarray, shape (6, actuators)
-        All of the following, as its rows; they are views of it.
+        All of the following, which are views of its rows.
     position, velocity, effort : ndarray, shape (actuators,)
         In rad, rad/s, N·m (or m, m/s, N), on the actuator's side of any reduction.
     temperature_c : ndarray, shape (actuators,)
-        Of the motor winding, in degrees Celsius.
+        Of the motor winding, in °C.
     voltage_v : ndarray, shape (actuators,)
         Of the supply, in V.
     stamp_s : ndarray, shape (actuators,)
@@ -120,12 +121,12 @@ class ActuatorState:
 
 
 class ActuatorCommand:
-    """What the actuators shall do; NaN leaves that quantity of that actuator uncommanded.
+    """One setpoint for all actuators; NaN leaves that quantity of that actuator uncommanded.
 
     Attributes
     ----------
     values : ndarray, shape (3, actuators)
-        All of the following, as its rows; they are views of it.
+        All of the following, which are views of its rows.
     position, velocity, effort : ndarray, shape (actuators,)
         In rad, rad/s, N·m (or m, m/s, N), on the actuator's side of any reduction.
     """
@@ -150,22 +151,22 @@ class Driver(ABC):
     options : DriverOptions
         An instance of this class's `Options`.
     now : callable
-        Gives monotonic time in seconds; a virtual clock gives virtual time.
+        Returns monotonic time in seconds; a virtual clock returns virtual time.
 
     Attributes
     ----------
     max_rate_hz : float
-        The fastest tick rate that the driver takes.
+        The fastest tick rate that the driver accepts.
     warnings : list of str
-        What a user should know and that does not keep the driver from working; complete after `open`.
+        What a user should know although the driver works; complete after `open`.
     notices : deque of str
-        What happened to the actuators that a user should know and that is no failure; the loop takes them
-        out after each `read` and publishes them as events.
+        What happened to the actuators that a user should know although it is no failure; the loop removes
+        them after each `read` and publishes them as events.
 
     Raises
     ------
     DriverConfigError
-        If there are no actuators, a name stands twice, or the options do not fit the actuators.
+        If there are no actuators, a name occurs twice, or the options do not fit the actuators.
     """
 
     Options: ClassVar[type[DriverOptions]] = DriverOptions
@@ -194,21 +195,21 @@ class Driver(ABC):
 
     @abstractmethod
     def open(self) -> None:
-        """Find and connect every actuator, or none; torque stays as it was.
+        """Connect all actuators, or none; torque stays as it was.
 
         Raises
         ------
         DriverError
-            Naming the port or module and the reason; nothing stays open.
+            If one cannot be connected; names the port or module and the reason, and nothing stays open.
         """
 
     def set_period(self, period_s: float) -> None:
-        """Learn the time between two `write` calls; called before the first tick at a new rate, at rest.
+        """Set the time between two `write` calls; called at rest, before the first tick at a new rate.
 
         Raises
         ------
         DriverConfigError
-            If the driver cannot keep up, or would let the actuators go between two ticks.
+            If the driver cannot keep up, or if the actuators would let go between two ticks.
         """
         if period_s * self.max_rate_hz < 1 - 1e-9:
             raise DriverConfigError(
@@ -220,21 +221,21 @@ class Driver(ABC):
 
     @abstractmethod
     def read(self, state: ActuatorState) -> None:
-        """Fill `state` with the newest feedback, without waiting for more than a fraction of a period."""
+        """Fill `state` with the newest feedback; wait for a fraction of a period at most."""
 
     @abstractmethod
     def write(self, command: ActuatorCommand) -> None:
-        """Send one setpoint to all actuators; without torque it moves nothing.
+        """Send one setpoint to all actuators; without torque nothing moves.
 
         Raises
         ------
-        LetGo
-            If the actuators released themselves since the last setpoint; `enable` takes hold again.
+        LifetimeExpired
+            If the actuators have released themselves since the last setpoint; `enable` takes hold again.
         """
 
     @abstractmethod
     def enable(self) -> None:
-        """Switch torque on, with the goal of each actuator first set to its measured position."""
+        """Set the goal of each actuator to its measured position, then switch torque on."""
 
     @abstractmethod
     def disable(self) -> None:
@@ -242,23 +243,23 @@ class Driver(ABC):
 
     @abstractmethod
     def halt(self) -> None:
-        """Stop moving at once and hold, in any state, any number of times; ends with `enable` or `disable`.
+        """Stop at once and hold until `enable` or `disable`; may be called in any state, any number of times.
 
-        The loop calls this instead of `write` in every tick while the emergency stop is latched.
+        The loop calls this in place of `write` in every tick while the emergency stop is latched.
         """
 
     def inject(self, fault: Mapping[str, Any]) -> None:
-        """Let a fault happen; simulated actuators alone can.
+        """Make a fault happen; only simulated actuators can.
 
         Parameters
         ----------
         fault : mapping
-            JSON-ready: what goes wrong, where and for how long, in the driver's own words.
+            What goes wrong, where and for how long, by the driver's own keys; values as in JSON.
 
         Raises
         ------
         DriverConfigError
-            If the driver takes no faults, or not this one.
+            If the driver supports no faults, or not this one.
         """
         where = type(self).__name__
         raise DriverConfigError(
@@ -267,4 +268,4 @@ class Driver(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the bus; any number of times, also after a failed `open`."""
+        """Free the bus; may be called any number of times, also after a failed `open`."""

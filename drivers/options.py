@@ -1,7 +1,7 @@
-"""Options of drivers: checked as a whole, told in one error, and spread over the actuators.
+"""Options of drivers: checked all at once, and spread over the actuators.
 
-In come the mapping that stands under `driver:` and a driver's `Options`; out comes a checked instance, or an
-`OptionsError` that names every wrong option with what would be right.
+`check` turns the mapping that stands under `driver:` into an instance of a driver's `Options`, or raises one
+`OptionsError` that names every wrong option and what would be right.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PerActuator: TypeAlias = float | dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class OptionProblem:
-    """One wrong option; `option` is the path to it, for whoever knows the file and line."""
+    """One wrong option; `option` is the path to it, for callers that know its file and line."""
 
     where: str
     option: Location
@@ -59,7 +59,7 @@ class OptionProblem:
 
 
 class OptionsError(DriverConfigError):
-    """Options that a driver refuses, all of them at once.
+    """A driver refuses its options; all that is wrong comes at once.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class OptionsError(DriverConfigError):
 
 
 class WrongOptions(ValueError):
-    """Options inside an option that are wrong, for a validator to raise; paths begin inside that option."""
+    """Wrong options inside an option, for a validator to raise; their paths begin inside that option."""
 
     def __init__(self, problems: Sequence[OptionProblem]) -> None:
         super().__init__("\n".join(map(str, problems)))
@@ -82,7 +82,7 @@ class WrongOptions(ValueError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Offer the nearest known word as `did you mean 'sim'?`, or nothing where none is near."""
+    """Return a hint such as `did you mean 'sim'?` with the nearest known word; empty where none is near."""
     by_folded = {name.casefold(): name for name in known}
     found = get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.5)
     return f"did you mean '{by_folded[found[0]]}'?" if found else ""
@@ -104,14 +104,14 @@ def check(where: str, kind: type[OptionsType], options: Mapping[str, Any]) -> Op
 
 
 def resolved(checked: object, given: Any, resolve: Callable[[Path], Path]) -> Any:
-    """Give options as they were given, with every path in them resolved.
+    """Return options as they were given, with every path in them resolved.
 
     Parameters
     ----------
     checked : DriverOptions
-        The same options, checked: they tell which values are paths.
+        The same options, checked: they show which values are paths.
     given : mapping
-        What stands in the configuration.
+        As in the configuration.
     resolve : callable
         Makes a path absolute.
     """
@@ -148,13 +148,13 @@ def _problem(where: str, kind: type[DriverOptions], detail: Mapping[str, Any]) -
 def spread(
     where: str, option: str, value: PerActuator | None, actuators: Sequence[str], default: float
 ) -> Floats:
-    """Give each actuator its number.
+    """Return the number of each actuator.
 
     Parameters
     ----------
     value : float or dict
-        One number for all, or numbers by actuator; actuators that it leaves out get `default`, and
-        None gives `default` to all.
+        One number for all, or numbers by actuator; `default` for actuators that it leaves out, and for all
+        if it is None.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def spread(
     Raises
     ------
     OptionsError
-        If the value names actuators that are not there.
+        If the value names unknown actuators.
     """
     if not isinstance(value, dict):
         return np.full(len(actuators), default if value is None else value)

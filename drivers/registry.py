@@ -1,8 +1,7 @@
-"""Finds drivers by name: our own, and those that other packages register.
+"""Finds drivers by name, motiond's own and those of other packages, checks their options and makes them.
 
-In come a driver's name and its options, out comes a driver that is ready to be opened. A driver's module is
-imported when its name is first used, so that a robot on one kind of actuator needs no library of another.
-Other packages register a `Driver` class under the entry point group `motiond.drivers`.
+A driver's module is imported when its name is first used, so that a robot on one kind of actuator needs no
+library of another. Other packages register a `Driver` class under the entry point group `motiond.drivers`.
 """
 
 from __future__ import annotations
@@ -35,17 +34,17 @@ def _found() -> dict[str, EntryPoint]:
 
 
 def driver_names() -> tuple[str, ...]:
-    """Name every driver that can be used, in alphabetical order."""
+    """Return the names of all drivers, in alphabetical order."""
     return tuple(sorted(_found()))
 
 
 def driver_class(name: str) -> type[Driver]:
-    """Give the class of the driver called `name`.
+    """Return the class of the driver called `name`.
 
     Raises
     ------
     DriverConfigError
-        If there is none, or it cannot be imported, with the reason.
+        If there is none, or it cannot be imported; with the reason.
     """
     found = _found()
     where = f"driver {name}"
@@ -68,19 +67,19 @@ def driver_class(name: str) -> type[Driver]:
 def check_options(
     name: str, options: Mapping[str, Any], actuators: Sequence[str] | None = None
 ) -> DriverOptions:
-    """Check a driver's options; nothing is opened.
+    """Check a driver's options without opening anything.
 
     Parameters
     ----------
     options : mapping
         What stands under `driver:` besides `type`.
     actuators : sequence of str, optional
-        Where they are known already, options that name actuators are held against them.
+        Where they are known, options that name actuators are checked against them.
 
     Raises
     ------
     DriverConfigError
-        If the driver is unknown; as an `OptionsError` with every wrong option.
+        If the driver is unknown; an `OptionsError` with every wrong option if those are wrong.
     """
     if actuators is not None:
         return make_driver(name, options, actuators).options
@@ -93,18 +92,18 @@ def make_driver(
     actuators: Sequence[str],
     now: Callable[[], float] = time.monotonic,
 ) -> Driver:
-    """Make a driver; `open` connects it.
+    """Make a driver without opening it.
 
     Parameters
     ----------
     name : str
         Of the driver.
     options : mapping
-        What stands under `driver:` besides `type`; relative paths in it are the caller's to resolve.
+        What stands under `driver:` besides `type`; relative paths must have been resolved.
     actuators : sequence of str
         The actuators to drive, in the order of every array.
     now : callable
-        Gives monotonic time in seconds.
+        Returns monotonic time in seconds.
 
     Raises
     ------
@@ -116,5 +115,5 @@ def make_driver(
 
 
 def driver_options_schema() -> dict[str, dict[str, Any]]:
-    """Give the JSON schema of every driver's options, by the driver's name."""
+    """Return the JSON schema of every driver's options, by the driver's name."""
     return {name: driver_class(name).Options.model_json_schema() for name in driver_names()}

@@ -21,7 +21,7 @@ from ..base import (
     DriverConfigError,
     DriverError,
     DriverTimeout,
-    LetGo,
+    LifetimeExpired,
 )
 from ..options import OptionProblem, OptionsError, nearest
 from ..registry import make_driver
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Make: TypeAlias = Callable[[str, Mapping[str, Any], Sequence[str], Callable[[], float]], Driver]
 
 WHERE = "driver composite"
-GRAVEST_FIRST = (CommunicationLost, DriverTimeout, LetGo, DriverError)
+GRAVEST_FIRST = (CommunicationLost, DriverTimeout, LifetimeExpired, DriverError)
 """The kind of an error of several parts is the gravest among theirs."""
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ..base import Driver, DriverConfigError, DriverError, LetGo, require_lifetime
+from ..base import Driver, DriverConfigError, DriverError, LifetimeExpired, require_lifetime
 from .bus import TRIES, Bus
 from .capacity import Capacity, Exchange, feedback_exchange, register_exchange
 from .chain import FULL, SHORT, Chain, Servo, lost
@@ -335,7 +335,7 @@ class DynamixelDriver(Driver):
 
         Raises
         ------
-        LetGo
+        LifetimeExpired
             If the last setpoint is older than the command lifetime.
         DriverError
             If a servo would ignore its goal, as it is beyond its own limits.
@@ -345,7 +345,7 @@ class DynamixelDriver(Driver):
             return
         pause_s = self.now() - self._sent_s
         if pause_s > self.options.command_lifetime_s:
-            raise LetGo(
+            raise LifetimeExpired(
                 WHERE,
                 "the servos stopped, and the driver let go",
                 f"no setpoint came for {pause_s:.3f} s, and `command_lifetime_s` is "

@@ -21,7 +21,7 @@ from ..base import (
     DriverError,
     DriverOptions,
     DriverTimeout,
-    LetGo,
+    LifetimeExpired,
     require_lifetime,
 )
 from .feedback import WHERE, GroupState
@@ -35,9 +35,7 @@ from .turns import refuse_turns, stored_ranges
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
-    from ..base import ActuatorCommand, ActuatorState, Floats
+    from ..base import ActuatorCommand, ActuatorState, Booleans, Floats
     from .lookup import HebiGroup, HebiLookup
 
 DEFAULT_FEEDBACK_HZ = 100.0
@@ -224,7 +222,7 @@ class HebiDriver(Driver):
         ------
         CommunicationLost
             If modules did not report for `feedback_timeout_s`; soon after they would let go.
-        LetGo
+        LifetimeExpired
             If modules that should hold report that they have let go.
         DriverError
             If the m-stop, heat or another program keeps modules that should hold from following.
@@ -272,7 +270,7 @@ class HebiDriver(Driver):
                 group.send_feedback_request()
         self._asked = doubtful
 
-    def _narrowed(self, silent: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _narrowed(self, silent: Booleans) -> Booleans:
         """Of modules that are all silent, give those that did not answer when they were asked alone."""
         if not silent.all():
             return silent
@@ -302,7 +300,7 @@ class HebiDriver(Driver):
             raise self._let_go("they were lost, stopped or without a command")
         pause_s, lifetime_s = self._pause_s(), self._setup.lifetime_s
         if pause_s > lifetime_s:
-            raise LetGo(
+            raise LifetimeExpired(
                 WHERE,
                 "the modules let go",
                 f"no setpoint came for {pause_s:.3f} s, and `command_lifetime_s` is {lifetime_s:g}",
@@ -320,8 +318,8 @@ class HebiDriver(Driver):
         np.copyto(self._goal, np.nan, where=~commanded & np.isfinite(command.velocity))
         np.copyto(self._goal, command.position, where=commanded)
 
-    def _let_go(self, why: str) -> LetGo:
-        return LetGo(WHERE, f"{named(self.modules, self._loose)} let go", why, "enable them again")
+    def _let_go(self, why: str) -> LifetimeExpired:
+        return LifetimeExpired(WHERE, f"{named(self.modules, self._loose)} let go", why, "enable them again")
 
     def _feed_forward(self, effort: Floats) -> None:
         """Add the arm's weight to what is commanded."""
@@ -396,7 +394,7 @@ class HebiDriver(Driver):
                 np.copyto(values, np.nan, where=self._loose)
         self._send(self._goal, self._velocity, self._effort)
 
-    def _loosen(self, which: NDArray[np.bool_]) -> None:
+    def _loosen(self, which: Booleans) -> None:
         if self._torque:
             self._loose |= which
             self._any_loose = True

@@ -21,7 +21,7 @@ from ..base import DriverConfigError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..base import Floats
+    from ..base import Booleans, Floats
 
 WHERE = "driver hebi"
 TURN_RAD = 2 * np.pi
@@ -97,9 +97,9 @@ class GroupState:
         np.add(position, self._rest_rad, position)
         return self._all_came and math.isfinite(position.sum())
 
-    def known(self, position: Floats) -> NDArray[np.bool_]:
+    def known(self, position: Floats) -> Booleans:
         """Say which of the positions just taken modules did send: (modules,)."""
-        known: NDArray[np.bool_] = np.isfinite(position) & self._has_position
+        known: Booleans = np.isfinite(position) & self._has_position
         return known
 
     def flags_changed(self) -> bool:

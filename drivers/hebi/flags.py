@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from ..base import Booleans
     from .lookup import Module
 
 TEMPERATURE, MSTOP, POSITION_LIMIT, LIFETIME = 0, 1, 2, 5
@@ -118,11 +119,11 @@ class Flags:
             )
         return None
 
-    def _named(self, which: NDArray[np.bool_]) -> str:
+    def _named(self, which: Booleans) -> str:
         return named(self._modules, which)
 
 
-def named(modules: Sequence[Module], which: NDArray[np.bool_]) -> str:
+def named(modules: Sequence[Module], which: Booleans) -> str:
     """List some of the modules."""
     return ", ".join(str(modules[index]) for index in np.flatnonzero(which))
 

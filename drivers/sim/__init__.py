@@ -1,1 +1,22 @@
-"""Simulated actuators that move, and fail, as real ones do."""
+"""Simulated actuators that move, and fail, as real ones do.
+
+driver          the driver: when commands take effect, and the errors of the contract
+options         its options
+plant           the physics, in a block of numbers
+layout          where each number of that block stands, and the grid of time
+propagator      the exact motion of free actuators over any number of steps
+integrator      one step of actuators under limits, friction, load or faults
+gravity         the weight of the robot in any posture
+encoder         from true positions to measured ones
+wire            what arrives of commands and feedback, and when
+faults          the faults that there are, with their parameters and effects
+fault_schedule  when faults begin and end
+fault_injector  the present faults, summed up and applied
+plant_file      a simulated robot in a file
+command_log     a file with every command received
+"""
+
+from .command_log import read_trace
+from .plant_file import PlantReading, read_plant
+
+__all__ = ["PlantReading", "read_plant", "read_trace"]

@@ -1,9 +1,9 @@
-"""A record of every command that a driver received, readable even after a SIGKILL.
+"""A log of every command that a driver received, readable even after a SIGKILL; the option `trace` names it.
 
-In come commands, out comes a `.npy` file of one structured row a command: `time` in monotonic seconds;
-`position`, `velocity` and `effort` of the actuators; `enabled`, whether torque was on. Each row is one
-unbuffered write, and the header tells the number of rows only once the trace is closed. The format is NumPy's
-NEP 1, whose headers leave room for the number to grow.
+The log is a `.npy` file with one structured row for each command: `time` in monotonic seconds; `position`,
+`velocity` and `effort` of the actuators; `enabled`, whether torque was on. Each row is one unbuffered write;
+the header gets the number of rows when the log is closed. The format is NumPy's NEP 1, whose headers leave
+room for the number to grow.
 """
 
 from __future__ import annotations
@@ -25,17 +25,16 @@ if TYPE_CHECKING:
 
     Rows: TypeAlias = NDArray[np.void]
 
-
 npy: Any = npy_format
 """Typed only from NumPy 2 on."""
 
 
-class TraceError(ValueError):
-    """A file that is no trace, or one of other actuators."""
+class CommandLogError(ValueError):
+    """The file is no log of commands, or one of other actuators."""
 
 
-def trace_dtype(count: int) -> np.dtype[np.void]:
-    """Give the type of a row for `count` actuators."""
+def row_dtype(count: int) -> np.dtype[np.void]:
+    """Return the type of a row for `count` actuators."""
     return np.dtype(
         [
             ("time", np.float64),
@@ -47,27 +46,27 @@ def trace_dtype(count: int) -> np.dtype[np.void]:
     )
 
 
-class Trace:
-    """Appends commands to a file; what an earlier run left there stays.
+class CommandLog:
+    """Appends commands to a file, after those of earlier runs.
 
     Parameters
     ----------
     path : Path
-        Made if it is not there; its folder must be.
+        Created if it does not exist; its folder must exist.
     count : int
         Of actuators.
 
     Raises
     ------
-    TraceError
-        If the file holds something else than a trace of so many actuators.
+    CommandLogError
+        If the file holds something else than a log of `count` actuators.
     OSError
         If it cannot be opened.
     """
 
     def __init__(self, path: Path, count: int) -> None:
         self._path = path
-        self._row = np.zeros(1, trace_dtype(count))
+        self._row = np.zeros(1, row_dtype(count))
         self._bytes = self._row.view(np.uint8).data
         self._time, self._enabled = self._row["time"], self._row["enabled"]
         self._values = self._row.view(np.uint8)[8 : 8 + 24 * count].view(np.float64).reshape(3, count)
@@ -84,7 +83,7 @@ class Trace:
             return
         held = _read_dtype(self._file, self._path)
         if held != self._row.dtype:
-            raise TraceError(
+            raise CommandLogError(
                 f"{self._path}: holds a trace of other actuators; remove it or name another file"
             )
         start = self._file.tell()
@@ -101,7 +100,7 @@ class Trace:
         npy.write_array_header_1_0(self._file, header)
 
     def append(self, time_s: float, command: ActuatorCommand, *, enabled: bool) -> None:
-        """Add one command.
+        """Append one command.
 
         Raises
         ------
@@ -115,7 +114,7 @@ class Trace:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
 
     def close(self) -> None:
-        """Complete the header; any number of times."""
+        """Complete the header and close the file; may be called again."""
         if self._file.closed:
             return
         with self._file:
@@ -127,25 +126,25 @@ class Trace:
 
 
 def _read_dtype(file: BinaryIO, path: Path) -> np.dtype[np.void]:
-    """Read the header and leave the file at its first row."""
+    """Read the header, and leave the file positioned at its first row."""
     dtype: np.dtype[np.void]
     try:
         npy.read_magic(file)
         _, _, dtype = npy.read_array_header_1_0(file)
     except ValueError as error:
-        raise TraceError(
+        raise CommandLogError(
             f"{path}: is no trace; it does not begin as a .npy file; remove it or name another file"
         ) from error
     return dtype
 
 
 def read_trace(path: Path) -> Rows:
-    """Read a trace, also one that is still being written or whose writer was killed.
+    """Read a log of commands, even one that is still being written or whose writer was killed.
 
     Parameters
     ----------
     path : Path
-        A file that a `Trace` wrote.
+        As in the `trace` option of the `sim` driver.
 
     Returns
     -------
@@ -154,8 +153,8 @@ def read_trace(path: Path) -> Rows:
 
     Raises
     ------
-    TraceError
-        If the file is no trace.
+    CommandLogError
+        If the file is no log of commands.
     """
     with path.open("rb") as file:
         dtype = _read_dtype(file, path)

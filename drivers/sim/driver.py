@@ -1,8 +1,8 @@
 """Simulated actuators: a driver like any other, for demonstrations, dry runs and tests.
 
-In come commands, out comes feedback that lags, is late, noisy and limited as set by the options, and goes
-wrong as scripted or asked for. The physics is in `sim_plant`, what may go wrong in `sim_faults`; this module
-is the driver of it: who may command when, the trace, and what is raised when.
+Feedback lags, is late, noisy and limited as the options say, and fails as scripted or asked for. The physics
+is in `plant`, the possible faults are in `faults`. This module decides when commands take effect, keeps the
+log of commands, and raises the errors of the contract.
 """
 
 from __future__ import annotations
@@ -19,18 +19,20 @@ from ..base import (
     DriverConfigError,
     DriverError,
     DriverOptions,
-    LetGo,
+    LifetimeExpired,
     require_lifetime,
 )
 from ..options import OptionProblem, OptionsError, spread
-from .command_log import Trace, TraceError
+from .command_log import CommandLog, CommandLogError
 from .encoder import Encoder
-from .fault_injector import Mishaps
+from .fault_injector import FaultInjector
 from .faults import LifetimeExpiry, make_fault, place_of
 from .gravity import Weights
 from .layout import STEP_S, STEPS_PER_S, step_at
 from .options import SimOptions
-from .plant import Dynamics, Plant, PlantFileError, map_plant, new_plant
+from .plant import Plant, new_plant
+from .plant_file import PlantFileError, map_plant
+from .propagator import Dynamics
 from .wire import Wire
 
 if TYPE_CHECKING:
@@ -56,47 +58,20 @@ class SimDriver(Driver):
     ) -> None:
         super().__init__(actuators, options, now)
         self._initial = self._spread("initial", 0.0)
-        self._encoder = Encoder(
-            self._spread("position_state_following_offset", 0.0),
-            self._spread("noise", 0.0),
-            self._spread("encoder_resolution", 0.0),
-            options.seed,
-        )
-        self._dynamics = Dynamics(
-            natural_frequency_hz=self._spread("natural_frequency_hz", 30.0),
-            damping_ratio=self._spread("damping_ratio", 1.0),
-            velocity_limit=self._spread("velocity_limit", np.inf),
-            effort_limit=self._spread("effort_limit", np.inf),
-            inertia=self._spread("inertia", 0.1),
-            order=self._spread("order", 2) if options.calculate_dynamics else np.zeros(len(self.actuators)),
-            viscous_friction=self._spread("viscous_friction", 0.0),
-            coulomb_friction=self._spread("coulomb_friction", 0.0),
-            load=self._spread("load", 0.0),
-            command_lifetime_s=np.inf if options.command_lifetime_s is None else options.command_lifetime_s,
-        )
+        self._encoder = _encoder(options, self._spread)
+        self._dynamics = _dynamics(options, self._spread)
         self._delay_steps = round(options.latency_s * STEPS_PER_S)
         self._wire = Wire(len(self.actuators), self._delay_steps, options.seed)
-        self._mishaps = Mishaps(WHERE, self.actuators, self.notices.append)
-        self._timeline = self._mishaps.timeline
-        self._weights = self._weigh()
+        self._injector = FaultInjector(WHERE, self.actuators, self.notices.append)
+        self._schedule = self._injector.schedule
+        self._weights = _weights(options, self.actuators)
         self._script = [self._checked(fault) for fault in options.faults]
-        self._is_direct = self._finds_way_direct()
+        self._is_direct = self._passes_directly()
         self._plant: Plant | None = None
         self._left: Plant | None = None
-        self._trace: Trace | None = None
+        self._log: CommandLog | None = None
         self._holding = False
         self._halted = False
-
-    def _weigh(self) -> Weights | None:
-        if self.options.gravity is None:
-            return None
-        if self.options.plant is not None:
-            raise DriverConfigError(
-                WHERE, "`gravity` and `plant` exclude each other", "the file has no bodies", "leave one out"
-            )
-        if self.options.gravity.from_model:
-            return None
-        return Weights(WHERE, self.options.gravity, self.actuators)
 
     def _spread(self, option: str, default: float) -> Floats:
         return spread(WHERE, option, getattr(self.options, option), self.actuators, default)
@@ -109,7 +84,7 @@ class SimDriver(Driver):
         return fault
 
     def open(self) -> None:
-        """Make the actuators, or find them where the last process left them."""
+        """Make the actuators, or take them as the last process left them."""
         if self._plant is not None:
             raise DriverError(WHERE, "is open already", mend="close it first")
         if self.options.gravity is not None and self._weights is None:
@@ -118,10 +93,10 @@ class SimDriver(Driver):
         try:
             self._plant = self._find_plant()
             self._plant.configure(self._dynamics)
-            self._mishaps.apply(self._plant)
+            self._injector.apply(self._plant)
             if self.options.trace is not None:
-                self._trace = Trace(self.options.trace, len(self.actuators))
-        except (PlantFileError, TraceError) as error:
+                self._log = CommandLog(self.options.trace, len(self.actuators))
+        except (PlantFileError, CommandLogError) as error:
             self.close()
             raise DriverConfigError(WHERE, str(error)) from error
         except OSError as error:
@@ -134,12 +109,12 @@ class SimDriver(Driver):
         self._halted = False
 
     def _begin_script(self, plant: Plant) -> None:
-        """Start the timeline at the first opening; a later one finds the faults that last."""
+        """Schedule the faults of the options at the first opening; later ones meet those that still last."""
         for fault in self._script:
-            self._timeline.add(fault, step_at(self.now()))
+            self._schedule.add(fault, step_at(self.now()))
         self._script.clear()
         try:
-            self._reach(plant)
+            self._advance_on_bus(plant)
         except CommunicationLost:
             self.close()
             raise
@@ -160,7 +135,7 @@ class SimDriver(Driver):
         return plant
 
     def _make_plant(self) -> tuple[Plant, bool]:
-        """Give the actuators, and whether they have lived before."""
+        """Return the actuators, and whether they have a state from before."""
         if self._left is not None:
             return self._left, True
         if self.options.plant is None:
@@ -172,24 +147,25 @@ class SimDriver(Driver):
             raise DriverError(WHERE, "is not open", mend="open it first")
         return self._plant
 
-    def _finds_way_direct(self) -> bool:
-        """Say whether commands and feedback go straight between driver and actuators."""
+    def _passes_directly(self) -> bool:
+        """Return whether commands and feedback pass between driver and plant unchanged and at once."""
         detour = self._delay_steps or self.options.disable_commands or self._encoder.is_turned
-        return not (detour or self._mishaps.ahead or self._wire.carries_commands)
+        return not (detour or self._injector.active or self._wire.carries_commands)
 
-    def _reach(self, plant: Plant) -> float:
-        """Let time pass up to now, and give it; fails where nothing gets through."""
+    def _advance_on_bus(self, plant: Plant) -> float:
+        """Let time pass up to now and return it; raise if the bus is lost."""
         now_s = self._catch_up(plant)
-        if not self._is_direct and self._mishaps.trouble.cut:
+        if not self._is_direct and self._injector.effects.cut:
             raise CommunicationLost(
                 WHERE, "the bus is lost", "as a simulated fault", "wait, or clear the fault"
             )
         return now_s
 
     def _catch_up(self, plant: Plant) -> float:
+        """Let time pass up to now and return it."""
         now_s = self.now()
         step = step_at(now_s)
-        if step >= self._timeline.next_step:
+        if step >= self._schedule.next_step:
             self._meet_faults(plant, step)
             now_s = self.now()  # a fault may have blocked
             step = step_at(now_s)
@@ -206,21 +182,21 @@ class SimDriver(Driver):
             plant.advance(arrived)
             plant.command(values)
         plant.advance(step)
-        if self._mishaps.heating:
-            trouble = self._mishaps.trouble
-            plant.heat((step - before) * STEP_S, trouble.heating_c_per_s, trouble.hottest_c)
-        self._is_direct = self._finds_way_direct()
+        if self._injector.heating:
+            effects = self._injector.effects
+            plant.heat((step - before) * STEP_S, effects.heating_c_per_s, effects.hottest_c)
+        self._is_direct = self._passes_directly()
 
     def _meet_faults(self, plant: Plant, step: int) -> None:
-        while self._timeline.next_step <= step:
-            self._advance(plant, self._timeline.next_step)
-            was_on_the_wire = self._mishaps.on_the_wire
-            fault = self._mishaps.turn(plant, self._encoder)
-            if self._mishaps.on_the_wire and not was_on_the_wire:
+        while self._schedule.next_step <= step:
+            self._advance(plant, self._schedule.next_step)
+            was_disturbed = self._injector.disturbs_wire
+            fault = self._injector.apply_next_change(plant, self._encoder)
+            if self._injector.disturbs_wire and not was_disturbed:
                 self._remember(plant)
-            if self._mishaps.trouble.cut:
+            if self._injector.effects.cut:
                 self._wire.drop_commands()
-            self._is_direct = self._finds_way_direct()
+            self._is_direct = self._passes_directly()
             if fault is not None:
                 fault.happen()
 
@@ -232,49 +208,49 @@ class SimDriver(Driver):
         self._wire.remember(state)
 
     def set_period(self, period_s: float) -> None:
-        """Learn the tick period; the actuators must not let go between two ticks."""
+        """Set the tick period; the command lifetime must outlast three of it."""
         super().set_period(period_s)
         require_lifetime(WHERE, self._dynamics.command_lifetime_s, period_s)
 
     def read(self, state: ActuatorState) -> None:
         """Report where the actuators are, or were `latency_s` ago."""
         plant = self._opened()
-        now_s = self._reach(plant)
+        now_s = self._advance_on_bus(plant)
         plant.report(now_s - plant.step * STEP_S, state)
         if not self._encoder.perfect:
             self._encoder.measure(state.position)
         state.stamp_s.fill(now_s)
-        if not self._is_direct and self._mishaps.on_the_wire:
-            self._wire.receive(now_s, state, self._mishaps.trouble)
+        if not self._is_direct and self._injector.disturbs_wire:
+            self._wire.receive(now_s, state, self._injector.effects)
 
     def write(self, command: ActuatorCommand) -> None:
-        """Take a setpoint, on time or `latency_s` later.
+        """Send a setpoint, which acts at once or `latency_s` later.
 
         Raises
         ------
-        LetGo
+        LifetimeExpired
             If no setpoint came for longer than the command lifetime.
         DriverError
-            If a fault has switched actuators off; the others take the setpoint all the same.
+            If a fault has switched actuators off; the others get the setpoint all the same.
         """
         plant = self._opened()
-        if self._trace is not None:
+        if self._log is not None:
             now_s = self._catch_up(plant)
-            self._record(self._trace, now_s, command, enabled=plant.torque)
-        self._reach(plant)
+            self._record(self._log, now_s, command, enabled=plant.torque)
+        self._advance_on_bus(plant)
         if self._holding and not plant.torque:
-            raise self._let_go(plant)
+            raise self._expired(plant)
         if not self._holding or self._halted:
             return
         if self._is_direct:
             plant.command(command.values)
             return
         self._send(plant, command.values)
-        if self._mishaps.limp:
-            raise self._mishaps.without_torque()
+        if self._injector.limp:
+            raise self._injector.without_torque()
 
-    def _let_go(self, plant: Plant) -> LetGo:
-        return LetGo(
+    def _expired(self, plant: Plant) -> LifetimeExpired:
+        return LifetimeExpired(
             WHERE,
             "the actuators let go",
             f"no setpoint came for {plant.command_age_s:.3f} s, and `command_lifetime_s` is "
@@ -289,52 +265,52 @@ class SimDriver(Driver):
         if self._encoder.is_turned:
             values = values.copy()
             values[0] -= self._encoder.turned
-        self._wire.send(plant.step, values, self._mishaps.trouble)
+        self._wire.send(plant.step, values, self._injector.effects)
         self._advance(plant, plant.step)
 
-    def _record(self, trace: Trace, now_s: float, command: ActuatorCommand, *, enabled: bool) -> None:
+    def _record(self, log: CommandLog, now_s: float, command: ActuatorCommand, *, enabled: bool) -> None:
         try:
-            trace.append(now_s, command, enabled=enabled)
+            log.append(now_s, command, enabled=enabled)
         except OSError as error:
             what = f"{self.options.trace} cannot be written"
             raise DriverError(WHERE, what, str(error.strerror), "make room or do without `trace`") from error
 
     def enable(self) -> None:
-        """Take hold of the actuators where they are measured to be.
+        """Switch torque on, with the measured positions as goals.
 
         Raises
         ------
         DriverError
-            If an m-stop is pressed or power is missing; then all stay as they were.
+            If an m-stop is pressed or power is missing; then nothing changes.
         """
         plant = self._opened()
-        self._reach(plant)
-        self._mishaps.recover(plant)
+        self._advance_on_bus(plant)
+        self._injector.recover(plant)
         self._hold_here(plant)
         plant.set_torque(on=True)
         self._holding, self._halted = True, False
 
     def disable(self) -> None:
-        """Let go; friction stops what still moves."""
+        """Switch torque off; friction stops what still moves."""
         plant = self._opened()
-        self._reach(plant)
+        self._advance_on_bus(plant)
         self._hold_here(plant)
         plant.set_torque(on=False)
         self._holding = self._halted = False
 
     def _hold_here(self, plant: Plant) -> None:
         self._wire.drop_commands()
-        self._is_direct = self._finds_way_direct()
+        self._is_direct = self._passes_directly()
         plant.hold(self._encoder.nearest(plant.position))
 
     def halt(self) -> None:
-        """Hold where the first of these calls that gets through finds the actuators."""
+        """Hold the positions at which the first call that gets through finds the actuators."""
         plant = self._plant
         if plant is None:
             return
         self._catch_up(plant)
-        trouble = self._mishaps.trouble
-        if trouble.cut or trouble.deaf:
+        effects = self._injector.effects
+        if effects.cut or effects.deaf:
             return
         if self._halted:
             plant.refresh()
@@ -343,7 +319,7 @@ class SimDriver(Driver):
             self._halted = True
 
     def inject(self, fault: Mapping[str, Any]) -> None:
-        """Let a fault happen, `at_s` from now.
+        """Schedule a fault, `at_s` from now.
 
         Parameters
         ----------
@@ -355,14 +331,51 @@ class SimDriver(Driver):
         OptionsError
             With the nearest name, if there is no such fault, actuator or key.
         """
-        self._timeline.add(self._checked(make_fault(WHERE, fault)), step_at(self.now()))
+        self._schedule.add(self._checked(make_fault(WHERE, fault)), step_at(self.now()))
 
     def close(self) -> None:
-        """Leave the actuators to themselves; they let go at the end of the command lifetime."""
+        """Stop driving; the actuators let go at the end of the command lifetime."""
         if self.options.plant is None and self._plant is not None:
             self._left = self._plant
         self._plant = None
         self._wire.drop_commands()
-        trace, self._trace = self._trace, None
-        if trace is not None:
-            trace.close()
+        log, self._log = self._log, None
+        if log is not None:
+            log.close()
+
+
+def _weights(options: SimOptions, actuators: Sequence[str]) -> Weights | None:
+    if options.gravity is None:
+        return None
+    if options.plant is not None:
+        raise DriverConfigError(
+            WHERE, "`gravity` and `plant` exclude each other", "the file has no bodies", "leave one out"
+        )
+    if options.gravity.from_model:
+        return None
+    return Weights(WHERE, options.gravity, actuators)
+
+
+def _encoder(options: SimOptions, spread_option: Callable[[str, float], Floats]) -> Encoder:
+    return Encoder(
+        spread_option("position_state_following_offset", 0.0),
+        spread_option("noise", 0.0),
+        spread_option("encoder_resolution", 0.0),
+        options.seed,
+    )
+
+
+def _dynamics(options: SimOptions, spread_option: Callable[[str, float], Floats]) -> Dynamics:
+    order = spread_option("order", 2)
+    return Dynamics(
+        natural_frequency_hz=spread_option("natural_frequency_hz", 30.0),
+        damping_ratio=spread_option("damping_ratio", 1.0),
+        velocity_limit=spread_option("velocity_limit", np.inf),
+        effort_limit=spread_option("effort_limit", np.inf),
+        inertia=spread_option("inertia", 0.1),
+        order=order if options.calculate_dynamics else np.zeros_like(order),
+        viscous_friction=spread_option("viscous_friction", 0.0),
+        coulomb_friction=spread_option("coulomb_friction", 0.0),
+        load=spread_option("load", 0.0),
+        command_lifetime_s=np.inf if options.command_lifetime_s is None else options.command_lifetime_s,
+    )

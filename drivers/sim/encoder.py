@@ -1,7 +1,7 @@
-"""The encoders of simulated actuators: from where joints are to where they are measured to be.
+"""The encoders of simulated actuators: turn true positions into measured ones.
 
-In come true positions, out come measured ones: off by whole turns and by a constant, noisy and rounded. The
-noise is seeded: the same seed and calls give the same feedback.
+Measured positions are off by whole turns and by a constant, noisy and rounded. The noise is seeded: the same
+seed and calls return the same feedback.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ class Encoder:
     Parameters
     ----------
     offset : ndarray, shape (actuators,)
-        Added to what is measured, though not to commands.
+        Added to measured positions, not to commands; in rad or m.
     noise : ndarray, shape (actuators,)
-        Standard deviation.
+        Standard deviation, in rad or m.
     resolution : ndarray, shape (actuators,)
-        What positions are rounded to; 0 where they are not.
+        What positions are rounded to, in rad or m; 0 where they are not.
     seed : int
         Of the noise.
 
     Attributes
     ----------
     turned : ndarray, shape (actuators,)
-        How far zero has moved, for measured and for commanded positions alike.
+        How far zero has moved, for measured and commanded positions alike.
     perfect : bool
         Whether measured positions are the true ones.
     """
@@ -52,12 +52,12 @@ class Encoder:
         self.perfect = not (self._noisy or self._rounds or self._shifted)
 
     def turn(self, by: Floats) -> None:
-        """Move zero, as an encoder does that has forgotten its turns; `by` (actuators,) in rad."""
+        """Move zero `by` (actuators,) rad, as an encoder does that has lost count of its turns."""
         self.turned += by
         self._note_shift()
 
     def measure(self, position: Floats) -> None:
-        """Turn true positions (actuators,) into measured ones, in place."""
+        """Replace true positions (actuators,) by measured ones, in place."""
         if self._shifted:
             np.add(position, self._shift, position)
         if self._noisy:
@@ -68,7 +68,7 @@ class Encoder:
             self._round(position)
 
     def nearest(self, position: Floats) -> Floats:
-        """Give the true positions at which actuators at `position` take themselves to be: (actuators,)."""
+        """Return the true positions that actuators at `position` assume for themselves: (actuators,)."""
         if not self._rounds:
             return position
         measured = position + self.turned

@@ -1,8 +1,7 @@
-"""What is wrong with a simulated robot now, and what remains of it afterwards.
+"""Lets faults begin and end, sums up their effects, and tells joints and encoders of them.
 
-In come faults and the passing of time, out comes the present `Trouble`; joints and encoders are told. Two
-things outlast their fault: an actuator whose m-stop was pressed or that lost its power has no torque until it
-is switched on again, and one that lost its power measures positions whole turns off.
+Two effects outlast their fault: an actuator whose m-stop was pressed or that lost its power has no torque
+until it is enabled again, and one that lost its power measures positions whole turns off.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base import DriverError
-from .fault_schedule import Timeline
-from .faults import Clear, Trouble, place_of
+from .fault_schedule import FaultSchedule
+from .faults import Clear, FaultEffects, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,88 +24,89 @@ if TYPE_CHECKING:
 FULL_TURN = 2 * np.pi
 
 
-class Mishaps:
-    """Lets faults begin and end.
+class FaultInjector:
+    """The faults of one robot and what they do to it.
 
     Parameters
     ----------
     where : str
         The driver, for messages.
     tell : callable
-        Takes a sentence for the user whenever a fault begins or ends.
+        Called with a sentence for the user whenever a fault begins or ends.
 
     Attributes
     ----------
-    timeline : Timeline
-    trouble : Trouble
-        What is wrong now.
-    on_the_wire, heating, limp : bool
-        Whether commands or feedback are troubled, actuators get hot, and some have no torque.
-    ahead : bool
-        Whether a driver must look at any of this: something on its side of the joints is, or remains, wrong.
+    schedule : FaultSchedule
+    effects : FaultEffects
+        Of all faults that last now.
+    disturbs_wire, heating, limp : bool
+        Whether commands or feedback do not arrive as sent, actuators get hot, and some have no torque.
+    active : bool
+        Whether the driver must look at any of this; faults of joints alone, which `Plant` handles, do not
+        count.
     """
 
     def __init__(self, where: str, actuators: Sequence[str], tell: Callable[[str], None]) -> None:
         self._where, self._actuators, self._tell = where, actuators, tell
-        self.timeline = Timeline()
-        self.trouble = Trouble(len(actuators))
+        self.schedule = FaultSchedule()
+        self.effects = FaultEffects(len(actuators))
         self._was_stopped, self._has_restarted = np.zeros((2, len(actuators)), bool)
         self._note_kinds()
 
     def _note_kinds(self) -> None:
-        trouble = self.trouble
-        self.on_the_wire = trouble.on_the_wire
-        self.heating = bool(trouble.heating_c_per_s.any())
-        self._limp = trouble.stopped | trouble.unpowered | self._was_stopped | self._has_restarted
+        effects = self.effects
+        self.disturbs_wire = effects.disturbs_wire
+        self.heating = bool(effects.heating_c_per_s.any())
+        self._limp = effects.stopped | effects.unpowered | self._was_stopped | self._has_restarted
         self.limp = bool(self._limp.any())
-        self.ahead = self.on_the_wire or self.heating or self.limp or trouble.cut
+        self.active = self.disturbs_wire or self.heating or self.limp or effects.cut
 
-    def turn(self, plant: Plant, encoder: Encoder) -> Fault | None:
-        """Go over the next change, at its step; give the fault that begins, if one does."""
-        fault, begins = self.timeline.turn()
+    def apply_next_change(self, plant: Plant, encoder: Encoder) -> Fault | None:
+        """Apply the schedule's next change, and return the fault that begins, if one does."""
+        fault, begins = self.schedule.pop()
         if isinstance(fault, Clear):
-            self.timeline.clear()
+            self.schedule.clear()
             self._tell("simulated faults are cleared")
         else:
             self._tell(f"simulated fault {'begins' if begins else 'ends'}: {fault}")
-        before = self.trouble
-        self.trouble = self._sum_up()
-        encoder.turn(FULL_TURN * before.turns * (before.unpowered & ~self.trouble.unpowered))
-        self._was_stopped |= self.trouble.stopped
-        self._has_restarted |= self.trouble.unpowered
+        before = self.effects
+        self.effects = self._sum_up()
+        encoder.turn(FULL_TURN * before.turns * (before.unpowered & ~self.effects.unpowered))
+        self._was_stopped |= self.effects.stopped
+        self._has_restarted |= self.effects.unpowered
         self.apply(plant)
         return fault if begins else None
 
-    def _sum_up(self) -> Trouble:
-        trouble = Trouble(len(self._actuators))
-        for fault in self.timeline.lasting:
-            fault.befall(trouble, place_of(self._where, fault, self._actuators))
-        return trouble
+    def _sum_up(self) -> FaultEffects:
+        effects = FaultEffects(len(self._actuators))
+        for fault in self.schedule.lasting:
+            fault.add_to(effects, place_of(self._where, fault, self._actuators))
+        return effects
 
     def apply(self, plant: Plant) -> None:
-        """Let the joints feel what is wrong now."""
+        """Set the present effects on the joints."""
         self._note_kinds()
-        plant.suffer(stuck=self.trouble.stuck, limp=self._limp, grip=self.trouble.grip)
+        plant.set_faults(stuck=self.effects.stuck, limp=self._limp, grip=self.effects.grip)
 
     def recover(self, plant: Plant) -> None:
-        """Switch on again what a fault that is over has switched off.
+        """Give torque back to actuators that a fault, now over, has switched off.
 
         Raises
         ------
         DriverError
-            If an m-stop is still pressed or power still missing; then nothing is switched on.
+            If an m-stop is still pressed or power still missing; then nothing changes.
         """
-        if (self.trouble.stopped | self.trouble.unpowered).any():
+        if (self.effects.stopped | self.effects.unpowered).any():
             raise self.without_torque()
         self._was_stopped[:] = self._has_restarted[:] = False
         self.apply(plant)
 
     def without_torque(self) -> DriverError:
-        """Say which actuators a fault has switched off, and why; there are some."""
-        trouble = self.trouble
+        """Return the error that names the actuators without torque, of which there must be some, and why."""
+        effects = self.effects
         reasons = (
-            (trouble.unpowered, "power is lost", "check the supply, then enable again"),
-            (trouble.stopped, "m-stop is pressed", "release it, then enable again"),
+            (effects.unpowered, "power is lost", "check the supply, then enable again"),
+            (effects.stopped, "m-stop is pressed", "release it, then enable again"),
             (self._has_restarted, "power was lost", "check that the position is right, then enable again"),
             (self._was_stopped, "m-stop was pressed", "enable again"),
         )

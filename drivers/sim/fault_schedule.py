@@ -1,7 +1,4 @@
-"""When the faults of simulated actuators begin and end.
-
-In come faults and the passing of steps of the grid, out comes which fault begins next, and which ones last.
-"""
+"""When the faults of simulated actuators begin and end, in steps of the plant's grid."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ NEVER = sys.maxsize
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Change:
-    """A beginning or an end; of two at one step, the one that was noted first comes first."""
+    """A beginning or an end; changes at the same step keep the order in which they were added."""
 
     step: int
     number: int
@@ -29,13 +26,13 @@ class _Change:
     fault: Fault = field(compare=False)
 
 
-class Timeline:
-    """Faults to come, and those that last now.
+class FaultSchedule:
+    """The faults to come, and those that last now.
 
     Attributes
     ----------
     next_step : int
-        When something begins or ends next; `NEVER` if nothing does.
+        At which the next fault begins or ends; `NEVER` if none does.
     """
 
     def __init__(self) -> None:
@@ -46,11 +43,11 @@ class Timeline:
 
     @property
     def lasting(self) -> tuple[Fault, ...]:
-        """The faults that have begun and not ended, in the order of their beginnings."""
+        """The faults that have begun and not ended, in the order in which they began."""
         return tuple(self._lasting.values())
 
     def add(self, fault: Fault, step: int) -> None:
-        """Let a fault begin `at_s` after `step`, and end `for_s` later."""
+        """Schedule a fault to begin `at_s` after `step`, and to end `for_s` later."""
         begins, number = step + round(fault.at_s * STEPS_PER_S), next(self._numbers)
         heapq.heappush(self._changes, _Change(begins, number, True, fault))
         if fault.for_s is not None:
@@ -58,8 +55,8 @@ class Timeline:
             heapq.heappush(self._changes, _Change(ends, number, False, fault))
         self._look_ahead()
 
-    def turn(self) -> tuple[Fault, bool]:
-        """Go over the next change; give its fault, and whether that begins."""
+    def pop(self) -> tuple[Fault, bool]:
+        """Remove the next change, and return its fault and whether that begins."""
         change = heapq.heappop(self._changes)
         if change.begins:
             self._lasting[change.number] = change.fault
@@ -69,7 +66,7 @@ class Timeline:
         return change.fault, change.begins
 
     def clear(self) -> None:
-        """End every fault that has begun."""
+        """End every fault that has begun; faults still to come stay scheduled."""
         self._changes = [change for change in self._changes if change.number not in self._lasting]
         heapq.heapify(self._changes)
         self._lasting.clear()

@@ -1,8 +1,8 @@
-"""The faults that simulated actuators can have: their names, their parameters, and what each makes wrong.
+"""The faults that simulated actuators can have: names, parameters, and the effects of each.
 
-In come mappings from a configuration or a request, out come checked faults, or an error with the nearest
-name. Each marks in a `Trouble` what is wrong while it lasts. How long that is, `sim_timeline` knows; what
-trouble does to joints, commands and feedback is the business of `sim_plant` and `sim_wire`.
+A fault comes as a mapping from a configuration or a request; `make_fault` checks it. Each fault adds its
+effects to a `FaultEffects` while it lasts. `fault_schedule` knows how long that is; `plant` and `wire` apply
+the effects to joints, commands and feedback.
 """
 
 from __future__ import annotations
@@ -22,48 +22,44 @@ from ..options import NotNegative, OptionProblem, OptionsError, Positive, check,
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from ..base import Floats
-
-    Bools: TypeAlias = NDArray[np.bool_]
+    from ..base import Booleans, Floats
 
 Seconds = Annotated[float, Field(gt=0, le=60)]
 Probability = Annotated[float, Field(gt=0, le=1)]
 
 
 @dataclass(slots=True)
-class Trouble:
-    """What is wrong at one moment.
+class FaultEffects:
+    """What all present faults together do to a robot.
 
     Attributes
     ----------
     count : int
         Of actuators; every array has one value for each.
     stuck, stopped, unpowered : ndarray of bool
-        Joints that do not move, with their m-stop pressed, without power.
+        Joints that do not move, actuators with their m-stop pressed, actuators without power.
     grip : ndarray
-        The most effort that gets through a joint that slips; infinite for others.
+        The most effort, in N·m or N, that a slipping joint transmits; infinite for others.
     turns : ndarray
-        How many turns off actuators will be that have no power now.
+        By how many turns an actuator without power will measure wrongly once power is back.
     heating_c_per_s, hottest_c : ndarray
-        How fast actuators get hot, and how hot.
+        How fast actuators get hot, in °C/s, and how hot, in °C.
     lost, stale : ndarray of bool
-        Whose feedback is not a number, or the one of before.
+        Actuators whose feedback is NaN, and those whose feedback stays as it was.
     loss : ndarray
-        With which probability each command and each feedback gets lost on the way.
+        Probability with which each command and each feedback gets lost.
     delay_s, jitter_s : float
-        How much later both arrive, and by how much more at random.
+        How much later commands and feedback arrive, and how much more at most, at random.
     deaf, cut : bool
-        Whether no command arrives, and whether the bus is gone.
+        Whether commands do not arrive, and whether the bus is gone.
     """
 
     count: int
-    stuck: Bools = field(init=False)
-    stopped: Bools = field(init=False)
-    unpowered: Bools = field(init=False)
-    lost: Bools = field(init=False)
-    stale: Bools = field(init=False)
+    stuck: Booleans = field(init=False)
+    stopped: Booleans = field(init=False)
+    unpowered: Booleans = field(init=False)
+    lost: Booleans = field(init=False)
+    stale: Booleans = field(init=False)
     grip: Floats = field(init=False)
     turns: Floats = field(init=False)
     heating_c_per_s: Floats = field(init=False)
@@ -80,7 +76,7 @@ class Trouble:
         self.grip = np.full(self.count, np.inf)
 
     @property
-    def on_the_wire(self) -> bool:
+    def disturbs_wire(self) -> bool:
         """Whether commands or feedback do not arrive as they are sent."""
         late = self.delay_s > 0 or self.jitter_s > 0
         return late or self.deaf or bool((self.lost | self.stale | self.unpowered | (self.loss > 0)).any())
@@ -97,14 +93,14 @@ class Fault(DriverOptions):
 
     @property
     def who(self) -> str:
-        """What it befalls, for messages."""
+        """Which actuator it concerns, for messages: ` of elbow`, or nothing if it is all of them."""
         return ""
 
     def happen(self) -> None:
-        """Do what happens at its beginning, once."""
+        """Do what happens once, when the fault begins."""
 
-    def befall(self, trouble: Trouble, place: slice) -> None:
-        """Mark what is wrong while it lasts, with the actuators at `place`."""
+    def add_to(self, effects: FaultEffects, place: slice) -> None:
+        """Add what is wrong while the fault lasts, for the actuators at `place`."""
 
     def __str__(self) -> str:
         lasting = "" if self.for_s is None else f" for {self.for_s:g} s"
@@ -118,7 +114,7 @@ class ActuatorFault(Fault):
 
     @property
     def who(self) -> str:
-        """What it befalls, for messages."""
+        """Which actuator it concerns, for messages: ` of elbow`, or nothing if it is all of them."""
         return "" if self.actuator is None else f" of {self.actuator}"
 
 
@@ -127,9 +123,9 @@ class LostFeedback(ActuatorFault):
 
     fault: Literal["lost_feedback"]
 
-    def befall(self, trouble: Trouble, place: slice) -> None:
-        """Lose the feedback."""
-        trouble.lost[place] = True
+    def add_to(self, effects: FaultEffects, place: slice) -> None:
+        """Mark the feedback as lost."""
+        effects.lost[place] = True
 
 
 class StaleFeedback(ActuatorFault):
@@ -137,9 +133,9 @@ class StaleFeedback(ActuatorFault):
 
     fault: Literal["stale_feedback"]
 
-    def befall(self, trouble: Trouble, place: slice) -> None:
-        """Keep the feedback."""
-        trouble.stale[place] = True
+    def add_to(self, effects: FaultEffects, place: slice) -> None:
+        """Mark the feedback as stale."""
+        effects.stale[place] = True
 
 
 class Delay(Fault):
@@ -149,10 +145,10 @@ class Delay(Fault):
     delay_s: Annotated[float, Field(ge=0, le=10)] = Field(default=0.0, description="One way.")
     jitter_s: Annotated[float, Field(ge=0, le=10)] = Field(default=0.0, description="At most so much more.")
 
-    def befall(self, trouble: Trouble, place: slice) -> None:  # noqa: ARG002 - a bus has no places
+    def add_to(self, effects: FaultEffects, place: slice) -> None:  # noqa: ARG002 - a bus has no places
         """Add up the delays."""
-        trouble.delay_s += self.delay_s
-        trouble.jitter_s += self.jitter_s
+        effects.delay_s += self.delay_s
+        effects.jitter_s += self.jitter_s
 
 
 class PacketLoss(ActuatorFault):
@@ -161,9 +157,9 @@ class PacketLoss(ActuatorFault):
     fault: Literal["packet_loss"]
     probability: Probability = Field(description="Of each command and each feedback.")
 
-    def befall(self, trouble: Trouble, place: slice) -> None:
-        """Lose what no other loss lost already."""
-        trouble.loss[place] = 1 - (1 - trouble.loss[place]) * (1 - self.probability)
+    def add_to(self, effects: FaultEffects, place: slice) -> None:
+        """Combine the probability with those of other losses."""
+        effects.loss[place] = 1 - (1 - effects.loss[place]) * (1 - self.probability)
 
 
 class Stuck(ActuatorFault):
@@ -171,9 +167,9 @@ class Stuck(ActuatorFault):
 
     fault: Literal["stuck"]
 
-    def befall(self, trouble: Trouble, place: slice) -> None:
+    def add_to(self, effects: FaultEffects, place: slice) -> None:
         """Lock the joint."""
-        trouble.stuck[place] = True
+        effects.stuck[place] = True
 
 
 class Slipping(ActuatorFault):
@@ -182,9 +178,9 @@ class Slipping(ActuatorFault):
     fault: Literal["slipping"]
     effort: NotNegative = Field(default=0.0, description="The most that gets through, in N·m or N.")
 
-    def befall(self, trouble: Trouble, place: slice) -> None:
-        """Loosen the grip."""
-        trouble.grip[place] = np.minimum(trouble.grip[place], self.effort)
+    def add_to(self, effects: FaultEffects, place: slice) -> None:
+        """Limit the effort that gets through."""
+        effects.grip[place] = np.minimum(effects.grip[place], self.effort)
 
 
 class Overheating(ActuatorFault):
@@ -194,10 +190,10 @@ class Overheating(ActuatorFault):
     temperature_c: Annotated[float, Field(ge=25, le=300)] = Field(default=100.0, description="How hot.")
     rate_c_per_s: Positive = Field(default=20.0, description="How fast, in °C/s.")
 
-    def befall(self, trouble: Trouble, place: slice) -> None:
-        """Heat."""
-        trouble.hottest_c[place] = np.maximum(trouble.hottest_c[place], self.temperature_c)
-        trouble.heating_c_per_s[place] = np.maximum(trouble.heating_c_per_s[place], self.rate_c_per_s)
+    def add_to(self, effects: FaultEffects, place: slice) -> None:
+        """Raise the temperature to aim for, and the rate."""
+        effects.hottest_c[place] = np.maximum(effects.hottest_c[place], self.temperature_c)
+        effects.heating_c_per_s[place] = np.maximum(effects.heating_c_per_s[place], self.rate_c_per_s)
 
 
 class MStop(ActuatorFault):
@@ -205,9 +201,9 @@ class MStop(ActuatorFault):
 
     fault: Literal["m_stop"]
 
-    def befall(self, trouble: Trouble, place: slice) -> None:
-        """Press it."""
-        trouble.stopped[place] = True
+    def add_to(self, effects: FaultEffects, place: slice) -> None:
+        """Press the m-stop."""
+        effects.stopped[place] = True
 
 
 class PowerCycle(ActuatorFault):
@@ -217,10 +213,10 @@ class PowerCycle(ActuatorFault):
     for_s: Positive = Field(default=0.5, description="How long there is no power.")
     turns: int = Field(default=1, ge=-100, le=100, description="How far the position is off afterwards.")
 
-    def befall(self, trouble: Trouble, place: slice) -> None:
+    def add_to(self, effects: FaultEffects, place: slice) -> None:
         """Cut the power."""
-        trouble.unpowered[place] = True
-        trouble.turns[place] = self.turns
+        effects.unpowered[place] = True
+        effects.turns[place] = self.turns
 
 
 class LifetimeExpiry(Fault):
@@ -228,30 +224,30 @@ class LifetimeExpiry(Fault):
 
     fault: Literal["lifetime_expiry"]
 
-    def befall(self, trouble: Trouble, place: slice) -> None:  # noqa: ARG002 - it is of them all
-        """Swallow commands."""
-        trouble.deaf = True
+    def add_to(self, effects: FaultEffects, place: slice) -> None:  # noqa: ARG002 - it is of them all
+        """Let no command arrive."""
+        effects.deaf = True
 
 
 class Blocks(Fault):
-    """The call of the driver that meets it does not return for a while, in real time."""
+    """The driver's next call returns only after a while, in real time."""
 
     fault: Literal["blocks"]
     for_s: Seconds = Field(description="For how long.")
 
     def happen(self) -> None:
-        """Block."""
+        """Sleep."""
         time.sleep(self.for_s)
 
 
 class Crash(Fault):
-    """The process ends at once, without any clearing up."""
+    """The process ends at once, without any cleaning up."""
 
     fault: Literal["crash"]
     for_s: None = None
 
     def happen(self) -> None:
-        """End."""
+        """Abort the process."""
         os.abort()
 
 
@@ -260,9 +256,9 @@ class BusLost(Fault):
 
     fault: Literal["bus_lost"]
 
-    def befall(self, trouble: Trouble, place: slice) -> None:  # noqa: ARG002 - it is of them all
+    def add_to(self, effects: FaultEffects, place: slice) -> None:  # noqa: ARG002 - it is of them all
         """Cut the bus."""
-        trouble.cut = True
+        effects.cut = True
 
 
 class Clear(Fault):
@@ -295,7 +291,7 @@ FAULTS: Mapping[str, type[Fault]] = {
 
 
 def make_fault(where: str, fault: Mapping[str, Any]) -> Fault:
-    """Check a fault.
+    """Make a fault from a mapping.
 
     Parameters
     ----------
@@ -316,12 +312,12 @@ def make_fault(where: str, fault: Mapping[str, Any]) -> Fault:
 
 
 def place_of(where: str, fault: Fault, actuators: Sequence[str]) -> slice:
-    """Find the actuators that a fault befalls.
+    """Return the place in the arrays of the actuators that a fault concerns.
 
     Raises
     ------
     OptionsError
-        If there is none of that name.
+        If there is no actuator of that name.
     """
     name = fault.actuator if isinstance(fault, ActuatorFault) else None
     if name is None:

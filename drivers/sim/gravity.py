@@ -1,11 +1,12 @@
-"""The weight of a simulated robot: what gravity pulls with at each actuator, in any posture.
+"""The weight of a simulated robot: the effort that gravity exerts on each actuator, in any posture.
 
-In come bodies on joints, as neutral numbers, and the positions of the actuators; out come efforts. A joint's
-effort is the weight of everything that it carries, taken about or along its axis:
+The robot is a set of bodies on joints. The effort on a joint is the weight of everything that the joint
+carries, taken about its axis or along it:
 
     turning: axis · ((S - M p) x g),  sliding: M axis · g
 
-with p a point of the axis, M the mass that the joint carries, and S the sum of mass times place of it.
+where p is a point of the axis, M the mass that the joint carries, S the sum over that mass of mass times
+position, and g the acceleration of gravity.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ UNIT = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 
 
 
 class Body(DriverOptions):
-    """What moves with one actuator's joint, up to the next joints."""
+    """All that moves with one actuator's joint, up to the next joints."""
 
     actuator: str = Field(description="Which one moves it.")
     carried_by: str | None = Field(
@@ -58,7 +59,7 @@ class Body(DriverOptions):
 
 
 class Gravity(DriverOptions):
-    """The bodies of a robot, and where they fall to; an actuator without a body carries nothing."""
+    """The bodies of a robot and the acceleration of gravity; an actuator without a body carries nothing."""
 
     acceleration: Vector = Field(default=DOWN, description="In m/s², in the frame of the base.")
     bodies: tuple[Body, ...] = Field(default=(), description="All that joints carry, one for each joint.")
@@ -68,7 +69,7 @@ class Gravity(DriverOptions):
 
 
 class Weights:
-    """Works out efforts from positions.
+    """Computes the efforts of gravity from positions; call it.
 
     Parameters
     ----------
@@ -80,8 +81,8 @@ class Weights:
     Raises
     ------
     OptionsError
-        If there are no bodies, or they name actuators that are not there or stand twice, or carry each other
-        in a loop.
+        If there are no bodies, if they name unknown actuators or one actuator twice, or if they carry each
+        other in a loop.
     """
 
     def __init__(self, where: str, gravity: Gravity, actuators: Sequence[str]) -> None:
@@ -102,7 +103,7 @@ class Weights:
         self._count = len(actuators)
 
     def __call__(self, position: Floats) -> Floats:
-        """Give what gravity pulls with at each actuator: (actuators,), in N·m or N."""
+        """Return the effort of gravity on each actuator: (actuators,), in N·m or N."""
         places = self._places(position[self._columns] / self._reductions + self._offsets)
         axes = (places[:, :3, :3] @ self._axes[:, :, np.newaxis])[..., 0]
         centres = (places @ self._centres[:, :, np.newaxis])[:, :3, 0]
@@ -116,7 +117,7 @@ class Weights:
         return efforts
 
     def _places(self, displacement: Floats) -> Floats:
-        """Give the moved frame of each joint in the base: (bodies, 4, 4)."""
+        """Return the moved frame of each joint in the base: (bodies, 4, 4)."""
         places: Floats = self._poses @ self._moves(displacement)
         for index, carrier in enumerate(self._carriers):
             if carrier >= 0:
@@ -124,7 +125,7 @@ class Weights:
         return places
 
     def _moves(self, displacement: Floats) -> Floats:
-        """Give the motion of each joint by itself, with rotations by Rodrigues' formula: (bodies, 4, 4)."""
+        """Return the motion of each joint by itself, rotations by Rodrigues' formula: (bodies, 4, 4)."""
         angle = np.where(self._slides, 0.0, displacement)[:, np.newaxis, np.newaxis]
         moves = np.zeros((len(displacement), 4, 4))
         squares = self._crosses @ self._crosses
@@ -171,7 +172,7 @@ def _unknown(where: str, name: str | None, known: Sequence[str]) -> OptionProble
 
 
 def _carried(carriers: Sequence[int]) -> NDArray[np.float64]:
-    """Give 1 at [i, j] where joint i carries body j, its own included."""
+    """Return a matrix with 1 at [i, j] where joint i carries body j, its own included."""
     carried = np.eye(len(carriers))
     for body, carrier in enumerate(carriers):
         ancestor = carrier

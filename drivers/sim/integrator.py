@@ -1,12 +1,13 @@
 """One step of actuators that are not free: limits, friction, load, and joints that are stuck, limp or slip.
 
-In comes how the actuators would move by themselves in one step of the grid, out comes how they do. The motor
-may push within its limit, load and friction push besides, and dry friction takes what velocity it can:
+The integrator takes the free motion of one step of the grid and corrects it. The motor pushes within its
+limit, load and viscous friction push as well, and dry friction takes away what velocity it can:
 
     velocity += pushed + (load - viscous * velocity) / inertia * step
     velocity -= clip(velocity, -dry, dry),  dry = coulomb / inertia * step
 
-Where nothing is cut off, the motion is the free one, which is exact.
+where `pushed` is the change of velocity by the motor. Where nothing is cut off, the motion is the free one,
+which is exact.
 """
 
 from __future__ import annotations
@@ -25,23 +26,23 @@ COAST_TIME_S = 0.1
 EXACTLY_FREE = 1e-12
 
 
-class Stepper:
-    """Takes single steps; made anew when a setting, the torque or a fault changes.
+class Integrator:
+    """Moves actuators by single steps; made anew when a setting, the torque or a fault changes.
 
     Parameters
     ----------
     rows : ndarray, shape (rows, actuators)
         The block of the plant, used in place.
     torque : bool
-        Whether the actuators hold, those that are limp apart.
+        Whether the actuators hold, apart from those that are limp.
 
     Attributes
     ----------
     needed : bool
-        Whether something besides limits keeps the actuators from moving freely.
+        Whether anything but limits keeps the actuators from moving freely.
     """
 
-    @np.errstate(divide="ignore", invalid="ignore")  # a block that is yet to be set holds zeros
+    @np.errstate(divide="ignore", invalid="ignore")  # a block that is not configured yet holds zeros
     def __init__(self, rows: Floats, *, torque: bool) -> None:
         self._load, self._target = rows[Row.LOAD], rows[Row.TARGET]
         self._position, self._velocity, self._change = rows[Row.POSITION : Row.CHANGE + 1]
@@ -69,22 +70,22 @@ class Stepper:
         self._products = np.empty((2, 4, count))
         self._by_error, self._by_velocity = self._products
         self._free = np.empty((4, count))
-        # Bound here, because looking up an enum's member takes as long as the arithmetic.
+        # Bound here, because looking up an enum's member takes as long as the arithmetic itself.
         self._free_position, self._free_change = self._free[Row.POSITION], self._free[Row.CHANGE]
         self._besides, self._pushed, self._reached, self._slowed, self._scratch = np.empty((5, count))
 
     def weigh(self) -> None:
-        """Take the load as it is now."""
+        """Read the load anew from the block."""
         self._load_change = self._load * self._change_by_effort
         self._sag = self._load * self._yield
 
-    def take(self, power: Floats) -> None:
+    def step(self, power: Floats) -> None:
         """Move the actuators by one step.
 
         Parameters
         ----------
         power : ndarray, shape (2, 4, actuators)
-            What the free motion makes of the distance from the target and of the velocity.
+            Factors of position error and velocity in the free motion, as `Propagator.power` returns them.
         """
         np.add(self._target, self._sag, self._scratch)
         np.subtract(self._position, self._scratch, self._error)
@@ -97,7 +98,7 @@ class Stepper:
         self._move()
 
     def _push(self) -> None:
-        """Let the motor push as it would freely, but no more than it can; load and friction push besides."""
+        """Apply load, viscous friction, and the motor's push of the free motion within its limit."""
         np.multiply(self._lost_velocity, self._before, self._besides)
         np.subtract(self._load_change, self._besides, self._besides)
         np.subtract(self._free_change, self._besides, self._pushed)
@@ -106,7 +107,7 @@ class Stepper:
         np.add(self._reached, self._besides, self._reached)
 
     def _brake(self) -> None:
-        """Let dry friction take what velocity it can; a controller that limits velocity stops pushing."""
+        """Apply dry friction and the limit of velocity; the motor pushes less where velocity is limited."""
         _bound(self._reached, self._dry, self._scratch, self._slowed)
         np.subtract(self._reached, self._slowed, self._slowed)
         _bound(self._slowed, self._fastest, self._scratch, self._velocity)
@@ -129,7 +130,7 @@ class Stepper:
 
 
 def _bound(values: Floats, most: Floats, scratch: Floats, out: Floats) -> None:
-    """Cut values to plus or minus `most`; much faster than np.clip on a few actuators."""
+    """Clip values to plus or minus `most`; much faster than np.clip on a few actuators."""
     np.negative(most, scratch)
     np.maximum(values, scratch, out)
     np.minimum(out, most, out)

@@ -1,6 +1,6 @@
-"""Where the numbers of the simulated robot stand in their block, and the grid of time that they live on.
+"""The layout of the plant's block of numbers, and the grid of time that it moves on.
 
-Every number is a float64: first the `Header`, then one row of a value for each actuator for each `Row`.
+Every number is a float64: first those of `Header`, then for each `Row` one value for each actuator.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from enum import IntEnum
 STEP_S = 0.0005
 STEPS_PER_S = 2000
 LAYOUT = 2.0
-"""Changes with every change of `Header` or `Row`."""
+"""Version of the layout; must change with every change of `Header` or `Row`."""
 
 
 class Header(IntEnum):
-    """Places of the numbers that hold for all actuators."""
+    """Places of the numbers that are common to all actuators."""
 
     LAYOUT = 0
     COUNT = 1
@@ -26,32 +26,32 @@ class Header(IntEnum):
 
 
 class Row(IntEnum):
-    """Rows of the numbers that each actuator has; the order lets neighbours be worked on together."""
+    """Rows of the numbers that each actuator has, ordered so that those used together are adjacent."""
 
-    FIRST_CHANGE = 0  # of velocity, in the first of the steps last taken together
+    FIRST_CHANGE = 0  # of velocity, in the first of the steps that were last taken at once
     POSITION = 1
     VELOCITY = 2
     CHANGE = 3  # of velocity, by the motor in the last step
     TEMPERATURE = 4
     GOAL = 5
-    VELOCITY_LEAD = 6  # how far a velocity that is fed forward shifts the target from the goal
-    EFFORT_LEAD = 7
-    TARGET = 8
+    VELOCITY_LEAD = 6  # how far the velocity fed forward shifts the target from the goal
+    EFFORT_LEAD = 7  # how far the effort fed forward shifts it
+    TARGET = 8  # where the actuator would come to rest
     DRIFT = 9  # velocity of the goal, where a velocity is commanded without a position
     NATURAL_FREQUENCY = 10  # in rad/s
     DAMPING_RATIO = 11
     VELOCITY_LIMIT = 12
     CHANGE_LIMIT = 13
     INERTIA = 14
-    ORDER = 15  # of the dynamics; 0 is at its target at once
+    ORDER = 15  # of the dynamics; with 0 an actuator is at its target at once
     VISCOUS = 16  # friction by velocity
-    COULOMB = 17  # friction of any velocity
+    COULOMB = 17  # friction at any velocity
     LOAD = 18  # effort from outside
     STUCK = 19  # 1 where nothing moves
-    LIMP = 20  # 1 where there is no torque though there is for the others
+    LIMP = 20  # 1 where there is no torque, even while the others have it
     GRIP = 21  # the most effort that gets through; infinite where nothing slips
 
 
 def step_at(time_s: float) -> int:
-    """Give the last step of the grid at a monotonic time."""
+    """Return the last step of the grid at a monotonic time."""
     return int(time_s * STEPS_PER_S + 1e-4)

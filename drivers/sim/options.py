@@ -1,8 +1,7 @@
 """The options of the `sim` driver.
 
-In comes what stands in the configuration under `driver:` with `type: sim`, out come checked values and
-defaults. `position_state_following_offset`, `calculate_dynamics` and `disable_commands` are named as in
-ros2_control's `mock_components/GenericSystem`.
+`position_state_following_offset`, `calculate_dynamics` and `disable_commands` are named as in ros2_control's
+`mock_components/GenericSystem`.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Order = Annotated[int, Field(ge=1, le=2)]
 
 
 class SimOptions(DriverOptions):
-    """What stands under `driver:` with `type: sim`; a number is for all actuators, a mapping by actuator."""
+    """The options of `type: sim`; a number holds for all actuators, a mapping by actuator."""
 
     natural_frequency_hz: PerActuatorOf[Frequency] = Field(
         default=30.0, description="How fast an actuator follows."

@@ -1,56 +1,39 @@
 """The physics behind the `sim` driver: position-controlled actuators in a block of plain numbers.
 
-In come goals and the passing of time, out come positions, velocities and efforts. The block may be a mapped
-file; then the simulated robot outlives the process that drives it, as a real one does, and anyone may look
-at it. Where each number stands is in `sim_layout`.
-
-Each actuator is a second-order system, `a = w² (goal - q) + 2 d w (goal velocity - v) + effort / inertia`,
-with the natural frequency w and the damping ratio d. Between two commands the goal stands still, and so the
-motion over any time is an exact product with a 2x2 matrix; it is taken on a grid of 0.5 ms, and so does not
-depend on the tick rate. Where a limit is met, or friction, load or a fault is at work, it goes step by step,
-as `sim_step` has it. An actuator of first order has no inertia, `v = w (goal - q) + goal velocity`, and one
-of order 0 is at its goal at once.
+The plant takes goals, lets time pass on a grid of 0.5 ms, and reports positions, velocities, efforts and
+temperatures. Free actuators move over all steps at once, exactly, by `propagator`. Where a limit is met, or
+friction, load or a fault acts on a joint, the plant goes step by step, by `integrator`. `layout` says where
+each number of the block stands; `plant_file` keeps the block in a file.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
-from zlib import crc32
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .integrator import COAST_TIME_S, Stepper
-from .layout import LAYOUT, STEP_S, STEPS_PER_S, Header, Row, step_at
+from .integrator import Integrator
+from .layout import STEP_S, STEPS_PER_S, Header, Row
+from .propagator import Propagator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    from ..base import ActuatorState, Floats
-
-    Bools: TypeAlias = NDArray[np.bool_]
+    from ..base import ActuatorState, Booleans, Floats
+    from .propagator import Dynamics
 
 AMBIENT_C = 25.0
 HEATING_C_PER_NM2 = 0.2
 THERMAL_TIME_S = 300.0
 WARMING_STEPS = STEPS_PER_S // 20
-"""Temperatures are slow, and followed at this coarser step."""
+"""Temperatures change slowly and are updated at this coarser step."""
 LONGEST_WALK = 2 * STEPS_PER_S
 LONGEST_LIMITED_LEAP = 8
-"""Limits are looked at before and after a leap; in a longer one they might be met in between."""
-NEXT_TO_NOTHING_S = 1e-9  # on a virtual clock, ticks fall on steps but for rounding
-USUAL_STEPS = 64  # in one go: 32 ms
-MOST_KEPT_POWERS = 2 * USUAL_STEPS
+"""Limits are checked at the ends of a leap alone; in a longer one they might be exceeded in between."""
+NEXT_TO_NOTHING_S = 1e-9  # on a virtual clock, ticks fall on steps except for rounding
 POSITION_AND_VELOCITY = 2
 WEIGHING_STEPS = STEPS_PER_S // 100
-"""Gravity turns with the posture, and is followed at this coarser step."""
-
-
-class PlantFileError(ValueError):
-    """A file that holds no simulated robot, or another one."""
+"""Gravity changes with the posture and is computed at this coarser step."""
 
 
 # Looking up an enum's member costs a microsecond on Python 3.11, too much for every tick.
@@ -63,58 +46,6 @@ REPORTED = slice(Row.POSITION, Row.TEMPERATURE + 1)
 FEEDS = slice(Row.GOAL, Row.EFFORT_LEAD + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Dynamics:
-    """How the actuators respond; arrays have one value for each actuator.
-
-    Attributes
-    ----------
-    natural_frequency_hz, damping_ratio : ndarray, shape (actuators,)
-    velocity_limit, effort_limit : ndarray, shape (actuators,)
-        Infinite where there is none.
-    inertia : ndarray, shape (actuators,)
-        In kg·m² (or kg): turns acceleration into effort.
-    order : ndarray, shape (actuators,)
-        2, 1, or 0 for actuators that are at their goal at once.
-    viscous_friction, coulomb_friction : ndarray, shape (actuators,)
-        In N·m·s/rad and N·m (or N·s/m and N).
-    load : ndarray, shape (actuators,)
-        In N·m (or N): pulls at the actuator all the time.
-    command_lifetime_s : float
-        The actuators let go when no command came for so long; infinite means never.
-    """
-
-    natural_frequency_hz: Floats
-    damping_ratio: Floats
-    velocity_limit: Floats
-    effort_limit: Floats
-    inertia: Floats
-    order: Floats
-    viscous_friction: Floats
-    coulomb_friction: Floats
-    load: Floats
-    command_lifetime_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class PlantReading:
-    """What a simulated robot does at one moment.
-
-    Attributes
-    ----------
-    position, velocity : ndarray, shape (actuators,)
-    torque : bool
-        False once the actuators were disabled or have let go.
-    command_age_s : float
-        Time since the last command, infinite if there was none.
-    """
-
-    position: Floats
-    velocity: Floats
-    torque: bool
-    command_age_s: float
-
-
 class Plant:
     """Simulated actuators in a block of numbers; it knows steps of its grid, not clocks.
 
@@ -125,9 +56,9 @@ class Plant:
     count : int
         Of actuators.
     delay_steps : int
-        Feedback is so many steps old.
+        How many steps old feedback is.
     gravity : callable, optional
-        Gives the effort with which gravity pulls at each actuator, by their positions.
+        Returns the effort (actuators,) that gravity exerts on each actuator at positions (actuators,).
     """
 
     def __init__(
@@ -181,9 +112,9 @@ class Plant:
         velocity_lead, effort_lead = np.where(follows, lead, 0.0), np.where(follows, softness, 0.0)
         self._feed_gains = np.stack([np.ones_like(velocity_lead), velocity_lead, effort_lead])
         self._learn_what_is_set(np.zeros_like(self._unset))
-        self._powers: dict[int, Floats] = {}
-        self._stepper = Stepper(rows, torque=self.torque)
-        self._rough = self._stepper.needed or self._gravity is not None
+        self._propagator = Propagator(rows, torque=self.torque)
+        self._integrator = Integrator(rows, torque=self.torque)
+        self._rough = self._integrator.needed or self._gravity is not None
 
     @property
     def command_age_s(self) -> float:
@@ -224,26 +155,26 @@ class Plant:
         position: Floats = self._position
         return position
 
-    def suffer(self, *, stuck: Bools, limp: Bools, grip: Floats) -> None:
-        """Set what is wrong with the joints from now on.
+    def set_faults(self, *, stuck: Booleans, limp: Booleans, grip: Floats) -> None:
+        """Set what faults do to the joints from now on.
 
         Parameters
         ----------
         stuck, limp : ndarray, shape (actuators,)
-            Which do not move, and which have no torque.
+            Which joints do not move, and which actuators have no torque.
         grip : ndarray, shape (actuators,)
-            The most effort that gets through a joint that slips; infinite for others.
+            The most effort that a slipping joint transmits; infinite for others.
         """
         self.rows[Row.STUCK], self.rows[Row.LIMP], self.rows[Row.GRIP] = stuck, limp, grip
         self._take_settings()
 
     def heat(self, duration_s: float, rate_c_per_s: Floats, hottest_c: Floats) -> None:
-        """Warm actuators from outside; those that are hotter already stay so."""
+        """Warm actuators from outside, up to `hottest_c`; hotter ones stay as they are."""
         temperature = self.rows[Row.TEMPERATURE]
         np.maximum(temperature, np.minimum(temperature + rate_c_per_s * duration_s, hottest_c), temperature)
 
     def set_torque(self, *, on: bool) -> None:
-        """Take hold, or let go."""
+        """Switch torque on or off."""
         self.header[Header.TORQUE] = on
         self._take_settings()
 
@@ -256,7 +187,7 @@ class Plant:
         self.refresh()
 
     def refresh(self) -> None:
-        """Count the actuators as commanded just now."""
+        """Begin the command lifetime anew, as a command does."""
         self._header[_COMMAND_STEP] = self.step
 
     def command(self, values: Floats) -> None:
@@ -283,8 +214,8 @@ class Plant:
         if self._drifting or not whole:
             self._set_drift(values[1])
 
-    def _learn_what_is_set(self, unset: Bools) -> None:
-        """Note what is commanded now; it seldom changes, and most often whole rows are."""
+    def _learn_what_is_set(self, unset: Booleans) -> None:
+        """Prepare for what is commanded now: it seldom changes, and most often it is whole rows."""
         self._unset_before = unset.tobytes()
         self._set = ~unset
         whole = np.count_nonzero(self._set.all(axis=1))
@@ -324,14 +255,14 @@ class Plant:
         self.step = step
 
     def _leap(self, steps: int) -> bool:
-        """Take all steps at once, or none if a limit would be met on the way."""
+        """Take all steps at once, or none if a limit would be exceeded."""
         if steps == 0:
             return True
         if self._limited:
             if steps > LONGEST_LIMITED_LEAP:
                 return False
             self._before[:] = self._motion
-        power = self._power(steps)
+        power = self._propagator.power(steps)
         position = self._position
         np.subtract(position, self._target, position)
         np.multiply(power, self._state, self._products)
@@ -347,74 +278,15 @@ class Plant:
         np.greater(self._sizes, self._limits, self._beyond)
         return bool(np.count_nonzero(self._beyond))
 
-    def _power(self, steps: int) -> Floats:
-        """Give the rows of `MOTION` after `steps` by position error and velocity: (2, 4, actuators)."""
-        if not self._powers:
-            self._make_powers()
-        power = self._powers.get(steps)
-        if power is None:
-            step = self._held_step() if self.torque else self._loose_step()
-            power = self._rows_after(step, np.linalg.matrix_power(step, steps - 1))
-            if len(self._powers) < MOST_KEPT_POWERS:
-                self._powers[steps] = power
-        return power
-
-    def _make_powers(self) -> None:
-        """Make those of usual ticks and of late ones at once: a late tick has no time to spare for it."""
-        step = self._held_step() if self.torque else self._loose_step()
-        before = np.broadcast_to(np.eye(2), step.shape)
-        for steps in range(1, USUAL_STEPS + 1):
-            self._powers[steps] = self._rows_after(step, before)
-            before = step @ before
-
-    @staticmethod
-    def _rows_after(step: Floats, before: Floats) -> Floats:
-        change = step[:, 1] - np.array([0, 1])
-        after = step @ before
-        last_change = (change[:, np.newaxis] @ before)[:, 0]
-        motion = np.stack([change, after[:, 0], after[:, 1], last_change])
-        return np.ascontiguousarray(motion.transpose(2, 0, 1))
-
-    def _held_step(self) -> Floats:
-        """Give one step on the way to the target: (actuators, 2, 2)."""
-        order, decay = self.rows[Row.ORDER], np.exp(-self.rows[Row.NATURAL_FREQUENCY] * STEP_S)
-        creep = np.array([[decay, 0 * decay], [-self.rows[Row.NATURAL_FREQUENCY] * decay, 0 * decay]])
-        step = np.where(order == 2, self._swinging_step(), np.where(order == 1, creep, 0.0))
-        return step.transpose(2, 0, 1)
-
-    def _swinging_step(self) -> Floats:
-        """Give one step of a damped oscillation about the target: (2, 2, actuators)."""
-        frequency, ratio = self.rows[Row.NATURAL_FREQUENCY], self._damping_ratio()
-        angle = frequency * STEP_S
-        turn = angle * np.emath.sqrt(ratio**2 - 1 + 0j)
-        decay = np.exp(-ratio * angle)
-        even = decay * np.cosh(turn).real
-        odd = decay * np.sinc(1j * turn / np.pi).real
-        cross = ratio * angle * odd
-        return np.array([[even + cross, STEP_S * odd], [-frequency * angle * odd, even - cross]])
-
-    def _damping_ratio(self) -> Floats:
-        """Give the damping by the controller and by viscous friction."""
-        rows = self.rows
-        friction = rows[Row.VISCOUS] / (2 * rows[Row.INERTIA] * rows[Row.NATURAL_FREQUENCY])
-        ratio: Floats = rows[Row.DAMPING_RATIO] + friction
-        return ratio
-
-    def _loose_step(self) -> Floats:
-        """Give one step of coasting against friction: (actuators, 2, 2)."""
-        decay = np.exp(-STEP_S / COAST_TIME_S)
-        step = np.array([[1, COAST_TIME_S * (1 - decay)], [0, decay]])
-        return np.broadcast_to(step, (len(self._position), 2, 2))
-
     def _walk(self, steps: int) -> None:
-        """Take step after step; what is left after a long gap without commands has settled."""
+        """Take step after step; after `LONGEST_WALK` steps without a command the actuators have settled."""
         walked = min(steps, LONGEST_WALK)
         for step in range(self.step + 1, self.step + walked + 1):
             if self._gravity is not None and step % WEIGHING_STEPS == 0:
                 self._weigh()
             self._drift_on(1)
             if self._rough or not self._leap(1):
-                self._stepper.take(self._power(1))
+                self._integrator.step(self._propagator.power(1))
             self._history[step % len(self._history)] = self._reported
         if steps > walked:
             self._drift_on(steps - walked)
@@ -425,7 +297,7 @@ class Plant:
     def _weigh(self) -> None:
         if self._gravity is not None:
             np.add(self._load, self._gravity(self._position), self.rows[Row.LOAD])
-            self._stepper.weigh()
+            self._integrator.weigh()
 
     def _drift_on(self, steps: int) -> None:
         if self._drifting:
@@ -440,7 +312,7 @@ class Plant:
         temperature += (goal - temperature) * -np.expm1(-duration_s / THERMAL_TIME_S)
 
     def report(self, ahead_s: float, state: ActuatorState) -> None:
-        """Fill in what the actuators report, `ahead_s` after the last step; stamps are the caller's."""
+        """Fill in what the actuators report `ahead_s` after the last step; stamps are left to the caller."""
         reported = self._reported
         if self._delayed:
             reported = self._history[(self.step + 1) % len(self._history)]
@@ -451,71 +323,10 @@ class Plant:
 
 
 def numbers_needed(count: int) -> int:
-    """Give the length of the block that `count` actuators take."""
+    """Return the length of the block that `count` actuators take."""
     return len(Header) + len(Row) * count
 
 
 def new_plant(count: int, delay_steps: int = 0, gravity: Callable[[Floats], Floats] | None = None) -> Plant:
-    """Make actuators that live in this process alone."""
+    """Make actuators in this process's own memory."""
     return Plant(np.zeros(numbers_needed(count)), count, delay_steps, gravity)
-
-
-def map_plant(path: Path, actuators: Sequence[str], delay_steps: int = 0) -> tuple[Plant, bool]:
-    """Make actuators that live in a file.
-
-    Returns
-    -------
-    Plant
-        As the file has it, or yet to be begun.
-    bool
-        Whether the file held these actuators before.
-
-    Raises
-    ------
-    PlantFileError
-        If the file holds something else.
-    OSError
-        If the file cannot be made or mapped.
-    """
-    expected = [LAYOUT, len(actuators), crc32("\0".join(actuators).encode())]
-    length = numbers_needed(len(actuators))
-    held = path.exists() and path.stat().st_size > 0
-    if held and not _is_plant_of(path, expected, length):
-        raise PlantFileError(
-            f"{path}: holds something else than these actuators; remove it or name another file"
-        )
-    numbers = np.memmap(path, np.float64, "r+" if held else "w+", shape=(length,)).view(np.ndarray)
-    numbers[: len(expected)] = expected
-    return Plant(numbers, len(actuators), delay_steps), held
-
-
-def _is_plant_of(path: Path, expected: list[float], length: int) -> bool:
-    fits = path.stat().st_size == length * 8
-    return fits and np.fromfile(path, count=len(expected)).tolist() == expected
-
-
-def read_plant(path: Path, at_s: float) -> PlantReading:
-    """Look at a simulated robot from outside, without touching it.
-
-    Parameters
-    ----------
-    path : Path
-        The `plant` option of the `sim` driver.
-    at_s : float
-        Monotonic time; what happens by itself until then (settling, letting go) is worked out.
-
-    Raises
-    ------
-    PlantFileError
-        If the file is none that the `sim` driver writes.
-    """
-    size, odd = divmod(path.stat().st_size, 8)
-    numbers = np.fromfile(path)
-    count, rest = divmod(size - len(Header), len(Row))
-    if odd or rest or count < 1 or numbers[Header.LAYOUT] != LAYOUT or numbers[Header.COUNT] != count:
-        raise PlantFileError(
-            f"{path}: holds no simulated robot; name the file of the sim driver's option `plant`"
-        )
-    plant = Plant(numbers, count)
-    plant.advance(step_at(at_s))
-    return PlantReading(plant.rows[Row.POSITION], plant.rows[Row.VELOCITY], plant.torque, plant.command_age_s)

@@ -27,7 +27,7 @@ from ..base import (
     DriverConfigError,
     DriverError,
     DriverTimeout,
-    LetGo,
+    LifetimeExpired,
 )
 from .rig import TICK_S
 
@@ -268,7 +268,7 @@ class DriverContract:
         let_go(rig)
         for _ in range(2):
             with pytest.raises(
-                LetGo, match=r"let go; no setpoint came for \d\.\d{3} s.*; enable them again$"
+                LifetimeExpired, match=r"let go; no setpoint came for \d\.\d{3} s.*; enable them again$"
             ):
                 driver.write(ActuatorCommand(3))
         driver.enable()

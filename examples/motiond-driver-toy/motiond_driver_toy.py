@@ -74,7 +74,7 @@ class ToyDriver(base.Driver):
         still_holds, _ = self._ask(b"P", command.position.tolist())
         if not still_holds:
             why = f"no setpoint came for {pause_s:.3f} s"
-            raise base.LetGo(self._where, "the actuators let go", why, "enable them again")
+            raise base.LifetimeExpired(self._where, "the actuators let go", why, "enable them again")
         self._sent_s = self.now()
 
     def enable(self) -> None:

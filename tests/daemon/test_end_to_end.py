@@ -13,7 +13,7 @@ import pytest
 
 from motiond.daemon.config.settings import MqttSettings
 from motiond.drivers.sim.command_log import read_trace
-from motiond.drivers.sim.plant import read_plant
+from motiond.drivers.sim.plant_file import read_plant
 from tests.daemon.conftest import Mosquitto, listening, said
 from tests.daemon.programs import gone, running, use
 from tests.daemon.rig import FULL_SWING, PATIENCE_S, Rig, comes_to_rest_softly, sweep, write_seq

@@ -19,7 +19,7 @@ from motiond.drivers.base import (
     DriverConfigError,
     DriverError,
     DriverTimeout,
-    LetGo,
+    LifetimeExpired,
 )
 from motiond.drivers.composite.delay import SetpointDelay
 from motiond.drivers.composite.driver import CompositeDriver
@@ -332,7 +332,7 @@ def test_says_that_a_part_let_go(robot: Robot) -> None:
     robot.write(0, 0, 0)
     robot.clock.now_s += 0.2
     with pytest.raises(
-        LetGo, match=r"^part hand: driver sim: the actuators let go; no setpoint came for 0\.21"
+        LifetimeExpired, match=r"^part hand: driver sim: the actuators let go; no setpoint came for 0\.21"
     ):
         robot.write(0, 0, 0)
 

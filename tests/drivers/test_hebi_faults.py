@@ -15,7 +15,7 @@ from motiond.drivers.base import (
     CommunicationLost,
     DriverError,
     DriverTimeout,
-    LetGo,
+    LifetimeExpired,
 )
 from motiond.drivers.hebi.driver import HebiDriver
 from motiond.drivers.hebi.lookup import Module, find_group
@@ -171,12 +171,12 @@ def test_does_not_take_hold_while_a_module_is_lost(arm: Arm) -> None:
 
 def test_a_module_that_let_go_is_named_and_not_driven_on(arm: Arm) -> None:
     arm.elbow.deaf = True
-    assert arm.fails(LetGo) == (
+    assert arm.fails(LifetimeExpired) == (
         "driver hebi: Arm/elbow let go; they hold no living command, though setpoints were sent; "
         "enable them again"
     )
     arm.elbow.deaf, arm.elbow.position = False, 0.1
-    with pytest.raises(LetGo) as caught:
+    with pytest.raises(LifetimeExpired) as caught:
         arm.write()
     assert str(caught.value) == (
         "driver hebi: Arm/elbow let go; they were lost, stopped or without a command; enable them again"

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, Driver, DriverError, LetGo
+from motiond.drivers.base import (
+    ActuatorCommand,
+    ActuatorState,
+    CommunicationLost,
+    Driver,
+    DriverError,
+    LifetimeExpired,
+)
 from motiond.drivers.options import OptionsError
 from motiond.drivers.registry import make_driver
 
@@ -303,7 +310,7 @@ def test_actuators_that_no_command_reaches_let_go(clock: Clock) -> None:
     reached = bench.play(1, 0.09)[-1]
     np.testing.assert_allclose(reached, 0.5, atol=1e-6)
     clock.now_s += 0.02
-    with pytest.raises(LetGo, match="the actuators let go"):
+    with pytest.raises(LifetimeExpired, match="the actuators let go"):
         write(bench.driver)
 
 
@@ -335,7 +342,7 @@ def test_a_lost_bus_fails_every_call_until_it_is_back(clock: Clock) -> None:
     bench.driver.halt()
     clock.now_s += 0.3
     bench.driver.read(bench.state)
-    with pytest.raises(LetGo):
+    with pytest.raises(LifetimeExpired):
         write(bench.driver)
     bench.driver.enable()
     np.testing.assert_allclose(bench_play_alone(bench), 0.5, atol=1e-6)

@@ -13,7 +13,7 @@ import pytest
 from motiond.drivers.base import ActuatorCommand, ActuatorState, Driver, DriverConfigError
 from motiond.drivers.registry import make_driver
 from motiond.drivers.sim.command_log import read_trace
-from motiond.drivers.sim.plant import PlantFileError, read_plant
+from motiond.drivers.sim.plant_file import PlantFileError, read_plant
 from tests.waiting import lines_until, started
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 
 from motiond.drivers.base import ActuatorCommand, DriverConfigError, DriverError
 from motiond.drivers.registry import make_driver
-from motiond.drivers.sim.command_log import Trace, TraceError, read_trace
+from motiond.drivers.sim.command_log import CommandLog, CommandLogError, read_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "arm.npy"
 
 
-def append(trace: Trace, time_s: float) -> None:
+def append(trace: CommandLog, time_s: float) -> None:
     command = ActuatorCommand(len(ARM))
     command.position[:] = [time_s, -time_s]
     command.velocity[:] = 0.5
@@ -54,7 +54,7 @@ def test_holds_every_command_bit_for_bit(path: Path, clock: Clock) -> None:
 
 
 def test_can_be_read_while_it_is_written(path: Path) -> None:
-    trace = Trace(path, len(ARM))
+    trace = CommandLog(path, len(ARM))
     append(trace, 1.0)
     append(trace, 2.0)
     unfinished = read_trace(path)
@@ -65,14 +65,14 @@ def test_can_be_read_while_it_is_written(path: Path) -> None:
 
 
 def test_goes_on_after_the_rows_of_a_writer_that_was_cut_off(path: Path) -> None:
-    trace = Trace(path, len(ARM))
+    trace = CommandLog(path, len(ARM))
     append(trace, 1.0)
     append(trace, 2.0)
     trace._file.close()
     os.truncate(path, path.stat().st_size - 3)
     np.testing.assert_array_equal(read_trace(path)["time"], [1])
 
-    again = Trace(path, len(ARM))
+    again = CommandLog(path, len(ARM))
     append(again, 3.0)
     again.close()
     again.close()
@@ -80,7 +80,7 @@ def test_goes_on_after_the_rows_of_a_writer_that_was_cut_off(path: Path) -> None
 
 
 def test_does_not_mix_the_commands_of_other_actuators(path: Path, clock: Clock) -> None:
-    Trace(path, 3).close()
+    CommandLog(path, 3).close()
     driver = make_driver("sim", {"trace": path}, ARM, clock)
     with pytest.raises(DriverConfigError) as caught:
         driver.open()
@@ -91,8 +91,8 @@ def test_does_not_mix_the_commands_of_other_actuators(path: Path, clock: Clock) 
 
 def test_does_not_overwrite_what_is_no_trace(path: Path) -> None:
     path.write_bytes(b"frames: 12\n")
-    with pytest.raises(TraceError) as caught:
-        Trace(path, len(ARM))
+    with pytest.raises(CommandLogError) as caught:
+        CommandLog(path, len(ARM))
     assert str(caught.value) == (
         f"{path}: is no trace; it does not begin as a .npy file; remove it or name another file"
     )

@@ -20,7 +20,7 @@ import pytest
 from motiond.daemon.api.errors import RequestError
 from motiond.drivers.sim.command_log import read_trace
 from motiond.drivers.sim.faults import FAULTS
-from motiond.drivers.sim.plant import read_plant
+from motiond.drivers.sim.plant_file import read_plant
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, comes_to_rest_softly, sweep, write_seq
 
 if TYPE_CHECKING:
