@@ -1,11 +1,11 @@
 """Holds setpoints back, so that parts of unlike latency act on the same setpoint at the same time.
 
-In comes one setpoint a tick, out comes the one of `delay` ticks ago. Between two it is interpolated,
+Each tick yields the setpoint of `delay` ticks ago, interpolated between two:
 
     out(n) = (1 - f) x(n - k) + f x(n - k - 1),  delay = k + f, k whole, 0 <= f < 1
 
-which lies between two that were planned: it leaves no limit that they keep, and where f = 0 it is the planned
-setpoint bit for bit. Where only one of the two commands a quantity, the older stands.
+As it lies between two that were planned, it keeps every limit that they keep; where f = 0 it is the planned
+setpoint bit for bit. Where only one of the two commands a quantity, the older one is used.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..base import Floats
 
 NEARLY_WHOLE = 1e-6
-"""Of a tick: periods and latencies that are written in decimals must not turn rows into mixtures."""
+"""In ticks: rounding of periods and latencies written in decimals must not cause interpolation."""
 
 
 class SetpointDelay:
@@ -32,7 +32,7 @@ class SetpointDelay:
     Attributes
     ----------
     holds_back : bool
-        Whether there is a delay; without one, `put` and `take` can be left out.
+        Whether there is a delay; without one, `put` and `take` need not be called.
     """
 
     def __init__(self, count: int) -> None:
@@ -44,7 +44,7 @@ class SetpointDelay:
         self._fraction = 0.0
 
     def set_delay(self, ticks: float) -> None:
-        """Hold back for so many ticks from now on; what is on its way stays on its way."""
+        """Set the delay in ticks; setpoints on their way are kept."""
         self._whole = int(ticks + NEARLY_WHOLE)
         self._fraction = max(0.0, ticks - self._whole)
         if self._fraction < NEARLY_WHOLE:
@@ -56,16 +56,16 @@ class SetpointDelay:
         self._newest = len(self._rows) - 1
 
     def forget(self) -> None:
-        """Drop what is on its way."""
+        """Drop all setpoints on their way."""
         self._rows.fill(np.nan)
 
     def put(self, values: Floats) -> None:
-        """Take a tick's setpoint, shape (3, actuators)."""
+        """Store a tick's setpoint (3, actuators)."""
         self._newest = (self._newest + 1) % len(self._rows)
         self._rows[self._newest] = values
 
     def take(self, out: Floats) -> None:
-        """Give the setpoint that is due now, into `out` (3, actuators)."""
+        """Write the setpoint that is due now into `out` (3, actuators)."""
         depth = len(self._rows)
         newer = self._rows[(self._newest - self._whole) % depth]
         if self._fraction == 0.0:

@@ -1,7 +1,7 @@
 """Several back ends as one robot on one clock: an arm on one bus, a gripper on another.
 
-In come commands for all actuators, out go each part's own at the part's own rate, timed so that all parts act
-together; back come the states of all. What to do when one part fails is the option `on_part_failure`.
+Each part gets the commands of its own actuators, at its own rate and timed so that all parts act together.
+The option `on_part_failure` decides what happens when a part fails.
 """
 
 from __future__ import annotations
@@ -38,16 +38,18 @@ if TYPE_CHECKING:
 
 WHERE = "driver composite"
 GRAVEST_FIRST = (CommunicationLost, DriverTimeout, LifetimeExpired, DriverError)
-"""The kind of an error of several parts is the gravest among theirs."""
+"""An error of several parts is of the gravest kind among theirs."""
 
 
 class _Part:
-    """One back end, and what is on its way to and from it.
+    """One back end, with its setpoints on their way and its last feedback.
 
     Parameters
     ----------
-    columns : list of int, length (actuators of the part)
-        The places of its actuators in the robot's arrays.
+    columns : list of int
+        The places of the part's actuators in the robot's arrays.
+    divisor : int
+        The part is written and read in every so-many-th tick.
     """
 
     def __init__(self, name: str, driver: Driver, columns: list[int], divisor: int, latency_s: float) -> None:
@@ -69,7 +71,7 @@ class _Part:
         state.values[:, self._columns] = self._state.values
 
     def write(self, command: ActuatorCommand, tick: int) -> None:
-        """Put the part's columns on their way, and send what has arrived where the part's turn has come."""
+        """Delay the part's columns, and send the setpoint that is due if this tick is the part's."""
         setpoint = self._command.values
         setpoint[:] = command.values[:, self._columns]
         if self.delay.holds_back:
@@ -80,25 +82,25 @@ class _Part:
             self.driver.write(self._command)
 
     def enable(self) -> None:
-        """Take hold; a part that was left out is back once it can."""
+        """Switch torque on; a part that was left out takes part again."""
         self.delay.forget()
         self.driver.enable()
         self.holding, self.left_out = True, False
 
     def disable(self) -> None:
-        """Let go."""
+        """Switch torque off."""
         self.delay.forget()
         self._ask(self.driver.disable)
         self.holding = False
 
     def halt(self, tick: int) -> None:
-        """Hold, and go on holding at the part's own rate."""
+        """Halt, if this tick is the part's."""
         self.delay.forget()
         if tick % self.divisor == 0:
             self._ask(self.driver.halt)
 
     def _ask(self, call: Callable[[], None]) -> None:
-        """Call; of a part that was left out nothing more is expected than to try."""
+        """Call; errors of a part that was left out are ignored."""
         try:
             call()
         except Exception:
@@ -106,13 +108,13 @@ class _Part:
                 raise
 
     def leave_out(self) -> None:
-        """Go on without the part; of its actuators nothing is known any more."""
+        """Halt the part and go on without it; its feedback is NaN from now on."""
         self.left_out = True
         self._state.values[:-1] = np.nan
         self._ask(self.driver.halt)
 
     def close(self) -> None:
-        """Let go of the bus."""
+        """Free the bus."""
         self.holding = self.left_out = False
         self.delay.forget()
         self.driver.close()
@@ -148,7 +150,7 @@ class CompositeDriver(Driver):
         self._writes = self._reads = 0
 
     def _actuators_amiss(self) -> list[OptionProblem]:
-        """List the actuators that no part drives, and those that the robot does not have."""
+        """Return problems for actuators that no part drives, and for those that the robot does not have."""
         parts = self.options.parts
         driven = {actuator for part in parts.values() for actuator in part.actuators}
         missing = [actuator for actuator in self.actuators if actuator not in driven]
@@ -171,7 +173,7 @@ class CompositeDriver(Driver):
         return problems
 
     def _make_parts(self, make: Make, problems: list[OptionProblem]) -> tuple[_Part, ...]:
-        """Make every part; what is wrong with their options is added to `problems`."""
+        """Make all parts; problems of their options are added to `problems`."""
         parts: list[_Part] = []
         places = {actuator: place for place, actuator in enumerate(self.actuators)}
         for name, part in self.options.parts.items():
@@ -193,7 +195,7 @@ class CompositeDriver(Driver):
     # -- what is asked of every part ------------------------------------------------------------------------
 
     def _each(self, act: Callable[[_Part], None]) -> None:
-        """Ask all parts, though some fail, and raise once for all of those.
+        """Call `act` for all parts even if some fail, then raise one error for all failures.
 
         Raises
         ------
@@ -209,7 +211,7 @@ class CompositeDriver(Driver):
         for part in self._parts:
             try:
                 act(part)
-            except Exception as error:  # noqa: BLE001 - whatever a part raises, the others must be reached
+            except Exception as error:  # noqa: BLE001 - whatever one part raises, the others must be called
                 failed.append((part, error))
         return failed
 
@@ -220,7 +222,7 @@ class CompositeDriver(Driver):
     # -- the contract ---------------------------------------------------------------------------------------
 
     def open(self) -> None:
-        """Open all parts, or none; all that cannot be opened are told at once."""
+        """Open all parts, or none; one error has all that cannot be opened."""
         if self._open:
             raise DriverError(WHERE, "is open already", mend="close it first")
         try:
@@ -235,11 +237,11 @@ class CompositeDriver(Driver):
         self._begin_ticks()
 
     def _begin_ticks(self) -> None:
-        """Let every part have its turn in the next tick."""
+        """Make the next tick one of every part."""
         self._writes = self._reads = 0
 
     def set_period(self, period_s: float) -> None:
-        """Learn the tick period; each part learns its own, and all keep the former if one refuses."""
+        """Set the tick period; each part gets its own, and all keep the former ones if one refuses."""
         super().set_period(period_s)
         try:
             self._each(lambda part: part.driver.set_period(period_s * part.divisor))
@@ -258,7 +260,7 @@ class CompositeDriver(Driver):
             self._failures(lambda part: part.driver.set_period(former_s * part.divisor))
 
     def read(self, state: ActuatorState) -> None:
-        """Read the parts whose turn it is; what the others said last keeps its stamps."""
+        """Read the parts whose turn it is; the feedback of others keeps its stamps."""
         self._opened()
         tick, self._reads = self._reads, self._reads + 1
         failed = self._failures(lambda part: part.read(state, tick))
@@ -272,7 +274,7 @@ class CompositeDriver(Driver):
                 self.notices.append(_said(part, part.driver.notices.popleft()))
 
     def write(self, command: ActuatorCommand) -> None:
-        """Send the parts whose turn it is the setpoint that is due to them."""
+        """Send the setpoints that are due to the parts whose turn it is."""
         self._opened()
         tick, self._writes = self._writes, self._writes + 1
         failed = self._failures(lambda part: part.write(command, tick))
@@ -280,7 +282,7 @@ class CompositeDriver(Driver):
             self._deal_with(failed)
 
     def _deal_with(self, failed: list[tuple[_Part, Exception]]) -> None:
-        """Halt all parts and raise, or go on without those that failed while there are others."""
+        """Halt all parts and raise, or go on without the failed ones while there are others."""
         if self.options.on_part_failure == "stop_all":
             with suppress(DriverError):
                 self.halt()
@@ -292,7 +294,7 @@ class CompositeDriver(Driver):
             raise _told(failed) from failed[0][1]
 
     def enable(self) -> None:
-        """Take hold of all parts; where one cannot, the others are as they were before."""
+        """Switch torque on in all parts; if one fails, the others are as before."""
         self._opened()
         held = [part for part in self._parts if part.holding]
         try:
@@ -304,14 +306,14 @@ class CompositeDriver(Driver):
         self._begin_ticks()
 
     def disable(self) -> None:
-        """Let go of all parts."""
+        """Switch torque off in all parts."""
         self._opened()
         self._halted = False
         self._begin_ticks()
         self._each(_Part.disable)
 
     def halt(self) -> None:
-        """Hold all parts at once, and then each as often as it is written."""
+        """Halt all parts at once, and from then on each as often as it is written."""
         if not self._halted:
             self._halted = True
             self._begin_ticks()
@@ -319,7 +321,7 @@ class CompositeDriver(Driver):
         self._each(lambda part: part.halt(tick))
 
     def inject(self, fault: Mapping[str, Any]) -> None:
-        """Let a fault happen to one part, or to all where neither `part` nor `actuator` names one."""
+        """Make a fault happen in one part, or in all if neither `part` nor `actuator` names one."""
         given = dict(fault)
         name = given.pop("part", None)
         names = [part.name for part in self._parts]
@@ -345,7 +347,7 @@ class CompositeDriver(Driver):
 
 
 def _as_slice(columns: list[int]) -> slice | NDArray[np.intp]:
-    """Let neighbours be copied at once, without the search that a list of places takes."""
+    """Return a slice if the columns are neighbours, as it copies faster than an array of indexes."""
     first, last = columns[0], columns[-1]
     return slice(first, last + 1) if columns == list(range(first, last + 1)) else np.array(columns)
 
@@ -355,7 +357,7 @@ def _said(part: _Part, text: object) -> str:
 
 
 def _told(failed: Sequence[tuple[_Part, Exception]]) -> DriverError:
-    """Make one error of those of several parts."""
+    """Return one error for those of several parts."""
     errors = [error for _, error in failed]
     if all(isinstance(error, DriverConfigError) for error in errors):
         kind: type[DriverError] = DriverConfigError

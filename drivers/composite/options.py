@@ -1,7 +1,7 @@
 """Options of the `composite` driver: which part drives which actuators, and how.
 
-In comes the mapping under `driver:`, out come parts whose options were checked by their own drivers. A wrong
-option of a part is told with its path, so that whoever knows the file can name the line.
+The options of each part are checked by the part's own driver. Every problem has its path, so that callers
+that know the file can name the line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Name = Annotated[str, Field(min_length=1)]
 
 
 class PartSettings(DriverOptions):
-    """What the composite itself knows of a part; the other keys are options of the part's driver."""
+    """The composite's own options of a part; the other keys are options of the part's driver."""
 
     type: Name = Field(description="Name of the part's driver.")
     actuators: Annotated[list[Name], Field(min_length=1)] = Field(
@@ -41,18 +41,18 @@ class Part(PartSettings):
 
     @property
     def options(self) -> dict[str, Any]:
-        """Those of the part's driver, as far as they were given."""
+        """The options of the part's driver that were given."""
         return {**(self.model_extra or {}), **_shared(self.type, dict(self))}
 
 
 def _shared(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the latency to a driver that simulates one, so that the composite makes up for what is there."""
+    """Return options of the composite that the part's driver has too: `latency_s`, if it simulates one."""
     known = driver_class(kind).Options.model_fields
     return {key: given[key] for key in ("latency_s",) if key in given and key in known}
 
 
 def problems_of(part: str, error: DriverConfigError) -> list[OptionProblem]:
-    """Tell what is wrong with the options of a part, each with its path from the part's name on."""
+    """Return the problems of a part's options, with paths that begin with the part's name."""
     if not isinstance(error, OptionsError):
         return [OptionProblem(f"part {part}", (part, "type"), str(error))]
     return [
@@ -62,7 +62,7 @@ def problems_of(part: str, error: DriverConfigError) -> list[OptionProblem]:
 
 
 def _checked(given: object) -> object:
-    """Check every part, and that no actuator is driven by two; what is no mapping is pydantic's to refuse."""
+    """Check every part, and that no two drive one actuator; pydantic refuses what is no mapping."""
     if not isinstance(given, Mapping) or not all(isinstance(part, Mapping) for part in given.values()):
         return given
     problems: list[OptionProblem] = []
@@ -74,7 +74,7 @@ def _checked(given: object) -> object:
 
 
 def _checked_part(name: str, given: Mapping[str, Any], problems: list[OptionProblem]) -> Part | None:
-    """Check one part; what is wrong with it is added to `problems`."""
+    """Check one part; its problems are added to `problems`."""
     own = {key: given[key] for key in PartSettings.model_fields if key in given}
     others = {key: given[key] for key in given if key not in own}
     checked: dict[str, Any] = {}
@@ -108,7 +108,7 @@ def _driven_twice(parts: Mapping[str, Mapping[str, Any]]) -> Iterator[OptionProb
 
 
 class CompositeOptions(DriverOptions):
-    """What stands under `driver:` with `type: composite`."""
+    """The options of `type: composite`."""
 
     parts: Annotated[dict[Name, Part], Field(min_length=1), BeforeValidator(_checked)] = Field(
         description="The back ends by name, each as it would stand under `driver:` alone."

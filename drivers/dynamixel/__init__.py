@@ -1,1 +1,17 @@
-"""DYNAMIXEL servos on a serial bus, Protocol 2.0."""
+"""DYNAMIXEL servos on a serial bus, Protocol 2.0.
+
+driver    the driver: opening, setpoints, torque
+options   its options
+setup     finds servos, checks and sets them before torque
+feedback  what servos report, and which of them are silent, failed or loose
+limits    positions that servos accept and joints can be at
+capacity  how long a tick takes on a bus
+chain     servos of one series on one bus, addressed together
+bus       a serial port: frames out, answers in
+protocol  packets as bytes
+models    control tables and units of each model; the tables are in `tables/`
+units     between registers and SI units
+health    hardware errors in words
+scan      looks for servos on a port
+emulator  emulated servos
+"""

@@ -1,7 +1,7 @@
-"""A serial bus with servos on it: frames out, answers in, each within its time.
+"""A serial bus with servos on it: sends frames, and receives answers within a bounded time.
 
-In come frames of `dynamixel_protocol`, out come packets or registers. pyserial opens the port and sets its
-rate; bytes go through the descriptor itself, so that waiting is one `poll` and bounded by the clock.
+pyserial opens the port and sets its rate; bytes go through the file descriptor itself, so that waiting is one
+`poll`, bounded by the clock.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ class Bus:
     port : str
         The device.
     baud_rate : int
-        As the servos are set.
+        That the servos are set to.
     answer_timeout_s : float
-        How much later than by the baud rate an answer may come.
+        How much later an answer may come than by the baud rate.
     """
 
     def __init__(self, port: str, baud_rate: int, answer_timeout_s: float) -> None:
@@ -94,16 +94,16 @@ class Bus:
 
     @property
     def is_open(self) -> bool:
-        """Whether frames can be sent."""
+        """Whether the port is open."""
         return self._serial is not None
 
     def open(self) -> None:
-        """Take the port for this program alone.
+        """Open the port for this program alone.
 
         Raises
         ------
         DriverError
-            Saying why it cannot be had.
+            If it cannot be opened; with the reason.
         """
         serial = import_serial()
         try:
@@ -116,7 +116,7 @@ class Bus:
             self._serial.set_low_latency_mode(True)
 
     def close(self) -> None:
-        """Give the port back; any number of times."""
+        """Close the port; may be called any number of times."""
         port, self._serial = self._serial, None
         if port is not None:
             with contextlib.suppress(KeyError):
@@ -125,7 +125,7 @@ class Bus:
                 port.close()
 
     def latency_s(self, sysfs: Path = _SYSFS) -> float:
-        """Tell how long the adapter keeps bytes back, in s; 0 if it does not say."""
+        """Return how long the adapter holds bytes back, in s; 0 if it does not say."""
         name = Path(self.port).resolve().name
         try:
             return int((sysfs / name / "device" / "latency_timer").read_text(encoding="ascii")) / 1000
@@ -133,13 +133,13 @@ class Bus:
             return 0.0
 
     def wire_s(self, length: int) -> float:
-        """Give the time that so many bytes take on the wire."""
+        """Return the time, in s, that `length` bytes take on the wire."""
         return length * BITS_A_BYTE / self.baud_rate
 
     # -- frames ---------------------------------------------------------------------------------------------
 
     def send(self, frame: bytes | bytearray) -> None:
-        """Send a frame; what has come in before and was not read is forgotten.
+        """Discard what was received and not read, then send a frame.
 
         Raises
         ------
@@ -168,12 +168,12 @@ class Bus:
         Parameters
         ----------
         wanted : int
-            Return as soon as so many bytes have come since the last frame was sent.
+            Return as soon as this many bytes have come since the last frame was sent.
 
         Returns
         -------
         bytearray
-            All that has come, the bus's own buffer.
+            All that has come: the bus's own buffer, from which the caller may remove packets.
 
         Raises
         ------
@@ -195,7 +195,7 @@ class Bus:
         return received
 
     def deadline_s(self, asked: int, answered: int, return_delay_s: float = SLOWEST_RETURN_S) -> float:
-        """Give the monotonic time by which an answer has come, by the lengths of question and answer."""
+        """Return the monotonic time by which an answer must come, by the lengths of question and answer."""
         return time.monotonic() + self.wire_s(asked + answered) + return_delay_s + self.answer_timeout_s
 
     def ask(self, frame: bytes, count: int, length: int) -> list[Packet]:
@@ -228,7 +228,7 @@ class Bus:
     # -- registers ------------------------------------------------------------------------------------------
 
     def ping(self, servo_id: int, tries: int = TRIES) -> Found | None:
-        """Find one servo."""
+        """Return what one servo says of itself, or None if it does not answer."""
         for _ in range(tries):
             for packet in self.ask(encode_ping(servo_id), 1, 3):
                 if packet.servo_id == servo_id:
@@ -236,7 +236,7 @@ class Bus:
         return None
 
     def ping_all(self) -> list[Found]:
-        """Find every servo on the bus, in the order of their ids."""
+        """Return all servos on the bus, in the order of their ids."""
         frame = encode_ping(BROADCAST_ID)
         self.send(frame)
         everyone = BROADCAST_ID * (STATUS_LENGTH + 3)
@@ -263,18 +263,18 @@ class Bus:
         return packet.data
 
     def glance(self, servo_id: int, address: int, length: int) -> bytes | None:
-        """Read part of one servo's control table in one try; None if no answer came."""
+        """Read part of one servo's control table in a single try; None if no answer came."""
         for packet in self.ask(encode_read(servo_id, address, length), 1, length):
             if packet.servo_id == servo_id and len(packet.data) == length:
                 return packet.data
         return None
 
     def write(self, servo_id: int, address: int, data: bytes) -> None:
-        """Write part of one servo's control table; errors as of `read`."""
+        """Write part of one servo's control table; raises as `read` does."""
         self._instruct(servo_id, encode_write(servo_id, address, data), 0)
 
     def reboot(self, servo_id: int) -> None:
-        """Let a servo restart, which takes torque off it; errors as of `read`."""
+        """Restart a servo, which switches its torque off; raises as `read` does."""
         self._instruct(servo_id, encode(servo_id, Instruction.REBOOT), 0)
 
     def _instruct(self, servo_id: int, frame: bytes, length: int) -> Packet:
@@ -295,7 +295,7 @@ class Bus:
     def sync_read(
         self, ids: Sequence[int], address: int, length: int, tries: int = TRIES
     ) -> dict[int, bytes]:
-        """Read the same part of several control tables; who does not answer is left out."""
+        """Read the same part of several control tables; servos that do not answer are left out."""
         found: dict[int, bytes] = {}
         for _ in range(tries):
             asked = [servo_id for servo_id in ids if servo_id not in found]
@@ -307,7 +307,7 @@ class Bus:
         return found
 
     def sync_write(self, address: int, data: Mapping[int, bytes]) -> None:
-        """Write the same part of several control tables; nobody answers."""
+        """Write the same part of several control tables; servos do not answer this."""
         self.send(encode_sync_write(address, data))
 
     # -- errors ---------------------------------------------------------------------------------------------

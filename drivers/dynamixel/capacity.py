@@ -1,7 +1,4 @@
-"""How much a bus can carry: the time that a tick takes on the wire, and the rate that follows.
-
-In come the numbers of bytes, the baud rate and the delays, out comes the arithmetic, also in words.
-"""
+"""How much a bus can carry: the time that a tick takes on the wire, and what would make it shorter."""
 
 from __future__ import annotations
 
@@ -9,26 +6,33 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .bus import BITS_A_BYTE, STATUS_LENGTH
+from .chain import FULL, SHORT
 from .protocol import SHORTEST, fast_answer_length
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from .bus import Bus
+    from .chain import Chain
+    from .options import PortOptions
 
 TURNAROUND_S = 250e-6
 """Two USB frames of 125 µs: one for the question, one for the answer."""
+GOAL_BYTES, FOLLOWED_GOAL_BYTES = 4, 8
+GOOD_LATENCY_S, GOOD_BAUD_RATE = 0.001, 1_000_000
 _SPAN = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """Goals or nothing out, a question out, answers in.
+    """A question and its answers, after goals or not.
 
     Attributes
     ----------
     bytes : int
-        On the wire, all together.
+        On the wire, in both directions.
     delay_s : float
-        How long the servos hesitate before they answer.
+        How long the servos wait before they answer.
     """
 
     bytes: int
@@ -36,7 +40,19 @@ class Exchange:
 
 
 def feedback_exchange(count: int, goal: int, feedback: int, return_delay_s: float, *, fast: bool) -> Exchange:
-    """Tell what a chain says and hears in a tick, by the number of servos and the bytes for each."""
+    """Return what a chain sends and receives in a tick.
+
+    Parameters
+    ----------
+    count : int
+        Of servos.
+    goal, feedback : int
+        Bytes for each servo.
+    return_delay_s : float
+        How long each servo waits before it answers.
+    fast : bool
+        Whether the servos answer in one joint packet.
+    """
     said = SHORTEST + _SPAN + count * (1 + goal) + SHORTEST + _SPAN + count
     if fast:
         return Exchange(said + fast_answer_length(count, feedback), return_delay_s)
@@ -44,13 +60,13 @@ def feedback_exchange(count: int, goal: int, feedback: int, return_delay_s: floa
 
 
 def register_exchange(length: int, return_delay_s: float) -> Exchange:
-    """Tell what it takes to read `length` bytes of one servo."""
+    """Return what it takes to read `length` bytes of one servo."""
     return Exchange(SHORTEST + _SPAN + STATUS_LENGTH + length, return_delay_s)
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What a tick takes on one bus."""
+    """How long a tick takes on one bus."""
 
     port: str
     baud_rate: int
@@ -64,12 +80,12 @@ class Capacity:
 
     @property
     def wire_s(self) -> float:
-        """The time that they take."""
+        """The time that these bytes take."""
         return self.bytes * BITS_A_BYTE / self.baud_rate
 
     @property
     def delay_s(self) -> float:
-        """The time for which servos hesitate."""
+        """The time for which servos wait before they answer."""
         return sum(exchange.delay_s for exchange in self.exchanges)
 
     @property
@@ -79,7 +95,7 @@ class Capacity:
 
     @property
     def tick_s(self) -> float:
-        """The shortest period."""
+        """The shortest tick period."""
         return self.wire_s + self.delay_s + self.adapter_s
 
     def __str__(self) -> str:
@@ -88,3 +104,56 @@ class Capacity:
             f"baud take {self.wire_s * 1000:.2f} ms, return delays {self.delay_s * 1000:.2f} ms, "
             f"the adapter {self.adapter_s * 1000:.2f} ms"
         )
+
+
+def longest_tick(
+    port: PortOptions, latency_s: float, chains: Sequence[tuple[int, bool, float]], *, follow_velocity: bool
+) -> Capacity:
+    """Return the longest tick of a bus: with full feedback, or with short feedback and one servo's torque.
+
+    Parameters
+    ----------
+    latency_s : float
+        How long the adapter holds answers back.
+    chains : sequence of tuple
+        Of each chain on the bus: how many servos it has, whether it reads fast, and its return delay in s.
+    """
+    goal = FOLLOWED_GOAL_BYTES if follow_velocity else GOAL_BYTES
+
+    def feedback(length: int) -> list[Exchange]:
+        return [feedback_exchange(count, goal, length, delay_s, fast=fast) for count, fast, delay_s in chains]
+
+    slowest_s = max(delay_s for _, _, delay_s in chains)
+    ticks = feedback(FULL), [*feedback(SHORT), register_exchange(1, slowest_s)]
+    return max(
+        (Capacity(port.port, port.baud_rate, latency_s, tick) for tick in ticks),
+        key=lambda capacity: capacity.tick_s,
+    )
+
+
+def advice(buses: Sequence[Bus], chains: Sequence[Chain]) -> Iterator[str]:
+    """Yield warnings of what makes the ticks of these buses longer than they need be, with the remedy."""
+    for bus in buses:
+        latency_s = bus.latency_s()
+        if latency_s > GOOD_LATENCY_S:
+            yield (
+                f"{bus.port}: its adapter keeps answers back for {latency_s * 1000:g} ms; ticks take longer; "
+                "write 1 to its `latency_timer` (docs/dynamixel.md)"
+            )
+        if bus.baud_rate < GOOD_BAUD_RATE:
+            yield (
+                f"{bus.port}: {bus.baud_rate} baud is slow; ticks take longer; "
+                f"set the servos and `baud_rate` to {GOOD_BAUD_RATE} or more"
+            )
+    for chain in chains:
+        if chain.return_delay_s > 0:
+            yield (
+                f"{chain.bus.port}: servos wait up to {chain.return_delay_s * 1e6:g} µs before they answer; "
+                "ticks take longer; set `return_delay_us: 0`"
+            )
+        slow = [servo for servo in chain.servos if not servo.reads_fast]
+        if slow:
+            yield (
+                f"{chain.bus.port}: feedback comes one by one, as {slow[0].where} ({slow[0].model.name} "
+                f"firmware {slow[0].firmware}) answers no fast sync reads; look for newer firmware"
+            )

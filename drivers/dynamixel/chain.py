@@ -1,8 +1,8 @@
 """Servos with the same control table on one bus, addressed together.
 
-In come raw goals, out come raw feedback and registers, in the order of the chain. Feedback is one block of
-registers, current to position, and in full from current to temperature. It is read fast, in one joint answer,
-where all servos can do that. After a damaged joint answer it is read one by one, until all are heard again.
+Goals, feedback and registers are raw values in the order of the chain. Feedback is one block of registers:
+current to position, or, in full, current to temperature. Where all servos support it, feedback is read fast,
+in one joint answer; after a damaged joint answer it is read servo by servo, until all have answered again.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class Servo:
     index : int
         Of its actuator, in the order of every array.
     where : str
-        Its port and id, for messages.
+        Its port, id and actuator, for messages.
+    bus : Bus
+        That it is on.
     """
 
     index: int
@@ -66,10 +68,11 @@ class Servo:
     servo_id: int
     model: Model
     firmware: int
+    bus: Bus
 
     @property
     def reads_fast(self) -> bool:
-        """Whether it answers fast sync reads."""
+        """Whether it supports fast sync reads."""
         from_firmware = self.model.fast_read_from
         return from_firmware is not None and self.firmware >= from_firmware
 
@@ -80,20 +83,23 @@ class Chain:
     Parameters
     ----------
     bus : Bus
-        Open while anything but the constructor is called.
+        Must be open for every call but the constructor.
     servos : sequence of Servo
         At least one.
     follow_velocity : bool
-        Whether each goal carries a profile velocity.
+        Whether a profile velocity is sent with each goal.
 
     Attributes
     ----------
     indexes : ndarray of int, shape (servos,)
         Of their actuators.
-    rows : structured ndarray, shape (servos,)
-        What was heard last; fields as in `PARTS`.
+    goals : ndarray of int32, shape (servos,)
+        In ticks; for the caller to fill.
+    profile : ndarray of int32, shape (servos,), or None
+        Profile velocities in the register's unit, for the caller to fill; None unless velocities are
+        followed.
     heard : ndarray of bool, shape (servos,)
-        Who answered the last question.
+        Which servos answered the last question.
     """
 
     def __init__(self, bus: Bus, servos: Sequence[Servo], *, follow_velocity: bool) -> None:
@@ -122,7 +128,7 @@ class Chain:
         self._make_goal_frame(follow_velocity=follow_velocity)
 
     def _make_goal_frame(self, *, follow_velocity: bool) -> None:
-        """Lay the sync write out once; goals are written into it."""
+        """Make the frame of the sync write once; goals are views of it."""
         first = self.table["profile_velocity" if follow_velocity else "goal_position"].address
         size = self.table["goal_position"].end - first
         span = first.to_bytes(2, "little") + size.to_bytes(2, "little")
@@ -137,7 +143,7 @@ class Chain:
     # -- in every tick --------------------------------------------------------------------------------------
 
     def send_goals(self) -> None:
-        """Send what stands in `goals` and, if velocities are followed, in `profile`."""
+        """Send `goals` and, if velocities are followed, `profile`."""
         frame = self._frame
         if _STUFFING in frame[BEFORE_INSTRUCTION:-2]:
             self.bus.send(
@@ -148,7 +154,7 @@ class Chain:
         self.bus.send(frame)
 
     def ask(self, length: int) -> None:
-        """Ask for feedback, `SHORT` or `FULL`; `take` waits for it."""
+        """Ask for feedback, `SHORT` or `FULL`, without waiting; `take` waits for it."""
         self._length = length
         question = self._questions[length, self._fast]
         self.bus.send(question)
@@ -161,12 +167,12 @@ class Chain:
         return len(self.ids) * (STATUS_LENGTH + self._length)
 
     def take(self) -> NDArray[Any]:
-        """Wait for the feedback asked for; `heard` says whose it is.
+        """Wait for the feedback asked for; `heard` tells whose came.
 
         Returns
         -------
         structured ndarray, shape (servos,)
-            With the fields of `PARTS`; what was not heard now stands as it was.
+            With the fields of `PARTS`; servos that did not answer keep their former values.
         """
         received = self.bus.receive(self._answer_length(), self._deadline_s)
         if self._fast:
@@ -205,7 +211,7 @@ class Chain:
         Raises
         ------
         CommunicationLost
-            Naming those that do not answer.
+            If servos do not answer; names them.
         """
         item = self.table[name]
         found = self.read(item.address, item.size)
@@ -225,12 +231,12 @@ class Chain:
         Parameters
         ----------
         values : mapping
-            By servo id; servos that are not in it are left alone.
+            By servo id; other servos are left alone.
 
         Raises
         ------
         DriverError
-            Naming a servo that did not take its value.
+            If a servo did not accept its value; names the first one.
         """
         if not values:
             return
@@ -263,7 +269,7 @@ class Chain:
 
 
 def lost(silent: Sequence[Servo], answered: int, asked: int, tries: int = TRIES) -> CommunicationLost:
-    """Say which servos do not answer, and how many do."""
+    """Return the error that names the silent servos and says how many answered."""
     others = "".join(f", nor from {servo.where}" for servo in silent[1:])
     return CommunicationLost(
         silent[0].where,

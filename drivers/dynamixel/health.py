@@ -1,6 +1,6 @@
-"""What the hardware error status of a servo says, in words.
+"""The hardware error status of a servo in words.
 
-The bits are those of the ROBOTIS e-manual, "Hardware Error Status"; bit 1 is of the P series alone.
+The bits are those of the ROBOTIS e-manual, "Hardware Error Status"; bit 1 exists in the P series alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ HARDWARE_ERRORS = {
 
 
 def in_words(bits: int) -> str:
-    """Name what is wrong, such as `overheating and overload`."""
+    """Return what is wrong, such as `overheating and overload`."""
     named = [words for bit, words in HARDWARE_ERRORS.items() if bits & bit]
     unknown = bits & ~sum(HARDWARE_ERRORS)
     if unknown:

@@ -1,7 +1,6 @@
-"""Servo models: which control table a model number stands for, and the units of its registers.
+"""Servo models: the control table of each model number, and the units of its registers.
 
-In come the tables in `tables/*.yaml`, one a series; out come `Model`s. Whoever adds a model adds a
-line there.
+The tables are in `tables/*.yaml`, one file a series; a line there adds a model.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _RAD_S2_PER_RPM2 = 2 * math.pi / 3600
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A register: where it is, how many bytes it has, and whether it is signed."""
+    """A register: its address, its size in bytes, and whether it is signed."""
 
     address: int
     size: int
@@ -32,15 +31,15 @@ class Item:
 
     @property
     def end(self) -> int:
-        """The address behind it."""
+        """The address after its last byte."""
         return self.address + self.size
 
     def encode(self, value: int) -> bytes:
-        """Give the register's bytes."""
+        """Return the register's bytes for a value."""
         return value.to_bytes(self.size, "little", signed=self.signed)
 
     def decode(self, data: bytes | bytearray, begin: int = 0) -> int:
-        """Give the register's value out of bytes that begin with address `begin`."""
+        """Return the register's value from bytes that begin at address `begin`."""
         part = data[self.address - begin : self.end - begin]
         return int.from_bytes(part, "little", signed=self.signed)
 
@@ -54,9 +53,9 @@ class Table:
     items : mapping
         Registers by name.
     ram_from : int
-        Registers below this address keep their value without power, and are locked while torque is on.
+        Registers below this address keep their values without power, and are locked while torque is on.
     watchdog_from : int
-        The first firmware with a bus watchdog.
+        The first firmware version with a bus watchdog.
     """
 
     series: str
@@ -77,11 +76,11 @@ class Model:
     zero_ticks : int
         The position that the servo's documentation calls its centre.
     velocity_unit_rad_s, acceleration_unit_rad_s2 : float
-        One unit of the registers.
+        One unit of the velocity and acceleration registers.
     current_unit_a : float or None
         One unit of `present_current`; None where the servo does not measure its current.
     fast_read_from : int or None
-        The first firmware that answers fast sync reads.
+        The first firmware version that supports fast sync reads; None if none does.
     """
 
     name: str
@@ -102,17 +101,17 @@ class Model:
 
 @cache
 def models() -> Mapping[int, Model]:
-    """Give every known model by its number."""
+    """Return all known models by number."""
     return {model.number: model for path in sorted(TABLES.glob("*.yaml")) for model in _load(path)}
 
 
 def models_by_name() -> Mapping[str, Model]:
-    """Give every known model by its name, such as `XM430-W350`."""
+    """Return all known models by name, such as `XM430-W350`."""
     return {model.name: model for model in models().values()}
 
 
 def name_of(number: int) -> str:
-    """Name a model, or say that it is unknown."""
+    """Return the name of a model, or `unknown model` with its number."""
     known = models().get(number)
     return known.name if known else f"unknown model {number}"
 

@@ -1,8 +1,4 @@
-"""What stands under `driver:` with `type: dynamixel`, checked.
-
-In comes the mapping of the configuration, out comes a `DynamixelOptions`; what concerns the actuators is held
-against them by `place_servos`.
-"""
+"""The options of the `dynamixel` driver; `place_servos` checks them against the actuators."""
 
 from __future__ import annotations
 
@@ -42,7 +38,7 @@ class PortOptions(DriverOptions):
 
 
 class GainOptions(DriverOptions):
-    """Gains of the servos' controllers, in the registers' own units; what is left out stays as it is."""
+    """Gains of the servos' controllers, in the registers' own units; those left out stay as they are."""
 
     position_p: PerActuatorOf[Gain] | None = None
     position_i: PerActuatorOf[Gain] | None = None
@@ -54,7 +50,7 @@ class GainOptions(DriverOptions):
 
 
 class DynamixelOptions(DriverOptions):
-    """What stands under `driver:` with `type: dynamixel`; a value is for all, a mapping by actuator."""
+    """The options of `type: dynamixel`; a value holds for all actuators, a mapping by actuator."""
 
     ports: list[PortOptions] = Field(min_length=1, description="The buses, which work in parallel.")
     models: PerActuatorOf[str] | None = Field(
@@ -116,7 +112,7 @@ class DynamixelOptions(DriverOptions):
     )
 
     def names(self) -> Iterator[tuple[str, str]]:
-        """Give each option by actuator with each actuator that it names."""
+        """Yield each option that is a mapping by actuator, with each actuator that it names."""
         for option in type(self).model_fields:
             value = getattr(self, option)
             if isinstance(value, dict):
@@ -146,12 +142,12 @@ class Place:
 
 
 def place_servos(options: DynamixelOptions, actuators: Sequence[str]) -> tuple[Place, ...]:
-    """Say which servo on which bus each actuator is, in the order of the actuators.
+    """Return the bus and servo of each actuator, in the order of the actuators.
 
     Raises
     ------
     OptionsError
-        With every id and name that does not fit.
+        With every option that does not fit the actuators or the others.
     """
     problems = [
         *_wrong_ports(options),
@@ -166,7 +162,7 @@ def place_servos(options: DynamixelOptions, actuators: Sequence[str]) -> tuple[P
 
 
 def of_actuator(value: object, actuator: str) -> object:
-    """Give the part of an option that is for one actuator; None where it says nothing."""
+    """Return the value of an option for one actuator; None where it has none."""
     return value.get(actuator) if isinstance(value, dict) else value
 
 

@@ -1,9 +1,9 @@
 """DYNAMIXEL Protocol 2.0: packets as bytes, made and read by pure functions.
 
-In come instructions and their parameters, out come frames for the wire; in come bytes from the wire, out
-come packets. Follows the ROBOTIS e-manual, "DYNAMIXEL Protocol 2.0": the header FF FF FD 00, an id, the
-length of what follows it, an instruction, parameters, and a CRC-16. Where FF FF FD would occur after the
-length, an FD is stuffed in behind it; a status packet that answers a fast sync read is the one exception.
+`encode…` make frames for the wire, `take_packet` takes packets out of received bytes. Follows the ROBOTIS
+e-manual, "DYNAMIXEL Protocol 2.0": the header FF FF FD 00, an id, the length of what follows it, an
+instruction, parameters, and a CRC-16. Where FF FF FD would occur after the length, an FD is stuffed in behind
+it, except in a status packet that answers a fast sync read.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Instruction(IntEnum):
 
 
 class Refusal(IntEnum):
-    """Why a servo refused an instruction; the low seven bits of a status packet's error byte."""
+    """Why a servo refused an instruction: the low seven bits of a status packet's error byte."""
 
     RESULT_FAIL = 1
     INSTRUCTION = 2
@@ -67,7 +67,7 @@ REFUSED = {
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """A packet without stuffing; of a status packet, `parameters` begin with the error byte."""
+    """A packet without stuffing; the `parameters` of a status packet begin with the error byte."""
 
     servo_id: int
     instruction: int
@@ -80,7 +80,7 @@ class Packet:
 
     @property
     def data(self) -> bytes:
-        """What a status packet carries after the error byte."""
+        """The bytes of a status packet after the error byte."""
         return self.parameters[1:]
 
 
@@ -98,7 +98,7 @@ _CRC_TABLE = _crc_table()
 
 
 def crc16(data: bytes | bytearray | memoryview, crc: int = 0) -> int:
-    """Give the CRC-16 (polynomial 0x8005, most significant bit first) of `data`, going on from `crc`."""
+    """Return the CRC-16 (polynomial 0x8005, most significant bit first) of `data`, continuing from `crc`."""
     table = _CRC_TABLE
     for byte in data:
         crc = (crc << 8 & 0xFF00) ^ table[crc >> 8 ^ byte]
@@ -106,7 +106,7 @@ def crc16(data: bytes | bytearray | memoryview, crc: int = 0) -> int:
 
 
 def encode(servo_id: int, instruction: int, parameters: bytes = b"", *, stuffed: bool = True) -> bytes:
-    """Make a frame for the wire."""
+    """Return a frame for the wire."""
     body = bytes([instruction]) + parameters
     if stuffed:
         body = body.replace(_PATTERN, _STUFFED)
@@ -115,38 +115,44 @@ def encode(servo_id: int, instruction: int, parameters: bytes = b"", *, stuffed:
 
 
 def encode_status(servo_id: int, error: int, data: bytes = b"") -> bytes:
-    """Make the answer of a servo."""
+    """Return the frame of a servo's answer."""
     return encode(servo_id, Instruction.STATUS, bytes([error]) + data)
 
 
 def encode_ping(servo_id: int) -> bytes:
-    """Ask a servo, or all of them, for its model and firmware."""
+    """Return the frame that asks a servo, or all of them, for model and firmware."""
     return encode(servo_id, Instruction.PING)
 
 
 def encode_read(servo_id: int, address: int, length: int) -> bytes:
-    """Ask one servo for part of its control table."""
+    """Return the frame that asks one servo for part of its control table."""
     return encode(servo_id, Instruction.READ, _span(address, length))
 
 
 def encode_write(servo_id: int, address: int, data: bytes) -> bytes:
-    """Write part of one servo's control table."""
+    """Return the frame that writes part of one servo's control table."""
     return encode(servo_id, Instruction.WRITE, address.to_bytes(2, "little") + data)
 
 
 def encode_sync_read(ids: Sequence[int], address: int, length: int, *, fast: bool = False) -> bytes:
-    """Ask several servos for the same part of their control tables; `fast` asks for one joint answer."""
+    """Return the frame that asks several servos for one part of their control tables.
+
+    Parameters
+    ----------
+    fast : bool
+        Whether to ask for one joint answer.
+    """
     instruction = Instruction.FAST_SYNC_READ if fast else Instruction.SYNC_READ
     return encode(BROADCAST_ID, instruction, _span(address, length) + bytes(ids))
 
 
 def encode_sync_write(address: int, data: Mapping[int, bytes]) -> bytes:
-    """Write the same part of several servos' control tables; there is no answer.
+    """Return the frame that writes one part of several servos' control tables; there is no answer.
 
     Parameters
     ----------
     data : mapping
-        By servo id; all of the same length, and not empty.
+        Bytes by servo id; at least one servo, and all of the same length.
     """
     (length,) = {len(part) for part in data.values()}
     parts = b"".join(bytes([servo_id]) + part for servo_id, part in data.items())
@@ -158,20 +164,20 @@ def _span(address: int, length: int) -> bytes:
 
 
 def fast_answer_length(count: int, length: int) -> int:
-    """Give the bytes of the joint answer of `count` servos with `length` bytes each."""
+    """Return the length in bytes of the joint answer of `count` servos with `length` bytes each."""
     return BEFORE_INSTRUCTION + 1 + count * fast_part_length(length)
 
 
 def fast_part_length(length: int) -> int:
-    """Give the bytes of one servo's part: error, id, data, CRC."""
+    """Return the length in bytes of one servo's part: error, id, data, CRC."""
     return length + 4
 
 
 def take_packet(received: bytearray) -> Packet | None:
-    """Take the first sound packet out of what was received, with all that stood before it.
+    """Remove the first sound packet, and all before it, from what was received.
 
-    Bytes that belong to no packet, and packets whose CRC is wrong, are dropped. What may still become a
-    packet stays.
+    Bytes that belong to no packet, and packets whose CRC is wrong, are dropped. Bytes that may still become a
+    packet stay.
 
     Returns
     -------
@@ -206,7 +212,7 @@ def _unwrap(frame: bytes) -> Packet:
 
 
 def is_fast_answer(frame: bytes | bytearray) -> bool:
-    """Tell whether `frame` is one whole, undamaged answer to a fast sync read."""
+    """Return whether `frame` is one whole, undamaged answer to a fast sync read."""
     return (
         frame[:5] == HEADER + bytes([BROADCAST_ID])
         and frame[5:7] == (len(frame) - BEFORE_INSTRUCTION).to_bytes(2, "little")

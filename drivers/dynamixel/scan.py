@@ -1,7 +1,4 @@
-"""Looks for servos on a serial port, and restarts them where asked to.
-
-In come a port and baud rates, out comes what each servo that answers says of itself. Nothing is changed.
-"""
+"""Looks for servos on a serial port without changing them, and restarts them on request."""
 
 from __future__ import annotations
 
@@ -26,12 +23,12 @@ ANSWER_TIMEOUT_S = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """A servo and what it says; None where its model is unknown, or it did not answer a second time.
+    """A servo and what it reports; None where its model is unknown, or it did not answer a second time.
 
     Attributes
     ----------
     position_ticks : int or None
-        As the register counts.
+        The value of the register.
     position_rad : float or None
         From the servo's centre.
     hardware_error : str or None
@@ -51,17 +48,17 @@ class Scanned:
 
 
 def scan(port: str, baud_rates: Sequence[int]) -> list[Scanned]:
-    """Find every servo on a port.
+    """Return every servo that answers on a port.
 
     Parameters
     ----------
     baud_rates : sequence of int
-        Rates to try; none for the common ones, up to the first at which servos answer.
+        Rates to try; if empty, the common ones up to the first at which servos answer.
 
     Raises
     ------
     DriverError
-        If the port cannot be had.
+        If the port cannot be opened.
     """
     found: list[Scanned] = []
     for baud_rate in baud_rates or COMMON_BAUD_RATES:
@@ -73,12 +70,12 @@ def scan(port: str, baud_rates: Sequence[int]) -> list[Scanned]:
 
 
 def reboot(port: str, baud_rate: int, servo_ids: Sequence[int]) -> None:
-    """Restart servos, which takes torque off them and clears their errors.
+    """Restart servos, which switches their torque off and clears their errors.
 
     Raises
     ------
     DriverError
-        If the port cannot be had, or a servo does not answer.
+        If the port cannot be opened, or a servo does not answer.
     """
     with _open(port, baud_rate) as bus:
         for servo_id in servo_ids:

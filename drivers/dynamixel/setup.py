@@ -1,7 +1,6 @@
-"""What is done with servos before torque: found, checked against the configuration, set.
+"""Prepares servos for torque: finds them, checks them against the configuration, and sets them.
 
-In come open buses and options, out come `Servo`s and chains that are as configured, or one error with
-everything that stands against it. Lasting settings are written only where `write_eeprom` asks for it.
+Everything that is wrong comes in one error. Lasting settings are written only with `write_eeprom`.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ MODE_NAMES = {number: name for name, number in MODE_NUMBERS.items()}
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A lasting setting that is not as it must be, and the value that would be right."""
+    """A lasting setting that is wrong, and its right value."""
 
     servo: Servo
     register: str
@@ -43,7 +42,7 @@ class Wish:
 
 
 def raise_all(problems: Sequence[DriverError]) -> None:
-    """Raise the only problem, or one error with all of them, a line each; nothing if there are none."""
+    """Raise the only problem, or one error with a line for each; do nothing if there are none."""
     if len(problems) == 1:
         raise problems[0]
     if problems:
@@ -52,12 +51,13 @@ def raise_all(problems: Sequence[DriverError]) -> None:
 
 
 def find_servos(buses: Sequence[Bus], places: Sequence[Place], options: DynamixelOptions) -> list[Servo]:
-    """Find every servo, of the model that is expected.
+    """Find all servos, and check their models.
 
     Raises
     ------
     DriverError
-        With all that are missing, and what else is on the bus; with all models that do not fit.
+        If servos are missing; with all of them and what else is on the bus. If models are not as expected or
+        not known; with all of those.
     """
     found = {place.index: buses[place.bus].ping(place.servo_id) for place in places}
     missing = [place for place in places if found[place.index] is None]
@@ -86,7 +86,8 @@ def find_servos(buses: Sequence[Bus], places: Sequence[Place], options: Dynamixe
                     where, f"is {model.name}", f"`models` says {expected}", "correct `models` or `ids`"
                 )
             )
-        servos.append(Servo(place.index, place.actuator, where, place.servo_id, model, answer.firmware))
+        bus = buses[place.bus]
+        servos.append(Servo(place.index, place.actuator, where, place.servo_id, model, answer.firmware, bus))
     raise_all(problems)
     return servos
 
@@ -114,7 +115,7 @@ def _not_found(buses: Sequence[Bus], places: Sequence[Place], missing: Sequence[
 def make_chains(
     buses: Sequence[Bus], places: Sequence[Place], servos: Sequence[Servo], *, follow_velocity: bool
 ) -> list[Chain]:
-    """Put servos of one bus and one series together."""
+    """Group servos of one bus and one series into chains."""
     groups: dict[tuple[int, str], list[Servo]] = {}
     for servo in servos:
         key = places[servo.index].bus, servo.model.table.series
@@ -126,12 +127,12 @@ def make_chains(
 
 
 def settle(chain: Chain, options: DynamixelOptions) -> None:
-    """Hold a chain's lasting settings against the configuration, and write them if that is asked for.
+    """Check a chain's lasting settings against the configuration, and correct them with `write_eeprom`.
 
     Raises
     ------
     DriverError
-        With everything that is not as it must be and may not be written.
+        With every setting that is wrong and may not be written.
     """
     refusals = list(_refused(chain))
     wishes = list(_wishes(chain, options))
@@ -221,19 +222,19 @@ def _write_lasting(chain: Chain, wishes: Iterable[Wish]) -> None:
 
 
 def apply_settings(chain: Chain, options: DynamixelOptions) -> None:
-    """Write profile, gains and goal current, which servos forget without power, and read them back.
+    """Write the settings that servos forget without power (profile, gains, goal current), and read them back.
 
     Raises
     ------
     DriverError
-        If a servo does not take its value.
+        If a servo does not accept its value.
     """
     for register, values in _settings(chain, options).items():
         chain.set(register, values)
 
 
 def profile_velocity_units(servo: Servo, options: DynamixelOptions) -> int:
-    """Give the register's value of the configured profile velocity."""
+    """Return the configured profile velocity in the register's unit."""
     return _units(options.profile_velocity_rad_s, servo, servo.model.velocity_unit_rad_s)
 
 
@@ -264,7 +265,7 @@ def _register_of(gain: str) -> str:
 
 
 def _units(option: object, servo: Servo, unit: float) -> int:
-    """Give an option in the register's units; what is more than nothing stays so, as 0 is without limit."""
+    """Return an option in the register's unit; more than 0 stays at least 1, as 0 means no limit."""
     value = of_actuator(option, servo.actuator)
     if not isinstance(value, float) or value == 0:
         return 0
@@ -275,26 +276,25 @@ def _units(option: object, servo: Servo, unit: float) -> int:
 
 
 def failures(chain: Chain) -> list[tuple[Servo, int]]:
-    """Give the servos that have a hardware error, with its bits."""
+    """Return the servos that have a hardware error, with its bits."""
     return [pair for pair in zip(chain.servos, chain.get("hardware_error"), strict=True) if pair[1]]
 
 
 def refuse_failed(chain: Chain) -> None:
-    """Refuse to go on with servos that have shut down.
+    """Raise if servos have shut down.
 
     Raises
     ------
     DriverError
-        With each of them and what it reports.
+        With each such servo and what it reports.
     """
     masks = dict(zip(chain.ids, chain.get("shutdown"), strict=True))
-    raise_all(
-        [failed(chain.bus, servo, bits) for servo, bits in failures(chain) if bits & masks[servo.servo_id]]
-    )
+    raise_all([failed(servo, bits) for servo, bits in failures(chain) if bits & masks[servo.servo_id]])
 
 
-def failed(bus: Bus, servo: Servo, bits: int) -> DriverError:
-    """Say that a servo has shut down, and how it comes back."""
+def failed(servo: Servo, bits: int) -> DriverError:
+    """Return the error of a servo that has shut down, with how to restart it."""
+    bus = servo.bus
     return DriverError(
         servo.where,
         f"reports {in_words(bits)}",

@@ -1,7 +1,4 @@
-"""Units of servos: the one place where ticks become radians, and back.
-
-In come raw register values of all actuators, out come rad, rad/s and N·m, and the other way round.
-"""
+"""Units of servos: converts register values of all actuators to rad, rad/s and N·m, and back."""
 
 from __future__ import annotations
 
@@ -35,9 +32,9 @@ class Units:
     tick_rad, zero_ticks : ndarray
         `position = (ticks - zero_ticks) * tick_rad`.
     velocity_rad_s : ndarray
-        Of `present_velocity` and, without its sign, of `profile_velocity`.
+        One unit of `present_velocity` and, without its sign, of `profile_velocity`.
     effort_nm : ndarray
-        Of `present_current`; NaN where no torque constant is known.
+        One unit of `present_current`; NaN where no torque constant is known.
     """
 
     tick_rad: Floats
@@ -46,22 +43,22 @@ class Units:
     effort_nm: Floats
 
     def to_ticks(self, position: Floats, out: Floats) -> None:
-        """Turn positions in rad into whole ticks, still as floats; NaN stays NaN."""
+        """Convert positions in rad to whole ticks, still as floats; NaN stays NaN."""
         np.divide(position, self.tick_rad, out)
         np.add(out, self.zero_ticks, out)
         np.rint(out, out)
 
     def to_position(self, ticks: Floats, out: Floats) -> None:
-        """Turn ticks into positions in rad."""
+        """Convert ticks to positions in rad."""
         np.subtract(ticks, self.zero_ticks, out)
         np.multiply(out, self.tick_rad, out)
 
     def position_of(self, index: int, ticks: float) -> float:
-        """Turn one actuator's ticks into its position in rad."""
+        """Return one actuator's position in rad for its ticks."""
         return float((ticks - self.zero_ticks[index]) * self.tick_rad[index])
 
     def to_profile_velocity(self, velocity: Floats, out: Floats) -> None:
-        """Turn velocities into profile velocities that are no slower, and never 0, which is no limit."""
+        """Convert velocities to profile velocities, rounded up and at least 1, as 0 means no limit."""
         np.divide(velocity, self.velocity_rad_s, out)
         np.abs(out, out)
         np.ceil(out, out)
@@ -69,7 +66,7 @@ class Units:
 
 
 def units_of(models: Sequence[Model], actuators: Sequence[str], options: DynamixelOptions) -> Units:
-    """Make the units of servos, in the order of the actuators."""
+    """Return the units of servos, in the order of the actuators."""
     direction = np.array([of_actuator(options.direction, name) or 1 for name in actuators], float)
     zero = [
         _or(of_actuator(options.zero_ticks, name), model.zero_ticks)

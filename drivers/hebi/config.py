@@ -1,7 +1,7 @@
-"""HEBI's own robot configurations (`*.cfg.yaml`), read as HEBI's APIs read them.
+"""Reads HEBI's own robot configurations (`*.cfg.yaml`) as HEBI's APIs read them.
 
-In comes a path, out comes a `HebiConfig`, or one error with every problem and its line. The keys are those of
-`hebi.config.load_config` of hebi-py 2.16; what a program adds of its own stands under `user_data`.
+Everything that is wrong comes in one error, each problem with its line. The keys are those of
+`hebi.config.load_config` of hebi-py 2.16; a program's own keys stand under `user_data`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _as_list(value: object) -> object:
 
 
 class GravityPlugin(DriverOptions):
-    """What may stand in a plugin of this type, as `hebi.arm.create_from_config` reads it."""
+    """The keys of a plugin of this type, as `hebi.arm.create_from_config` reads them."""
 
     type: Literal["GravityCompensationEffort"]
     name: str = "gravComp"
@@ -66,7 +66,7 @@ class GravityPlugin(DriverOptions):
 
 
 class ConfigFile(DriverOptions):
-    """What may stand in the file."""
+    """The keys of the file."""
 
     version: str | float
     families: Annotated[list[str], BeforeValidator(_as_list), Field(min_length=1)]
@@ -81,20 +81,20 @@ class ConfigFile(DriverOptions):
 
 @dataclass(frozen=True, slots=True)
 class HebiConfig:
-    """A robot as HEBI's tools describe it.
+    """A robot as a file of HEBI's describes it.
 
     Attributes
     ----------
     families, names : tuple of str
         Of the modules, in the order of the robot's joints; of equal length.
     hrdf : Path or None
-        The robot's description, relative to the file's folder in the file.
+        The robot's description; in the file it is relative to the file's folder.
     gains : Path or None
-        The set called `default`, or the only one.
+        The file of the set called `default`, or of the only one.
     gravity : GravityPlugin or None
-        How to compensate gravity, where the file says so.
+        How to compensate gravity, if the file says so.
     feedback_frequency_hz, command_lifetime_s : float or None
-        As the file sets them.
+        As in the file.
     warnings : tuple of str
         One for each part of the file that is not applied.
     """
@@ -112,7 +112,7 @@ class HebiConfig:
 def pair_modules(
     where: str, families: list[str], names: list[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Give each name its family; one family holds for all names, and one name for all families.
+    """Return a family for each name; one family is used for all names, and one name for all families.
 
     Raises
     ------
@@ -136,12 +136,12 @@ def pair_modules(
 
 
 def load_hebi_config(path: Path) -> HebiConfig:
-    """Read a robot configuration of HEBI's.
+    """Read a robot configuration.
 
     Raises
     ------
     DriverConfigError
-        If the file cannot be read or is wrong; as an `OptionsError` with every problem.
+        If the file cannot be read; an `OptionsError` with every problem if it is wrong.
     """
     content, lines = _read(path)
     try:
@@ -171,7 +171,7 @@ def load_hebi_config(path: Path) -> HebiConfig:
 def _plugins(
     path: Path, lines: Mapping[str, int], plugins: list[dict[str, Any]]
 ) -> tuple[GravityPlugin | None, list[str]]:
-    """Take the plugin that motiond has too, and warn of the others that are switched on."""
+    """Return the plugin for gravity, and a warning for each other one that is enabled."""
     gravity, warnings, where = None, [], f"{path}:{lines.get('plugins', 1)}"
     for plugin in plugins:
         if plugin.get("type") == GRAVITY:
@@ -186,7 +186,7 @@ def _plugins(
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
-    """Give the file's mapping and the line of each key."""
+    """Return the file's mapping and the line of each key."""
     try:
         data = path.read_bytes()
         _refuse_depth(path, data)
@@ -203,7 +203,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
 
 
 def _refuse_depth(path: Path, data: bytes) -> None:
-    """Refuse a nest of brackets that would end libyaml's composer, and the process with it."""
+    """Refuse nesting so deep that it would crash libyaml's composer, and the process with it."""
     depth = 0
     for event in yaml.parse(data, yaml.CSafeLoader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)

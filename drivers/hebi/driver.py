@@ -1,10 +1,10 @@
-"""HEBI modules on the network, by way of the vendor's hebi-py.
+"""A group of HEBI modules on the network, by way of the vendor's hebi-py.
 
-In come commands, out comes feedback of a group of modules that were looked up by family and name. The modules
-let go by themselves when no command came for the command lifetime; so this driver sends in every tick, and
-says so when a pause was longer. hebi-py has no switch for torque: a module holds while it has a living
-command, and lets go when it has none. A module that was lost, stopped or let go gets empty commands until it
-is enabled, so that it never jumps to where it should have been meanwhile.
+The modules are looked up by family and name. They let go by themselves when no command came for the command
+lifetime, so this driver sends one in every tick, and raises when a pause was longer. hebi-py has no switch
+for torque: a module holds while it has a living command, and lets go when it has none. A module that was
+lost, stopped or let go gets empty commands until it is enabled, so that it never jumps to where it should
+have been meanwhile.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ..base import (
     Driver,
     DriverError,
     DriverOptions,
-    DriverTimeout,
     LifetimeExpired,
     require_lifetime,
 )
-from .feedback import WHERE, GroupState
-from .flags import Flags, named
-from .gains import apply_gains, read_gains
+from .feedback import WHERE
+from .flags import named
+from .gains import apply_setup
 from .gravity import GravityCompensation, load_model
+from .listener import Listener
 from .lookup import Module, find_group, import_hebi, open_lookup, single_groups
 from .setup import REPORTS_A_TIMEOUT, HebiOptions, set_up
 from .turns import refuse_turns, stored_ranges
@@ -42,9 +42,8 @@ DEFAULT_FEEDBACK_HZ = 100.0
 FIRST_FEEDBACK_TIMEOUT_MS = 500
 ENABLE_TIMEOUT_MS = 50
 INFO_TIMEOUT_MS = 500
-TRIES = 3
 SETTLE_S = 0.1
-"""How long after `enable` modules may still report the state from before it."""
+"""How long after `enable` modules may still report their state from before it."""
 
 
 class HebiDriver(Driver):
@@ -53,7 +52,7 @@ class HebiDriver(Driver):
     Parameters
     ----------
     look : callable
-        Begins to look for modules on some network interfaces; another network brings its own.
+        Starts to look for modules on network interfaces; a simulated network brings its own.
 
     Attributes
     ----------
@@ -76,22 +75,16 @@ class HebiDriver(Driver):
         self._setup = set_up(self.actuators, options)
         self.modules: tuple[Module, ...] = self._setup.modules
         self._look = look
-        self._alone: list[HebiGroup] = []
         self._group: HebiGroup | None = None
         self._gravity: GravityCompensation | None = None
-        self._torque = self._halted = self._any_loose = self._any_lost = self._all_came = False
-        self._asked = False
+        self._torque = self._halted = self._any_loose = False
         self._sent_s = self._enabled_s = 0.0
         count = len(self.actuators)
-        self._goal, self._measured, self._velocity, self._effort, self._taken = np.full((5, count), np.nan)
-        self._received_s = np.full(count, np.nan)
+        self._goal, self._velocity, self._effort = np.full((3, count), np.nan)
         self._lower, self._upper = self._setup.lower, self._setup.upper
-        self._silent, self._lost, self._loose = np.zeros((3, count), bool)
+        self._loose = np.zeros(count, bool)
         self._command: Any = None
-        self._feedback: Any = None
-        self._answer: Any = None
-        self._seen: GroupState
-        self._flags = Flags(self.modules)
+        self._listener: Listener
 
     # -- before the loop ------------------------------------------------------------------------------------
 
@@ -104,37 +97,28 @@ class HebiDriver(Driver):
         lookup = self._look(self.options.interfaces)
         self._group = find_group(lookup, self.modules, self.options.lookup_timeout_s)
         try:
-            self._alone = single_groups(lookup, self.modules)
+            self._listener = Listener(
+                hebi,
+                self._group,
+                single_groups(lookup, self.modules),
+                self.modules,
+                timeout_s=self._setup.feedback_timeout_s,
+                now=self.now,
+                notices=self.notices,
+            )
             self._prepare(hebi, self._group)
         except BaseException:
             self.close()
             raise
 
     def _prepare(self, hebi: Any, group: HebiGroup) -> None:
-        count = len(self.actuators)
-        self._command, self._feedback = hebi.GroupCommand(count), hebi.GroupFeedback(count)
-        self._answer = hebi.GroupFeedback(1)
-        self._seen, self._flags = GroupState(self._feedback), Flags(self.modules)
+        self._command = hebi.GroupCommand(len(self.actuators))
         group.command_lifetime = round(self._setup.lifetime_s * 1000)
         group.feedback_frequency = self._setup.feedback_hz or DEFAULT_FEEDBACK_HZ
-        self._send_settings(hebi, group)
+        apply_setup(hebi, group, self._setup)
         self._learn_ranges(group)
         self._gravity = self._load_gravity(hebi)
-        self._silent.fill(False)
-        self._lost.fill(False)
-        self._any_lost = False
-        self._measure(FIRST_FEEDBACK_TIMEOUT_MS)
-
-    def _send_settings(self, hebi: Any, group: HebiGroup) -> None:
-        setup = self._setup
-        if setup.gains is None and setup.control_strategy is None:
-            return
-        command = hebi.GroupCommand(len(self.modules))
-        if setup.gains is not None:
-            command = read_gains(hebi, setup.gains, setup.configured, setup.order)
-        if setup.control_strategy is not None:
-            command.control_strategy = setup.control_strategy
-        apply_gains(group, command, self.modules)
+        self._listener.measure(FIRST_FEEDBACK_TIMEOUT_MS)
 
     def _learn_ranges(self, group: HebiGroup) -> None:
         info = group.request_info(INFO_TIMEOUT_MS)
@@ -159,7 +143,7 @@ class HebiDriver(Driver):
         return GravityCompensation(model, setup.joints, setup.base, setup.imu, setup.ramp_s)
 
     def set_period(self, period_s: float) -> None:
-        """Let the modules report as often as they are commanded, unless another frequency is set."""
+        """Set the tick period, which is also that of the modules' reports unless an option sets those."""
         super().set_period(period_s)
         require_lifetime(WHERE, self._setup.lifetime_s, period_s)
         if self._setup.feedback_hz is None and self._group is not None:
@@ -168,10 +152,9 @@ class HebiDriver(Driver):
             )
 
     def close(self) -> None:
-        """Leave the modules to themselves; they let go at the end of the command lifetime."""
+        """Stop driving; the modules let go at the end of the command lifetime."""
         group, self._group = self._group, None
         self._gravity = None
-        self._alone.clear()
         self._torque = self._halted = False
         self._tighten()
         if group is not None:
@@ -184,120 +167,51 @@ class HebiDriver(Driver):
             raise DriverError(WHERE, "is not open", mend="open it first")
         return self._group
 
-    def _measure(self, timeout_ms: float) -> None:
-        """Wait until all modules have told where they are, and refuse to go on without any position."""
-        before_s = self._received_s.copy()
-        self._received_s.fill(-np.inf)
-        for _ in range(TRIES):
-            self._take_feedback(timeout_ms / TRIES)
-            silent = np.isneginf(self._received_s)
-            if not silent.any():
-                return
-        np.copyto(self._received_s, before_s, where=silent)
-        raise DriverTimeout(
-            WHERE,
-            f"no feedback in {timeout_ms:g} ms from {named(self.modules, silent)}",
-            mend="check power and network",
-        )
-
-    def _take_feedback(self, timeout_ms: float) -> bool:
-        if self._opened().get_next_feedback(timeout_ms=timeout_ms, reuse_fbk=self._feedback) is None:
-            return False
-        self._all_came = self._seen.take_position(self._taken)
-        if self._all_came:
-            np.copyto(self._measured, self._taken)
-            self._received_s.fill(self.now())
-        else:
-            known = self._seen.known(self._taken)
-            np.copyto(self._measured, self._taken, where=known)
-            np.copyto(self._received_s, self.now(), where=known)
-        if self._seen.flags_changed():
-            self.notices.extend(self._flags.update(self._seen.flags()))
-        return True
-
     def read(self, state: ActuatorState) -> None:
-        """Report the newest feedback that has arrived; it does not wait for any.
+        """Report the newest feedback that has arrived, without waiting for any.
 
         Raises
         ------
         CommunicationLost
-            If modules did not report for `feedback_timeout_s`; soon after they would let go.
+            If modules did not report for `feedback_timeout_s`; soon after, they would let go.
         LifetimeExpired
             If modules that should hold report that they have let go.
         DriverError
-            If the m-stop, heat or another program keeps modules that should hold from following.
+            If the m-stop, heat or another program keeps modules that should hold from following commands.
         """
-        came = self._take_feedback(0)
-        state.position[:] = self._measured
-        state.stamp_s[:] = self._received_s
-        if came:
-            seen = self._seen
-            state.velocity[:] = seen.velocity
-            state.effort[:] = seen.effort
-            state.temperature_c[:] = seen.temperature_c
-            state.voltage_v[:] = seen.voltage_v
-        if self._any_lost or not came or not self._all_came:
+        self._opened()
+        listener = self._listener
+        if not listener.fill(state):
             self._refuse_silence()
-        if self._torque and (self._flags.failing or self._flags.any_unlocked):
+        if self._torque and (listener.flags.failing or listener.flags.any_unlocked):
             self._refuse_flags()
 
     def _refuse_silence(self) -> None:
-        """Raise if modules are lost, and tell of those that are back."""
-        age_s = self.now() - self._received_s
-        silent = age_s > self._setup.feedback_timeout_s
-        self._ask_each_alone(age_s)
-        if (silent != self._silent).any():
-            back = self._lost & ~silent
-            if back.any():
-                self.notices.append(f"{named(self.modules, back)}: reports again; enable to take hold")
-            self._silent, self._lost = silent, self._narrowed(silent)
-            self._any_lost = bool(self._lost.any())
-        if not self._any_lost:
-            return
-        self._loosen(self._lost)
-        raise CommunicationLost(
-            WHERE,
-            f"no feedback for {age_s[self._lost].max():.2f} s from {named(self.modules, self._lost)}",
-            f"`feedback_timeout_s` is {self._setup.feedback_timeout_s:g}",
-            "check power, cables and the network",
-        )
-
-    def _ask_each_alone(self, age_s: Floats) -> None:
-        """Find out in time who is missing: hebi-py may withhold the feedback of all while one is."""
-        doubtful = bool((age_s > self._setup.feedback_timeout_s / 2).all())
-        if doubtful and not self._asked:
-            for group in self._alone:
-                group.send_feedback_request()
-        self._asked = doubtful
-
-    def _narrowed(self, silent: Booleans) -> Booleans:
-        """Of modules that are all silent, give those that did not answer when they were asked alone."""
-        if not silent.all():
-            return silent
-        answers = [group.get_next_feedback(timeout_ms=0, reuse_fbk=self._answer) for group in self._alone]
-        mute = np.array([answer is None for answer in answers])
-        return mute if mute.any() else silent
+        error = self._listener.silence()
+        if error is not None:
+            self._loosen(self._listener.lost)
+            raise error
 
     def _refuse_flags(self) -> None:
-        flags = self._flags
+        flags = self._listener.flags
         failure = flags.failure()
         if failure is not None:
             self._loosen(flags.stopped | flags.hot | flags.foreign)
             raise failure
-        unlocked = flags.unlocked & (self._received_s - self._enabled_s > SETTLE_S)
+        unlocked = flags.unlocked & (self._listener.received_s - self._enabled_s > SETTLE_S)
         if unlocked.any() and self._pause_s() <= self._setup.lifetime_s:
             self._loosen(unlocked)
-            raise self._let_go("they hold no living command, though setpoints were sent")
+            raise self._expired("they hold no living command, though setpoints were sent")
 
     # -- commands -------------------------------------------------------------------------------------------
 
     def write(self, command: ActuatorCommand) -> None:
-        """Send a setpoint; a position of NaN is sent as the last one, unless a velocity comes alone."""
+        """Send a setpoint; a position of NaN repeats the last one, unless a velocity comes alone."""
         self._opened()
         if not self._torque or self._halted:
             return
         if self._any_loose:
-            raise self._let_go("they were lost, stopped or without a command")
+            raise self._expired("they were lost, stopped or without a command")
         pause_s, lifetime_s = self._pause_s(), self._setup.lifetime_s
         if pause_s > lifetime_s:
             raise LifetimeExpired(
@@ -318,14 +232,14 @@ class HebiDriver(Driver):
         np.copyto(self._goal, np.nan, where=~commanded & np.isfinite(command.velocity))
         np.copyto(self._goal, command.position, where=commanded)
 
-    def _let_go(self, why: str) -> LifetimeExpired:
+    def _expired(self, why: str) -> LifetimeExpired:
         return LifetimeExpired(WHERE, f"{named(self.modules, self._loose)} let go", why, "enable them again")
 
     def _feed_forward(self, effort: Floats) -> None:
-        """Add the arm's weight to what is commanded."""
+        """Add the efforts that carry the arm to the commanded ones."""
         np.copyto(self._effort, effort)
         if self._gravity is not None:
-            self._gravity.update(self._measured, self._seen.orientation, self.now())
+            self._gravity.update(self._listener.measured, self._listener.seen.orientation, self.now())
             np.nan_to_num(self._effort, copy=False)
             self._effort += self._gravity.effort
 
@@ -334,7 +248,7 @@ class HebiDriver(Driver):
 
     def _send(self, position: Floats, velocity: Floats, effort: Floats) -> None:
         # Not by hebi-py's writable views: what is written there does not count as set and is not sent.
-        # As lists, because hebi-py takes the values one by one, which is twice as slow from an array.
+        # As lists, because hebi-py reads the values one by one, which is twice as slow from an array.
         self._command.position = position.tolist()
         self._command.velocity = velocity.tolist()
         self._command.effort = effort.tolist()
@@ -348,25 +262,25 @@ class HebiDriver(Driver):
         self._sent_s = self.now()
 
     def enable(self) -> None:
-        """Command the positions where the modules are measured to be.
+        """Command the measured positions, so that the modules hold.
 
         Raises
         ------
         DriverTimeout
-            If some have not reported yet.
+            If some modules do not report.
         DriverError
-            If the m-stop, heat or another program keeps modules from following, if a module counts the wrong
-            turn, or if gravity compensation does not know which way is down.
+            If the m-stop, heat or another program keeps modules from following commands, if a module counts
+            the wrong turn, or if gravity compensation does not know which way is down.
         """
         self._opened()
-        self._measure(ENABLE_TIMEOUT_MS)
-        failure = self._flags.failure()
+        self._listener.measure(ENABLE_TIMEOUT_MS)
+        failure = self._listener.flags.failure()
         if failure is not None:
             raise failure
-        refuse_turns(self.modules, self._measured, self._lower, self._upper)
+        refuse_turns(self.modules, self._listener.measured, self._lower, self._upper)
         self._begin_gravity()
         self._tighten()
-        self._goal[:] = self._measured
+        self._goal[:] = self._listener.measured
         self._feed_forward(np.full(len(self.actuators), np.nan))
         self._hold()
         self._enabled_s = self.now()
@@ -377,7 +291,7 @@ class HebiDriver(Driver):
         if gravity is None:
             return
         gravity.begin(self.now())
-        gravity.update(self._measured, self._seen.orientation, self.now())
+        gravity.update(self._listener.measured, self._listener.seen.orientation, self.now())
         if not gravity.knows_gravity:
             raise DriverError(
                 WHERE,
@@ -387,7 +301,7 @@ class HebiDriver(Driver):
             )
 
     def _hold(self) -> None:
-        """Send the goal again, and empty commands to modules that shall stay loose."""
+        """Send the goal again, and empty commands to modules that must stay loose."""
         self._velocity.fill(0.0)
         if self._any_loose:
             for values in (self._goal, self._velocity, self._effort):
@@ -404,7 +318,7 @@ class HebiDriver(Driver):
         self._any_loose = False
 
     def disable(self) -> None:
-        """Send a command that is empty and lives for 1 ms, after which the modules let go."""
+        """Send an empty command that lives for 1 ms, after which the modules let go."""
         group = self._opened()
         self._torque = self._halted = False
         self._tighten()
@@ -416,11 +330,11 @@ class HebiDriver(Driver):
             group.command_lifetime = round(self._setup.lifetime_s * 1000)
 
     def halt(self) -> None:
-        """Hold where the first of these calls found the modules; the effort fed forward stays."""
+        """Hold the positions at which the first call finds the modules; the effort fed forward stays."""
         if self._group is None or not self._torque or self._pause_s() > self._setup.lifetime_s:
             return
         if not self._halted:
-            self._take_feedback(0)
-            self._goal[:] = self._measured
+            self._listener.take(0)
+            self._goal[:] = self._listener.measured
             self._halted = True
         self._hold()

@@ -1,10 +1,9 @@
 """A group's feedback as numpy arrays, without a Python loop over the modules.
 
-In comes a `hebi.GroupFeedback`, out come arrays of all modules at once. hebi-py gives velocities and efforts
-as views of its memory and reads every other field module by module, which costs 20 µs a field for 20 modules.
-Here all fields are such views, laid out as in `HebiFeedbackRef` of hebi-py 2.16. A field that a module did
-not send reads as 0 there: a position, or an m-stop that is pressed. So whatever could be taken for a value is
-looked up in the bits that say which fields came.
+hebi-py returns velocities and efforts as views of its memory, and reads every other field module by module,
+which takes 20 µs a field for 20 modules. Here all fields are such views, laid out as in `HebiFeedbackRef` of
+hebi-py 2.16. A field that a module did not send reads as 0, which could be a position or a pressed m-stop, so
+for such fields the bits that say which fields came are checked.
 """
 
 from __future__ import annotations
@@ -37,19 +36,19 @@ class GroupState:
     Parameters
     ----------
     feedback : hebi.GroupFeedback
-        It is kept alive.
+        Kept alive as long as the views.
 
     Attributes
     ----------
     velocity, effort, temperature_c, voltage_v : ndarray of float32, shape (modules,)
-        NaN where a module did not say.
+        NaN where a module did not report it.
     orientation : ndarray of float32, shape (modules, 4)
         Of each module in the world, as w, x, y, z.
 
     Raises
     ------
     DriverConfigError
-        If this hebi-py has its fields elsewhere.
+        If this version of hebi-py has its fields elsewhere.
     """
 
     def __init__(self, feedback: Any) -> None:
@@ -81,12 +80,12 @@ class GroupState:
         self._changed = True
 
     def take_position(self, position: Floats) -> bool:
-        """Fill in positions, and say whether all modules sent theirs.
+        """Fill in positions, and return whether all modules sent theirs.
 
         Parameters
         ----------
         position : ndarray, shape (modules,)
-            Filled in, in rad; NaN or without meaning where a module did not send it, as `known` tells.
+            Filled in, in rad; NaN or meaningless where a module did not send it, as `known` tells.
         """
         came = self._came.tobytes()  # bytes compare ten times as fast as arrays of this size
         if came != self._last_came:
@@ -98,31 +97,31 @@ class GroupState:
         return self._all_came and math.isfinite(position.sum())
 
     def known(self, position: Floats) -> Booleans:
-        """Say which of the positions just taken modules did send: (modules,)."""
+        """Return which of the positions just taken were sent: (modules,)."""
         known: Booleans = np.isfinite(position) & self._has_position
         return known
 
     def flags_changed(self) -> bool:
-        """Say whether `flags` may have changed since this was asked last; `take_position` comes first."""
+        """Return whether `flags` may have changed since the last call; call `take_position` before."""
         enums, changed = self._enums.tobytes(), self._changed
         changed = changed or enums != self._last_enums
         self._last_enums, self._changed = enums, False
         return changed
 
     def flags(self) -> NDArray[np.int32]:
-        """Give every state that the modules report.
+        """Return all states that the modules report.
 
         Returns
         -------
         ndarray of int32, shape (modules, ENUMS)
-            With the vendor's numbers; ABSENT where a module did not say.
+            The vendor's numbers; ABSENT where a module did not report one.
         """
         came = (self._came[:, self._enum_words] >> self._enum_shifts) & 1
         return np.where(came == 1, self._enums, np.int32(ABSENT))
 
 
 def _internals() -> tuple[Any, Any, Any]:
-    """Give the modules of hebi-py that say where its fields are."""
+    """Return the modules of hebi-py that define the layout of its fields."""
     try:
         from hebi._internal.ffi import (  # noqa: PLC0415 - hebi-py is optional, and slow to import
             api,
@@ -141,7 +140,7 @@ def _unknown_layout(why: str) -> DriverConfigError:
 
 
 def _view(refs: Any, field: str, columns: int, kind: np.dtype[Any]) -> NDArray[Any]:
-    """Lay one array of shape (modules, columns) over a field of all modules."""
+    """Return one field of all modules as a view of shape (modules, columns)."""
     starts = [ctypes.cast(getattr(ref, field), ctypes.c_void_p).value or 0 for ref in refs]
     steps = {after - before for before, after in pairwise(starts)}
     if len(steps) > 1 or 0 in starts:

@@ -1,7 +1,7 @@
-"""What HEBI modules say of themselves besides feedback: m-stop, heat, position limits, who commands them.
+"""The states that HEBI modules report: m-stop, heat, position limits, who commands them.
 
-In come the states of a group's feedback, out come notices of what has changed and an error for what keeps
-modules from following. The numbers are those of `FeedbackEnumField` in hebi-py 2.16.
+Changes become notices; a state that keeps modules from following commands becomes an error. The numbers are
+those of `FeedbackEnumField` in hebi-py 2.16.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ QUIET = {TEMPERATURE: NORMAL, MSTOP: NOT_PRESSED, POSITION_LIMIT: INSIDE}
 
 
 class Flags:
-    """The last states of a group's modules.
+    """The last reported states of a group's modules.
 
     Parameters
     ----------
@@ -57,11 +57,12 @@ class Flags:
     Attributes
     ----------
     stopped, hot, foreign, unlocked : ndarray of bool, shape (modules,)
-        M-stop pressed; switched off by heat; commanded by someone else; holding no living command.
+        Modules with their m-stop pressed; switched off by heat; commanded by another program; without a
+        living command.
     failing : bool
         Whether any module is stopped, hot or foreign.
     any_unlocked : bool
-        Whether any module holds no living command.
+        Whether any module has no living command.
     """
 
     def __init__(self, modules: Sequence[Module]) -> None:
@@ -70,12 +71,12 @@ class Flags:
         self._derive()
 
     def update(self, states: NDArray[np.int32]) -> list[str]:
-        """Take new states, and say what has changed that a user should know.
+        """Take new states, and return notices of changes that a user should know.
 
         Parameters
         ----------
         states : ndarray of int32, shape (modules, 6)
-            As `GroupState.flags` gives them.
+            As `GroupState.flags` returns them.
         """
         before, self._states = self._states, states
         self._derive()
@@ -95,7 +96,7 @@ class Flags:
         self.any_unlocked = bool(self.unlocked.any())
 
     def failure(self) -> DriverError | None:
-        """Say what keeps modules from following, the gravest first."""
+        """Return the error for the gravest state that keeps modules from following commands, if any."""
         if self.stopped.any():
             return DriverError(
                 WHERE,
@@ -124,10 +125,10 @@ class Flags:
 
 
 def named(modules: Sequence[Module], which: Booleans) -> str:
-    """List some of the modules."""
+    """Return the names of the modules for which `which` (modules,) is true."""
     return ", ".join(str(modules[index]) for index in np.flatnonzero(which))
 
 
 def _worth_telling(kind: int, before: int, now: int) -> bool:
-    """Skip what is no news: a module that says for the first time that all is well."""
+    """Return whether a change is news; a first report that all is well is none."""
     return now in NOTICES.get(kind, ()) and not (before == ABSENT and now == QUIET[kind])

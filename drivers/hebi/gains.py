@@ -1,8 +1,7 @@
-"""Controller gains of HEBI modules: read from a file, sent to the modules, and read back from them.
+"""Controller gains of HEBI modules: read from HEBI's XML, sent to the modules, and read back from them.
 
-In come HEBI's gains XML and a control strategy, out go one acknowledged command and a question for the
-modules' settings. It waits for answers, so it belongs before the loop. Nothing is stored in the modules: they
-forget it when they are switched off.
+Sending waits for acknowledgements and answers, so it belongs before the loop. Nothing is stored in the
+modules: they forget their gains when they are switched off.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .lookup import HebiGroup, Module
+    from .setup import HebiSetup
 
 ATTEMPTS = 5
 TIMEOUT_MS = 200
@@ -41,7 +41,7 @@ GAINS = (
 )
 FIELDS = tuple(f"{loop}_{gain}" for loop, gain in product(LOOPS, GAINS))
 SAME = 1e-5
-"""Relative; modules compute in single precision."""
+"""Relative tolerance; modules compute in single precision."""
 
 
 def read_gains(hebi: Any, path: Path, modules: int, order: Sequence[int]) -> Any:
@@ -50,9 +50,9 @@ def read_gains(hebi: Any, path: Path, modules: int, order: Sequence[int]) -> Any
     Parameters
     ----------
     modules : int
-        How many the file must have gains for.
+        How many modules the file must have gains for.
     order : sequence of int
-        Which of the file's modules each module of the group is.
+        For each module of the group, its index in the file.
 
     Returns
     -------
@@ -68,7 +68,8 @@ def read_gains(hebi: Any, path: Path, modules: int, order: Sequence[int]) -> Any
     try:
         in_file.read_gains(str(path))
     except Exception as error:
-        # hebi-py raises OSError without a file and its own exception, that it does not export, otherwise.
+        # hebi-py raises OSError without a file, and otherwise an exception of its own, which it does not
+        # export.
         raise DriverConfigError(
             str(path),
             f"cannot be read as gains of {modules} modules",
@@ -80,17 +81,29 @@ def read_gains(hebi: Any, path: Path, modules: int, order: Sequence[int]) -> Any
     return command
 
 
-def apply_gains(group: HebiGroup, command: Any, modules: Sequence[Module]) -> None:
-    """Send gains until every module has acknowledged them, and hold what they report against them.
+def apply_setup(hebi: Any, group: HebiGroup, setup: HebiSetup) -> None:
+    """Send the gains and the control strategy of a setup, if it has any; raises as `apply_gains` does."""
+    if setup.gains is None and setup.control_strategy is None:
+        return
+    command = hebi.GroupCommand(len(setup.modules))
+    if setup.gains is not None:
+        command = read_gains(hebi, setup.gains, setup.configured, setup.order)
+    if setup.control_strategy is not None:
+        command.control_strategy = setup.control_strategy
+    apply_gains(group, command, setup.modules)
 
-    `d_on_error` is read back only where it is switched on: hebi-py does not say whether a file leaves it out.
+
+def apply_gains(group: HebiGroup, command: Any, modules: Sequence[Module]) -> None:
+    """Send gains until every module has acknowledged them, read them back, and compare.
+
+    `d_on_error` is compared only where it is switched on: hebi-py does not tell whether a file leaves it out.
 
     Raises
     ------
     DriverTimeout
-        If modules did not acknowledge, or did not tell their gains.
+        If modules did not acknowledge, or did not report their gains.
     DriverError
-        If a module has other gains than were sent, with the first few.
+        If modules have other gains than were sent; with the first few.
     """
     if not any(group.send_command_with_acknowledgement(command, TIMEOUT_MS) for _ in range(ATTEMPTS)):
         raise DriverTimeout(
@@ -119,7 +132,7 @@ def apply_gains(group: HebiGroup, command: Any, modules: Sequence[Module]) -> No
 
 
 def ask_info(group: HebiGroup) -> Any:
-    """Ask the modules for their settings; None where some did not answer."""
+    """Return a `hebi.GroupInfo` with the modules' settings, or None if some did not answer."""
     for _ in range(ATTEMPTS):
         info = group.request_info(TIMEOUT_MS)
         if info is not None:

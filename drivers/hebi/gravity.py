@@ -1,7 +1,7 @@
 """Efforts that carry the weight of an arm of HEBI modules, from its HRDF.
 
-In come measured positions and which way is down, out come efforts to feed forward. The model and the formula
-are hebi-py's (`RobotModel.get_grav_comp_efforts`); the sensor's part is that of its `GravCompEffortPlugin`.
+The model and the formula are hebi-py's (`RobotModel.get_grav_comp_efforts`); the use of the orientation
+sensor is that of its `GravCompEffortPlugin`.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ UNIT_TOLERANCE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Imu:
-    """Which module's sensor tells the way down.
+    """The module whose sensor tells which way is down.
 
     Attributes
     ----------
     feedback_index : int
-        The module in the order of the model's joints.
+        Of the module, in the order of the model's joints.
     frame_index : int
-        The input frame of the model that the sensor stands in.
+        Of the model's input frame that the sensor is in.
     rotation : ndarray, shape (3, 3)
         From the sensor's axes to that frame's.
     """
@@ -46,7 +46,7 @@ class Imu:
 
 
 def gravity_in(quaternion: Sequence[float] | NDArray[Any]) -> Floats:
-    """Turn the world's gravity into a frame.
+    """Return the world's gravity in the axes of a frame.
 
     Parameters
     ----------
@@ -65,14 +65,14 @@ def gravity_in(quaternion: Sequence[float] | NDArray[Any]) -> Floats:
 
 
 def load_model(hebi: Any, path: Path, joints: int, frame_index: int) -> tuple[Any, list[str]]:
-    """Read the model, and what hebi-py warns of.
+    """Read a model; return it and hebi-py's warnings.
 
     Parameters
     ----------
     joints : int
-        How many it must have.
+        How many joints it must have.
     frame_index : int
-        The input frame that the sensor stands in.
+        Of the input frame that the sensor is in.
 
     Raises
     ------
@@ -105,20 +105,25 @@ def load_model(hebi: Any, path: Path, joints: int, frame_index: int) -> tuple[An
 
 
 class GravityCompensation:
-    """The weight of one arm.
+    """The efforts that carry one arm.
 
     Parameters
     ----------
     model : hebi.robot_model.RobotModel
         Of as many joints as there are actuators.
     order : sequence of int
-        Which actuator each joint of the model is.
+        For each joint of the model, the index of its actuator.
     base : sequence of float, shape (4,), or None
-        The base's orientation in the world as w, x, y, z; None to ask `imu`.
+        The base's orientation in the world as w, x, y, z; None to use `imu`.
     imu : Imu
-        Asked where `base` is None.
+        Used if `base` is None.
     ramp_s : float
         How long the efforts take to grow to their full size once the arm is enabled.
+
+    Attributes
+    ----------
+    effort : ndarray, shape (actuators,)
+        In N·m, as of the last `update`.
     """
 
     def __init__(
@@ -134,27 +139,28 @@ class GravityCompensation:
 
     @property
     def knows_gravity(self) -> bool:
-        """Whether it was ever told which way is down."""
+        """Whether it is known which way is down."""
         return self._gravity is not None
 
     @property
     def imu_actuator(self) -> int:
-        """The actuator whose sensor is asked."""
+        """The index of the actuator whose sensor is used."""
         return int(self._order[self._imu.feedback_index])
 
     def begin(self, now_s: float) -> None:
-        """Let the efforts grow from now on."""
+        """Start the growth of the efforts."""
         self._begun_s = now_s
 
     def update(self, position: Floats, orientation: NDArray[np.float32], now_s: float) -> None:
-        """Compute `effort`, an array in the order of the actuators, in N·m.
+        """Compute `effort`.
 
         Parameters
         ----------
         position : ndarray, shape (actuators,)
             As measured, in rad; finite.
         orientation : ndarray, shape (actuators, 4)
-            Of each module in the world, as w, x, y, z; without a sensible one the last counts on.
+            Of each module in the world, as w, x, y, z; if the sensor's is no unit quaternion, the last one
+            stays in use.
         """
         np.take(position, self._order, out=self._position)
         if self._asks_imu:

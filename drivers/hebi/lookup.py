@@ -1,7 +1,7 @@
-"""HEBI modules on the network: who is there, who is missing, and a group of those that are wanted.
+"""Looks up HEBI modules on the network by family and name, and makes groups of them.
 
-In come families and names, out comes what hebi-py calls a group, or an error that says what was found
-instead. This waits, so it belongs before the loop. The protocols name what the driver uses of hebi-py.
+An error says which modules are missing and what was found. Looking up waits, so it belongs before the loop.
+The protocols name what the driver uses of hebi-py.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ class HebiGroup(Protocol):
         """Send a `hebi.GroupCommand` without waiting for an answer."""
 
     def send_command_with_acknowledgement(self, group_command: Any, timeout_ms: int | None = None) -> bool:
-        """Send a `hebi.GroupCommand` and say whether all modules have it."""
+        """Send a `hebi.GroupCommand`, and return whether all modules have acknowledged it."""
 
     def get_next_feedback(self, timeout_ms: float | None = None, reuse_fbk: Any = None) -> Any:
-        """Fill a `hebi.GroupFeedback`, or give None if nothing came in time."""
+        """Fill and return a `hebi.GroupFeedback`, or return None if nothing came in time."""
 
     def send_feedback_request(self) -> bool:
         """Ask for feedback once, without waiting for it."""
 
     def request_info(self, timeout_ms: float | None = None) -> Any:
-        """Give a `hebi.GroupInfo`, or None if some did not answer in time."""
+        """Return a `hebi.GroupInfo`, or None if some modules did not answer in time."""
 
 
 class HebiEntry(Protocol):
@@ -69,7 +69,7 @@ class HebiEntry(Protocol):
 
     @property
     def is_stale(self) -> bool:
-        """Whether it was there once, and is not any more."""
+        """Whether the module was there once, and is not any more."""
 
 
 class HebiLookup(Protocol):
@@ -82,11 +82,11 @@ class HebiLookup(Protocol):
     def get_group_from_names(
         self, families: list[str], names: list[str], timeout_ms: float | None = None
     ) -> HebiGroup | None:
-        """Give a group of modules in this order, or None."""
+        """Return a group of modules in this order, or None if some are not there in time."""
 
 
 def import_hebi() -> Any:
-    """Import hebi-py, which prints to standard output what optional packages it misses.
+    """Import hebi-py, without what it prints about missing optional packages.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def import_hebi() -> Any:
 
 
 def open_lookup(interfaces: Sequence[str]) -> HebiLookup:
-    """Begin to look for modules.
+    """Start to look for modules.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def find_group(lookup: HebiLookup, modules: Sequence[Module], timeout_s: float) 
     Raises
     ------
     DriverTimeout
-        With the modules that are missing and those that were found.
+        If modules are missing; names them and those that were found.
     DriverError
         If several modules have the name of a wanted one.
     """
@@ -139,12 +139,12 @@ def find_group(lookup: HebiLookup, modules: Sequence[Module], timeout_s: float) 
 
 
 def single_groups(lookup: HebiLookup, modules: Sequence[Module]) -> list[HebiGroup]:
-    """Make a group of each module that was found, which reports when it is asked.
+    """Make a group of each module, which reports only when asked.
 
     Raises
     ------
     DriverTimeout
-        If a module has left meanwhile.
+        If a module has left in the meantime.
     """
     groups = [lookup.get_group_from_names([module.family], [module.name]) for module in modules]
     made = [group for group in groups if group is not None]
@@ -157,7 +157,7 @@ def single_groups(lookup: HebiLookup, modules: Sequence[Module]) -> list[HebiGro
 
 
 def present(lookup: HebiLookup) -> Counter[Module]:
-    """Count the modules that are on the network now."""
+    """Return the modules that are on the network now, with how many have each name."""
     return Counter(
         Module(entry.family, entry.name)
         for entry in lookup.entrylist
@@ -166,7 +166,7 @@ def present(lookup: HebiLookup) -> Counter[Module]:
 
 
 def missing_modules(wanted: Sequence[Module], found: set[Module], timeout_s: float) -> DriverTimeout:
-    """Say which modules are not on the network, what is, and what may have been meant."""
+    """Return the error that names missing modules, those that were found, and the nearest names."""
     known = sorted(map(str, found))
     missing = [str(module) for module in wanted if module not in found]
     hints = [hint for hint in (nearest(name, known) for name in missing) if hint]

@@ -1,7 +1,6 @@
-"""What a HEBI robot is to be: its options and HEBI's own robot configuration, put together.
+"""Merges the options of the `hebi` driver with HEBI's own robot configuration, if they name one.
 
-In come options and, where they name one, a `*.cfg.yaml`; out comes a `HebiSetup`. An option comes before what
-the file says.
+An option takes precedence over the file.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 DEFAULT_LIFETIME_S = 0.25
 REPORTS_A_TIMEOUT = 3
-"""A module is not lost for one late report or two."""
+"""A module must not count as lost for one late report or two."""
 
 
 def _unit(quaternion: tuple[float, ...]) -> tuple[float, ...]:
@@ -47,7 +46,7 @@ Bounds = Annotated[tuple[Finite, Finite], AfterValidator(_ascending)]
 
 
 class HebiOptions(DriverOptions):
-    """What stands under `driver:` with `type: hebi`."""
+    """The options of `type: hebi`."""
 
     config: Path | None = Field(default=None, description="A robot configuration of HEBI's (`*.cfg.yaml`).")
     families: list[str] | str | None = Field(
@@ -116,13 +115,13 @@ class GravitySetup:
     hrdf : Path
         The model.
     joints : tuple of int
-        Which actuator each joint of the model is.
+        For each joint of the model, the index of its actuator.
     base : tuple of float or None
-        The base's orientation as w, x, y, z; None to ask `imu`.
+        The base's orientation as w, x, y, z; None to use `imu`.
     imu : Imu
-        Asked where `base` is None.
+        Used if `base` is None.
     ramp_s : float
-        How long it takes to set in.
+        How long the efforts take to grow to their full size.
     """
 
     hrdf: Path
@@ -134,24 +133,24 @@ class GravitySetup:
 
 @dataclass(frozen=True, slots=True)
 class HebiSetup:
-    """A HEBI robot as it shall be driven.
+    """How a HEBI robot is driven.
 
     Attributes
     ----------
     modules : tuple of Module
         In the order of the actuators.
     order : tuple of int
-        Which module of the configuration each actuator is.
+        For each actuator, the index of its module in the configuration.
     configured : int
         How many modules the configuration has.
     lifetime_s : float
         Of commands.
     feedback_hz : float or None
-        None to report as often as commands are sent.
+        How often modules report; None for as often as commands are sent.
     feedback_timeout_s : float
         At most half of `lifetime_s`.
     lower, upper : ndarray, shape (actuators,)
-        Where actuators may stand when they are enabled, in rad; NaN where that is not set.
+        Where actuators may be when they are enabled, in rad; NaN where that is not set.
     warnings : tuple of str
         Parts of the configuration that are not applied.
     """
@@ -171,7 +170,7 @@ class HebiSetup:
 
 
 def set_up(actuators: Sequence[str], options: HebiOptions) -> HebiSetup:
-    """Put options and configuration together.
+    """Merge options and configuration.
 
     Raises
     ------
@@ -200,7 +199,7 @@ def set_up(actuators: Sequence[str], options: HebiOptions) -> HebiSetup:
 
 
 def _feedback_timeout(wanted_s: float | None, lifetime_s: float, feedback_hz: float | None) -> float:
-    """Refuse a timeout after which a module may have let go, since it would jump when it is back."""
+    """Return the timeout; refuse one after which a module may have let go, and would jump on its return."""
     longest_s = lifetime_s / 2
     timeout_s = wanted_s or longest_s
     if timeout_s > longest_s:

@@ -1,7 +1,6 @@
-"""Whether modules count the right turn: after a power cycle a position may be off by 360°.
+"""Checks whether modules count the right turn: after a power cycle a position may be off by 360°.
 
-In come measured positions and the range that each module may stand in, out comes nothing or an error that
-names every module which would be in its range if it counted another turn.
+A module counts the wrong turn if it is out of its range and would be within it on another turn.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ if TYPE_CHECKING:
     from .lookup import Module
 
 MARGIN_RAD = 0.2
-"""Modules that merely overshot a limit are no turn off."""
+"""A module this little outside its range has merely overshot a limit."""
 
 
 def stored_ranges(info: Any) -> tuple[Floats, Floats]:
-    """Give the position limits that are stored in the modules.
+    """Return the position limits that are stored in the modules.
 
     Parameters
     ----------
     info : hebi.GroupInfo
-        It gives 0 for a limit that a module did not tell.
+        Has 0 for a limit that a module did not report.
 
     Returns
     -------
@@ -43,12 +42,12 @@ def stored_ranges(info: Any) -> tuple[Floats, Floats]:
 
 
 def refuse_turns(modules: Sequence[Module], position: Floats, lower: Floats, upper: Floats) -> None:
-    """Refuse positions that are whole turns away from their range.
+    """Raise if positions are whole turns away from their range.
 
     Raises
     ------
     DriverError
-        With every such module, its position, its range, and by how many turns it is off.
+        With every such module, its position, its range, and the number of turns.
     """
     turns = np.where(
         position > upper, np.ceil((position - upper) / TURN_RAD), np.floor((position - lower) / TURN_RAD)

@@ -1,18 +1,18 @@
-"""Time for tests: a clock that stands still until it is told to go on."""
+"""A clock for tests, which stands still until a test moves it."""
 
 
 class Clock:
-    """Time that passes when it is told to.
+    """A monotonic clock that only tests move.
 
     Attributes
     ----------
     now_s : float
-        Monotonic time.
+        The time, to be set.
     """
 
     def __init__(self) -> None:
         self.now_s = 1000.0
 
     def __call__(self) -> float:
-        """Give monotonic time in seconds."""
+        """Return the time in seconds."""
         return self.now_s

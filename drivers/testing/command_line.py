@@ -1,7 +1,7 @@
-"""A rig for a driver of which nothing is known but its name and options.
+"""A rig for a driver of which only name and options are known, as options of pytest.
 
-In come the options that `motiond.drivers.testing.plugin` adds to pytest, out comes a rig on real time. It
-cannot reach what is behind the driver: tests that ask for a hand or a broken bus are skipped and say so.
+The rig is on real time and cannot reach what is behind the driver: tests that need a hand to move actuators,
+or a bus to break, are skipped and say so.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class CommandLineRig(RealTimeRig):
         self.lifetime_s = getattr(checked, "command_lifetime_s", None)
 
     def make(self, actuators: Sequence[str] | None = None) -> Driver:
-        """Give a driver that can be opened."""
+        """Return a driver that is not open."""
         return make_driver(
             self._name, self._options, self.actuators if actuators is None else actuators, self.now
         )
@@ -53,7 +53,7 @@ class CommandLineRig(RealTimeRig):
 
 
 def command_line_rig(config: pytest.Config) -> CommandLineRig:
-    """Make the rig that pytest's options ask for.
+    """Return the rig for pytest's options.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def command_line_rig(config: pytest.Config) -> CommandLineRig:
 
 
 def _options(given: str) -> Mapping[str, Any]:
-    """Read options that are JSON, or stand in a YAML file."""
+    """Read options given as JSON or as the name of a YAML file."""
     where = "--motiond-driver-options"
     try:
         options = json.loads(given) if given.startswith("{") else yaml.safe_load(Path(given).read_bytes())

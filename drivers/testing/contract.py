@@ -1,6 +1,6 @@
-"""What every driver must do, whatever is behind it.
+"""The tests that every driver must pass, whatever is behind it.
 
-In comes a `Rig`, by the fixture `rig` of a subclass of `DriverContract`; out come tests:
+Subclass `DriverContract` and give it a fixture `rig`:
 
     class TestCrane(DriverContract):
         @pytest.fixture
@@ -41,36 +41,36 @@ NOTHING = [np.nan] * 3
 
 
 def open_files() -> int:
-    """Count the descriptors of this process."""
+    """Return the number of this process's file descriptors."""
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def lifetime_of(rig: Rig) -> float:
-    """Give how long actuators hold without a setpoint, or skip the test where that is for ever."""
+    """Return how long actuators hold without a setpoint, in s; skip the test if that is for ever."""
     if rig.lifetime_s is None:
         pytest.skip(f"{type(rig).__name__} says that its actuators hold for ever")
     return rig.lifetime_s
 
 
 def let_go(rig: Rig) -> None:
-    """Wait until actuators that got no setpoint have let go."""
+    """Wait until actuators without setpoints have let go."""
     rig.wait(lifetime_of(rig) + 0.1)
 
 
 def assert_at(rig: Rig, position: Floats, expected: list[float] | Floats) -> None:
-    """Hold a position against where it should be."""
+    """Assert that a position (actuators,) is the expected one within the rig's tolerance."""
     np.testing.assert_allclose(position, expected, rtol=0.0, atol=rig.tolerance)
 
 
 def play_until_it_fails(rig: Rig, driver: Driver) -> tuple[DriverError, float]:
-    """Write and read in every tick until one of them raises.
+    """Write and read in every tick until a call raises; fail the test if none does.
 
     Returns
     -------
     DriverError
-        What it raised.
+        The error.
     float
-        The longest real time that a call took, in s.
+        The longest real time that one call took, in s.
     """
     command, state = ActuatorCommand(len(driver.actuators)), ActuatorState(len(driver.actuators))
     longest_s = 0.0
@@ -88,7 +88,7 @@ def play_until_it_fails(rig: Rig, driver: Driver) -> tuple[DriverError, float]:
 
 
 class DriverContract:
-    """Tests that hold for each back end."""
+    """The contract's tests; a subclass adds the fixture `rig`."""
 
     @pytest.fixture
     def driver(self, rig: Rig) -> Iterator[Driver]:

@@ -1,7 +1,7 @@
-"""The bench that a driver is held against its contract on.
+"""What the contract suite needs for one back end and only the driver's author knows.
 
-In comes what only the driver's author knows: how to make one, how to break it, how to move its actuators by
-hand. Out comes a `Rig`, which `motiond.drivers.testing.contract` asks for in its fixture `rig`.
+A `Rig` makes a driver, breaks it, and moves its actuators by hand. `motiond.drivers.testing.contract` takes
+it from the fixture `rig`.
 """
 
 from __future__ import annotations
@@ -26,28 +26,29 @@ LIFETIME_S = 0.2
 
 
 class Rig(ABC):
-    """A back end on a bench, with actuators that turn freely; setpoints step by up to 2 rad.
+    """A back end with actuators that turn freely; setpoints step by up to 2 rad.
 
-    Time passes when the rig says so: drivers get `clock`. `RealTimeRig` is for what lives on real time.
+    Time passes only when the suite says so: give drivers `clock`. `RealTimeRig` is for back ends on real
+    time.
 
     Attributes
     ----------
     actuators : tuple of str
-        Three of them.
+        Three names.
     lifetime_s : float or None
-        How long actuators hold without a setpoint; None where they hold for ever.
+        How long actuators hold without a setpoint, in s; None for ever.
     settle_s : float
-        How long actuators take to come to rest after a step.
+        How long actuators take to come to rest after a step, in s.
     tolerance : float
-        How far from the setpoint they may then be, in rad.
+        How far from the setpoint they may rest, in rad.
     halt_travel : float
-        How far they may run on after `halt`, in rad.
+        How far they may still move after `halt`, in rad.
     feedback_age_s : float
-        How old feedback may be when it is read.
+        How old feedback may be when it is read, in s.
     timeout_s : float
-        The longest real time that one call may take, whatever has become of the device.
+        The longest real time that one call may take, whatever the state of the device, in s.
     lost_after_s : float
-        How long a device may be silent before that is an error.
+        How long a device may be silent before a driver must raise, in s.
     """
 
     actuators: tuple[str, ...] = ACTUATORS
@@ -64,34 +65,34 @@ class Rig(ABC):
 
     @abstractmethod
     def make(self, actuators: Sequence[str] = ACTUATORS) -> Driver:
-        """Give a driver that can be opened; each one that this rig gives drives the same actuators."""
+        """Return a driver that is not open; all drivers of one rig drive the same actuators."""
 
     @abstractmethod
     def make_broken(self) -> Driver:
-        """Give a driver whose `open` fails halfway."""
+        """Return a driver whose `open` fails halfway."""
 
     @abstractmethod
     def push(self, driver: Driver, position: Floats) -> None:
-        """Move the actuators by hand, all at once, to `position` (actuators,)."""
+        """Move the actuators to `position` (actuators,), as by hand."""
 
     def silence(self, driver: Driver) -> None:
-        """Let the device take everything and answer nothing from now on; `driver` is open."""
+        """Make the device accept everything and answer nothing from now on; `driver` is open."""
         self.cannot(f"silence what {type(driver).__name__} talks to")
 
     def lose_bus(self, driver: Driver) -> None:
-        """Take the bus away, as by pulling its cable; `driver` is open."""
+        """Remove the bus, as by pulling its cable; `driver` is open."""
         self.cannot(f"take the bus of {type(driver).__name__} away")
 
     def restore_bus(self, driver: Driver) -> None:
-        """Bring back the bus that `lose_bus` took."""
+        """Restore the bus that `lose_bus` removed."""
         self.cannot(f"bring the bus of {type(driver).__name__} back")
 
     def cannot(self, what: str) -> NoReturn:
-        """Skip a test that asks more of the rig than it has."""
+        """Skip a test that needs more than the rig offers."""
         pytest.skip(f"{type(self).__name__} cannot {what}")
 
     def now(self) -> float:
-        """Give the time by which feedback is stamped."""
+        """Return the time by which feedback is stamped, in s."""
         return self.clock()
 
     def wait(self, duration_s: float) -> None:
@@ -99,13 +100,13 @@ class Rig(ABC):
         self.clock.now_s += duration_s
 
     def position(self, driver: Driver) -> Floats:
-        """Read where the actuators are: (actuators,)."""
+        """Return where the actuators are: (actuators,)."""
         state = ActuatorState(len(driver.actuators))
         driver.read(state)
         return state.position.copy()
 
     def play(self, driver: Driver, position: Sequence[float], duration_s: float | None = None) -> Floats:
-        """Command a position in every tick and give where that leads.
+        """Command a position in every tick, and return where the actuators are afterwards.
 
         Parameters
         ----------
@@ -127,14 +128,14 @@ class Rig(ABC):
 
 
 class RealTimeRig(Rig):
-    """A rig whose time nobody can stop; its bounds leave room for a busy machine."""
+    """A rig on real time; its bounds leave room for a busy machine."""
 
     tolerance = 1e-3
     halt_travel = 0.25
     feedback_age_s = 0.5
 
     def now(self) -> float:
-        """Give monotonic time in seconds."""
+        """Return monotonic time in seconds."""
         return time.monotonic()
 
     def wait(self, duration_s: float) -> None:

@@ -13,5 +13,5 @@ class TestDriver(DriverContract):
 
     @pytest.fixture
     def rig(self, pytestconfig: pytest.Config) -> CommandLineRig:
-        """Give the rig that the command line asks for."""
+        """Return the rig for the options of the command line."""
         return command_line_rig(pytestconfig)

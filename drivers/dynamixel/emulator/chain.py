@@ -1,8 +1,7 @@
 """An emulated bus: what a daisy chain of servos answers, byte for byte.
 
-In come frames and the time at which they arrive, out come the servos' answers, as Protocol 2.0 has them;
-answers may be lost or garbled on request. Nothing here knows a port or a thread: `dynamixel_pty` puts a chain
-behind a pseudo-terminal.
+The chain answers frames as in Protocol 2.0, by the time at which they arrive; answers may be lost or garbled
+on request. It knows no port and no thread: `pty` puts a chain behind a pseudo-terminal.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _BULK_ENTRY = 5
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What comes back for one instruction packet, and how long the servos hesitate before it."""
+    """What comes back for one instruction packet, and how long the servos wait before it."""
 
     frame: bytes
     delay_s: float
@@ -49,9 +48,9 @@ class EmulatedChain:
     servos : list of EmulatedServo
         In the order in which they answer a broadcast.
     now : callable
-        Gives monotonic time in seconds.
+        Returns monotonic time in seconds.
     faults : deque of callable
-        Each is applied to one reply, in turn: it gets the frame and gives what arrives of it.
+        Each is applied to one reply, in turn: it takes the frame and returns what arrives of it.
     """
 
     servos: list[EmulatedServo]
@@ -60,15 +59,15 @@ class EmulatedChain:
     _now_s: float = field(default=0.0, init=False)
 
     def lose_next(self, count: int = 1) -> None:
-        """Lose the next replies."""
+        """Lose the next `count` replies."""
         self.faults.extend([lambda _: b""] * count)
 
     def garble_next(self, count: int = 1) -> None:
-        """Let a bit of each of the next replies tip over."""
-        self.faults.extend([_tip_a_bit] * count)
+        """Invert a bit in each of the next `count` replies."""
+        self.faults.extend([_invert_a_bit] * count)
 
     def feed(self, received: bytearray) -> Iterator[Reply]:
-        """Take what came over the wire; give a reply for each packet that is answered."""
+        """Take packets out of what was received, and yield a reply for each that is answered."""
         while (packet := take_packet(received)) is not None:
             self._now_s = self.now()
             for servo in self.servos:
@@ -97,7 +96,7 @@ class EmulatedChain:
         return self._instruct(packet)
 
     def _meant(self, ids: Iterable[int]) -> list[EmulatedServo | None]:
-        """Give the servos with these ids, and None for each id that nobody has."""
+        """Return the servos with these ids, and None for each unknown id."""
         by_id = {servo.servo_id: servo for servo in self.servos}
         return [by_id.get(servo_id) for servo_id in ids]
 
@@ -107,7 +106,7 @@ class EmulatedChain:
                 yield servo
 
     def _instruct(self, packet: Packet) -> Reply | None:
-        """Do what one servo or all are told; one answers, if its status return level says so."""
+        """Carry out an instruction to one servo or all; one answers if its status return level says so."""
         if packet.servo_id == BROADCAST_ID:
             for servo in self._there(self.servos):
                 _obey(servo, packet)
@@ -139,7 +138,7 @@ class EmulatedChain:
         )
 
     def _answer_jointly(self, parameters: bytes) -> Reply:
-        """Let servos add their parts to one packet; each waits for the one before it."""
+        """Return one packet to which each servo adds its part after the one before it."""
         asked, (_, length) = self._meant(parameters[4:]), _span(parameters)
         size = fast_answer_length(len(asked), length) - len(HEADER) - 3
         frame = HEADER + bytes([BROADCAST_ID]) + size.to_bytes(2, "little") + bytes([Instruction.STATUS])
@@ -156,7 +155,7 @@ class EmulatedChain:
 
 
 def _one_by_one(answers: Iterable[tuple[EmulatedServo, bytes]]) -> Reply:
-    """Let servos answer one after the other."""
+    """Return the answers of servos, one after the other."""
     frames, delay_s = [], 0.0
     for servo, data in answers:
         frames.append(encode_status(servo.servo_id, servo.error_byte, data))
@@ -168,7 +167,7 @@ def _introduction(servo: EmulatedServo) -> bytes:
     return bytes(servo.memory[0:2]) + bytes([servo.get("firmware")])
 
 
-def _tip_a_bit(frame: bytes) -> bytes:
+def _invert_a_bit(frame: bytes) -> bytes:
     return frame[:-3] + bytes([frame[-3] ^ 0x10]) + frame[-2:]
 
 

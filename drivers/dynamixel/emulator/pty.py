@@ -1,7 +1,6 @@
 """An emulated bus behind a pseudo-terminal, so that programs open it like a serial port.
 
-In come bytes that a program writes to `path`, out come the answers of an `EmulatedChain`, on time: with a
-baud rate, each byte takes as long as it would on the wire.
+With a baud rate, each byte takes as long as it would on the wire.
 """
 
 from __future__ import annotations
@@ -24,21 +23,21 @@ _CHUNK = 4096
 
 
 class EmulatedPort:
-    """A pseudo-terminal with servos behind it, served by a thread of its own while it is open.
+    """A pseudo-terminal with servos behind it, served by a thread of its own until `close`.
 
     Parameters
     ----------
     chain : EmulatedChain
         The servos.
     baud_rate : int, optional
-        Answers come when they would come at this rate; without it, at once.
+        Answers come as late as at this rate; without it, at once.
 
     Attributes
     ----------
     path : str
-        What a program opens.
+        Name of the port that a program opens.
     chain : EmulatedChain
-        Touch it within `lock` only.
+        To be used only while `lock` is held.
     """
 
     def __init__(self, chain: EmulatedChain, baud_rate: int | None = None) -> None:
@@ -60,7 +59,7 @@ class EmulatedPort:
         self.close()
 
     def close(self) -> None:
-        """Take the port away, as if its cable were pulled; any number of times."""
+        """Remove the port, as if its cable were pulled; may be called any number of times."""
         if not self._thread.is_alive() and self._master < 0:
             return
         os.close(self._stopped)
@@ -87,5 +86,5 @@ class EmulatedPort:
         if self._byte_s:
             self._idle_s += delay_s + len(frame) * self._byte_s
             time.sleep(max(0.0, self._idle_s - time.monotonic()))
-        with contextlib.suppress(OSError):  # nobody reads any more; a wire would not mind either
+        with contextlib.suppress(OSError):  # the program has gone; a wire would not notice either
             os.write(self._master, frame)

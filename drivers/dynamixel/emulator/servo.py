@@ -1,8 +1,7 @@
 """An emulated servo: its control table, with the limits and locks of the real one, and its motor.
 
-In come reads and writes of registers and the passing of time, out come values and refusals, as the ROBOTIS
-e-manual tells them. The motor is simple: it approaches the goal with a time constant, no faster than its
-profile or velocity limit allows. `dynamixel_emulator` puts servos on a bus.
+Registers and refusals are as in the ROBOTIS e-manual. The motor is simple: it approaches the goal with a time
+constant, no faster than its profile or velocity limit allows. `chain` puts servos on a bus.
 """
 
 from __future__ import annotations
@@ -58,18 +57,18 @@ class EmulatedServo:
     servo_id : int
         On the bus.
     model : Model
-        Says which control table it has.
+        Determines its control table.
     settings : mapping, optional
-        Registers that are not as from the factory, by name.
+        Registers that differ from the factory's values, by name.
     position_ticks : float, optional
-        Where the motor stands, as the register counts it; the centre by default.
+        Where the motor is, in ticks; the centre by default.
 
     Attributes
     ----------
     position_ticks : float
         Where the motor is.
     mute : bool
-        It acts and answers nothing.
+        Whether it neither acts nor answers.
     """
 
     def __init__(
@@ -109,12 +108,12 @@ class EmulatedServo:
         self._forget_goal()
 
     def get(self, name: str) -> int:
-        """Give a register's value."""
+        """Return a register's value."""
         span, item = self._spans[name]
         return int.from_bytes(self.memory[span], "little", signed=item.signed)
 
     def set(self, name: str, value: int) -> None:
-        """Set a register from inside, past all locks."""
+        """Set a register regardless of all locks."""
         span, item = self._spans[name]
         self.memory[span] = item.encode(value)
 
@@ -130,22 +129,22 @@ class EmulatedServo:
 
     @property
     def error_byte(self) -> int:
-        """The alert bit of its answers."""
+        """The error byte of its answers: the alert bit, or 0."""
         return ALERT if self.get("hardware_error") else 0
 
     def turn_to(self, position_ticks: float) -> None:
-        """Turn it by hand."""
+        """Move the motor, as by hand."""
         self.position_ticks = position_ticks
         self._report()
 
     def fail(self, bits: int) -> None:
-        """Let hardware errors happen; those that the register `shutdown` names switch torque off."""
+        """Set hardware errors; those in the register `shutdown` switch torque off."""
         self.set("hardware_error", bits)
         if bits & self.get("shutdown"):
             self.set("torque_enable", 0)
 
     def reboot(self) -> None:
-        """Forget what is in RAM, and all whole turns; answer again after `BOOT_S`."""
+        """Restart: forget RAM and whole turns, and answer again after `BOOT_S`."""
         ram = self.table.ram_from
         self.memory[ram:] = self._power_up[ram:]
         lowest = self.model.zero_ticks - self.model.ticks_per_turn // 2
@@ -160,18 +159,18 @@ class EmulatedServo:
         self._report()
 
     def attends(self, now_s: float) -> bool:
-        """Come up to a time; tell whether it is there for whoever speaks to it then."""
+        """Advance to a time, and return whether the servo answers then."""
         self.advance(now_s)
         return not self.mute and now_s >= self._booted_s
 
     def hear(self, now_s: float) -> None:
-        """Take note of an instruction packet on the bus, whomever it is for; it feeds the watchdog."""
+        """Register an instruction packet to any servo on the bus, which feeds the watchdog."""
         if now_s - self._heard_s > WATCHDOG_UNIT_S:
             self.advance(now_s)
         self._heard_s = now_s
 
     def advance(self, now_s: float) -> None:
-        """Let the motor move and its watchdog run up to a time."""
+        """Move the motor and run the watchdog up to a time."""
         if now_s <= self._now_s:
             return
         until_s = now_s
@@ -184,7 +183,7 @@ class EmulatedServo:
         self._report()
 
     def _trip(self, now_s: float) -> float:
-        """Give the time up to which the motor moves, and let the watchdog trip where it runs out before."""
+        """Return the time up to which the motor moves; trip the watchdog if it runs out before `now_s`."""
         armed = self.get("bus_watchdog")
         if armed == WATCHDOG_TRIPPED:
             return self._now_s
@@ -195,7 +194,7 @@ class EmulatedServo:
         return runs_out_s
 
     def _move(self, duration_s: float) -> None:
-        """Approach the goal: at full speed while it is far, then with the time constant `LAG_S`."""
+        """Approach the goal: at full speed while far away, then with the time constant `LAG_S`."""
         goal = self.get("goal_position")
         way = goal - self.position_ticks
         if abs(way) < NEAR_TICKS or not duration_s:
@@ -218,7 +217,7 @@ class EmulatedServo:
         self.set("present_position", round(self.position_ticks))
 
     def write(self, address: int, data: bytes) -> Refusal | None:
-        """Write registers, or none; give the reason of a refusal."""
+        """Write all registers or none, and return the reason of a refusal."""
         touched = self._touched.get((address, len(data)))
         if touched is None:
             touched = self._touched[address, len(data)] = self._touched_by(address, address + len(data))
@@ -235,7 +234,7 @@ class EmulatedServo:
         return refusal
 
     def _touched_by(self, address: int, end: int) -> Mapping[str, Item] | Refusal:
-        """Give the registers that a write is to, or why it can never be."""
+        """Return the registers that a write would change, or why it can never succeed."""
         touched = {
             name: item for name, item in self.table.items.items() if item.address < end and item.end > address
         }
@@ -266,12 +265,12 @@ class EmulatedServo:
         return None
 
     def register(self, address: int, data: bytes) -> None:
-        """Keep a write until the next action."""
+        """Store a write until the next action."""
         self._registered = address, data
         self.set("registered", 1)
 
     def act(self) -> None:
-        """Do the registered write."""
+        """Carry out the stored write."""
         if self._registered is not None:
             self.write(*self._registered)
         self._registered = None

@@ -1,0 +1,207 @@
+"""What the servos report: asked for, collected, and watched for servos that are silent, failed or loose.
+
+Feedback is kept as the registers have it; `fill` turns it into SI units.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..base import DriverError
+from .bus import TRIES
+from .chain import FULL, SHORT, lost
+from .health import in_words
+from .protocol import ALERT
+from .setup import failed, failures, raise_all
+from .units import VOLT
+
+if TYPE_CHECKING:
+    from collections import deque
+    from collections.abc import Callable, Sequence
+
+    from ..base import ActuatorState
+    from .bus import Bus
+    from .chain import Chain, Servo
+    from .units import Units
+
+
+class Feedback:
+    """The last feedback of all servos; it outlives a closed bus.
+
+    Parameters
+    ----------
+    count : int
+        Of actuators.
+    lost_after : int
+        How many answers in a row a lost servo has missed.
+    now : callable
+        Returns monotonic time in seconds.
+    notices : deque of str
+        Gets what happened that is no failure.
+
+    Attributes
+    ----------
+    position : ndarray, shape (actuators,)
+        In ticks.
+    shutdown : ndarray of uint8, shape (actuators,)
+        The hardware errors at which each servo switches its torque off; the caller sets it.
+    """
+
+    _chains: tuple[Chain, ...]
+    _servos: tuple[Servo, ...]
+    _rounds: list[list[Chain]]
+
+    def __init__(self, count: int, lost_after: int, now: Callable[[], float], notices: deque[str]) -> None:
+        self._lost_after, self._now, self._notices = lost_after, now, notices
+        self.position, self._velocity, self._current = np.full((3, count), np.nan)
+        self._voltage, self._temperature, self._stamp_s = np.full((3, count), np.nan)
+        self.shutdown = np.zeros(count, np.uint8)
+        self._alert, self._alerted = np.zeros((2, count), bool)
+        self._missed = np.zeros(count, np.int64)
+        self._next_servo = 0
+        self.disconnect()
+
+    def connect(self, buses: Sequence[Bus], chains: Sequence[Chain], servos: Sequence[Servo]) -> None:
+        """Ask these servos, which are in the order of the actuators, from now on."""
+        self._chains, self._servos = tuple(chains), tuple(servos)
+        self._rounds = _rounds(buses, chains)
+
+    def disconnect(self) -> None:
+        """Forget the servos; what they reported stays."""
+        self._chains, self._servos, self._rounds = (), (), []
+
+    # -- asking ---------------------------------------------------------------------------------------------
+
+    def listen(self, length: int) -> None:
+        """Ask all servos for `SHORT` or `FULL` feedback, and wait for it; all buses are asked in parallel."""
+        for chains in self._rounds:
+            for chain in chains:
+                chain.ask(length)
+            for chain in chains:
+                self._take(chain, length)
+
+    def _take(self, chain: Chain, length: int) -> None:
+        rows, at = chain.take(), chain.indexes
+        if not chain.heard.all():
+            self._missed[at[~chain.heard]] += 1
+            rows, at = rows[chain.heard], at[chain.heard]
+        self._missed[at] = 0
+        self.position[at] = rows["position"]
+        self._velocity[at] = rows["velocity"]
+        self._current[at] = rows["current"]
+        self._alert[at] = rows["error"] >= ALERT
+        self._stamp_s[at] = self._now()
+        if length == FULL:
+            self._voltage[at] = rows["voltage"]
+            self._temperature[at] = rows["temperature"]
+
+    def fill(self, state: ActuatorState, units: Units) -> None:
+        """Fill `state` with the last feedback; what was missed keeps its old stamp."""
+        units.to_position(self.position, state.position)
+        np.multiply(self._velocity, units.velocity_rad_s, state.velocity)
+        np.multiply(self._current, units.effort_nm, state.effort)
+        np.multiply(self._voltage, VOLT, state.voltage_v)
+        state.temperature_c[:] = self._temperature
+        state.stamp_s[:] = self._stamp_s
+
+    def measure(self) -> None:
+        """Ask until all servos answer in one go, up to `TRIES` times.
+
+        Raises
+        ------
+        CommunicationLost
+            Naming those that did not answer.
+        """
+        for _ in range(TRIES):
+            self.listen(SHORT)
+            if all(chain.heard.all() for chain in self._chains):
+                return
+        silent = [
+            servo
+            for chain in self._chains
+            for servo, heard in zip(chain.servos, chain.heard, strict=True)
+            if not heard
+        ]
+        raise lost(silent, len(self._servos) - len(silent), len(self._servos))
+
+    # -- watching -------------------------------------------------------------------------------------------
+
+    def refuse_silence(self) -> None:
+        """Raise if a servo has missed `lost_after` answers in a row.
+
+        Raises
+        ------
+        CommunicationLost
+            Naming those that do not answer when asked alone either.
+        DriverError
+            If all of them do.
+        """
+        if self._missed.any() and self._missed.max() >= self._lost_after:
+            raise self._lost()
+
+    def _lost(self) -> DriverError:
+        """Ask the silent servos one by one, as a missing answer may have hidden others."""
+        suspects = [one for one in self._servos if self._missed[one.index] >= self._lost_after]
+        silent = [one for one in suspects if one.bus.ping(one.servo_id, 1) is None]
+        if silent:
+            return lost(silent, len(self._servos) - len(silent), len(self._servos), self._lost_after)
+        self._missed.fill(0)
+        return DriverError(
+            suspects[0].where,
+            f"no sound feedback ({self._lost_after} tries)",
+            "it answers when asked alone",
+            "check the wiring and its length, and lower the baud rate",
+        )
+
+    def refuse_failures(self) -> None:
+        """Look up hardware errors where servos began or ceased to signal one.
+
+        Raises
+        ------
+        DriverError
+            If servos have shut down; other errors become notices.
+        """
+        if (self._alert != self._alerted).any():
+            self._learn_of_failures()
+
+    def _learn_of_failures(self) -> None:
+        self._alerted[:] = self._alert
+        problems = []
+        for chain in self._chains:
+            if self._alert[chain.indexes].any():
+                for servo, bits in failures(chain):
+                    if bits & self.shutdown[servo.index]:
+                        problems.append(failed(servo, bits))
+                    else:
+                        self._notices.append(f"{servo.where}: reports {in_words(bits)}; it goes on")
+        raise_all(problems)
+
+    def refuse_loose(self) -> None:
+        """Read the torque of one servo, the next in turn: one that has restarted answers but does not hold.
+
+        Raises
+        ------
+        DriverError
+            If its torque is off.
+        """
+        servo = self._servos[self._next_servo]
+        self._next_servo = (self._next_servo + 1) % len(self._servos)
+        item = servo.model.table["torque_enable"]
+        if servo.bus.glance(servo.servo_id, item.address, item.size) == bytes(1):
+            raise DriverError(
+                servo.where,
+                "its torque is off",
+                "it has restarted, or another program switched it off",
+                "check its power, then enable again",
+            )
+
+
+def _rounds(buses: Sequence[Bus], chains: Sequence[Chain]) -> list[list[Chain]]:
+    """Group chains of different buses, as those can be asked in parallel."""
+    of_bus = [[chain for chain in chains if chain.bus is bus] for bus in buses]
+    return [
+        [chains[number] for chains in of_bus if number < len(chains)]
+        for number in range(max(map(len, of_bus)))
+    ]

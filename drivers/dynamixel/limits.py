@@ -1,0 +1,138 @@
+"""Positions that servos accept as goals, and positions that their joints can be at."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..base import DriverError
+from .options import MODE_NUMBERS, of_actuator
+from .setup import raise_all
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ..base import Floats
+    from .chain import Chain, Servo
+    from .options import DynamixelOptions
+    from .units import Units
+
+TURN_SLACK_RAD = 0.1
+POSITION_MODE = MODE_NUMBERS["position"]
+FARTHEST_TICKS = 2**30
+
+
+class Limits:
+    """The servos' own limits: a servo silently ignores goals beyond.
+
+    Attributes
+    ----------
+    lowest, highest : ndarray, shape (actuators,)
+        In ticks.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.lowest, self.highest = np.zeros((2, count))
+        self._below, self._above = np.zeros((2, count), bool)
+
+    def learn(self, chain: Chain) -> None:
+        """Read the limits of a chain's servos; only the position mode has them."""
+        at = chain.indexes
+        is_limited = np.array(chain.get("operating_mode")) == POSITION_MODE
+        self.lowest[at] = np.where(is_limited, chain.get("min_position_limit"), -FARTHEST_TICKS)
+        self.highest[at] = np.where(is_limited, chain.get("max_position_limit"), FARTHEST_TICKS)
+
+    def own(self, servo: Servo, units: Units) -> tuple[float, float]:
+        """Return the lower and upper limit of one servo in rad."""
+        ends = self.lowest[servo.index], self.highest[servo.index]
+        lower, upper = sorted(units.position_of(servo.index, end) for end in ends)
+        return lower, upper
+
+    def refuse_beyond(self, goals: Floats, servos: Sequence[Servo], units: Units) -> None:
+        """Raise if a goal, in ticks, is beyond its servo's limits.
+
+        Raises
+        ------
+        DriverError
+            Naming the first such servo, its goal and its limits.
+        """
+        np.less(goals, self.lowest, self._below)
+        np.greater(goals, self.highest, self._above)
+        np.logical_or(self._below, self._above, self._below)
+        if self._below.any():
+            servo = servos[int(self._below.argmax())]
+            goal = units.position_of(servo.index, goals[servo.index])
+            lower, upper = self.own(servo, units)
+            raise DriverError(
+                servo.where,
+                f"a goal of {goal:.3f} rad is beyond its own limits, {lower:.3f} and {upper:.3f} rad",
+                "it would ignore the goal",
+                "narrow the joint's limits, or widen the servo's with DYNAMIXEL Wizard",
+            )
+
+    def refuse_narrow(self, servos: Sequence[Servo], units: Units, options: DynamixelOptions) -> None:
+        """Raise if a servo's own limits exclude a part of its joint's range.
+
+        Raises
+        ------
+        DriverError
+            With all such servos.
+        """
+        raise_all(
+            [
+                _narrow(servo, own, lower, upper)
+                for servo, lower, upper in _ranges(servos, options)
+                if (own := self.own(servo, units))[0] > lower or own[1] < upper
+            ]
+        )
+
+
+def refuse_turned(servos: Sequence[Servo], position: Floats, units: Units, options: DynamixelOptions) -> None:
+    """Raise if a joint is where it can only be if whole turns were lost or gained.
+
+    Parameters
+    ----------
+    position : ndarray, shape (actuators,)
+        As measured, in ticks.
+
+    Raises
+    ------
+    DriverError
+        With all such servos.
+    """
+    problems = []
+    for servo, lower, upper in _ranges(servos, options):
+        at = units.position_of(servo.index, position[servo.index])
+        turns = round((at - (lower + upper) / 2) / (2 * math.pi))
+        if turns and not lower - TURN_SLACK_RAD <= at <= upper + TURN_SLACK_RAD:
+            problems.append(_turned(servo, at, turns, lower, upper))
+    raise_all(problems)
+
+
+def _ranges(servos: Sequence[Servo], options: DynamixelOptions) -> Iterator[tuple[Servo, float, float]]:
+    for servo in servos:
+        lower = of_actuator(options.lower_rad, servo.actuator)
+        upper = of_actuator(options.upper_rad, servo.actuator)
+        if isinstance(lower, float) and isinstance(upper, float):
+            yield servo, lower, upper
+
+
+def _turned(servo: Servo, position: float, turns: int, lower: float, upper: float) -> DriverError:
+    count = "a whole turn" if abs(turns) == 1 else f"{abs(turns)} whole turns"
+    return DriverError(
+        servo.where,
+        f"is at {position:.2f} rad, {count} {'above' if turns > 0 else 'below'} its range",
+        f"{lower:g} to {upper:g} rad is configured",
+        "turn it back by hand, or correct `zero_ticks`, `lower_rad` and `upper_rad`",
+    )
+
+
+def _narrow(servo: Servo, own: tuple[float, float], lower: float, upper: float) -> DriverError:
+    return DriverError(
+        servo.where,
+        f"takes goals from {own[0]:.3f} to {own[1]:.3f} rad",
+        f"{lower:g} to {upper:g} rad is configured; it would ignore goals beyond",
+        "narrow `lower_rad` and `upper_rad`, or widen its limits with DYNAMIXEL Wizard",
+    )
