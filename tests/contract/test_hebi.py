@@ -11,7 +11,7 @@ from motiond.drivers.hebi.setup import HebiOptions
 from motiond.drivers.testing.contract import DriverContract
 from motiond.drivers.testing.rig import ACTUATORS, LIFETIME_S, Rig
 from tests.contract.hebi_bench import Bench
-from tests.drivers.fake_hebi import FakeLookup, FakeModule
+from tests.drivers.hebi.fake_hebi import FakeLookup, FakeModule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 Messages (`GroupCommand`, `GroupFeedback`) are the vendor's own; what they travel through is made here: a
 lookup, and groups of modules that let go when their commands end, drop out, report late, and set their flags.
-`test_hebi_fake.py` holds the signatures against the vendor's.
+`test_fake_hebi.py` holds the signatures against the vendor's.
 """
 
 from __future__ import annotations

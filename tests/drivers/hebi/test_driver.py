@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 pytest.importorskip("hebi", reason="hebi-py is not installed")
 
-FILES = Path(__file__).parents[1] / "files"
+FILES = Path(__file__).parents[2] / "files"
 NAN = float("nan")
 ARM = ("base", "elbow")
 

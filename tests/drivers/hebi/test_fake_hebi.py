@@ -16,7 +16,7 @@ from hebi._internal.lookup import Entry, Lookup
 
 from motiond.drivers.hebi.feedback import GroupState
 from motiond.drivers.testing.clock import Clock
-from tests.drivers.fake_hebi import TOLD, FakeEntry, FakeGroup, FakeLookup, FakeModule
+from tests.drivers.hebi.fake_hebi import TOLD, FakeEntry, FakeGroup, FakeLookup, FakeModule
 
 
 def _public(kind: type) -> list[str]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from motiond.drivers.testing.clock import Clock
 
 ARM = ("base", "elbow")
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 
 PLAY_FOR_EVER = """
 import sys, time

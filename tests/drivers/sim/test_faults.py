@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from motiond.drivers.testing.clock import Clock
 
 PAIR = ("elbow", "wrist")
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 FULL_TURN = 2 * np.pi
 TICK_S = 0.01
 

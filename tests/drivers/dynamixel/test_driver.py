@@ -15,7 +15,7 @@ from motiond.drivers.dynamixel.bus import Bus
 from motiond.drivers.dynamixel.models import models, models_by_name
 from motiond.drivers.dynamixel.protocol import Refusal
 from motiond.drivers.registry import make_driver
-from tests.drivers.dynamixel_bench import XM430, Bench, servo
+from tests.drivers.dynamixel.bench import XM430, Bench, servo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -592,7 +592,7 @@ def test_tables_agree_with_what_the_feedback_block_needs() -> None:
 
 
 def test_the_page_lists_every_model_and_no_other() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "dynamixel.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "dynamixel.md").read_text(encoding="utf-8")
     rows = [line for line in page.split("## Models")[1].splitlines() if line.startswith("|")]
     named = {word.strip("`,") for row in rows for word in row.split() if word.startswith("`")}
     assert named == set(models_by_name())

@@ -16,13 +16,13 @@ from motiond.drivers.hebi.gravity import GravityCompensation, Imu, load_model
 from motiond.drivers.hebi.lookup import import_hebi
 from motiond.drivers.hebi.setup import HebiOptions
 from motiond.drivers.options import check
-from tests.drivers.fake_hebi import FakeLookup, FakeModule
+from tests.drivers.hebi.fake_hebi import FakeLookup, FakeModule
 
 if TYPE_CHECKING:
     from motiond.drivers.base import Floats
     from motiond.drivers.testing.clock import Clock
 
-HRDF = Path(__file__).parents[2] / "config" / "robots" / "six_axis.hrdf"
+HRDF = Path(__file__).parents[3] / "config" / "robots" / "six_axis.hrdf"
 JOINTS = tuple(f"J{number}" for number in range(1, 7))
 POSITION = np.array([0.3, 0.9, -0.7, 0.4, 1.1, -0.2])
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)

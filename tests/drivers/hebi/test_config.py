@@ -15,7 +15,7 @@ from motiond.drivers.options import OptionsError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FILES = Path(__file__).parents[1] / "files"
+FILES = Path(__file__).parents[2] / "files"
 ARM = FILES / "good" / "arm.cfg.yaml"
 TWO = """\
 version: 1.0

@@ -20,7 +20,7 @@ from tests.waiting import lines_until, started
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "motiond-driver-toy"
 SKIPPED_WITHOUT_A_RIG = 13
 TIMEOUT_S = 90
