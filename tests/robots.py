@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from motiond.daemon.config.settings import JointSettings, RobotSettings
+from motiond.daemon.config.robot import JointSettings, RobotSettings
 from motiond.daemon.joints.joint_map import JointMap, build_joint_map
 
 if TYPE_CHECKING:

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..api.reports import Subscription
-    from ..config.settings import MqttSettings, Settings
+    from ..config.mqtt import MqttSettings
+    from ..config.settings import Settings
     from ..robots.registry import RobotRegistry
 
 PAUSE_S = 1.0

@@ -24,7 +24,8 @@ from motiond.formats.model.motion import MotionError
 
 from ..api.errors import RequestError
 from ..client.session import NoAnswer
-from ..config.settings import ConfigError, load_settings
+from ..config.settings import load_settings
+from ..config.yaml_file import ConfigError
 from ..joints.joint_map import JointMapError
 from ..service.logs import start_logging
 from ..tools.convert import ConversionError

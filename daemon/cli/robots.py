@@ -18,7 +18,8 @@ from rich.text import Text
 from ..client.play import Playing
 from ..client.session import ask
 from ..client.status import overview
-from ..config.settings import MqttSettings, load_settings
+from ..config.mqtt import MqttSettings
+from ..config.settings import load_settings
 from .dry_run import play_dry
 from .output import DEFAULT_CONFIG, DONE, FAILED, AsJson, print_json, tell
 

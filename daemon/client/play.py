@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from ..config.settings import MqttSettings
+    from ..config.mqtt import MqttSettings
 
 
 class Playing:

@@ -30,7 +30,7 @@ from ..mqtt.topics import ANY_ROBOT, DaemonTopic, Meaning, ReportTopic, Response
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 
-    from ..config.settings import MqttSettings
+    from ..config.mqtt import MqttSettings
 
 ANSWER_TIMEOUT_S = 5.0
 SUBSCRIBE_TRIES = 3

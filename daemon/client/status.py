@@ -14,7 +14,7 @@ from .session import NoAnswer, ask, watch
 
 if TYPE_CHECKING:
     from ..api.reports import Subject
-    from ..config.settings import MqttSettings
+    from ..config.mqtt import MqttSettings
 
 FIRST_S = 3.0
 MORE_S = 0.3

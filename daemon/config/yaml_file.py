@@ -1,23 +1,26 @@
-"""YAML in, checked pydantic model out; every mistake at once, each with its line.
+"""Reads a YAML file into a checked pydantic model; every mistake comes at once, each with its line.
 
 The YAML is 1.1 as libyaml reads it, but for two things that surprise: keys are texts, so that a marker may be
 called `on`, and `1e-3` is a number, as in YAML 1.2.
+
+    ValueError
+    ├── SettingError     a check of ours failed, inside a section
+    └── ConfigError      a configuration that cannot be used; `.problems` holds every mistake
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from motiond.drivers.options import OptionsError
 from motiond.formats.errors import FormatError, Problem, nearest
 from motiond.formats.io.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pydantic_core import ErrorDetails
@@ -44,12 +47,58 @@ class Section(BaseModel):
 SectionType = TypeVar("SectionType", bound=Section)
 
 
-class Wrong(ValueError):
-    """A check of ours failed; `at` says where, relative to the section that was checked."""
+class SettingProblem(Protocol):
+    """What is wrong with one option inside a section."""
 
-    def __init__(self, at: str, message: str) -> None:
+    @property
+    def option(self) -> tuple[str | int, ...]:
+        """Where it stands, below the section."""
+
+    @property
+    def what(self) -> str:
+        """What is wrong."""
+
+    @property
+    def why(self) -> str:
+        """Why that is so."""
+
+    @property
+    def mend(self) -> str:
+        """What to do about it."""
+
+
+class SettingError(ValueError):
+    """A check of ours failed, for a validator to raise.
+
+    Parameters
+    ----------
+    at : str
+        Where, with dots, relative to the section that was checked; '' is the section itself.
+    message : str
+    problems : sequence of SettingProblem
+        The mistakes by themselves, where there are several below `at`.
+    """
+
+    def __init__(self, at: str, message: str, problems: Sequence[SettingProblem] = ()) -> None:
         super().__init__(message)
         self.at = tuple(at.split(".")) if at else ()
+        self.problems = tuple(problems)
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used.
+
+    Attributes
+    ----------
+    problems : tuple of Problem
+        Every mistake, in the order of the file.
+    """
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
 class _Loader(yaml.CSafeLoader):
@@ -63,6 +112,20 @@ class _Loader(yaml.CSafeLoader):
 _Loader.add_implicit_resolver(
     _FLOAT, re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
 )
+
+
+def load_config(path: Path, kind: type[SectionType]) -> SectionType:
+    """Read and check a configuration file; relative paths in it are relative to its folder.
+
+    Raises
+    ------
+    ConfigError
+        With every mistake, each as `file:line: what; why; how to mend`.
+    """
+    try:
+        return load_yaml(path, kind, {"folder": path.absolute().parent})
+    except FormatError as error:
+        raise ConfigError(error.problems) from error
 
 
 def load_yaml(
@@ -167,11 +230,11 @@ def _told(details: ErrorDetails, kind: type[BaseModel], lines: Mapping[Loc, int]
     """Say in the house's form what pydantic found, at the line of the nearest key that exists."""
     loc = tuple(str(part) for part in details["loc"] if part != "[key]")
     error = details.get("ctx", {}).get("error")
-    if not isinstance(error, Wrong):
+    if not isinstance(error, SettingError):
         return [Problem(file, _line(loc, lines), *_parts(details, loc, kind))]
-    if not isinstance(error.__cause__, OptionsError):
+    if not error.problems:
         return [Problem(file, _line((*loc, *error.at), lines), str(error))]
-    found = [((*loc, *map(str, problem.option)), problem) for problem in error.__cause__.problems]
+    found = [((*loc, *map(str, problem.option)), problem) for problem in error.problems]
     return [Problem(file, _line(at, lines), option.what, option.why, option.mend) for at, option in found]
 
 

@@ -12,7 +12,8 @@ from .joint_map import build_joint_map
 if TYPE_CHECKING:
     from motiond.formats import RobotModel
 
-    from ..config.settings import RobotSettings, Settings
+    from ..config.robot import RobotSettings
+    from ..config.settings import Settings
     from .joint_map import JointMap
 
 log = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ import numpy as np
 from motiond.formats.errors import nearest
 from motiond.formats.model.robot import Mimic
 
-from ..config.settings import JointSettings
+from ..config.robot import JointSettings
 from .transmission import Transmission
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from ..api.reports import ReportHub, Subscription
     from ..api.requests import Commands
-    from ..config.settings import MqttSettings
+    from ..config.mqtt import MqttSettings
 
 log = logging.getLogger(__name__)
 

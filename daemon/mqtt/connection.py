@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import paho.mqtt.client as paho
 
-    from ..config.settings import MqttSettings
+    from ..config.mqtt import MqttSettings
 
 TIMEOUT_S = 5.0
 PORTS = {"mqtt": 1883, "mqtts": 8883}

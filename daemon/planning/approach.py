@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ..config.settings import ApproachSettings
+    from ..config.robot import ApproachSettings
     from ..joints.joint_map import JointMap
 
     Floats: TypeAlias = NDArray[np.float64]

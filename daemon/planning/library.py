@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from motiond.formats.model.motion import Motion
 
-    from ..config.settings import RobotSettings
+    from ..config.robot import RobotSettings
     from ..joints.joint_map import JointMap
     from .markers import Marker
     from .violations import Violation

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 from motiond.formats.errors import FormatError, Problem
 from motiond.formats.model.motion import SAME_TIME_S
 
-from ..config.yaml_file import Section, Wrong, load_yaml
+from ..config.yaml_file import Section, SettingError, load_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,7 +99,7 @@ def _marker(name: str, cue: _Cue, times: NDArray[np.float64]) -> Marker:
 
 def _named(name: str) -> str:
     if not name.strip():
-        raise Wrong("", "a marker has no name; it is asked for by name; write one before the colon")
+        raise SettingError("", "a marker has no name; it is asked for by name; write one before the colon")
     return name
 
 
@@ -108,10 +108,10 @@ def _json_ready(payload: Any) -> Any:
     try:
         returned = orjson.loads(orjson.dumps(payload, option=orjson.OPT_PASSTHROUGH_DATETIME))
     except orjson.JSONEncodeError as error:
-        raise Wrong("", f"the payload is no JSON; {error}; write it as text, in quotes") from error
+        raise SettingError("", f"the payload is no JSON; {error}; write it as text, in quotes") from error
     if returned != payload:
         why = "infinities and numbers that are none do not exist there"
-        raise Wrong("", f"the payload is no JSON; {why}; write them as text, in quotes")
+        raise SettingError("", f"the payload is no JSON; {why}; write them as text, in quotes")
     return payload
 
 
@@ -123,15 +123,15 @@ class _Cue(Section):
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo) -> Self:
         if self.frame is None and self.time is None:
-            raise Wrong("", "the marker has no place; frame or time says where it is; add one of them")
+            raise SettingError("", "the marker has no place; frame or time says where it is; add one of them")
         if self.frame is not None and self.time is not None:
-            raise Wrong("time", "the marker has two places; frame and time both say where; remove one")
+            raise SettingError("time", "the marker has two places; frame and time both say where; remove one")
         times = (info.context or {})["times"]
         last = f"the last frame is {times.size - 1}, at {times[-1]:g} s; name an earlier one"
         if self.frame is not None and self.frame >= times.size:
-            raise Wrong("frame", f"frame {self.frame} is beyond the end; {last}")
+            raise SettingError("frame", f"frame {self.frame} is beyond the end; {last}")
         if self.time is not None and self.time > times[-1] + SAME_TIME_S:
-            raise Wrong("time", f"{self.time:g} s is beyond the end; {last}")
+            raise SettingError("time", f"{self.time:g} s is beyond the end; {last}")
         return self
 
 

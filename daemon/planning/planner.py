@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from motiond.formats.model.motion import Interpolation
 
-    from ..config.settings import RobotSettings
+    from ..config.robot import RobotSettings
     from ..joints.joint_map import JointMap
 
     Floats: TypeAlias = NDArray[np.float64]

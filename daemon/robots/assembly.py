@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from motiond.drivers.registry import make_driver
 from motiond.formats.cache import MotionCache, default_folder
 
-from ..config.settings import JointSettings
+from ..config.robot import JointSettings
 from ..ipc.channel import Setup
 from ..joints.description import load_model
 from ..joints.gravity import with_gravity
@@ -23,7 +23,8 @@ from .stream_supervisor import StreamSupervisor
 
 if TYPE_CHECKING:
     from ..api.reports import ReportHub
-    from ..config.settings import RobotSettings, Settings
+    from ..config.robot import RobotSettings
+    from ..config.settings import Settings
     from ..joints.joint_map import JointMap
 
 CLOSE_PATIENCE_S = 3.0

@@ -18,7 +18,7 @@ import numpy as np
 from motiond.formats.errors import nearest
 
 from ..api.errors import RequestError
-from ..config.settings import JointSettings
+from ..config.robot import JointSettings
 from ..ipc.channel import Play
 from ..joints.joint_map import JointMapError
 from ..planning.approach import ApproachError, plan_approach
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..api.schemas import GotoRequest, PlayRequest
-    from ..config.settings import RobotSettings
+    from ..config.robot import RobotSettings
     from ..joints.joint_map import JointMap
     from ..planning.library import MotionLibrary
     from ..planning.planner import Plan

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from motiond.formats.registry import MOTIONS, ROBOTS
 
 if TYPE_CHECKING:
-    from ..config.settings import RobotSettings
+    from ..config.robot import RobotSettings
     from ..ipc import channel as ch
     from ..ipc.states import State
     from ..joints.joint_map import JointMap

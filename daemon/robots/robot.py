@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..api.reports import ReportHub, Subject
-    from ..config.settings import RobotSettings
+    from ..config.robot import RobotSettings
     from ..joints.joint_map import JointMap
     from ..planning.library import MotionLibrary
     from ..telemetry.observer import Observer

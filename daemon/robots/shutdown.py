@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..ipc.states import HALTED, State
 
 if TYPE_CHECKING:
-    from ..config.settings import RobotSettings
+    from ..config.robot import RobotSettings
     from .status import RobotStatus
 
 SHUTS_DOWN = "the daemon shuts down"

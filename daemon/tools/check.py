@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from motiond.drivers.registry import make_driver
 from motiond.formats import load_robot
 
-from ..config.settings import DriverSettings, ModelSettings, RobotSettings
+from ..config.robot import DriverSettings, ModelSettings, RobotSettings
 from ..joints.description import make_joint_map
 from ..joints.joint_map import build_joint_map
 from ..planning.library import MotionLibrary

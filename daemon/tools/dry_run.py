@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..api.schemas import PlayRequest
-    from ..config.settings import RobotSettings, Settings
+    from ..config.robot import RobotSettings
+    from ..config.settings import Settings
     from ..joints.joint_map import JointMap
     from ..robots.goal_planner import Goal
 

@@ -26,7 +26,7 @@ from tests.ports import free_port
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from motiond.daemon.config.settings import MqttSettings
+    from motiond.daemon.config.mqtt import MqttSettings
     from tests.daemon.conftest import Ear
 
 TIMES = 100

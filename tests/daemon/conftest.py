@@ -15,7 +15,7 @@ import pytest
 
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.reports import Report, ReportHub
-from motiond.daemon.config.settings import MqttSettings
+from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.broker import EmbeddedBroker
 from motiond.daemon.mqtt.connection import make_client

@@ -19,7 +19,7 @@ from tests.waiting import PATIENCE_S, started
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from motiond.daemon.config.settings import MqttSettings
+    from motiond.daemon.config.mqtt import MqttSettings
     from tests.daemon.rig import Rig
 
 MOTIOND = Path(sys.executable).with_name("motiond")

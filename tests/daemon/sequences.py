@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from motiond.daemon.config.settings import (
+from motiond.daemon.config.robot import (
     ApproachSettings,
     DriverSettings,
     JointSettings,

@@ -11,7 +11,7 @@ import aiomqtt
 import orjson
 import pytest
 
-from motiond.daemon.config.settings import MqttSettings
+from motiond.daemon.config.mqtt import MqttSettings
 from motiond.drivers.sim.command_log import read_trace
 from motiond.drivers.sim.plant_file import read_plant
 from tests.daemon.conftest import Mosquitto, listening, said

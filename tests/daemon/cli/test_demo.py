@@ -21,7 +21,8 @@ import pytest
 from motiond.daemon.api.reports import Report
 from motiond.daemon.cli.demo import on_free_port, trigger_lines
 from motiond.daemon.cli.live_table import LiveTable
-from motiond.daemon.config.settings import MqttSettings, Settings
+from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.config.settings import Settings
 from tests.daemon.conftest import listening, said
 from tests.daemon.programs import background, motiond
 from tests.waiting import PATIENCE_S, lines_until, output_until

@@ -12,7 +12,7 @@ import pytest
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.reports import Report
 from motiond.daemon.client.session import NoAnswer, _Connection, ask, play_and_wait, watch
-from motiond.daemon.config.settings import MqttSettings
+from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from tests.daemon.conftest import PATIENCE_S, Robots, running
 

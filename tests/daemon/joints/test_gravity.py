@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from motiond.daemon.config.settings import JointSettings
+from motiond.daemon.config.robot import JointSettings
 from motiond.daemon.joints.gravity import with_gravity
 from motiond.daemon.joints.joint_map import build_joint_map
 from motiond.drivers.base import DriverConfigError

@@ -12,7 +12,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from motiond.daemon.api.reports import Report
-from motiond.daemon.config.settings import MqttSettings
+from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from tests.daemon.conftest import PATIENCE_S, is_connected, is_lost, listening, running, said, started
 
@@ -225,7 +225,7 @@ async def test_a_clean_shutdown_says_what_is_left_and_then_offline(
 
 DAEMON = """
 import asyncio, sys
-from motiond.daemon.config.settings import MqttSettings
+from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.api.reports import ReportHub
 class Nobody:

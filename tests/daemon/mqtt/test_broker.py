@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from motiond.daemon.config.settings import MqttSettings
+from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.broker import BrokerError, EmbeddedBroker
 from motiond.daemon.mqtt.connection import make_client
 from tests.daemon.conftest import PATIENCE_S

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import aiomqtt
 import pytest
 
-from motiond.daemon.config.settings import MqttSettings
+from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.connection import address_of, make_client
 from tests.daemon.conftest import PATIENCE_S, Mosquitto, mosquitto_program
 

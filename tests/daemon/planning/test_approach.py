@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motiond.daemon.config.settings import ApproachSettings
+from motiond.daemon.config.robot import ApproachSettings
 from motiond.daemon.planning.approach import ApproachError, _sample, _trajectory, plan_approach
 from motiond.daemon.trajectory.track import Track
 from tests.robots import map_of

@@ -1,0 +1,96 @@
+"""The section `mqtt` of the configuration: which broker, and how to reach it."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from .types import FilePath, Positive, Text
+from .yaml_file import Section, SettingError
+
+
+def _text(value: Any) -> Any:
+    return str(value) if isinstance(value, int) else value
+
+
+class MqttSettings(Section):
+    """Which broker carries requests and reports, and how to reach it."""
+
+    broker: Text = "embedded"
+    """`embedded` (inside the daemon), or `mqtt://[user:password@]host[:port]`, or `mqtts://…` for TLS."""
+    listen: Annotated[str, Field(pattern=r"^[^\s:]+:[0-9]{1,5}$")] = "127.0.0.1:1883"
+    """Address and port of the embedded broker."""
+    base: Text = "motiond"
+    """First part of every topic."""
+    username: Text | None = None
+    """Name to log in with, where the URL holds none."""
+    password_file: FilePath | None = None
+    """File whose first line is the password."""
+    ca_file: FilePath | None = None
+    """Certificates that the broker's is checked against; the system's by default."""
+    cert_file: FilePath | None = None
+    """Certificate to show to the broker."""
+    key_file: FilePath | None = None
+    """Private key of that certificate."""
+    protocol: Annotated[
+        Literal["5", "3.1.1"], BeforeValidator(_text, json_schema_input_type=Literal["5", "3.1.1", 5])
+    ] = "5"
+    """Version of MQTT; the embedded broker speaks 3.1.1 only."""
+    telemetry_hz: Annotated[float, Field(strict=True, gt=0, le=200)] = 20.0
+    """How often telemetry is published."""
+    keepalive_s: Annotated[int, Field(strict=True, ge=1, le=65535)] = 10
+    """The broker says that the daemon is gone after one and a half times this."""
+    reconnect_min_s: Positive = 0.5
+    """First wait before a new try to connect; it doubles from try to try."""
+    reconnect_max_s: Positive = 30.0
+    """Longest wait before a new try to connect."""
+    stop_when_lost_s: Positive | None = 2.0
+    """A motion stops softly once the broker has been away for so long; `null` plays on."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if re.search(r"[#+\x00]|^[/$]|/$", self.base):
+            raise SettingError(
+                "base", f"'{self.base}' cannot begin a topic; # + $ and / at its ends cannot; rename it"
+            )
+        if self.reconnect_min_s > self.reconnect_max_s:
+            bounds = f"{self.reconnect_min_s:g} is more than reconnect_max_s, {self.reconnect_max_s:g}"
+            raise SettingError("reconnect_min_s", f"reconnect_min_s of {bounds}; make it the smaller one")
+        if self.broker == "embedded":
+            self._check_embedded()
+        else:
+            self._check_remote()
+        return self
+
+    def _check_embedded(self) -> None:
+        self._refuse({"username", "password_file"}, "the embedded broker asks for no login")
+        self._refuse({"ca_file", "cert_file", "key_file"}, "the embedded broker does not encrypt")
+        if self.protocol != "3.1.1":
+            self._refuse({"protocol"}, "the embedded broker speaks 3.1.1 only")
+
+    def _check_remote(self) -> None:
+        self._refuse({"listen"}, "only the embedded broker listens")
+        if not _is_broker_url(self.broker):
+            forms = "embedded, mqtt://… or mqtts://…"
+            raise SettingError("broker", f"'{self.broker}' is no broker; it must be {forms}; correct it")
+        if self.broker.startswith("mqtt://"):
+            self._refuse({"ca_file", "cert_file", "key_file"}, "mqtt:// does not encrypt; mqtts:// does")
+        if (self.cert_file is None) != (self.key_file is None):
+            given, other = ("cert_file", "key_file") if self.cert_file else ("key_file", "cert_file")
+            raise SettingError(given, f"'{given}' stands alone; a certificate needs its key; add {other}")
+
+    def _refuse(self, keys: set[str], why: str) -> None:
+        for key in sorted(keys & self.model_fields_set):
+            raise SettingError(key, f"'{key}' has no effect; {why}; remove it")
+
+
+def _is_broker_url(text: str) -> bool:
+    try:
+        url = urlsplit(text)
+        port_is_fine = url.port is None or url.port > 0
+    except ValueError:
+        return False
+    return url.scheme in {"mqtt", "mqtts"} and bool(url.hostname) and port_is_fine and url.path in {"", "/"}

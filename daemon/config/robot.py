@@ -1,0 +1,251 @@
+"""The section `robots` of the configuration: each robot's description, joints, actuators and motions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+
+from motiond.drivers.base import DriverError
+from motiond.drivers.options import OptionsError, resolved
+from motiond.drivers.registry import check_options
+
+from .types import FilePath, Number, Positive, Text, resolved_path
+from .yaml_file import Section, SettingError
+
+
+def _file_of_model(value: Any) -> Any:
+    return {"file": value} if isinstance(value, str | Path) else value
+
+
+class ModelSettings(Section):
+    """The robot description."""
+
+    file: FilePath
+    """The file: HRDF."""
+    name: Text | None = None
+    """Which robot of the file, where it holds several."""
+
+
+class LimitSettings(Section):
+    """Limits of one joint, in rad or m; they narrow those of the model, or set what it leaves open."""
+
+    lower: Number | None = None
+    """Lowest position."""
+    upper: Number | None = None
+    """Highest position."""
+    velocity: Positive | None = None
+    """Highest speed, per second."""
+    acceleration: Positive | None = None
+    """Highest acceleration, per second squared."""
+    effort: Positive | None = None
+    """Highest torque or force, in N·m or N."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.lower is not None and self.upper is not None and self.lower >= self.upper:
+            bounds = f"{self.lower:g} is not below the upper limit, {self.upper:g}"
+            raise SettingError("lower", f"the lower limit of {bounds}; make it the smaller one")
+        return self
+
+
+class MimicSettings(Section):
+    """The joint follows another one: `position = multiplier * joint + offset`."""
+
+    joint: Text
+    """The joint to follow."""
+    multiplier: Number = 1.0
+    """Factor on that joint's position."""
+    offset: Number = 0.0
+    """In rad or m."""
+
+
+class JointToleranceSettings(Section):
+    """How far one joint's feedback may be from its setpoint, in rad or m."""
+
+    path: Positive | None = None
+    """While the motion plays."""
+    goal: Positive | None = None
+    """At its end."""
+
+
+class JointSettings(Section):
+    """One joint and the actuator that moves it: `joint = actuator / reduction + offset`."""
+
+    actuator: Text | None = None
+    """The driver's name of the actuator, the joint's own by default; `none` for a mimic joint without one."""
+    unit: Literal["rad", "m"] | None = None
+    """Unit of the joint's position where no model tells it; rad by default."""
+    reduction: Number = 1.0
+    """Turns of the actuator for one of the joint; negative where they turn against each other."""
+    offset: Number = 0.0
+    """The joint's position, in rad or m, where the actuator's is 0."""
+    mimic: MimicSettings | None = None
+    """Follow another joint instead of the motion."""
+    limits: LimitSettings = LimitSettings()
+    """Limits of the joint."""
+    allow_stalling: bool = False
+    """Standing still away from the setpoint is no fault, as of a gripper that holds something."""
+    tolerances: JointToleranceSettings = JointToleranceSettings()
+    """Tolerances of the joint, where it has its own."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.reduction == 0:
+            raise SettingError("reduction", "reduction is 0; positions are divided by it; write 1 for none")
+        return self
+
+
+class DriverSettings(BaseModel):
+    """The driver of a robot: its type, and beside it the options of that type."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
+
+    type: Text
+    """Name of the driver, such as sim or hebi; the other keys here are that driver's own."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Everything that stands beside `type`."""
+        return dict(self.model_extra or {})
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether nothing real moves."""
+        parts = self.options["parts"].values() if self.type == "composite" else ()
+        return self.type == "sim" or bool(parts and all(part["type"] == "sim" for part in parts))
+
+    @model_validator(mode="after")
+    def _check(self, info: ValidationInfo) -> Self:
+        try:
+            checked = check_options(self.type, self.options)
+        except OptionsError as error:
+            raise SettingError("", str(error), error.problems) from error
+        except DriverError as error:
+            raise SettingError("", str(error)) from error
+        extra = self.model_extra or {}
+        extra.update(resolved(checked, dict(extra), lambda path: resolved_path(path, info)))
+        return self
+
+
+class ToleranceSettings(Section):
+    """How far feedback may be from the setpoints; a joint's own tolerances come first."""
+
+    path: Positive | None = None
+    """While the motion plays, in rad or m; a joint that is further off stops the motion softly."""
+    goal: Positive | None = 0.1
+    """At its end, in rad or m; `null` takes the last setpoint for the goal."""
+    goal_time_s: Annotated[float, Field(strict=True, ge=0)] = 1.0
+    """How long the joints may take to come within the goal tolerance after the last setpoint."""
+
+
+class ApproachSettings(Section):
+    """How fast the robot goes to a motion's first row, besides the joints' own limits."""
+
+    velocity: Positive = 0.5
+    """In rad/s or m/s."""
+    acceleration: Positive = 1.0
+    """In rad/s² or m/s²."""
+    jerk: Positive = 5.0
+    """In rad/s³ or m/s³."""
+    longest_s: Positive | None = None
+    """A motion whose first row is further away than this takes is refused; `null` goes any way."""
+
+
+class CheckSettings(Section):
+    """What stops a motion softly while it plays, besides tolerances; `null` switches a check off."""
+
+    effort_s: Positive | None = None
+    """A measured effort is beyond the joint's effort limit for so long."""
+    temperature_c: Positive | None = None
+    """An actuator is hotter than this."""
+    stale_s: Positive | None = 0.25
+    """An actuator's feedback is older than this."""
+    stall_s: Positive | None = 0.5
+    """A joint stands still for so long, further than `stall_error` from its setpoint."""
+    stall_error: Positive = 0.05
+    """In rad or m."""
+
+
+class RobotSettings(Section):
+    """One robot: its description, its actuators and its motions."""
+
+    model: (
+        Annotated[ModelSettings, BeforeValidator(_file_of_model, json_schema_input_type=Path | ModelSettings)]
+        | None
+    ) = None
+    """The robot description; without one, `joints` lists the robot's joints with their limits."""
+    joints: dict[Text, JointSettings] = Field(default={})
+    """What the model does not know of its joints; without a model, all joints in the robot's order."""
+    driver: DriverSettings
+    """What moves the actuators."""
+    motions: list[FilePath] = Field(default=[])
+    """Motion files, and folders of them."""
+    motion_joints: Annotated[list[Text], Field(min_length=1)] | None = None
+    """The joints of motions that carry no names, in their order."""
+    interpolation: Literal["hold", "linear", "cubic"] = "cubic"
+    """What lies between the rows of a motion; cubic is smooth and goes past no row."""
+    on_violation: Literal["reject", "slow", "clip"] = "reject"
+    """What happens to a motion beyond a limit: refused, played slower, or cut at the position limits."""
+    approach: ApproachSettings = ApproachSettings()
+    """Bounds of the way to the first row."""
+    start_tolerance: Annotated[float, Field(strict=True, ge=0)] = 0.002
+    """No approach where every joint is within this (rad or m) of the first row."""
+    tolerances: ToleranceSettings = ToleranceSettings()
+    """How far the joints may be from their setpoints."""
+    checks: CheckSettings = CheckSettings()
+    """What is checked while a motion plays."""
+    poses: dict[Text, Annotated[dict[Text, Number], Field(min_length=1)]] = Field(default={})
+    """Postures by name: positions of some joints, in rad or m."""
+    clock: Literal["real", "virtual"] = "real"
+    """The machine's, or one whose time passes as fast as it can, on simulated actuators alone."""
+    fault_requests: bool = False
+    """Whether faults of simulated actuators may be asked for over MQTT (`request/fault`)."""
+    on_end: Literal["hold", "release", "park"] = "hold"
+    """After a motion that ended well: hold its last row, switch torque off, or go to the pose `park`."""
+    on_exit: Literal["hold", "release", "park"] = "hold"
+    """The same when the daemon ends, whatever the robot does then; a motion is stopped softly first."""
+    exit_timeout_s: Positive = 8.0
+    """How long the way to that end may take."""
+    stop_duration_s: Positive = 0.5
+    """Shortest time of a soft stop from full speed; longer where acceleration limits ask for it."""
+    on_late: Literal["skip", "stretch"] = "skip"
+    """What becomes of the time of a late tick: its rows are skipped, or the motion ends later."""
+    max_skip_s: Positive = 0.02
+    """A late tick skips no more than this; the motion ends later by what is left."""
+    max_lateness_s: Positive = 0.1
+    """A tick that is later than this stops the motion softly."""
+    idle_rate_hz: Annotated[float, Field(strict=True, gt=0, le=2000)] = 100.0
+    """Ticks per second while no motion plays."""
+    stream_timeout_s: Positive = 1.0
+    """A stream process that does not tick for so long is killed and started anew."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for name in self.motion_joints or ():
+            if (self.motion_joints or []).count(name) > 1:
+                raise SettingError(
+                    "motion_joints", f"'{name}' stands twice; a joint has one column; remove one"
+                )
+        if self.model is None:
+            self._check_listed_joints()
+        if self.clock == "virtual" and not self.driver.is_simulated:
+            why = f"driver {self.driver.type} may move real actuators, far too fast"
+            raise SettingError("clock", f"clock is virtual; {why}; make it real, or use simulated actuators")
+        for option in ("on_end", "on_exit"):
+            if getattr(self, option) == "park" and "park" not in self.poses:
+                raise SettingError(option, f"{option} is park; there is no such pose; add poses.park")
+        return self
+
+    def _check_listed_joints(self) -> None:
+        if not self.joints:
+            raise SettingError("", "the robot has no joints; there is no model either; add model or joints")
+        for name, joint in self.joints.items():
+            given = joint.limits.model_dump(exclude_none=True)
+            missing = ", ".join(key for key in ("lower", "upper", "velocity") if key not in given)
+            if missing and joint.mimic is None:
+                why = "there is no model to take them from"
+                raise SettingError(
+                    f"joints.{name}", f"joint '{name}' lacks limits ({missing}); {why}; set them"
+                )

@@ -1,0 +1,33 @@
+"""Kinds of values that several sections of the configuration have."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, ValidationInfo
+
+from .yaml_file import SettingError
+
+
+def topic_safe(name: str) -> str:
+    """Refuse a name that cannot be a part of a topic."""
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        raise SettingError(
+            "", f"'{name}' cannot be a part of a topic; letters, digits, _ and - can; rename it"
+        )
+    return name
+
+
+def resolved_path(path: Path, info: ValidationInfo) -> Path:
+    """Make a path relative to the configuration's folder absolute; without a folder, leave it."""
+    folder = (info.context or {}).get("folder")
+    return path if folder is None else Path(folder) / path
+
+
+Name = Annotated[str, AfterValidator(topic_safe)]
+Text = Annotated[str, Field(min_length=1)]
+FilePath = Annotated[Path, AfterValidator(resolved_path)]
+Number = Annotated[float, Field(strict=True)]
+Positive = Annotated[float, Field(strict=True, gt=0)]
