@@ -39,6 +39,8 @@ class DriverError(Exception):
         What failed: the port, the family and name, or the actuator.
     """
 
+    exit_code: ClassVar[int] = 2
+
     def __init__(self, where: str, what: str, why: str = "", mend: str = "") -> None:
         super().__init__(f"{where}: " + "; ".join(part for part in (what, why, mend) if part))
         self.where = where

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -70,6 +70,8 @@ class FormatError(ValueError):
     problems : tuple of Problem
         At least one, in the order of discovery. `str()` shows the first twenty.
     """
+
+    exit_code: ClassVar[int] = 2
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)

@@ -44,7 +44,7 @@ def scan(
     json: AsJson = False,
 ) -> int:
     """Find serial servos (DYNAMIXEL, Protocol 2.0) and say how they are; exit code 1 if there are none."""
-    from motiond.drivers.dynamixel import scan as dynamixel_scan  # noqa: PLC0415 - see daemon/cli/main.py
+    from motiond.drivers.dynamixel import scan as dynamixel_scan
 
     if reboot:
         if baud is None or len(baud) != 1:
@@ -91,10 +91,10 @@ def dynamixel(
     ] = False,
 ) -> None:
     """Emulate DYNAMIXEL servos on a bus until SIGINT or SIGTERM."""
-    from motiond.drivers.dynamixel.emulator.chain import EmulatedChain  # noqa: PLC0415 - the same
-    from motiond.drivers.dynamixel.emulator.pty import EmulatedPort  # noqa: PLC0415 - the same
-    from motiond.drivers.dynamixel.emulator.servo import EmulatedServo  # noqa: PLC0415 - see daemon/cli/main.py
-    from motiond.drivers.dynamixel.models import models_by_name  # noqa: PLC0415 - the same
+    from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
+    from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
+    from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
+    from motiond.drivers.dynamixel.models import models_by_name
 
     if not pty:
         raise typer.BadParameter(

@@ -29,8 +29,8 @@ def play_dry(config: Path, robot: str, request: dict[str, Any], trace: Path | No
     trace : Path, optional
         Where to write every tick.
     """
-    from ..telemetry.npz import save_trace  # noqa: PLC0415 - a request to a daemon needs none of this
-    from ..tools.dry_run import rehearse  # noqa: PLC0415 - the same
+    from ..telemetry.npz import save_trace
+    from ..tools.dry_run import rehearse
 
     checked = cast("PlayRequest", parse(RawRequest(robot, "play", orjson.dumps(request))))
     rehearsal = rehearse(load_settings(config), robot, checked, traced=trace is not None)

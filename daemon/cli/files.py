@@ -1,21 +1,11 @@
-"""The subcommands for files: what is in them, whether they fit each other, converted, drawn.
-
-In come paths and options, out come tables, JSON, files and pictures; no daemon is needed. What only some of
-them need is imported by these, as in `daemon/cli/main.py`.
-"""
+"""The subcommands for files, which need no daemon: what is in them, whether they fit, converted, drawn."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.console import Console
 
-from motiond.formats import FormatError, Problem, load_motion, load_robot
-from motiond.formats.model.editing import select
-
-from ..config.settings import load_settings
-from ..tools.convert import Conversion, convert_file, refuse_overwriting
 from .output import DEFAULT_CONFIG, DONE, FAILED, AsJson, ConfigFile, print_json, tell
 
 if TYPE_CHECKING:
@@ -42,9 +32,13 @@ def inspect(
     json: AsJson = False,
 ) -> int:
     """Say what is in robot descriptions and motion files; exit code 1 if one cannot be read."""
-    from ..tools.batch import for_each_file  # noqa: PLC0415 - see daemon/cli/main.py
-    from ..tools.describe import describe_file  # noqa: PLC0415 - the same
-    from ..tools.describe_tables import show  # noqa: PLC0415 - the same
+    from rich.console import Console
+
+    from motiond.formats import FormatError, Problem
+
+    from ..tools.batch import for_each_file
+    from ..tools.describe import describe_file
+    from ..tools.describe_tables import show
 
     each = for_each_file(describe_file, files, jobs, Console(stderr=True))
     found = [description for descriptions in each for description in descriptions]
@@ -79,7 +73,10 @@ def check(
     json: AsJson = False,
 ) -> int:
     """Plan motions without moving anything; exit code 1 if one cannot be played."""
-    from ..tools.check import Against, check_files, check_motions  # noqa: PLC0415 - see daemon/cli/main.py
+    from rich.console import Console
+
+    from ..config.settings import load_settings
+    from ..tools.check import Against, check_files, check_motions
 
     if robot is None:
         _refuse_without("--robot", {"--name": name, "--motion-joints": motion_joints})
@@ -157,7 +154,10 @@ def convert(
     force: Force = False,
 ) -> None:
     """Convert a motion file; nothing is lost that --drop does not name."""
-    from ..tools.batch import progress_if_slow  # noqa: PLC0415 - see daemon/cli/main.py
+    from rich.console import Console
+
+    from ..tools.batch import progress_if_slow
+    from ..tools.convert import Conversion, convert_file
 
     wanted = Conversion(
         motion=motion,
@@ -203,8 +203,13 @@ def plot(
     force: Force = False,
 ) -> None:
     """Draw each joint's positions and velocities over time."""
-    from ..tools.batch import progress_if_slow  # noqa: PLC0415 - see daemon/cli/main.py
-    from ..tools.plot import plot_motion  # noqa: PLC0415 - the same
+    from rich.console import Console
+
+    from motiond.formats import load_motion, load_robot, select
+
+    from ..tools.batch import progress_if_slow
+    from ..tools.convert import refuse_overwriting
+    from ..tools.plot import plot_motion
 
     if robot is None:
         _refuse_without("--robot", {"--name": name})

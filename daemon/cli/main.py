@@ -1,46 +1,23 @@
-"""The command line: one function a subcommand.
+"""The command line: puts the subcommands together, and turns errors into lines on stderr and exit codes.
 
-In come arguments, out come the daemon itself, requests to it over MQTT, or what is in a file. Errors go to
-stderr in one line each, as `where: what; why; how to mend`. The exit codes stand in `docs/cli.md`.
-What only the daemon needs is imported by the subcommand that runs it: a request is sent 0.4 s sooner.
+An error that a subcommand may end with is told as `where: what; why; how to mend`, and names its exit code in
+`exit_code` (docs/cli.md); any other is a defect, and a traceback. What only some subcommands need is imported
+by these, so that a request is sent at once.
 """
 
 import asyncio
 import logging
 import shutil
 import sys
-from collections.abc import Coroutine
-from concurrent.futures import BrokenExecutor
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
-from rich.console import Console
 
-from motiond.drivers.base import DriverError
-from motiond.formats import FormatError
-from motiond.formats.model.motion import MotionError
-
-from ..api.errors import RequestError
-from ..client.session import NoAnswer
-from ..config.settings import load_settings
-from ..config.yaml_file import ConfigError
-from ..joints.joint_map import JointMapError
-from ..service.logs import start_logging
-from ..tools.convert import ConversionError
-from ..tools.plot import PlottingUnavailable
 from .actuators import app as commands_for_actuators
 from .files import app as commands_for_files
-from .output import (
-    DEFAULT_CONFIG,
-    DONE,
-    FAILED,
-    NOBODY_ANSWERS,
-    WRONG_INPUT,
-    ConfigFile,
-    tell,
-)
+from .output import DEFAULT_CONFIG, DONE, WRONG_INPUT, ConfigFile, tell
 from .robots import app as commands_for_robots
 
 app = typer.Typer(
@@ -70,15 +47,11 @@ def _exit_code(arguments: list[str] | None) -> int:
     except typer.TyperException as error:
         what = error.format_message().rstrip(".")
         return tell(f"motiond: {what[:1].lower()}{what[1:]}; see `motiond --help`", WRONG_INPUT)
-    except (ConfigError, FormatError, MotionError, ConversionError, JointMapError, DriverError) as error:
-        return tell(str(error), WRONG_INPUT)
-    except (RequestError, PlottingUnavailable) as error:
-        return tell(str(error), FAILED)
-    except BrokenExecutor:
-        why, mend = "the system may be short of memory", "try again with fewer --jobs"
-        return tell(f"motiond: a process that read files ended by itself; {why}; {mend}", FAILED)
-    except NoAnswer as error:
-        return tell(str(error), NOBODY_ANSWERS)
+    except Exception as error:
+        exit_code = getattr(error, "exit_code", None)
+        if exit_code is None:
+            raise
+        return tell(str(error), exit_code)
 
 
 def _print_version(*, wanted: bool) -> None:
@@ -100,14 +73,17 @@ def _options(
 @app.command()
 def run(config: ConfigFile = DEFAULT_CONFIG, *, verbose: Verbose = False) -> int:
     """Run the daemon until SIGTERM or SIGINT."""
-    from ..api.reports import ReportHub  # noqa: PLC0415 - see the module's docstring
-    from ..robots.assembly import make_registry  # noqa: PLC0415 - the same
-    from ..service.daemon import serve  # noqa: PLC0415 - the same
+    from ..api.reports import ReportHub
+    from ..config.settings import load_settings
+    from ..robots.assembly import make_registry
+    from ..service.daemon import serve
+    from ..service.logs import start_logging
 
     start_logging(logging.DEBUG if verbose else logging.INFO)
     settings = load_settings(config)
     hub = ReportHub()
-    return _run_with_broker(serve(settings, hub, make_registry(settings, hub)))
+    asyncio.run(serve(settings, hub, make_registry(settings, hub)))
+    return DONE
 
 
 @app.command()
@@ -117,25 +93,20 @@ def demo(
     verbose: Verbose = False,
 ) -> int:
     """Play on a simulated arm and show it, with a broker inside."""
-    from .demo import Demo, demo_config, on_free_port  # noqa: PLC0415 - see the module's docstring
+    from rich.console import Console
+
+    from ..config.settings import load_settings
+    from ..service.logs import start_logging
+    from .demo import Demo, demo_config, on_free_port
 
     start_logging(logging.INFO if verbose else logging.WARNING)
     settings = on_free_port(load_settings(demo_config()))
-    return _run_with_broker(Demo(settings, Console(), _own_name()).run(seconds))
-
-
-def _run_with_broker(running: Coroutine[Any, Any, None]) -> int:
-    from ..mqtt.broker import BrokerError  # noqa: PLC0415 - see the module's docstring
-
-    try:
-        asyncio.run(running)
-    except BrokerError as error:
-        return tell(str(error), FAILED)
+    asyncio.run(Demo(settings, Console(), _own_name()).run(seconds))
     return DONE
 
 
 def _own_name() -> str:
-    """Give how another terminal calls this program: by name where that finds the same one."""
+    """Return how another terminal calls this program: by name where that finds the same one."""
     here = Path(sys.argv[0]).absolute()
     found = shutil.which(here.name)
     return here.name if found and Path(found).resolve() == here.resolve() else str(here)

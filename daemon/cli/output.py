@@ -1,9 +1,7 @@
-"""What all subcommands share: exit codes, common options, and how they write.
-
-In come messages and data, out go lines on stderr and JSON on stdout.
-"""
+"""What all subcommands share: exit codes, common options, and how they write to stdout and stderr."""
 
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +19,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
 
 
 def tell(message: str, code: int) -> int:
-    """Write a message to stderr and give the exit code."""
+    """Write a message to stderr and return the exit code."""
     print(message, file=sys.stderr)  # noqa: T201 - the one place where errors go to people
     return code
 
@@ -29,3 +27,18 @@ def tell(message: str, code: int) -> int:
 def print_json(data: Any) -> None:
     """Write data to stdout; infinities become null."""
     typer.echo(orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY))
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write a table to stdout."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        table.add_column(column)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    Console().print(table)

@@ -1,27 +1,16 @@
-"""The subcommands that ask a daemon: one function each.
-
-In come arguments, out go requests over MQTT; what is answered goes to stdout.
-"""
+"""The subcommands that ask a daemon over MQTT: one function each."""
 
 import asyncio
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from pydantic import ValidationError
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from ..client.play import Playing
-from ..client.session import ask
-from ..client.status import overview
-from ..config.mqtt import MqttSettings
-from ..config.settings import load_settings
-from .dry_run import play_dry
-from .output import DEFAULT_CONFIG, DONE, FAILED, AsJson, print_json, tell
+from .output import DEFAULT_CONFIG, DONE, FAILED, AsJson, print_json, print_table, tell
+
+if TYPE_CHECKING:
+    from ..config.mqtt import MqttSettings
 
 app = typer.Typer(add_completion=False)
 
@@ -91,16 +80,22 @@ def play(
     request = {key: value for key, value in asked.items() if value is not None}
     asks = {"--replace": replace, "--queue": queue, "--no-wait": not wait, "--broker": broker is not None}
     if _plays_here(asks, dry_run=dry_run, traced=trace is not None):
+        from .dry_run import play_dry
+
         return play_dry(config or DEFAULT_CONFIG, robot, request, trace, json=json)
     mqtt = _mqtt(config, broker)
     if not wait:
-        accepted = asyncio.run(ask(mqtt, robot, "play", request))
+        accepted = _ask(mqtt, robot, "play", request)
         _say(accepted, f"{robot}: accepted {motion}; goal {accepted['goal_id']}", json=json)
         return DONE
     return _play_to_the_end(mqtt, robot, request, json=json)
 
 
-def _play_to_the_end(mqtt: MqttSettings, robot: str, request: dict[str, Any], *, json: bool) -> int:
+def _play_to_the_end(mqtt: "MqttSettings", robot: str, request: dict[str, Any], *, json: bool) -> int:
+    from rich.console import Console
+
+    from ..client.play import Playing
+
     result = asyncio.run(Playing(mqtt, robot, Console(stderr=True)).run(request))
     text = f"{robot}: {result['motion']} ended with {result['code']}; {result['message']}"
     if result["code"] == "SUCCESSFUL":
@@ -151,7 +146,7 @@ def goto(
 ) -> None:
     """Go to a posture."""
     request = {**_posture(where), "on_busy": _on_busy(replace=replace, queue=queue)}
-    accepted = asyncio.run(ask(_mqtt(config, broker), robot, "goto", request))
+    accepted = _ask(_mqtt(config, broker), robot, "goto", request)
     _say(accepted, f"{robot}: accepted; goal {accepted['goal_id']}", json=json)
 
 
@@ -165,7 +160,7 @@ def seek(
     json: AsJson = False,
 ) -> None:
     """Go to another place of the motion, and play on from there if it played."""
-    answer = asyncio.run(ask(_mqtt(config, broker), robot, "seek", _place(place)))
+    answer = _ask(_mqtt(config, broker), robot, "seek", _place(place))
     _say(answer, f"{robot}: {answer['state']}", json=json)
 
 
@@ -181,10 +176,10 @@ def queue(
     """List the motions that wait for the one that plays."""
     mqtt = _mqtt(config, broker)
     if clear:
-        answer = asyncio.run(ask(mqtt, robot, "queue/clear"))
+        answer = _ask(mqtt, robot, "queue/clear")
         _say(answer, f"{robot}: {len(answer['cleared'])} taken out", json=json)
         return
-    answer = asyncio.run(ask(mqtt, robot, "queue"))
+    answer = _ask(mqtt, robot, "queue")
     waiting = ", ".join(goal["motion"] for goal in answer["queue"]) or "nothing waits"
     _say(answer, f"{robot}: {waiting}", json=json)
 
@@ -242,7 +237,7 @@ def speed(
     json: AsJson = False,
 ) -> None:
     """Play at another speed from now on."""
-    answer = asyncio.run(ask(_mqtt(config, broker), robot, "speed", {"speed": factor}))
+    answer = _ask(_mqtt(config, broker), robot, "speed", {"speed": factor})
     _say(answer, f"{robot}: speed {answer['speed']:g}", json=json)
 
 
@@ -251,7 +246,7 @@ def stop(
     robot: RobotName, config: ClientConfig = None, broker: Broker = None, *, json: AsJson = False
 ) -> None:
     """Stop softly, on the path."""
-    answer = asyncio.run(ask(_mqtt(config, broker), robot, "stop"))
+    answer = _ask(_mqtt(config, broker), robot, "stop")
     playing = answer["goal_id"] is not None
     _say(answer, f"{robot}: {'stops softly' if playing else 'nothing plays'}", json=json)
 
@@ -272,8 +267,8 @@ def reset(
     _request(robot, "reset", _mqtt(config, broker), json=json)
 
 
-def _request(robot: str, verb: str, mqtt: MqttSettings, *, json: bool) -> None:
-    answer = asyncio.run(ask(mqtt, robot, verb))
+def _request(robot: str, verb: str, mqtt: "MqttSettings", *, json: bool) -> None:
+    answer = _ask(mqtt, robot, verb)
     _say(answer, f"{robot}: {answer['state']}", json=json)
 
 
@@ -286,24 +281,39 @@ def status(
     json: AsJson = False,
 ) -> None:
     """Say what the robots do, and which motions they have."""
+    from ..client.status import overview
+
     rows = asyncio.run(overview(_mqtt(config, broker), robot))
     if json:
         print_json(rows if robot is None else rows[0])
         return
-    table = _table("robot", "state", "motion", "time", "message", "motions")
-    for row in rows:
-        playing = row["motion"] is not None
-        time = f"{row['time']:.1f} / {row['duration']:.1f} s" if playing else ""
-        cells = (row["robot"], row["state"], row["motion"] or "", time, row["message"])
-        table.add_row(*map(Text, (*cells, ", ".join(row["motions"]))))
-    Console().print(table)
+    columns = ("robot", "state", "motion", "time", "message", "motions")
+    print_table(columns, [_cells(row) for row in rows])
 
 
-def _mqtt(config: Path | None, broker: str | None) -> MqttSettings:
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    playing = row["motion"] is not None
+    time = f"{row['time']:.1f} / {row['duration']:.1f} s" if playing else ""
+    told = (row["robot"], row["state"], row["motion"] or "", time, row["message"])
+    return (*told, ", ".join(row["motions"]))
+
+
+def _ask(mqtt: "MqttSettings", robot: str, verb: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Send one request and return the data of its answer."""
+    from ..client.session import ask
+
+    return asyncio.run(ask(mqtt, robot, verb, body))
+
+
+def _mqtt(config: Path | None, broker: str | None) -> "MqttSettings":
     """Find the broker: the configuration's, or the one named, which both versions of MQTT reach by 3.1.1."""
+    from pydantic import ValidationError
+
+    from ..config.mqtt import MqttSettings, load_mqtt_settings
+
     if config is None and DEFAULT_CONFIG.is_file():
         config = DEFAULT_CONFIG
-    settings = load_settings(config).mqtt if config else MqttSettings()
+    settings = load_mqtt_settings(config) if config else MqttSettings()
     if broker is None:
         return settings
     try:
@@ -318,10 +328,3 @@ def _say(data: Any, text: str, *, json: bool) -> None:
         print_json(data)
     else:
         typer.echo(text)
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        table.add_column(column)
-    return table

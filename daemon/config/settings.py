@@ -7,7 +7,7 @@ would have no effect are refused.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, Field
 

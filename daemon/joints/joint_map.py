@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -45,6 +45,8 @@ class JointMapError(ValueError):
     problems : tuple of str
         Every mismatch, each as `where: what; why; how to mend`.
     """
+
+    exit_code: ClassVar[int] = 2
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("\n".join(problems))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from amqtt.adapters import StreamReaderAdapter, StreamWriterAdapter
 from amqtt.broker import Broker
@@ -33,6 +33,8 @@ CLOSE_TIMEOUT_S = 2.0
 
 class BrokerError(Exception):
     """The embedded broker cannot listen."""
+
+    exit_code: ClassVar[int] = 1
 
 
 class EmbeddedBroker:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import multiprocessing
 import threading
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 QUIET_S = 1.0
+
+
+class ReaderDied(Exception):
+    """A process that read files ended by itself."""
+
+    exit_code: ClassVar[int] = 1
 
 
 def for_each_file(work: Work[R], files: Sequence[Path], jobs: int, console: Console) -> list[R]:
@@ -42,7 +48,7 @@ def for_each_file(work: Work[R], files: Sequence[Path], jobs: int, console: Cons
 
     Raises
     ------
-    concurrent.futures.BrokenExecutor
+    ReaderDied
         If a process ended by itself.
     """
     total = len(files) if len(files) > 1 else None
@@ -61,7 +67,12 @@ def _results(work: Work[R], files: Sequence[Path], jobs: int) -> Iterable[R]:
         return
     # A fork would copy the thread that draws the progress, and its locks.
     with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(work, files)
+        try:
+            yield from pool.map(work, files)
+        except BrokenExecutor as error:
+            why, mend = "the system may be short of memory", "try again with fewer --jobs"
+            message = f"motiond: a process that read files ended by itself; {why}; {mend}"
+            raise ReaderDied(message) from error
 
 
 @contextmanager

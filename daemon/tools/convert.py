@@ -9,7 +9,7 @@ In come two paths and what is wanted, out goes a file, whole or not at all. Only
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from motiond.formats import FormatError, KeyFrames, Problem, dump_motion, load_motion, xmdi
 from motiond.formats.model.editing import name_joints, rename, select, without
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 class ConversionError(ValueError):
     """An option that the format written does not have, or has not with such a value."""
+
+    exit_code: ClassVar[int] = 2
 
 
 @dataclass(frozen=True, slots=True)

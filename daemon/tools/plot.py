@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -46,6 +46,8 @@ CURVE, BEYOND = "#1f5fa8", "#c62828"
 
 class PlottingUnavailable(RuntimeError):
     """Matplotlib is not installed."""
+
+    exit_code: ClassVar[int] = 1
 
 
 @dataclass(frozen=True, slots=True)

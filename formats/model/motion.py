@@ -10,7 +10,7 @@ of motions.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -40,6 +40,8 @@ SERIES_TYPES = frozenset({"MultiValueSeq", "MultiSE3Seq", "Vector3Seq"})
 
 class MotionError(ValueError):
     """What was asked for cannot be done with a motion; `str()` says why and how to mend it."""
+
+    exit_code: ClassVar[int] = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)

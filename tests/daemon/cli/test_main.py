@@ -317,7 +317,8 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_an_unforeseen_error_is_a_plain_traceback_for_the_journal() -> None:
     unforeseen = (
-        "from motiond.daemon.cli import main as m; m.load_settings = lambda _: 1 // 0; m.main(['run'])"
+        "from motiond.daemon.config import settings; settings.load_settings = lambda _: 1 // 0; "
+        "from motiond.daemon.cli.main import main; main(['run'])"
     )
     command = [sys.executable, "-c", unforeseen]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
