@@ -1,7 +1,7 @@
-"""Write `formats/hrdf/catalog.yaml`: what HEBI's parts weigh, where they end, how fast and strong they are.
+"""Write `formats/hrdf/catalog.yaml`: mass, geometry, and limits of velocity and effort of HEBI's parts.
 
-In goes hebi-py, asked through its own HRDF reader about one part at a time; out comes a file of one line a
-part, so that a new release of hebi-py shows as a small diff. Run it as `python scripts/make_hrdf_catalog.py`.
+hebi-py is asked through its own HRDF reader about one part at a time. The file has one line for each part, so
+that a new release of hebi-py shows as a small diff. Run it as `python scripts/make_hrdf_catalog.py`.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def measure(xml: str, hrdf_version: str = NEWEST) -> Measured:
 
 
 def knows(xml: str, hrdf_version: str = NEWEST) -> bool:
-    """Say whether a version has a part."""
+    """Whether a version has a part."""
     try:
         measure(xml, hrdf_version)
     except RuntimeError:
@@ -77,27 +77,27 @@ def knows(xml: str, hrdf_version: str = NEWEST) -> bool:
 
 
 def since(xml: str) -> str:
-    """Give the first version that has a part."""
+    """Return the first version that has a part."""
     return next(hrdf_version for hrdf_version in VERSIONS if knows(xml, hrdf_version))
 
 
 def number(value: float) -> str:
-    """Write a length, mass or limit: six decimals undo the single precision of hebi-py's tables."""
+    """Return the text of a length, mass or limit; six decimals undo hebi-py's single precision."""
     return f"{round(float(value), 6) + 0.0:g}" if abs(value) < 1e-3 else repr(round(float(value), 6))
 
 
 def vector(pose: NDArray[np.float64]) -> str:
-    """Write a pose's translation."""
+    """Return the text of a pose's translation."""
     return "[" + ", ".join(number(value) for value in pose[:3, 3]) + "]"
 
 
 def rotation(pose: NDArray[np.float64]) -> str:
-    """Write a pose's rotation as an HRDF formula."""
+    """Return a pose's rotation as an HRDF formula."""
     return next(text for text, matrix in ROTATIONS.items() if np.allclose(pose[:3, :3], matrix, atol=1e-6))
 
 
 def actuator(series: str, part: str) -> str:
-    """Write the line of an actuator."""
+    """Return the line of an actuator."""
     xml = f'<actuator type="{part}"/>'
     found = measure(xml)
     return (
@@ -109,7 +109,7 @@ def actuator(series: str, part: str) -> str:
 
 
 def body(element: str, series: str, part: str) -> str:
-    """Write the line of a bracket or an end effector."""
+    """Return the line of a bracket or an end effector."""
     xml = f'<{element} type="{part}"/>'
     found = measure(xml)
     return (
@@ -120,15 +120,15 @@ def body(element: str, series: str, part: str) -> str:
 
 
 def link_xml(part: str, entry: str, leave: str, extension_m: float = 0.0) -> str:
-    """Write a link as HRDF does."""
+    """Return a link in HRDF."""
     return f'<link type="{part}" extension="{extension_m}" twist="0" input="{entry}" output="{leave}"/>'
 
 
 def link(part: str, series: tuple[str, str]) -> str:
-    """Write the line of a link.
+    """Return the line of a link.
 
-    A link is a tube along x between two ends. A right-angle end sits `offset_m` beside the tube and an inline
-    one on its axis, and each pair of ends has its own mass. `Catalog.link` puts them together.
+    A link is a tube along x between two ends. A right-angle end is `offset_m` beside the tube, an inline end is
+    on its axis, and each pair of ends has its own mass. `Catalog.link` puts them together.
     """
     straight, long = measure(link_xml(part, *STYLES[:1] * 2)), measure(link_xml(part, *STYLES[:1] * 2, 1.0))
     masses = ", ".join(
@@ -145,7 +145,7 @@ def link(part: str, series: tuple[str, str]) -> str:
 
 
 def catalog() -> str:
-    """Write the whole file."""
+    """Return the text of the whole file."""
     lines = [
         "# HEBI's parts as hebi-py has them: mass, mass centre and output in the part's input frame, limits.",
         "# Written by the generator below; not to be edited. hebi-py tells no moments of inertia.",

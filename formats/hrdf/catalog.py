@@ -1,7 +1,7 @@
-"""HEBI's parts: what each weighs, where it ends, what it mates with, how fast and strong it is.
+"""HEBI's parts by name: mass, geometry, interfaces, and limits of velocity and effort.
 
-In comes `catalog.yaml`, which `scripts/make_hrdf_catalog.py` writes from hebi-py, and a part's name; out
-comes a `Part`. Interfaces are those under "Interface types" of the HEBI Robot Configuration format 1.6.0.
+`scripts/make_hrdf_catalog.py` writes `catalog.yaml` from hebi-py. Interfaces are those of the section
+"Interface types" of the HEBI Robot Configuration format 1.6.0.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ X, Y = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A rigid part, seen from its input interface.
+    """A rigid part, in the frame of its input interface.
 
     Attributes
     ----------
     mass : float
         In kg.
     com, output : ndarray, shape (4, 4)
-        Where its mass centre and its output interface are.
+        The poses of its mass centre and its output interface.
     input_interface, output_interface : str
         Type and polarity, as `X-AO-B`; '' fits anything.
     velocity_limit, effort_limit : float
@@ -50,7 +50,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """All parts, by the name that HRDF gives them.
+    """All parts, by the names that they have in HRDF.
 
     Attributes
     ----------
@@ -64,27 +64,28 @@ class Catalog:
     end_effectors: dict[str, Any]
 
     def actuator(self, name: str) -> Part:
-        """Give an actuator at position zero."""
+        """Return an actuator at position zero."""
         return _part(self.actuators[name], "AH-A", "AO-A")
 
     def bracket(self, name: str) -> Part:
-        """Give a bracket."""
+        """Return a bracket."""
         return _part(self.brackets[name], "AO-B", "AH-B")
 
     def end_effector(self, name: str) -> Part:
-        """Give an end effector; a custom one weighs nothing and ends where it begins."""
+        """Return an end effector; a custom one has no mass and no length."""
         return Part() if name == "Custom" else _part(self.end_effectors[name], "AO-B", "")
 
     def has_link(self, name: str, entry: str, leave: str) -> bool:
-        """Say whether a link is made with these two ends."""
+        """Whether HEBI makes a link with these two ends."""
         return f"{entry}-{leave}" in self.links[name]["mass_kg"]
 
     def link(self, name: str, entry: str, leave: str, extension_m: float, twist_rad: float) -> Part:
-        """Give a link.
+        """Return a link.
 
-        It is a tube along x from its input end to its output end, which the twist turns about the tube. A
-        right-angle end stands `offset_m` beside the tube, an inline end is its cross-section. The mass centre
-        is half way along the tube. Found by asking hebi-py; it agrees for every type, extension and twist.
+        A link is a tube along x from its input end to its output end, which the twist turns about the tube. A
+        right-angle end is `offset_m` beside the tube, an inline end is its cross-section. The mass centre is
+        half way along the tube. This geometry was inferred from hebi-py, with which it agrees for every type,
+        extension and twist.
         """
         row = self.links[name]
         offset_m = row["offset_m"]
@@ -103,7 +104,7 @@ class Catalog:
 
 
 def pose(rotation: Floats | None = None, translation: Any = (0.0, 0.0, 0.0)) -> Floats:
-    """Put a (3, 3) rotation and a translation of three numbers together, shape (4, 4)."""
+    """Return the pose (4, 4) of a (3, 3) rotation and a translation of three numbers in m."""
     matrix = np.eye(4)
     if rotation is not None:
         matrix[:3, :3] = rotation

@@ -1,8 +1,7 @@
-"""HRDF text to checked elements: one tree, with every included file in its place.
+"""HRDF text to a chain of checked elements, with every included file in its place.
 
-In come the bytes of a file and where it lies, out comes the chain of its elements with their values read.
-All that can be seen without knowing the neighbours is checked here: XML, versions, names, attributes, values
-and paths. Follows the HEBI Robot Configuration format 1.6.0.
+This module checks all that can be seen without knowing an element's neighbours: XML, versions, names,
+attributes, values and paths. Follows the HEBI Robot Configuration format 1.6.0.
 """
 
 from __future__ import annotations
@@ -11,9 +10,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lxml import etree
-
 from ..errors import FormatError, Problems, Where, nearest
+from ..io.xml_tree import line_of, parse_xml
 from .elements import EITHER_OR, FORMULAS_SINCE, RULES, VERSIONS
 from .formula import (
     WHITESPACE,
@@ -30,18 +28,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..io.source import Source
+    from ..io.xml_tree import Xml
     from .elements import Attribute, Rule
 
-    Xml = etree._Element  # noqa: SLF001 - lxml gives its element type no public name
-
-# Bounds that no real robot meets, so that files that include each other many times end in a message.
+# Bounds beyond any real robot, so that files that include each other many times end in a message.
 MOST_ELEMENTS = 10_000
 MOST_NESTED = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """An `<output>` and the chain that hangs on it; `values` are its `rot` and `trans` where given."""
+    """An `<output>` and the chain attached to it; `values` are its `rot` and `trans`, where given."""
 
     values: Mapping[str, Any]
     chain: tuple[Element, ...]
@@ -56,7 +53,7 @@ class Element:
     kind : str
         Its name in the file: `rigid-body`.
     values : dict
-        Its attributes as float, (3,) or (3, 3) array, or str. An enum has the case of the specification.
+        Its attributes as float, array (3,) or (3, 3), or str. An enum has the case of the specification.
     outputs : tuple of Output
         Empty where the file has no `<output>` in it.
     """
@@ -69,7 +66,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a file and those it includes say.
+    """The content of a file and those it includes.
 
     Attributes
     ----------
@@ -80,7 +77,7 @@ class Document:
     chain : tuple of Element
         Included files in place.
     problems : Problems
-        Of all files; a caller adds to them and raises them.
+        Of all files; the caller adds to them and raises them.
     """
 
     version: str
@@ -95,26 +92,26 @@ def read_document(data: bytes, source: Source) -> Document:
     Raises
     ------
     FormatError
-        Where nothing more can be learnt from the file: it is no XML, no HRDF, or of an unknown version. Other
-        problems are collected in the document.
+        If the file cannot be read at all: it is no XML, no HRDF, or of an unknown version. Other problems are
+        collected in the document.
     """
     file = _File(source, Problems(source.name), {source.identity(): source.name}, _Budget())
     return file.read(data)
 
 
 class _TooMuchError(FormatError):
-    """A file that would never end; no reading on."""
+    """A file that exceeds the bounds, after which nothing more is read."""
 
 
 @dataclass(slots=True)
 class _Budget:
-    """How many elements there may still be."""
+    """The number of elements that may still follow."""
 
     elements: int = MOST_ELEMENTS
 
 
 class _File:
-    """Reads one file; included files are read by others of these, which share its problems and its budget.
+    """Reads one file; each included file is read by another of these, which shares its problems and budget.
 
     Parameters
     ----------
@@ -140,20 +137,10 @@ class _File:
         return Document(self._version, values, tuple(self._chain(root)), self._problems)
 
     def _parse(self, data: bytes) -> Xml:
-        parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
-        try:
-            root = etree.fromstring(data, parser)
-        except etree.XMLSyntaxError as error:
-            why = re.sub(r", line \d+, column \d+.*", "", error.msg or "")
-            raise self._problems.fail(error.lineno or 0, "this is no well-formed XML", why) from None
-        tree: Any = root.getroottree()
-        if tree.docinfo.doctype:
-            raise self._problems.fail(
-                1, "a document type is not allowed", "it could pull in other files", "remove <!DOCTYPE …>"
-            )
+        root = parse_xml(data, self._problems)
         if root.tag != "robot":
             raise self._problems.fail(
-                _line(root),
+                line_of(root),
                 f"the root element is <{root.tag}>",
                 "an HRDF file has <robot> as its root",
                 nearest(str(root.tag), ["robot"]),
@@ -164,12 +151,12 @@ class _File:
         version = root.get("version", VERSIONS[0])
         if version not in VERSIONS:
             raise self._problems.fail(
-                _line(root), f"unknown version {version!r}", f"known are {', '.join(VERSIONS)}"
+                line_of(root), f"unknown version {version!r}", f"known are {', '.join(VERSIONS)}"
             )
         return version
 
     def _chain(self, parent: Xml) -> Iterator[Element]:
-        """Give the elements in a `<robot>` or an `<output>`, included files in place."""
+        """Return the elements in a `<robot>` or an `<output>`, with included files in their places."""
         for child in self._children(parent):
             self._budget.elements -= 1
             if self._budget.elements < 0:
@@ -180,12 +167,12 @@ class _File:
                 yield self._element(child)
 
     def _children(self, parent: Xml) -> Iterator[Xml]:
-        """Give the elements that a parent may hold, complaining of all else in it."""
-        self._refuse_text(parent.text, _line(parent), parent)
+        """Return the elements that a parent may hold; all else in it is noted as a problem."""
+        self._refuse_text(parent.text, line_of(parent), parent)
         for child in parent:
             if isinstance(child.tag, str) and self._may_hold(parent, child):
                 yield child
-            self._refuse_text(child.tail, _line(child), parent)
+            self._refuse_text(child.tail, line_of(child), parent)
 
     def _may_hold(self, parent: Xml, child: Xml) -> bool:
         known = RULES[str(parent.tag)].children
@@ -199,7 +186,7 @@ class _File:
         return self._is_known_to_version(where, f"<{tag}>", RULES[tag].since)
 
     def _refuse_text(self, text: str | None, line: int, parent: Xml) -> None:
-        """Complain of text; the line is that of the tag before it."""
+        """Note text as a problem; the line is that of the tag before it."""
         if text and (visible := text.strip(WHITESPACE)):
             line += text[: text.index(visible)].count("\n")
             first = visible.splitlines()[0][:60]
@@ -280,7 +267,7 @@ class _File:
         return False
 
     def _value(self, xml: Xml, name: str, text: str, attribute: Attribute) -> Any:
-        """Read one attribute; None where it cannot be read, which has been complained of."""
+        """Read one attribute; return None where it cannot be read, which has been noted."""
         if attribute.type == "enum":
             return self._choice(xml, name, text, attribute)
         if attribute.type in {"path", "mesh_path"}:
@@ -304,7 +291,7 @@ class _File:
         return text
 
     def _choice(self, xml: Xml, name: str, text: str, attribute: Attribute) -> str | None:
-        """Read an enum, without regard to case."""
+        """Read an enum; case does not matter."""
         where = self._where(xml)
         by_folded = {choice.casefold(): choice for choice in attribute.choices}
         choice = by_folded.get(text.casefold())
@@ -322,7 +309,7 @@ class _File:
         return choice
 
     def _path(self, xml: Xml, name: str, text: str) -> str | None:
-        """Read a path; it must be relative, though a mesh may be on the web."""
+        """Read a path, which must be relative; that of a mesh may also be a web address."""
         if name == "mesh_path" and text.startswith(("http://", "https://")):
             return text
         fault = _path_fault(text)
@@ -334,7 +321,7 @@ class _File:
         return text
 
     def _include(self, xml: Xml) -> tuple[Element, ...]:
-        """Read an included file, and give its chain."""
+        """Read an included file and return its chain."""
         self._refuse_children(xml)
         path = self._values(xml, RULES["include"]).get("path")
         source = self._source.beside(path) if path else None
@@ -391,7 +378,7 @@ class _File:
         return document.chain
 
     def _where(self, xml: Xml) -> Where:
-        return Where(self._problems, _line(xml))
+        return Where(self._problems, line_of(xml))
 
     def _too_much(self, xml: Xml, what: str) -> _TooMuchError:
         self._where(xml).add(what, "counted with all included files", "no real robot is that large")
@@ -409,7 +396,7 @@ def _check_pairs(element: Element) -> None:
 
 
 def _path_fault(path: str) -> str:
-    """Say what is wrong with a relative path, if anything is."""
+    """Return what is wrong with a relative path, or ''."""
     if not path:
         return "is empty"
     if "://" in path:
@@ -417,8 +404,3 @@ def _path_fault(path: str) -> str:
     if path.startswith("/") or re.match("[A-Za-z]:", path):
         return "is absolute"
     return "has a backslash" if "\\" in path else ""
-
-
-def _line(xml: Xml) -> int:
-    line: Any = xml.sourceline
-    return int(line or 0)

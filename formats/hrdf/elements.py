@@ -1,7 +1,7 @@
-"""What HRDF knows: its elements, their attributes, and the version that brought each.
+"""The elements of HRDF as data: their attributes and children, and the version that introduced each.
 
-In comes the name of an element, out goes its rule. Follows the HEBI Robot Configuration format 1.6.0; which
-version brought what is in its change log, and confirmed by how HEBI's own parser treats each version.
+Follows the HEBI Robot Configuration format 1.6.0. Its change log tells which version introduced what; HEBI's
+own parser treats each version accordingly.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LAST_IMPLICIT_END_EFFECTOR = "1.1.0"
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """What an attribute may be.
+    """The rule for an attribute.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Attribute:
     required : bool
         Whether its element needs it.
     choices : dict of str to str
-        Of an enum: each value, and the first version that knows it.
+        For an enum, each value and the first version that knows it.
     """
 
     type: Literal["number", "translation", "rotation", "enum", "text", "path", "mesh_path"]
@@ -43,7 +43,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What an element may be.
+    """The rule for an element.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Rule:
 
 
 def _each(names: str, attribute: Attribute) -> dict[str, Attribute]:
-    """Give several attributes one rule."""
+    """Return one rule for several attributes."""
     return dict.fromkeys(names.split(), attribute)
 
 
@@ -146,5 +146,5 @@ RULES: dict[str, Rule] = {
     "output": Rule({"rot": Attribute("rotation"), "trans": Attribute("translation")}, "1.3.0", _CHAIN),
 }
 
-# An element may say one of each pair: replace what the catalogue has, or add to it.
+# An element may have one of each pair: the first replaces the catalogue's value, the second adds to it.
 EITHER_OR = (("mass", "mass_offset"), ("com_trans", "com_trans_offset"))

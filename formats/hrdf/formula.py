@@ -1,7 +1,7 @@
 """Numbers, formulas, translations and rotations as HRDF writes them.
 
-In comes the text of an attribute, out comes a float, a (3,) vector in metres or a (3, 3) rotation. Follows
-the sections "floating point" to "translation vector" of the HEBI Robot Configuration format 1.6.0:
+The text of an attribute becomes a float, a (3,) vector in metres or a (3, 3) rotation. Follows the sections
+"floating point" to "translation vector" of the HEBI Robot Configuration format 1.6.0:
 
     formula   := product (("+" | "-") product)*
     product   := unary (("*" | "/") unary)*
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 WHITESPACE = " \t\r\n"
 MOST_NESTED = 50
 MOST_SHOWN = 60
-# Of R·Rᵀ from the identity: passes six digits after the point and refuses five, as the vendor's parser does.
+# Of R·Rᵀ from the identity: six decimals pass and five are refused, as by the vendor's parser.
 ROTATION_TOLERANCE = 5e-6
 
 _NUMBER = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
@@ -150,7 +150,7 @@ class _Token(NamedTuple):
 
 
 class _Parser:
-    """Reads one text from left to right; every method takes what it understands and leaves the rest."""
+    """Reads a text from left to right; each method consumes what it understands and leaves the rest."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -163,7 +163,7 @@ class _Parser:
         self._depth = 0
 
     def take(self, *signs: str) -> str:
-        """Take one of some signs and give it, or give nothing."""
+        """Consume and return one of some signs; return '' if another token is next."""
         token = self._peek()
         if token.kind != "sign" or token.text not in signs:
             return ""
@@ -171,7 +171,7 @@ class _Parser:
         return token.text
 
     def end(self, why: str = _SYNTAX) -> None:
-        """Refuse anything that is left."""
+        """Refuse anything that follows."""
         if self._peek().kind != "end":
             raise self._unexpected(why)
 
@@ -252,7 +252,7 @@ class _Parser:
 
 
 def axis_rotation(axis: int, angle_rad: float) -> Floats:
-    """Rotate about principal axis 0, 1 or 2, shape (3, 3)."""
+    """Return the rotation (3, 3) about principal axis 0, 1 or 2."""
     rotation = np.eye(3)
     first, second = (axis + 1) % 3, (axis + 2) % 3
     cosine, sine = math.cos(angle_rad), math.sin(angle_rad)

@@ -1,17 +1,16 @@
 """HEBI Robot Configuration (HRDF) to robots, versions 1.0.0 to 1.6.0.
 
-In come the bytes of a file and where it lies, out comes its one robot; the specification is the HEBI Robot
-Configuration format 1.6.0. `hrdf_document` reads the text, `hrdf_catalog` knows HEBI's parts, and this module
-connects the elements: names, interfaces, links, joints and frames.
+A file holds one robot; the specification is the HEBI Robot Configuration format 1.6.0. `document` reads the
+text, `catalog` knows HEBI's parts, and this module connects the elements: names, interfaces, links, joints
+and frames.
 
 Each element with mass is a link, rigidly attached to what precedes it. An actuator is a link too, with a
-joint of the same name at its output; what follows hangs on the massless link `<name>/output` that the joint
-moves. A `<joint>` is the joint alone.
+joint of the same name at its output; what follows is attached to the massless link `<name>/output` that the
+joint moves. A `<joint>` is only a joint and that link.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,6 +19,7 @@ import numpy as np
 
 from ..arrays import Floats, frozen
 from ..errors import Where
+from ..io.xml_tree import first_tag
 from ..model.robot import Coordinate, Frame, Joint, Link, RobotModel
 from .catalog import Part, load_catalog, pose
 from .document import Element, read_document
@@ -34,16 +34,13 @@ if TYPE_CHECKING:
 NAME = "hrdf"
 SUFFIXES = (".hrdf",)
 
-_NOT_AN_ELEMENT = re.compile(rb"<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)", re.DOTALL)
-_FIRST_TAG = re.compile(rb"<([A-Za-z_][\w.:-]*)")
 _KINDS = {"rigid-body": "body", "end-effector": "end_effector"}
 _RESERVED = ("world",)
 
 
 def sniff(head: bytes) -> bool:
-    """Say whether a file that begins like this may be HRDF: its first element is `<robot>`."""
-    first = _FIRST_TAG.search(_NOT_AN_ELEMENT.sub(b"", head))
-    return first is not None and first[1] == b"robot"
+    """Whether a file that begins like this may be HRDF: its first element is `<robot>`."""
+    return first_tag(head) == b"robot"
 
 
 def load(data: bytes, source: Source) -> list[RobotModel]:
@@ -52,7 +49,7 @@ def load(data: bytes, source: Source) -> list[RobotModel]:
     Raises
     ------
     FormatError
-        With every problem in all of these files.
+        With every problem found in these files.
     """
     document = read_document(data, source)
     robot = _Robot(_tags(document.chain))
@@ -82,7 +79,7 @@ def _model(document: Document, robot: _Robot, source: Source) -> RobotModel:
 
 
 def _tags(chain: Iterable[Element]) -> dict[str, Where]:
-    """Give every tag and where it stands, complaining of tags that are no names."""
+    """Return every tag with its place; tags that are no names or not unique are noted as problems."""
     tags: dict[str, Where] = {}
     for element in _all_elements(chain):
         tag = element.values.get("tag")
@@ -118,11 +115,11 @@ class _Mount:
     pose : ndarray, shape (4, 4)
         In that link's frame.
     interface : str
-        What the next element must fit on; '' fits anything.
+        What the next element must fit; '' fits anything.
     owner : Element, optional
-        Whose output it is.
+        The element whose output it is.
     closed : str
-        Why nothing can attach here; '' where something can.
+        Why nothing can be attached here; '' where something can.
     """
 
     link: str = ""
@@ -133,12 +130,12 @@ class _Mount:
 
 
 class _Robot:
-    """Grows a robot element by element, in document order, depth first.
+    """Builds a robot element by element, in document order, depth first.
 
     Parameters
     ----------
     tags : dict of str to Where
-        All tags of the robot, which no untagged element may be named like.
+        All tags of the robot, whose names no untagged element may take.
     """
 
     def __init__(self, tags: Mapping[str, Where]) -> None:
@@ -178,7 +175,7 @@ class _Robot:
         return _Mount(name, part.output, part.output_interface, element)
 
     def _name(self, element: Element) -> str:
-        """Give the tag, or the kind and its number; an underline keeps the latter off another's tag."""
+        """Return the tag, or the kind and its number, with an underline if that is another element's tag."""
         kind = _KINDS.get(element.kind, element.kind)
         self._counts[kind] += 1
         name = f"{kind}{self._counts[kind]}"
@@ -232,7 +229,7 @@ class _Robot:
         self._add_frame(joint.child, "output", joint.child, np.eye(4), element)
 
     def _branch(self, name: str, element: Element, part: Part) -> _Mount:
-        """Attach what hangs on each `<output>`."""
+        """Attach the chain of each `<output>`."""
         for number, output in enumerate(element.outputs, start=1):
             here = pose(
                 output.values.get("rot", part.output[:3, :3]), output.values.get("trans", part.output[:3, 3])
@@ -258,7 +255,7 @@ class _Robot:
 
 
 def _part(element: Element) -> Part:
-    """Find the part that an element is; any part where its type could not be read."""
+    """Return the part that an element is; a part that fits anything if its type could not be read."""
     part = _catalog_part(element)
     rotation = element.values.get("output_rot", part.output[:3, :3])
     translation = element.values.get("output_trans", part.output[:3, 3])
@@ -314,7 +311,7 @@ def _described(element: Element) -> str:
 
 
 def _inertia(values: Mapping[str, Any]) -> Floats:
-    """Give the (3, 3) tensor about the centre of mass; what the file does not say is zero."""
+    """Return the (3, 3) tensor about the centre of mass; what the file does not state is zero."""
     xx, yy, zz, xy, xz, yz = (values.get(f"i{axes}", 0.0) for axes in ("xx", "yy", "zz", "xy", "xz", "yz"))
     return frozen(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
 
