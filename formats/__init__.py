@@ -88,7 +88,7 @@ def load_robots(
     Parameters
     ----------
     path : path
-        HRDF.
+        HRDF, SKEL or SDFormat.
     within : iterable of path
         The folders that included files must lie in; none means anywhere.
 

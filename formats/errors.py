@@ -1,6 +1,6 @@
-"""What a reader says when a file is wrong: `file:line: what; why; how to mend`.
+"""Problems of a file, as `file:line: what; why; how to mend`, and the errors that carry them.
 
-In come problems as a reader meets them, out goes one `FormatError` that holds them all.
+A reader collects problems as it meets them, and raises one `FormatError` that holds them all.
 
     ValueError
     ├── BadText          one text in a file; a reader turns it into a problem with its place
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 MOST_PROBLEMS = 20
-# So many are noted; what a flood of them costs would grow beyond the file that makes it.
+# Reading ends after so many: a flood of problems could take far more memory than the file that causes it.
 MOST_NOTED = 1000
 
 
@@ -96,13 +96,13 @@ class Problems:
     warnings: list[str] = field(default_factory=list)
 
     def add(self, line: int, what: str, why: str = "", mend: str = "") -> None:
-        """Note a problem; the reader goes on, but for a thousandth one, which is raised with all others."""
+        """Note a problem and go on reading; the thousandth raises `FormatError` with all of them."""
         self.found.append(Problem(self.file, line, what, why, mend))
         if len(self.found) >= MOST_NOTED:
             raise FormatError(self.found)
 
     def warn(self, line: int, what: str, why: str = "", mend: str = "") -> None:
-        """Note something odd that does not stop the file from being read; after a thousand, nothing more."""
+        """Note an oddity with which the file is read all the same; after a thousand, no more are noted."""
         if not self.is_full:
             self.warnings.append(str(Problem(self.file, line, what, why, mend)))
 
@@ -112,7 +112,7 @@ class Problems:
         return len(self.warnings) >= MOST_NOTED
 
     def fail(self, line: int, what: str, why: str = "", mend: str = "") -> FormatError:
-        """Note a problem after which the reader cannot go on; the caller raises what is returned."""
+        """Note a problem after which nothing can be read, and return the error for the caller to raise."""
         self.add(line, what, why, mend)
         return FormatError(self.found)
 
@@ -124,7 +124,7 @@ class Problems:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A line of a file, to complain about."""
+    """A line of a file, at which problems and oddities are noted."""
 
     problems: Problems
     line: int
@@ -142,7 +142,7 @@ class Where:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Offer the nearest known word as `did you mean 'X5-1'?`, or nothing where none is near."""
+    """Return the nearest known word as `did you mean 'X5-1'?`, or '' where none is near."""
     by_folded = {name.casefold(): name for name in known}
     found = get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.5)
     return f"did you mean '{by_folded[found[0]]}'?" if found else ""

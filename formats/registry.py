@@ -38,7 +38,7 @@ class Format(Protocol[T]):
         """The suffixes that settle it, in lower case."""
 
     def sniff(self, head: bytes) -> bool:
-        """Whether a file that begins like this is probably one; cheap, never raises."""
+        """Whether a file that begins like this is probably of the format; cheap, never raises."""
 
     def load(self, data: bytes, source: Source) -> list[T]:
         """Read everything in the file, or raise `FormatError`."""

@@ -1,4 +1,8 @@
-"""Motions that were read before, kept as memory to map."""
+"""Motions that were read before, kept in files that are mapped into memory.
+
+- `store`: a folder of motions, found by the content of the file that they were read from
+- `entry`: motions in one file
+"""
 
 from __future__ import annotations
 

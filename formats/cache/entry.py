@@ -1,6 +1,6 @@
 """Motions in one file of a cache: a checked header, and arrays that are mapped into memory, not read.
 
-In come motions, out go bytes, and back. A file is
+A file is
 
     8 bytes    MAGIC
     8 bytes    the header's length, little-endian
@@ -8,11 +8,11 @@ In come motions, out go bytes, and back. A file is
     header     JSON: the motions, with each array as where it stands and what it holds
     arrays     each at a multiple of 64 bytes
 
-A header that is not whole, or a file of another length, is told at every reading. The arrays have a checksum
-as well, which `verify` holds them against; reading does not, for it would take as long as the arrays are.
+Every reading finds a damaged header and a file of the wrong length. The arrays have a checksum as well, which
+`verify` checks; reading does not, as that would take time in proportion to the arrays' length.
 
     Exception
-    └── DamagedEntry     a file that is not what was written
+    └── DamagedEntry     a file that is not as it was written
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ALIGNMENT = 64
 
 
 class DamagedEntry(Exception):
-    """A file that is not what was written; `str()` says what is wrong."""
+    """A file that is not as it was written; `str()` says what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Packed:
     Attributes
     ----------
     preamble : bytes
-        All that stands before the arrays.
+        Everything before the arrays.
     arrays : tuple of ndarray
         Contiguous, in the order of the file.
     """
@@ -62,7 +62,7 @@ class Packed:
 
     @property
     def size(self) -> int:
-        """How many bytes will be written."""
+        """The number of bytes that will be written."""
         return len(self.preamble) + sum(map(_padded_size, self.arrays))
 
     def write(self, out: IO[bytes]) -> None:
@@ -79,7 +79,7 @@ def pack(motions: Sequence[Motion], source_name: str) -> Packed:
     Parameters
     ----------
     source_name : str
-        The file that they were read from, as warnings name it.
+        The file that the motions were read from, as warnings name it.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def pack(motions: Sequence[Motion], source_name: str) -> Packed:
 
 
 def read(path: Path) -> tuple[str, list[Motion]]:
-    """Read motions, with arrays that are mapped read-only and stay valid when the file is removed.
+    """Read motions whose arrays are mapped read-only, and stay valid when the file is removed.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def read(path: Path) -> tuple[str, list[Motion]]:
     Raises
     ------
     DamagedEntry
-        If the header is not what was written, or the file has another length.
+        If the header is not as it was written, or the file has another length.
     OSError
         If the file cannot be opened.
     """
@@ -125,7 +125,7 @@ def read(path: Path) -> tuple[str, list[Motion]]:
 
 
 def verify(path: Path) -> None:
-    """Hold a file against all its checksums; otherwise as `read`."""
+    """Check a file by all its checksums; raises what `read` raises."""
     header, decoder = _open(path)
     decoder.value(["list", *(value for told in header["motions"] for value in told.values())])
     if _checksum(decoder.arrays) != header["crc32"]:
@@ -138,7 +138,7 @@ def _open(path: Path) -> tuple[dict[str, Any], _Decoder]:
         if len(preamble) < BEFORE_HEADER or not preamble.startswith(MAGIC):
             raise DamagedEntry("it does not begin as one")
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    # A slice ends with the file, however long a damaged length may say that the header is.
+    # A slice ends with the file, even where a damaged length says that the header is longer.
     end = BEFORE_HEADER + int.from_bytes(preamble[len(MAGIC) :][:LENGTH_BYTES], "little")
     text = mapped[BEFORE_HEADER:end]
     if _digest(text) != preamble[-DIGEST_BYTES:]:
@@ -152,7 +152,7 @@ def _open(path: Path) -> tuple[dict[str, Any], _Decoder]:
 
 @dataclass(slots=True)
 class _Encoder:
-    """Plain data to JSON, in which every list begins with what it stands for."""
+    """Turns plain data into JSON, in which every list begins with the name of what it stands for."""
 
     arrays: list[AnyArray] = field(default_factory=list)
     size: int = 0
@@ -184,7 +184,7 @@ class _Encoder:
 
 @dataclass(slots=True)
 class _Decoder:
-    """The way back; arrays begin at `start`."""
+    """Turns such JSON back into plain data; arrays begin at byte `start` of the file."""
 
     mapped: mmap.mmap
     start: int

@@ -1,9 +1,10 @@
-"""Large motions, read once: what a reader made of a file is kept, and mapped into memory the next time.
+"""A cache of large motions: what a reader made of a file is kept, and mapped into memory the next time.
 
-In comes a path, out come the motions that the reader would give, bit for bit. A file's content names its
-entry; where a file has the same times, size and inode as when it was read, its content is taken to be the
-same and is not read at all. An entry holds for the file's name, the code of the readers and how key frames
-become rows. Whatever is wrong with the cache, the file is read: only a reader's reasons fail.
+The motions are those that the reader would return, bit for bit. An entry is named by a digest of the file's
+content, and of all else that its motions depend on: the file's name, the code of the readers and how key
+frames become rows. Where a file has the same times, size and inode as when it was read, its content is taken
+to be the same and is not read at all. Whatever is wrong with the cache, the file is read: loading fails for
+no reason but the reader's.
 """
 
 from __future__ import annotations
@@ -36,18 +37,18 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DEFAULT_MAX_BYTES = 2_000_000_000
-# Smaller files are read in little more than the time that it takes to look for an entry.
+# Reading a smaller file takes little longer than looking for its entry.
 DEFAULT_MIN_FILE_BYTES = 1_000_000
 # A file written twice within a tick of the system's clock shows one time; ticks are at most 10 ms.
 YOUNG_NS = 100_000_000
-# What a writer that died has left behind; no writing takes so long.
+# A temporary file this old was left behind by a writer that died; no writing takes so long.
 ABANDONED_NS = 3600 * 10**9
 TEMPORARY = ".writing-"
 DEFAULT_KEY_FRAMES = KeyFrames()
 
 
 def default_folder() -> Path:
-    """Give `$XDG_CACHE_HOME/motiond`, by default `~/.cache/motiond`."""
+    """Return `$XDG_CACHE_HOME/motiond`, by default `~/.cache/motiond`."""
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (base if base.is_absolute() else Path.home() / ".cache") / "motiond"
 
@@ -60,7 +61,7 @@ class MotionCache:
     folder : path
         Made when first needed.
     max_bytes : int
-        What all entries may take; those not asked for the longest go first.
+        What all entries may take together; those not asked for the longest are removed first.
     min_file_bytes : int
         Smaller files are always read.
     """
@@ -81,7 +82,7 @@ class MotionCache:
     def load_motions(
         self, path: str | os.PathLike[str], *, key_frames: KeyFrames = DEFAULT_KEY_FRAMES
     ) -> list[Motion]:
-        """Read every motion in a file, as `formats.load_motions` does, or map what it gave the last time.
+        """Read every motion in a file, as `formats.load_motions` does, or map what it returned last time.
 
         Raises
         ------
@@ -98,7 +99,7 @@ class MotionCache:
         return self._load_anew(source, stamp)
 
     def verify(self) -> int:
-        """Hold every entry against all its checksums, drop the damaged ones, and say how many they were."""
+        """Check every entry by all its checksums, drop the damaged ones, and return their number."""
         damaged = 0
         for file in self._files(self._entries):
             try:
@@ -132,7 +133,7 @@ class MotionCache:
         return self._folder / "index"
 
     def _entry(self, digest: str, source: Source) -> Path:
-        """Give where an entry stands: by content, then by all else that its motions depend on."""
+        """Return the path of an entry: named by content, then by all else that its motions depend on."""
         return self._entries / f"{digest}-{_name(source.path.name, self._readers, source.key_frames)}"
 
     def _kept(self, digest: str, source: Source) -> list[Motion] | None:
@@ -147,7 +148,7 @@ class MotionCache:
         except OSError as error:
             self._warn(error)
             return None
-        # The time of its file says when an entry was last asked for.
+        # The modification time of an entry is that of its last use.
         with contextlib.suppress(OSError):
             os.utime(path)
         return [_with_warnings_of(motion, name, source.name) for motion in motions]
@@ -170,7 +171,7 @@ class MotionCache:
             self._write(self._entry(digest, source), write)
 
     def _remembered(self, path: Path, stamp: _Stamp) -> str | None:
-        """Give the digest of a file's content, if it is unchanged since it was read."""
+        """Return the digest of a file's content if the file has not changed since it was read."""
         record = _record(self._index / _name(path.absolute()))
         return str(record[-1]) if record[:-1] == list(astuple(stamp)) else None
 
@@ -179,7 +180,7 @@ class MotionCache:
         self._write(self._index / _name(path.absolute()), lambda out: out.write(record))
 
     def _write(self, path: Path, write: Callable[[IO[bytes]], object]) -> None:
-        """Write a file that is then there whole or not at all."""
+        """Write a file whole or not at all."""
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=path.parent, prefix=TEMPORARY, delete=False) as out:
@@ -194,7 +195,7 @@ class MotionCache:
             self._warn(error)
 
     def _make_room(self, size: int) -> None:
-        """Remove what was not asked for the longest until `size` bytes more may come, and its records."""
+        """Remove the entries not asked for the longest, and their records, until `size` more bytes fit."""
         kept = sorted(self._files(self._entries), key=lambda file: file.used_ns)
         excess = size + sum(file.size for file in kept) - self.max_bytes
         while excess > 0 and kept:
@@ -207,7 +208,7 @@ class MotionCache:
                 self._remove(file.path)
 
     def _files(self, folder: Path) -> list[_File]:
-        """List the files of a folder; what writers that died have left there goes."""
+        """Return the files of a folder; those that writers left behind when they died are removed."""
         found = []
         with contextlib.suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
@@ -231,7 +232,7 @@ class MotionCache:
             self._warn(error)
 
     def _warn(self, error: Exception) -> None:
-        """Tell the first trouble with the cache; there will be more of the same."""
+        """Log the first trouble with the cache alone, as there will be more of the same."""
         if not self._warned:
             self._warned = True
             reason = (isinstance(error, OSError) and error.strerror) or error
@@ -241,7 +242,7 @@ class MotionCache:
 
 @dataclass(frozen=True, slots=True)
 class _Stamp:
-    """What a file's content cannot change without; `changed_ns` is set by the system alone."""
+    """Properties of a file that change with its content; the system alone sets `changed_ns`."""
 
     size: int
     modified_ns: int
@@ -250,7 +251,7 @@ class _Stamp:
 
     @classmethod
     def of(cls, path: Path) -> _Stamp | None:
-        """Look at a file; None where there is none."""
+        """Return those of a file; None where there is none."""
         try:
             known = path.stat()
         except (OSError, ValueError):
@@ -276,12 +277,12 @@ class _InMemory(Source):
     data: bytes = b""
 
     def read(self) -> bytes:
-        """Give the bytes."""
+        """Return the bytes."""
         return self.data
 
 
 def _record(path: Path) -> list[object]:
-    """Give a record of the index, or nothing where there is none or it is damaged."""
+    """Return a record of the index; an empty one where it is missing or damaged."""
     try:
         record = orjson.loads(path.read_bytes())
     except (OSError, ValueError):
@@ -290,7 +291,7 @@ def _record(path: Path) -> list[object]:
 
 
 def _name(*what: object) -> str:
-    """Make a file's name of what it depends on."""
+    """Return a name for a file, made of what it depends on."""
     return hashlib.blake2b(repr(what).encode(), digest_size=16).hexdigest()
 
 
@@ -304,7 +305,7 @@ def _code_of_readers() -> str:
 
 
 def _files(folder: Traversable, name: str = "") -> Iterator[tuple[str, bytes]]:
-    """Give every file in a folder and below it, with its path; compiled ones are left out."""
+    """Return path and content of every file in a folder and below it, compiled ones left out."""
     for entry in folder.iterdir():
         path = f"{name}/{entry.name}"
         if entry.is_file():
@@ -314,7 +315,7 @@ def _files(folder: Traversable, name: str = "") -> Iterator[tuple[str, bytes]]:
 
 
 def _with_warnings_of(motion: Motion, old: str, new: str) -> Motion:
-    """Give a motion whose warnings name the file as it is called now."""
+    """Return a motion whose warnings name the file as it is named now."""
     warnings = tuple(
         new + warning.removeprefix(old) if warning.startswith(f"{old}:") else warning
         for warning in motion.warnings

@@ -1,1 +1,9 @@
-"""What every reader and writer needs: bytes in, XML trees, digits, and files that are whole or not there."""
+"""What readers and writers share.
+
+- `source`: where a file's bytes come from, and how files that it refers to are found
+- `xml_tree`: safe parsing of XML
+- `digits`: rounding to significant digits
+- `losses`: refusal of what a format cannot hold
+- `options`: the options that every writing format has
+- `output`: files that are replaced whole or not at all
+"""

@@ -1,6 +1,6 @@
-"""Numbers rounded to significant decimal digits, so that their shortest text has no more.
+"""Rounding of whole arrays to significant decimal digits, so that the shortest text of a number has no more.
 
-In come arrays, out come arrays: each value becomes the nearest double with so many digits, as by `%.9g`.
+Each value becomes the double nearest to its decimal form with so many digits, as by `%.9g`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # What is written unless it is asked for otherwise.
 DEFAULT_DIGITS = 9
-# With more, the multiplication's own rounding would show; whoever wants more wants all.
+# With more, the rounding of the multiplication itself would show; for more digits, all are written.
 MOST_DIGITS = 12
 # 10^22 is the last power of ten that is a double; a whole double divided by it is rounded once, and rightly.
 _LARGEST_EXACT_POWER = 22
@@ -40,7 +40,7 @@ def rounded(values: Floats, digits: int) -> Floats:
     values = np.ascontiguousarray(values)
     exponents = (values.view(np.int64) >> _EXPONENT_BITS) & 0x7FF
     scale = _scales(digits)[exponents]
-    # A binary exponent spans a power of ten now and then; what has come out a digit too long is scaled less.
+    # Some binary exponents span a power of ten; a number that comes out a digit too long is scaled less.
     too_long = np.abs(values * scale) >= 10.0**digits - 0.5
     scale = np.where(too_long, scale / 10, scale)
     result: Floats = np.rint(values * scale) / scale
@@ -52,9 +52,9 @@ def rounded(values: Floats, digits: int) -> Floats:
 
 @cache
 def _scales(digits: int) -> Floats:
-    """Give the power of ten that makes a number whole, by its biased binary exponent; NaN where inexact."""
+    """Return by biased binary exponent the power of ten that makes a number whole; NaN where inexact."""
     powers = digits - 1 - np.floor((np.arange(2048) - _BIAS) * np.log10(2.0))
-    # One more is taken off where a number comes out too long, and zero is whole whatever its scale.
+    # At least 1, as `rounded` takes one off where a number comes out too long. Zero is whole at any scale.
     exact = (powers >= 1) & (powers <= _LARGEST_EXACT_POWER)
     scales = np.where(exact, 10.0 ** np.where(exact, powers, 0), np.nan)
     scales[0] = 1.0

@@ -1,7 +1,4 @@
-"""What a format cannot hold is named before anything is written.
-
-In come the names of what a motion holds and a format does not, out comes a refusal, unless each may go.
-"""
+"""Refusal to write a motion that holds what the format cannot, unless the caller agrees to lose it."""
 
 from __future__ import annotations
 
@@ -17,21 +14,21 @@ if TYPE_CHECKING:
 def refuse_losses(
     path: Path, losses: Mapping[str, str], drop: Collection[str], held: Collection[str]
 ) -> None:
-    """Refuse to write what would lose something that may not be dropped.
+    """Refuse to write if something would be lost that may not be dropped.
 
     Parameters
     ----------
     losses : mapping of str to str
         What would be lost, and why.
     drop : collection of str
-        What may be.
+        What may be lost.
     held : collection of str
-        What the motion holds that can be dropped; any other name in `drop` is a slip.
+        What the motion holds that can be dropped; any other name in `drop` is a mistake.
 
     Raises
     ------
     FormatError
-        With all of it.
+        With everything that would be lost, and every name in `drop` that is a mistake.
     """
     problems = [
         Problem(str(path), 0, f"{name} would be lost", why, f"to lose it, name it in drop: '{name}'")

@@ -1,4 +1,4 @@
-"""The options that every writing format has, as type checkers see them in the keywords of `dump_motion`."""
+"""The options that every writing format has, for type checkers of the keywords of `dump_motion`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class CommonKeywords(TypedDict, total=False):
-    """What each format's `WriteOptions` has; the format declares its own keywords beside them."""
+    """The fields that the `WriteOptions` of every format have; each format declares its own beside them."""
 
     precision: int | None
     drop: Collection[str]

@@ -1,7 +1,4 @@
-"""Where a file's bytes go: whole, or not at all.
-
-In comes a path, out comes a stream; the file is there once all is written, and the old one stays if not.
-"""
+"""Replacing a file whole or not at all: until all is written, the old one stays."""
 
 from __future__ import annotations
 
@@ -19,14 +16,14 @@ if TYPE_CHECKING:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a stream whose content replaces a file when the block ends without error.
+    """Open a stream whose content replaces a file when the block ends without an error.
 
     Raises
     ------
     FormatError
         If the file cannot be written, with the system's reason.
     """
-    # A link stays one, and what it leads to is replaced.
+    # A symbolic link stays; the file that it leads to is replaced.
     target = Path(os.path.realpath(path))
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:

@@ -1,7 +1,7 @@
-"""Where a file's bytes come from, and how the files it refers to are fetched.
+"""Where a file's bytes come from, and how the files it refers to are found.
 
-In comes a path, out go bytes; no reader opens a path by itself, so that the daemon can confine
-what a robot description may include to the folders it was configured with.
+No reader opens a path by itself, so that the daemon can confine what a robot description may include to the
+folders that it was configured with.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class KeyFrames:
     Attributes
     ----------
     frame_period_s : float
-        32 ms is a step of Webots, and XMDI's.
+        In s; 32 ms is the step of Webots and XMDI.
     interpolation : {'hold', 'linear', 'cubic'}
         Between one key frame and the next.
     """
@@ -80,7 +80,7 @@ class Source:
             raise FormatError([Problem(self.name, 0, "cannot be read", reason, "check the path")]) from error
 
     def beside(self, relative: str) -> Source:
-        """Give the source of a file named relative to this one."""
+        """Return the source of a file whose name is relative to this one's folder."""
         return Source(self.path.parent / relative, self.within)
 
     def allowed(self) -> bool:
@@ -91,5 +91,5 @@ class Source:
         return any(real.is_relative_to(folder.resolve()) for folder in self.within)
 
     def identity(self) -> Path:
-        """Give the real path, by which include cycles are found."""
+        """Return the real path, by which include cycles are found."""
         return self.path.resolve()

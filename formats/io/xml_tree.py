@@ -1,7 +1,7 @@
-"""XML text to a tree, safely: what every XML format here has in common.
+"""Safe parsing of XML, for all formats that are XML.
 
-In come a file's bytes, out comes the root element. Entities, document types and anything that could pull in
-other files are refused; depth and size are bounded by libxml2.
+Entities, document types and anything that could pull in other files are refused; libxml2 bounds depth and
+size.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FIRST_TAG = re.compile(rb"<([A-Za-z_][\w.:-]*)")
 
 
 def first_tag(head: bytes) -> bytes:
-    """Give the name of the first element in what may be the beginning of an XML file, or b''."""
+    """Return the name of the first element in the beginning of a file, or b'' where there is none."""
     found = _FIRST_TAG.search(_NOT_AN_ELEMENT.sub(b"", head))
     return found[1] if found else b""
 
@@ -29,7 +29,7 @@ def first_tag(head: bytes) -> bytes:
 def parse_xml(
     data: bytes, problems: Problems, *, free_prefixes: bool = False, long_texts: bool = False
 ) -> Xml:
-    """Parse a whole file.
+    """Parse a whole file and return its root element.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def parse_xml(
         If it is no well-formed XML or has a document type.
     """
     try:
-        # Without libxml2's bounds entities could explode, so that what may declare some keeps them.
+        # Without libxml2's bounds entities could explode, so the bounds stay where a file may declare some.
         huge = long_texts and b"<!" not in data and b"\0" not in data
         root = _parse(data, free_prefixes=free_prefixes, huge=huge)
     except etree.XMLSyntaxError as error:
@@ -77,6 +77,6 @@ def _parser(*, recover: bool = False, huge: bool = False) -> etree.XMLParser:
 
 
 def line_of(xml: Xml) -> int:
-    """Give the line that an element begins on."""
+    """Return the line that an element begins on."""
     line: Any = xml.sourceline
     return int(line or 0)

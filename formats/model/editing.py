@@ -1,8 +1,8 @@
-"""Motions made of one motion: joints picked and renamed, rows cut, time turned round, sides swapped.
+"""Tools that make a new motion of one: pick and rename joints, cut rows, reverse time, mirror sides.
 
-In comes a motion, out comes a new one; nothing here knows a file format. Every component goes along, or
-`MotionError` names the one that cannot: `without` drops it first. Derivatives, sampling and resampling are
-the motion's own methods, and `motion_join` joins motions.
+Each tool changes every component along with the positions, or raises `MotionError` with the name of the one
+that it cannot change: `without` drops it first. Derivatives, sampling and resampling are the motion's own
+methods, and `joining` joins motions.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from ..arrays import Floats, Indices
     from .motion import Motion
 
-# What becomes of a value when time runs backwards. Efforts are left out: gravity stays, friction turns round.
+# The sign of a value when time runs backwards. Efforts have none: gravity keeps its sign, friction does not.
 _BACKWARDS = {"ZMP": 1.0, "JointVelocity": -1.0, "JointAcceleration": 1.0}
 _AXES = {"x": 0, "y": 1, "z": 2}
 
 
 def select(motion: Motion, names: Sequence[str]) -> Motion:
-    """Keep some joints, in the order given; series of the joints, such as `JointEffort`, follow.
+    """Keep some joints, in the order given, and the same columns of their series, such as `JointEffort`.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def select(motion: Motion, names: Sequence[str]) -> Motion:
 
 
 def rename(motion: Motion, table: Mapping[str, str]) -> Motion:
-    """Give joints other names: old name to new; the others keep theirs.
+    """Rename joints by a table of old name to new; the others keep their names.
 
     Raises
     ------
@@ -106,17 +106,17 @@ def without(motion: Motion, components: Collection[str]) -> Motion:
 
 
 def trim(motion: Motion, start_s: float | None = None, end_s: float | None = None) -> Motion:
-    """Keep the rows from one time to another, as they are; the first one kept is then at 0 s.
+    """Keep the rows from one time to another, unchanged; the first one kept is then at 0 s.
 
     Parameters
     ----------
     start_s, end_s : float, optional
-        On the scale of `times`; without them, from the first row and to the last.
+        On the scale of `times`; by default the first row and the last.
 
     Raises
     ------
     MotionError
-        If no row lies between, or a component cannot go along.
+        If no row lies between, or a component cannot be trimmed.
     """
     start_s = motion.times[0] if start_s is None else start_s
     end_s = motion.times[-1] if end_s is None else end_s
@@ -157,7 +157,7 @@ def trim_frames(motion: Motion, first: int = 0, last: int | None = None) -> Moti
 
 
 def reverse(motion: Motion) -> Motion:
-    """Play it from the end to the start: x'(t) = x(first + last - t), and velocities change sign.
+    """Return the motion from its end to its start: x'(t) = x(first + last - t); velocities change sign.
 
     Raises
     ------
@@ -184,7 +184,7 @@ def reverse(motion: Motion) -> Motion:
 def mirror(
     motion: Motion, table: Mapping[str, tuple[str, float]], normal: Literal["x", "y", "z"] = "y"
 ) -> Motion:
-    """Swap sides: each joint in the table moves as another did, with a sign; the others as before.
+    """Swap sides: each joint in the table moves as another one did, with a sign; the others move as before.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def mirror(
     Raises
     ------
     MotionError
-        If the table is no swap of the motion's joints, or a component has no known mirror image.
+        If the table does not swap the motion's joints, or a component has no known mirror image.
 
     Notes
     -----
@@ -226,7 +226,7 @@ def mirror(
 
 
 def _swap(motion: Motion, table: Mapping[str, tuple[str, float]]) -> tuple[Indices, Floats]:
-    """Give the column and the sign that each joint takes, once the table is sure to be a swap."""
+    """Return the column and the sign that each joint takes, after checking that the table is a swap."""
     _refuse_unknown(motion, "joint", [*table, *(source for source, _ in table.values())], motion.joint_names)
     sources = [table.get(name, (name, 1.0)) for name in motion.joint_names]
     taken = [source for source, _ in sources]
@@ -246,7 +246,7 @@ def _swap(motion: Motion, table: Mapping[str, tuple[str, float]]) -> tuple[Indic
 
 
 def is_even(motion: Motion) -> bool:
-    """Whether the times are those of frames that are counted from 0, bit for bit."""
+    """Whether the times are those of frames at the frame rate, counted from 0, bit for bit."""
     return bool(np.array_equal(motion.times, np.arange(motion.times.size) / motion.frame_rate))
 
 
@@ -258,7 +258,7 @@ def _is_of_joints(motion: Motion, name: str) -> bool:
 
 
 def _from_zero(motion: Motion, first: int, last: int) -> Floats:
-    """Give the times of some rows, the first at 0 s; frames at a fixed rate keep theirs bit for bit."""
+    """Return the times of some rows, the first at 0 s; at a fixed rate, bit for bit those of frames."""
     if is_even(motion):
         return motion.times[: last - first + 1]
     times: Floats = motion.times[first : last + 1] - motion.times[first]
@@ -266,7 +266,7 @@ def _from_zero(motion: Motion, first: int, last: int) -> Floats:
 
 
 def _metadata_for(motion: Motion, told: Mapping[str, str]) -> dict[str, Any]:
-    """Give the metadata with what it says by joint under the joints' new names, old name to new."""
+    """Return the metadata with new joint names in what it says of joints; `told` is old name to new."""
     metadata = dict(motion.metadata)
     if "components" in metadata:
         metadata["components"] = {

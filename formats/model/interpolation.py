@@ -45,7 +45,7 @@ def interpolate(at: Floats, times: Floats, values: Floats, interpolation: Interp
 
 
 def pchip_slopes(times: Floats, values: Floats) -> Floats:
-    """Give the slopes at the rows that make a cubic Hermite curve keep the shape of the data.
+    """Return the slopes at the rows with which a cubic Hermite curve keeps the shape of the data.
 
     Inside, the weighted harmonic mean of the two secants, or zero where they differ in sign (Fritsch and
     Butland 1984). At the ends, the three-point formula, limited to keep the shape (C. Moler, "Numerical
@@ -117,7 +117,7 @@ def hermite(at: Floats, times: Floats, values: Floats, slopes: Floats) -> tuple[
 
 
 def _interval(at: Floats, times: Floats) -> tuple[Indices, Floats]:
-    """Give the row before each time and the time from it to the next row."""
+    """Return the row before each time and the time from it to the next row."""
     row = np.clip(np.searchsorted(times, at, side="right") - 1, 0, times.size - 2)
     return row, times[row + 1] - times[row]
 
@@ -130,10 +130,10 @@ def _end_slope(near: Floats, far: Floats, secant: Floats, next_secant: Floats) -
 
 
 def interpolate_poses(at: Floats, times: Floats, poses: Floats, interpolation: Interpolation) -> Floats:
-    """Interpolate poses x y z qw qx qy qz, shape (frames, parts, 7); quaternions come out as unit length."""
+    """Interpolate poses x y z qw qx qy qz, shape (frames, parts, 7), to poses with unit quaternions."""
     signed = poses.copy()
     turned = np.sum(poses[1:, :, 3:] * poses[:-1, :, 3:], axis=-1) < 0
-    # q and -q are the same orientation; going the short way needs neighbours in the same half.
+    # q and -q are the same orientation; the shorter arc needs neighbours in the same half of the sphere.
     signed[1:, :, 3:] *= np.where(np.cumsum(turned, axis=0) % 2, -1.0, 1.0)[..., None]
     result = interpolate(at, times, signed, interpolation)
     length = np.linalg.norm(result[..., 3:], axis=-1, keepdims=True)
@@ -142,5 +142,5 @@ def interpolate_poses(at: Floats, times: Floats, poses: Floats, interpolation: I
 
 
 def _column(values: AnyArray, like: Floats) -> AnyArray:
-    """Give (n,) values the trailing axes that let them multiply rows of `like`."""
+    """Return values of shape (n,) with trailing axes, so that they can multiply rows of `like`."""
     return values.reshape(values.shape + (1,) * (like.ndim - 1))

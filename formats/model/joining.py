@@ -1,8 +1,8 @@
-"""Motions joined one after the other, with every seam checked.
+"""Joins motions one after the other, with every seam checked.
 
-In come motions, out comes one. The first row of each is the instant of the last row of the one before it, so
-that durations add up; a motion that begins elsewhere or at another speed than the one before it ends is
-refused with every joint that would jump.
+The first row of each motion is the instant of the last row of the one before it, so that durations add up. A
+motion that begins at another position or velocity than the one before it ends with is refused, with every
+joint that would jump.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Seam:
     position : float
         In rad or m, for joints and poses alike.
     velocity : float
-        In rad/s or m/s; between the last step before the seam and the first one after it.
+        In rad/s or m/s, between the last step before the seam and the first one after it.
     units : mapping
         The unit of each joint's position where it is known, for messages: `{"elbow": "rad"}`.
     """
@@ -48,14 +48,14 @@ DEFAULT_SEAM = Seam()
 
 
 def concatenate(motions: Sequence[Motion], seam: Seam = DEFAULT_SEAM) -> Motion:
-    """Join motions: at each seam the earlier motion's row stays; name and metadata are the first motion's.
+    """Join motions; at each seam the earlier motion's row stays, and name and metadata are the first one's.
 
     Parameters
     ----------
     motions : sequence of Motion
-        At least one; of the same frame rate, joints (in any order) and components.
+        At least one, with the same frame rate, joints (in any order) and components.
     seam : Seam
-        What is close enough.
+        How far apart they may be where they meet.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def concatenate(motions: Sequence[Motion], seam: Seam = DEFAULT_SEAM) -> Motion:
 
 
 def _fitted(first: Motion, motion: Motion) -> Motion:
-    """Give a motion with its joints in the order of the first one's."""
+    """Return a motion with its joints in the order of the first one's."""
     where = f"{first.name} + {motion.name}"
     if not np.isclose(motion.frame_rate, first.frame_rate, rtol=1e-9, atol=0):
         rates = f"{first.frame_rate:g} and {motion.frame_rate:g} frames/s"
@@ -95,7 +95,7 @@ def _listed(names: set[str]) -> str:
 
 
 def _gaps(before: Motion, after: Motion, seam: Seam) -> Iterator[str]:
-    """Say where two motions do not meet."""
+    """Return a message for each gap between two motions."""
     where = f"{before.name} + {after.name}"
     yield from _joint_gaps(where, before, after, seam)
     for name in filter(before.is_poses, before.components):
@@ -122,7 +122,7 @@ def _joint_gaps(where: str, before: Motion, after: Motion, seam: Seam) -> Iterat
 
 
 def _velocity(motion: Motion, row: int) -> Floats:
-    """Give the velocity from a row to the next one; a motion of one row rests."""
+    """Return the velocity from a row to the next one; a motion of one row rests."""
     if motion.times.size == 1:
         return np.zeros(motion.positions.shape[1])
     step_s = motion.times[row + 1] - motion.times[row]
@@ -131,7 +131,7 @@ def _velocity(motion: Motion, row: int) -> Floats:
 
 
 def _pose_gaps(where: str, ends: Floats, begins: Floats, tolerance: float) -> Iterator[str]:
-    """Say which parts do not meet, by distance and by the angle between them; poses are (parts, 7)."""
+    """Return a message for each part whose poses, (parts, 7), are too far apart in distance or angle."""
     distances = np.linalg.norm(begins[:, :3] - ends[:, :3], axis=1)
     lengths = np.linalg.norm(begins[:, 3:], axis=1) * np.linalg.norm(ends[:, 3:], axis=1)
     cosines = np.abs(np.sum(begins[:, 3:] * ends[:, 3:], axis=1)) / np.where(lengths > 0, lengths, 1.0)
@@ -170,7 +170,7 @@ def _joined_series(
         return joined_times, _after_another([values for _, values in pieces])
     times, values = pieces[0]
     for (own, more), shift_s in zip(pieces[1:], shifts_s[1:], strict=True):
-        # Rows of two clocks may overlap at the seam; the earlier piece's stay there too.
+        # Rows with times of their own may overlap at the seam; those of the earlier piece stay.
         later = own + shift_s > times[-1] + SAME_TIME_S
         times, values = np.concatenate([times, own[later] + shift_s]), np.concatenate([values, more[later]])
     return times, values

@@ -23,7 +23,7 @@ _RANK = {"joint": 1, "frame": 2, "link": 3}
 
 
 class ForwardKinematics:
-    """The order in which the places of a robot follow from each other, worked out once.
+    """The poses of a robot's links, joints and frames; in which order they follow is worked out once.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def _in_turn(joint: Joint, values: Floats) -> Floats:
 
 
 def _gearbox(joint: Joint, values: Floats) -> Floats:
-    """Turn the parent and the child in a common body: angles from that body to each of the two."""
+    """Turn the parent and the child in a common body; the angles are from that body to each of the two."""
     return _turned(joint.axes[0], -values[:, 0]) @ _turned(joint.axes[1], values[:, 1])
 
 
@@ -221,7 +221,7 @@ def _planar(joint: Joint, values: Floats) -> Floats:
     return poses
 
 
-# What a joint's coordinates do: values (n, coordinates) after the gear to poses (n, 4, 4); a function a type.
+# What coordinates do, by the joint's type: values (n, coordinates) after the gear to poses (n, 4, 4).
 _DISPLACEMENTS: dict[JointType, Callable[[Joint, Floats], Floats]] = {
     "revolute": _revolute,
     "continuous": _revolute,

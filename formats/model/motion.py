@@ -34,12 +34,12 @@ __all__ = ["SAME_TIME_S", "Interpolation", "Motion", "MotionError", "hermite", "
 # Relative departure of a frame's spacing from 1 / frame_rate that files with rounded times show.
 SAME_SPACING = 1e-3
 
-# What is known of a series by its type; a series of another type stands as it stood in its file.
+# The types of series whose meaning is known; a series of another type is kept as it stands in its file.
 SERIES_TYPES = frozenset({"MultiValueSeq", "MultiSE3Seq", "Vector3Seq"})
 
 
 class MotionError(ValueError):
-    """What was asked for cannot be done with a motion; `str()` says why and how to mend it."""
+    """Something that cannot be done with a motion; `str()` says why and how to mend it."""
 
     exit_code: ClassVar[int] = 2
 
@@ -51,7 +51,7 @@ class Motion:
     Attributes
     ----------
     name : str
-        How people call it; of a .seq the file's name without suffix.
+        What people call it; for .seq the file's name without suffix.
     joint_names : tuple of str
         One for each column of `positions`, or () where the format has none.
     frame_rate : float
@@ -101,11 +101,11 @@ class Motion:
         return bool(np.all(np.abs(np.diff(self.times) * self.frame_rate - 1.0) < SAME_SPACING))
 
     def slopes(self) -> Floats:
-        """Give the velocity of the cubic interpolation at every row, shape (frames, joints)."""
+        """Return the velocity of the cubic interpolation at every row, shape (frames, joints)."""
         return pchip_slopes(self.times, self.positions)
 
     def derivatives(self) -> tuple[Floats, Floats]:
-        """Give velocity and acceleration at every row by central differences, each (frames, joints).
+        """Return velocity and acceleration at every row by central differences, each (frames, joints).
 
         At the first and the last row the velocity is one-sided and the acceleration that of its neighbour.
         A motion of one frame does not move; one of two has no acceleration.
@@ -121,7 +121,7 @@ class Motion:
         return velocity, acceleration
 
     def sample(self, at: ArrayLike, interpolation: Interpolation = "cubic") -> Floats:
-        """Give positions at any times; before the first row and after the last, those rows hold.
+        """Return positions at any times; before the first row and after the last, these rows hold.
 
         Parameters
         ----------
@@ -133,12 +133,12 @@ class Motion:
         Returns
         -------
         ndarray, shape (m, joints)
-            At a row's own time exactly that row.
+            At the time of a row exactly that row.
         """
         return interpolate(np.atleast_1d(np.asarray(at, float)), self.times, self.positions, interpolation)
 
     def closest_frame(self, time_s: float) -> int:
-        """Give the frame whose time is nearest; of two as near, the earlier."""
+        """Return the number of the frame whose time is nearest; of two as near, the earlier."""
         after = min(int(np.searchsorted(self.times, time_s)), self.times.size - 1)
         before = max(after - 1, 0)
         # Halfway stays halfway in spite of rounding.
@@ -146,7 +146,7 @@ class Motion:
         return before if nearer_before else after
 
     def series(self, name: str) -> tuple[Floats, Floats]:
-        """Give the times, shape (n,), and the values, shape (n, ...), of a component.
+        """Return the times, shape (n,), and the values, shape (n, ...), of a component.
 
         Raises
         ------
@@ -164,7 +164,7 @@ class Motion:
         return times, values
 
     def about(self, name: str) -> Mapping[str, Any]:
-        """Give what the file says of a component besides its values."""
+        """Return what the file says of a component besides its values."""
         found: Mapping[str, Any] = self.metadata.get("components", {}).get(name, {})
         return found
 
@@ -173,10 +173,10 @@ class Motion:
         return bool(self.about(name).get("type", name) in {"MultiSE3Seq", "LinkPosition"})
 
     def resampled(self, rate_hz: float, interpolation: Interpolation = "cubic") -> Motion:
-        """Give the same motion with frames 1 / rate_hz apart, from the first row until the last is reached.
+        """Return the motion with frames 1 / rate_hz apart, from the first row until the last is reached.
 
-        Time-specified frames become frames at a fixed rate. Every component goes along, poses on the shorter
-        arc; one that had times of its own then has the motion's.
+        Time-specified frames become frames at a fixed rate. Every component is resampled too, poses on the
+        shorter arc; a component with times of its own then has the motion's.
 
         Raises
         ------
@@ -208,16 +208,16 @@ class Motion:
         *,
         frame_rate: float | None = None,
     ) -> Motion:
-        """Give a motion with other rows, and everything else as here.
+        """Return a motion with other rows and everything else unchanged.
 
         Parameters
         ----------
         times : ndarray, shape (frames,)
         positions : ndarray, shape (frames, joints)
         series : mapping
-            Of every component the times, shape (n,), and the values, shape (n, ...).
+            For every component its times, shape (n,), and its values, shape (n, ...).
         frame_rate : float, optional
-            In frames/s, of the motion and of every component; as before where it is not given.
+            In frames/s, of the motion and of every component; unchanged unless given.
         """
         about = {
             name: {key: value for key, value in said.items() if key not in {"times", "frame_rate"}}

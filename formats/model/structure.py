@@ -35,8 +35,8 @@ class Mimic:
 class Coordinate:
     """One degree of freedom of a joint; limits are infinite where the file sets none.
 
-    Units are rad or m, rad/s or m/s, N·m or N, by the joint's type. Damping is effort by velocity, friction
-    an effort, stiffness effort by distance from `spring_reference`.
+    Units are rad or m, rad/s or m/s, N·m or N, by the joint's type. Damping is effort per velocity, friction
+    is an effort, stiffness is effort per distance from `spring_reference`.
     """
 
     name: str
@@ -85,8 +85,9 @@ class Joint:
     Attributes
     ----------
     axes : ndarray, shape (n, 3)
-        Unit vectors in the joint's frame, one for each coordinate: what it turns about or moves along. A
-        ball's coordinates are a rotation vector's components, and a free joint's are that and its position's.
+        Unit vectors in the joint's frame, one for each coordinate: what it turns about or moves along. The
+        coordinates of a ball joint are the components of a rotation vector; those of a free joint are these
+        and then the components of its position.
     parent_pose : ndarray, shape (4, 4)
         The joint's frame in the parent link's frame; where the parent is `world`, in the model's frame.
     child_pose : ndarray, shape (4, 4)
@@ -96,7 +97,7 @@ class Joint:
     pitch_m : float
         How far a screw joint moves along its axis in one full turn.
     actuator : str
-        What the file says moves it, in the file's words; '' where it does not say.
+        What moves the joint, in the file's words; '' where the file does not say.
     closes_loop : bool
         Whether another joint carries the child, so that this one's coordinates do not move it.
     """

@@ -1,8 +1,7 @@
 """SDFormat text to checked elements: worlds and models, with every included model in its place.
 
-In come the bytes of a file and where it lies, out come its worlds; models that stand outside of any are in
-one without a name. All that can be seen without knowing where things are is checked here: XML, versions,
-names, values, includes. Follows SDFormat 1.4 to 1.12.
+This module checks all that can be seen without knowing where things are: XML, versions, names, values,
+includes. Follows SDFormat 1.4 to 1.12.
 """
 
 from __future__ import annotations
@@ -28,23 +27,23 @@ if TYPE_CHECKING:
     from ..io.source import Source
     from .elements import Element
 
-# Bounds that no real robot meets, so that files that include each other many times end in a message.
+# Bounds beyond any real robot, so that files that include each other many times end in a message.
 MOST_ELEMENTS = 10_000
 MOST_NESTED = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a file and those it includes say.
+    """The content of a file and those it includes.
 
     Attributes
     ----------
     version : str
         Of the file itself.
     worlds : tuple of WorldElement
-        The last is the one without a name, for what stands outside of any.
+        The last one has no name and holds the model that is in no `<world>`.
     problems : Problems
-        Of all files; a caller adds to them and raises them.
+        Of all files; the caller adds to them and raises them.
     """
 
     version: str
@@ -58,27 +57,27 @@ def read_document(data: bytes, source: Source) -> Document:
     Raises
     ------
     FormatError
-        Where nothing more can be learnt from the file: it is no XML, no SDFormat, or of an unknown version.
-        Other problems are collected in the document.
+        If the file cannot be read at all: it is no XML, no SDFormat, or of an unknown version. Other problems
+        are collected in the document.
     """
     file = _File(source, Problems(source.name), {source.identity(): source.name}, _Budget())
     return file.read(data)
 
 
 class _TooMuchError(FormatError):
-    """A file that would never end; no reading on."""
+    """A file that exceeds the bounds, after which nothing more is read."""
 
 
 @dataclass(slots=True)
 class _Budget:
-    """How many elements there may still be, and how deep models and includes stand in each other."""
+    """The number of elements that may still follow, and how deep models and includes are nested now."""
 
     elements: int = MOST_ELEMENTS
     depth: int = 0
 
 
 class _File:
-    """Reads one file; included files are read by others of these, which share its problems and its budget.
+    """Reads one file; each included file is read by another of these, which shares its problems and budget.
 
     Parameters
     ----------
@@ -106,7 +105,7 @@ class _File:
         return Document(root.attribute("version"), (*worlds, outside), self._problems)
 
     def read_included(self, data: bytes) -> ModelElement | None:
-        """Read a file for its one model; None where it is a light or an actor."""
+        """Read a file for its one model; return None if it holds a light or an actor."""
         root = self._root(data)
         tops = root.all("model", "include", "actor", "light", "world")
         if len(tops) != 1 or tops[0].tag == "world":
@@ -132,7 +131,7 @@ class _File:
         return Node(xml, self._problems, minor)
 
     def _top_models(self, root: Node) -> list[ModelElement]:
-        """Read the models at the top, which have no neighbours to be placed by."""
+        """Read the models at the top of the file, which have no neighbours to be placed by."""
         found = list(self._models(root))
         for model in found:
             if model.pose.relative_to:
@@ -159,7 +158,7 @@ class _File:
         return world_with_own_names(world)
 
     def _models(self, parent: Node) -> Iterator[ModelElement]:
-        """Give the models that stand in an element, included ones in their places."""
+        """Return the models in an element, with included ones in their places."""
         for node in parent.all("model", "include"):
             model = self._model(node) if node.tag == "model" else self._include(node)
             if model is not None:
@@ -204,7 +203,7 @@ class _File:
         return FrameElement(name, node.where, node.pose(), node.attribute("attached_to")) if name else None
 
     def _include(self, node: Node) -> ModelElement | None:
-        """Read the model that an `<include>` means, as the include changes it."""
+        """Read the model that an `<include>` means, and change it as the include says."""
         self._spend(node)
         pose, placement_frame = node.one("pose"), node.word("placement_frame")
         if placement_frame and pose is None:
@@ -264,7 +263,7 @@ class _File:
         except _TooMuchError:
             raise
         except FormatError:
-            # It is among the problems already.
+            # Its problems have been noted already.
             return None
 
     def _spend(self, node: Node) -> None:
@@ -274,7 +273,7 @@ class _File:
 
     @contextmanager
     def _deeper(self, node: Node) -> Iterator[None]:
-        """Count what is read meanwhile as one level deeper."""
+        """Count what is read in the block as one level deeper."""
         self._budget.depth += 1
         if self._budget.depth > MOST_NESTED:
             raise self._too_much(node, f"models and includes nest deeper than {MOST_NESTED}")

@@ -1,7 +1,7 @@
-"""What SDFormat says about robots: its elements as they stand in a file, before any frame is resolved.
+"""The elements of SDFormat that matter to robots, as they stand in a file, before any frame is resolved.
 
-`sdf_document` makes these, `sdf_frames` finds out where they are and `sdf` makes robots of them. Names are
-those of the file, in the scope of the model they stand in.
+`document` makes these, `frames` finds where they are, and `reader` makes robots of them. Names are those of
+the file, in the scope of the model that an element stands in.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from ..model.robot import Coordinate, Mimic
 
 IDENTITY = identity_pose()
-# What a model calls its own frame, and everything the frame that nothing moves.
+# The names of a model's own frame and of the frame that nothing moves.
 MODEL, WORLD = "__model__", "world"
 
 JointType = Literal[
     "fixed", "revolute", "continuous", "prismatic", "screw", "universal", "ball", "revolute2", "gearbox"
 ]
-# How many axes, and so <axis> and <axis2>, each type of joint has; a ball's three are those of its frame.
+# How many of <axis> and <axis2> each type of joint has; a ball's three axes are those of its frame.
 AXES: dict[JointType, int] = {
     "fixed": 0,
     "ball": 0,
@@ -41,7 +41,7 @@ AXES: dict[JointType, int] = {
 
 @dataclass(frozen=True, slots=True)
 class Pose:
-    """A `<pose>`, shape (4, 4), in the frame that `relative_to` names; '' is the default of its element."""
+    """A `<pose>` (4, 4) in the frame that `relative_to` names; '' stands for the default of the element."""
 
     matrix: Floats = field(default_factory=lambda: IDENTITY)
     relative_to: str = ""
@@ -49,7 +49,7 @@ class Pose:
 
 @dataclass(frozen=True, slots=True)
 class LinkElement:
-    """A `<link>`: mass in kg, `com` (4, 4) in the link's frame, `inertia` (3, 3) in kg·m² about it."""
+    """A `<link>`: mass in kg, `com` (4, 4) in the link's frame, and `inertia` (3, 3) about it in kg·m²."""
 
     name: str
     where: Where
@@ -61,7 +61,7 @@ class LinkElement:
 
 @dataclass(frozen=True, slots=True)
 class FrameElement:
-    """A `<frame>`, or the place of a merged model, whose pose is then that of its `placement_frame`."""
+    """A `<frame>`, or the place of a merged model, with the pose of its `placement_frame`."""
 
     name: str
     where: Where
@@ -72,7 +72,7 @@ class FrameElement:
 
 @dataclass(frozen=True, slots=True)
 class AxisElement:
-    """An `<axis>` or `<axis2>`: a unit vector, and what moves along it or about it."""
+    """An `<axis>` or `<axis2>`: a unit vector, and the coordinate along it or about it."""
 
     where: Where
     coordinate: Coordinate
@@ -83,7 +83,7 @@ class AxisElement:
 
 @dataclass(frozen=True, slots=True)
 class JointElement:
-    """A `<joint>`; `pitch_m` is how far a screw moves in one turn, `gearbox_ratio` that of a gearbox."""
+    """A `<joint>`; `pitch_m` is how far a screw moves in one turn, and `gearbox_ratio` is of a gearbox."""
 
     name: str
     where: Where
@@ -98,14 +98,14 @@ class JointElement:
 
 @dataclass(frozen=True, slots=True)
 class ModelElement:
-    """A `<model>`; where it has a `placement_frame`, its pose is that of this frame of it.
+    """A `<model>`; its pose is that of its `placement_frame`, if it has one.
 
     Attributes
     ----------
     minor : int
         The second number of its file's version.
     content : tuple of Element
-        What stands in it, in document order, included models and merged ones' content in their places.
+        Its elements in document order, with included models and the content of merged ones in their places.
     """
 
     name: str
@@ -118,11 +118,11 @@ class ModelElement:
     content: tuple[Element, ...] = ()
 
     def models(self) -> list[ModelElement]:
-        """Give the models nested in it."""
+        """Return the models nested directly in it."""
         return [element for element in self.content if isinstance(element, ModelElement)]
 
     def canonical_name(self) -> str:
-        """Name the link that the model's frame moves with; '' where it has none."""
+        """Return the name of the link that the model's frame moves with; '' where there is none."""
         links = (element.name for element in self.content if isinstance(element, LinkElement))
         if name := self.canonical_link or next(links, ""):
             return name
@@ -136,7 +136,7 @@ Element: TypeAlias = LinkElement | JointElement | FrameElement | ModelElement
 
 @dataclass(frozen=True, slots=True)
 class WorldElement:
-    """A `<world>`; what stands outside of any is in one without a name."""
+    """A `<world>`; the one without a name holds what is in no `<world>`."""
 
     name: str
     where: Where
@@ -146,14 +146,14 @@ class WorldElement:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What an element may have in it."""
+    """The attributes and child elements that an element may have."""
 
     attributes: frozenset[str]
     elements: frozenset[str]
 
 
 def _words(attributes: str, elements: str = "", elsewhere: str = "") -> Vocabulary:
-    """Give a vocabulary; `elsewhere` are elements that SDFormat knows and a robot does not need."""
+    """Return a vocabulary; `elsewhere` are elements that SDFormat knows and robots do not need."""
     return Vocabulary(
         frozenset(attributes.split()), frozenset(elements.split()) | frozenset(elsewhere.split())
     )
@@ -162,7 +162,7 @@ def _words(attributes: str, elements: str = "", elsewhere: str = "") -> Vocabula
 _INCLUDE = "uri name pose static placement_frame"
 _AXIS = _words("", "xyz limit dynamics mimic initial_position use_parent_model_frame")
 
-# Of the elements that are read; what stands in others is not looked at.
+# Of the elements that are read; the content of all others is ignored.
 VOCABULARY: dict[str, Vocabulary] = {
     "sdf": _words("version", "world model include", "actor light"),
     "world": _words(

@@ -1,9 +1,9 @@
-"""Where everything of an SDFormat world is, and what it moves with: its two graphs of frames.
+"""Where everything in an SDFormat world is, and what it moves with: the two graphs of frames.
 
-In comes a world, out come poses and bodies by full name: `arm::hand::palm`. Follows the pose frame
-semantics of SDFormat 1.7: in the relative-to graph each place leads to the one its pose is given in, at
-last to the world; in the attached-to graph to the one it moves with, at last to a link, to a static model
-or to the world. Names are looked up and both graphs are checked for cycles before any pose is resolved.
+Places have full names such as `arm::hand::palm`. Follows the pose frame semantics of SDFormat 1.7: in the
+relative-to graph each place leads to the one that its pose is given in, and in the end to the world; in the
+attached-to graph to the one that it moves with, and in the end to a link, a static model or the world. Names
+are looked up and both graphs are checked for cycles before any pose is resolved.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from .elements import Element, WorldElement
 
 SCOPES = "::"
-# The last version in which tools flattened nested models: to names such as `arm::palm` and `arm::__model__`.
+# The last version in which tools flattened nested models to names such as `arm::palm` and `arm::__model__`.
 LAST_FLAT = 7
-# Bounds on what a crafted file can cost.
+# Bounds on what a malicious file can cost.
 MOST_COMPARED, MOST_SHOWN, MOST_SCOPES = 200, 10, 10
 _FLAT = "flattened model"
 _KINDS = {LinkElement: "link", JointElement: "joint", FrameElement: "frame"}
 
 
 def full(scope: str, name: str) -> str:
-    """Give the full name of what is called `name` in a scope."""
+    """Return the full name of `name` in a scope."""
     return f"{scope}{SCOPES}{name}" if scope else name
 
 
 @dataclass(slots=True)
 class _Place:
-    """A vertex of both graphs; its edges are full names, None where there is none or until it is known.
+    """A vertex of both graphs; its edges are full names, or None if there is none or it is not known yet.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class _Place:
     pose : ndarray, shape (4, 4)
         In the frame of `relative_to`; of the place's `placement`, where it has one.
     is_body : bool
-        Whether other places may be attached to it at last.
+        Whether the attached-to graph may end here.
     """
 
     kind: str
@@ -75,8 +75,8 @@ class Frames:
     Parameters
     ----------
     world : WorldElement
-        Problems with its names and graphs are noted in its elements' files; poses may be asked for only if
-        there are none.
+        Problems with its names and graphs are noted at its elements; poses may be asked for only if there are
+        none.
     """
 
     def __init__(self, world: WorldElement) -> None:
@@ -96,7 +96,7 @@ class Frames:
         self._refuse_outer_placements()
 
     def pose(self, name: str) -> Floats:
-        """Say where a place is in the world, shape (4, 4), by its full name."""
+        """Return the pose (4, 4) of a place in the world, by its full name."""
         waiting = []
         while name not in self._resolved:
             waiting.append(name)
@@ -107,10 +107,10 @@ class Frames:
         return self._resolved[name]
 
     def body(self, name: str) -> str:
-        """Name the link, static model's frame or world that a place moves with; '' if none is found."""
+        """Return the link, static model's frame or world that a place moves with; '' if there is none."""
         trail = []
         while name not in self._bodies:
-            # Until it is known better: in a ring of places, which is a problem of its own, there is no body.
+            # A first guess, which stays in a ring of places: that has no body, and is refused as a ring.
             self._bodies[name] = name if name in self._places and self._places[name].is_body else ""
             trail.append(name)
             if not self._bodies[name] and name in self._places:
@@ -127,14 +127,14 @@ class Frames:
         return name in self._places and self._places[name].kind == "link"
 
     def flattened(self, scope: str) -> list[str]:
-        """Name the nested models that an old file holds only by names such as `arm::palm`, in a scope."""
+        """Return the nested models in a scope that an old file has only by names such as `arm::palm`."""
         inside = full(scope, "")
         return [
             name for name, place in self._places.items() if place.kind == _FLAT and name.startswith(inside)
         ]
 
     def _edge(self, name: str) -> Floats:
-        """Give the pose of a place in the frame that it is relative to."""
+        """Return the pose (4, 4) of a place in the frame that it is relative to."""
         place = self._places[name]
         if place.placement is None:
             return place.pose
@@ -152,7 +152,7 @@ class Frames:
         self._places.setdefault(full(scope, element.name), place)
 
     def _add_model(self, scope: str, model: ModelElement) -> None:
-        """Enter a model and all that is in it; its name outside of it stands for its own frame."""
+        """Add a model and all that is in it; its name, outside of it, stands for its own frame."""
         inside = full(scope, model.name)
         alias = _Place("model", model.name, model.where, IDENTITY)
         self._places.setdefault(inside, alias)
@@ -175,7 +175,7 @@ class Frames:
         self._places.setdefault(full(scope, name), place)
 
     def _connect(self, scope: str, element: Element, around: str) -> None:
-        """Give an element its edges, unless its name is another's, which is a problem of its own."""
+        """Set an element's edges, unless another element has its name, which is noted elsewhere."""
         if self._places[full(scope, element.name)].where is not element.where:
             return
         match element:
@@ -189,7 +189,7 @@ class Frames:
                 self._put(scope, element, around)
 
     def _connect_model(self, scope: str, model: ModelElement, around: str) -> None:
-        """Give a model and all that is in it their edges; `around` is the frame of what it stands in."""
+        """Set the edges of a model and of all that is in it; `around` is the frame of what it stands in."""
         inside = full(scope, model.name)
         mine = full(inside, MODEL)
         alias, own = self._places[inside], self._places[mine]
@@ -203,7 +203,7 @@ class Frames:
             self._connect(inside, element, mine)
 
     def _canonical(self, inside: str, model: ModelElement, own: _Place) -> str | None:
-        """Give what a model's frame moves with."""
+        """Return the full name of what a model's frame moves with."""
         name, nested = model.canonical_name(), model.models()
         if name:
             found = self._reference(inside, name, "has the canonical_link", own)
@@ -214,11 +214,11 @@ class Frames:
             )
         elif not nested:
             own.complain("has no link", "only a static model may have none", "write a <link>")
-        # What the first nested model moves with is not its link then: nothing, for it is static.
+        # The first nested model has no link either, so it is static, and this frame is attached to it.
         return full(inside, nested[0].name) if nested and not name else None
 
     def _put(self, scope: str, element: Element, default: str | None) -> None:
-        """Give an element its edge in the relative-to graph."""
+        """Set an element's edge in the relative-to graph."""
         place = self._places[full(scope, element.name)]
         named = self._reference(scope, element.pose.relative_to, "is placed by", place)
         place.relative_to = named or default
@@ -245,7 +245,7 @@ class Frames:
             place.placement = self._reference(scope, frame.placement_frame, "has the placement_frame", place)
 
     def _reference(self, scope: str, name: str, how: str, place: _Place) -> str | None:
-        """Look a name up in a scope; None for '', and with a problem where there is no such place."""
+        """Return the full name of a place in a scope; None for '', or with a problem if there is none."""
         if not name:
             return None
         found = full(scope, name)
@@ -263,7 +263,7 @@ class Frames:
         return None
 
     def _refuse_rings(self, fault: str, edge: Callable[[_Place], str | None], known: set[str]) -> set[str]:
-        """Complain once of each ring in a graph, unless it is known; give the places in rings."""
+        """Note each ring in a graph once as a problem, unless it is known; return the places in rings."""
         done: set[str] = set()
         for start in self._places:
             trail: dict[str, None] = {}
@@ -280,7 +280,7 @@ class Frames:
         return known
 
     def _refuse_outer_placements(self) -> None:
-        """Complain where a merged model's placement frame is not one of its own."""
+        """Note a problem where the placement frame of a merged model is not one of its own."""
         for name, place in self._places.items():
             at, seen = place.placement, set[str]()
             while at is not None and at != name and at not in seen:
@@ -293,7 +293,7 @@ class Frames:
 
 
 def _prefixes(name: str) -> Iterator[str]:
-    """Give the scopes in a name: `a` and `a::b` of `a::b::c`."""
+    """Return the scopes in a name: `a` and `a::b` for `a::b::c`."""
     parts = name.split(SCOPES)
     for count in range(1, min(len(parts), MOST_SCOPES)):
         yield SCOPES.join(parts[:count])

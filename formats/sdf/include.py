@@ -32,7 +32,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 
 
 def minor_version(text: str) -> int | None:
-    """Give the second number of a version that is read, 1.4 to 1.12; None of any other."""
+    """Return the second number of a version that is read, 1.4 to 1.12; None for any other text."""
     found = _VERSION.fullmatch(text)
     if not found or not OLDEST_MINOR <= int(found[1]) <= NEWEST_MINOR:
         return None
@@ -40,7 +40,7 @@ def minor_version(text: str) -> int | None:
 
 
 def find(uri: str, source: Source) -> Source:
-    """Find the file that a URI in `source` means.
+    """Return the file that a URI in `source` means.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def _file_of(source: Source, uri: str) -> Source:
 
 
 def _best_file(config: Source, uri: str) -> str:
-    """Give the file for the newest version that is read."""
+    """Return the name of the file for the newest version that is read."""
     try:
         root = parse_xml(config.read(), Problems(config.name))
     except FormatError as error:
@@ -125,12 +125,12 @@ def _best_file(config: Source, uri: str) -> str:
 
 
 def unpacked(model: ModelElement) -> tuple[Element, ...]:
-    """Give a model's content, and first a frame for itself, as they can stand in another scope."""
+    """Return a frame for a model, then its content, as they can stand in another scope."""
     stand_in = f"_merged__{model.name}__model__"
     frame = FrameElement(
         stand_in,
         model.where,
-        # A frame's pose is in the frame that it is attached to unless it says otherwise; a model's is not.
+        # By default a frame's pose is in the frame it is attached to, and a model's in the model around it.
         Pose(model.pose.matrix, model.pose.relative_to or MODEL),
         attached_to=model.canonical_name(),
         placement_frame=model.placement_frame,
@@ -139,7 +139,7 @@ def unpacked(model: ModelElement) -> tuple[Element, ...]:
 
 
 def _moved(element: Element, stand_in: str) -> Element:
-    """Put what is in the model's frame, by name or by default, in the frame that stands in for it."""
+    """Put what is in the model's frame, by name or by default, into the frame that takes its place."""
     if isinstance(element, JointElement):
         return _moved_joint(element, stand_in)
     if isinstance(element, FrameElement):

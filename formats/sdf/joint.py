@@ -1,8 +1,7 @@
 """`<joint>` to a checked element: type, what it joins, axes with their limits, and its mechanics.
 
-In comes an element of an SDFormat file, out goes a `JointElement` in SI units. Follows `//joint` of
-SDFormat 1.4 to 1.12: `use_parent_model_frame` before 1.7, `thread_pitch` and `screw_thread_pitch`, `mimic`
-since 1.11.
+Values are in SI units. Follows `//joint` of SDFormat 1.4 to 1.12: `use_parent_model_frame` before 1.7,
+`thread_pitch` and `screw_thread_pitch`, `mimic` since 1.11.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ if TYPE_CHECKING:
     from .elements import JointType
     from .node import Node
 
-# SDFormat's own "no limit" is 1e16; a bound beyond this is none.
+# SDFormat's own "no limit" is 1e16; a bound of this or more is none.
 NO_LIMIT = 1e15
 SHORTEST_AXIS = 1e-6
 DEFAULT_PITCH_M = 1.0
 SMALLEST_PITCH = 1e-9
-# Up to this version an axis could be, and in 1.4 was, given in the model's frame.
+# The last version in which an axis could be in the model's frame, and the last in which it was by default.
 LAST_PARENT_MODEL_FRAME, ALWAYS_PARENT_MODEL_FRAME = 6, 4
 
 
 def read_joint(node: Node) -> JointElement | None:
-    """Read a `<joint>`, or note why it is none."""
+    """Read a `<joint>`; return None if it is none, which has been noted."""
     name = node.name()
     type_ = _type(node)
     parent, child = _end(node, "parent"), _end(node, "child")
@@ -149,7 +148,7 @@ def _bound(node: Node, tag: str, default: float) -> float:
 
 
 def _largest(node: Node, tag: str) -> float:
-    """Read a limit of size; a negative one, SDFormat's default, is none."""
+    """Read a limit of a magnitude; a negative one, as SDFormat's default is, is none."""
     value = _bound(node, tag, math.inf)
     return value if value >= 0 else math.inf
 
@@ -170,7 +169,7 @@ def _mimic(node: Node) -> Mimic | None:
 
 
 def _pitch_m(node: Node, name: str) -> float:
-    """Give metres a turn; `thread_pitch` is radians a metre, and positive for a left-handed thread."""
+    """Return metres per turn; `thread_pitch` is radians per metre, positive for a left-handed thread."""
     if "screw_thread_pitch" in node.tags():
         return node.number("screw_thread_pitch", DEFAULT_PITCH_M)
     if "thread_pitch" not in node.tags():

@@ -1,7 +1,7 @@
 """`<link>` to a checked element: its mass, its inertia, and the names of what is mounted on it.
 
-In comes an element of an SDFormat file, out goes a `LinkElement` in SI units. Follows `//link` of SDFormat
-1.4 to 1.12; shapes, sensors and lights are checked for their names and poses alone.
+Values are in SI units. Follows `//link` of SDFormat 1.4 to 1.12; of shapes, sensors and lights only names and
+poses are checked.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from .values import shown
 if TYPE_CHECKING:
     from .node import Node
 
-# Of the largest moment: what writing inertias with six digits may cost.
+# Relative to the largest moment: the error of inertias written with six digits.
 INERTIA_TOLERANCE = 1e-6
 
 
 def read_link(node: Node) -> LinkElement | None:
-    """Read a `<link>`, or note why it is none."""
+    """Read a `<link>`; return None if it is none, which has been noted."""
     name = node.name()
     for tag in ("visual", "collision", "sensor", "light"):
         _check_mounted(node, tag)
@@ -45,7 +45,7 @@ def _check_mounted(node: Node, tag: str) -> None:
 
 
 def _with_inertial(link: LinkElement, node: Node) -> LinkElement:
-    """Read `<inertial>`; what it leaves out is SDFormat's default, 1 kg and 1 kg·m²."""
+    """Read `<inertial>`; what it leaves out has SDFormat's defaults, 1 kg and 1 kg·m²."""
     pose, mass, inertia = node.pose(), node.number("mass", link.mass), _inertia(node.one("inertia"))
     if pose.relative_to:
         node.where.warn(

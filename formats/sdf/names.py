@@ -1,8 +1,8 @@
-"""The names of an SDFormat file's siblings: each its own.
+"""Unique names for siblings: elements that share a name are refused or, where old files need it, renamed.
 
-In come elements that stand beside each other, out come the same, where old files may need it renamed.
-Follows "Unique names and reserved names" of SDFormat 1.7, and libsdformat in what it renames: a frame like
-a model of its world, and before 1.7 anything like a sibling of another kind.
+Follows "Unique names and reserved names" of SDFormat 1.7, and libsdformat in what is renamed: a frame that
+has the name of a model in its world, and before 1.7 any element that has the name of a sibling of another
+kind.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 Named = TypeVar("Named", bound=WorldElement | Element)
 
-# In the order in which they take their names.
+# In the order in which elements take their names.
 _KINDS = {ModelElement: "model", LinkElement: "link", JointElement: "joint", FrameElement: "frame"}
 # From this version on, siblings of different kinds need different names.
 UNIQUE_SINCE = 7
 
 
 class Names:
-    """The names that are taken in one scope.
+    """The names that are taken in a scope.
 
     Parameters
     ----------
     renames : bool
-        Whether an element named like one of another kind is renamed rather than refused.
+        Whether an element with the name of one of another kind is renamed rather than refused.
     """
 
     def __init__(self, *, renames: bool = False) -> None:
@@ -44,7 +44,7 @@ class Names:
         self._renames = renames
 
     def take(self, kind: str, element: Named) -> Named:
-        """Give an element of some kind its name."""
+        """Take the name of an element of some kind, and return the element, renamed if need be."""
         if not element.name:
             return element
         other, where = self._taken.setdefault(element.name, (kind, element.where))
@@ -63,7 +63,7 @@ class Names:
 
 
 def with_own_names(model: ModelElement) -> ModelElement:
-    """See to the names in a model."""
+    """Return a model whose elements have names of their own."""
     names = Names(renames=model.minor < UNIQUE_SINCE)
     content: list[Element] = list(model.content)
     for type_, kind in _KINDS.items():
@@ -74,7 +74,7 @@ def with_own_names(model: ModelElement) -> ModelElement:
 
 
 def world_with_own_names(world: WorldElement) -> WorldElement:
-    """See to the names in a world."""
+    """Return a world whose models and frames have names of their own."""
     names = Names(renames=True)
     models = tuple(names.take("model", model) for model in world.models)
     return replace(world, models=models, frames=tuple(names.take("frame", frame) for frame in world.frames))

@@ -1,8 +1,7 @@
 """One element of an SDFormat file, read by attribute and child.
 
-In comes an XML element and where its file's problems go, out come names, numbers, truth values and poses.
-What cannot be read is noted and its default given, so that reading goes on; what SDFormat does not know
-warns.
+What cannot be read is noted as a problem and replaced by its default, so that reading goes on; what SDFormat
+does not know is noted as an oddity.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 SCOPES = "::"
-# After so many, unknown names are passed over in silence.
+# After so many, unknown names are ignored without a warning.
 MOST_WARNINGS = 100
 # The first version in which `::` in a name means a scope and nothing else.
 SCOPES_SINCE = 8
 
 
 class Node:
-    """An element; `minor` is the second number of its file's version."""
+    """An XML element; `minor` is the second number of its file's version."""
 
     def __init__(self, xml: Xml, problems: Problems, minor: int) -> None:
         self.xml = xml
@@ -50,20 +49,20 @@ class Node:
         return (self.xml.text or "").strip()
 
     def attribute(self, name: str) -> str:
-        """Give an attribute, or ''."""
+        """Return the text of an attribute, or ''."""
         value = self.xml.get(name)
         return value.strip() if value else ""
 
     def tags(self) -> set[str]:
-        """Give the names of the children."""
+        """Return the names of the children."""
         return {str(child.tag) for child in self._children}
 
     def all(self, *tags: str) -> list[Node]:
-        """Give the children of some names, in document order."""
+        """Return the children of some names, in document order."""
         return [self._child(child) for child in self._children if child.tag in tags]
 
     def one(self, tag: str) -> Node | None:
-        """Give the only child of a name; of several the first, with a warning."""
+        """Return the only child of a name; of several the first, with a warning."""
         found = [child for child in self._children if child.tag == tag]
         if len(found) > 1:
             where = Where(self.where.problems, line_of(found[1]))
@@ -71,7 +70,7 @@ class Node:
         return self._child(found[0]) if found else None
 
     def word(self, tag: str) -> str:
-        """Give the text of a child, or ''."""
+        """Return the text of a child, or ''."""
         child = self.one(tag)
         return child.text if child else ""
 
@@ -88,7 +87,7 @@ class Node:
         return child.value(parse_truth, default) if child is not None and child.text else default
 
     def truth_attribute(self, name: str) -> bool:
-        """Read an attribute that is a truth value; without it, false."""
+        """Read an attribute that is a truth value; false without it."""
         text = self.attribute(name)
         try:
             return parse_truth(text) if text else False
@@ -101,7 +100,7 @@ class Node:
         return self.value(parse_vector, default)
 
     def pose(self) -> Pose:
-        """Read the `<pose>` in this element; without one it is the identity."""
+        """Read the `<pose>` in this element; the identity without one."""
         child = self.one("pose")
         return child.own_pose() if child else Pose()
 
@@ -115,7 +114,7 @@ class Node:
         return Pose(frozen(matrix), self.attribute("relative_to") or self.attribute("frame"))
 
     def value(self, parse: Callable[[str], T], default: T) -> T:
-        """Read this element's text, or note why it cannot be read."""
+        """Read this element's text; note why it cannot be read, and return the default."""
         try:
             return parse(self.text)
         except ValueProblem as error:
@@ -123,14 +122,14 @@ class Node:
             return default
 
     def required(self, name: str) -> str:
-        """Give an attribute that must be there, or ''."""
+        """Return a required attribute; note a problem and return '' if it is missing."""
         value = self.attribute(name)
         if not value:
             self.where.add(f"<{self.tag}> has no {name!r}", "it is required", f'write {name}="…"')
         return value
 
     def name(self) -> str:
-        """Give the name, or ''; it may be neither reserved nor look like a scope."""
+        """Return the name, or ''; note a problem if it is missing, reserved or looks like a scope."""
         name = self.required("name")
         if is_reserved(name):
             self.where.add(
@@ -165,10 +164,10 @@ class Node:
 
 
 def is_reserved(name: str) -> bool:
-    """Whether a name is not for a file's own elements."""
+    """Whether a name is SDFormat's own, and so not for the elements of a file."""
     return name == WORLD or (len(name) > 3 and name.startswith("__") and name.endswith("__"))
 
 
 def _is_foreign(name: str) -> bool:
-    """Whether a name has a prefix, which marks what is somebody's own: `gz:system`."""
+    """Whether a name has a prefix, which marks extensions of other programs: `gz:system`."""
     return ":" in name or "{" in name

@@ -1,9 +1,8 @@
 """SDFormat to robots, versions 1.4 to 1.12.
 
-In come the bytes of a file and where it lies, out come its robots: each model of each world, and the one at
-the file's top. `sdf_document` reads the text, `sdf_frames` knows where everything is and what it moves
-with, and this module makes links, joints and frames of that. Names in nested models are joined by `::`,
-relative to the robot's own model.
+Robots are each model of each world, and the model at the file's top. `document` reads the text, `frames`
+knows where everything is and what it moves with, and this module makes links, joints and frames of that.
+Names in nested models are joined by `::`, relative to the robot's own model.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ SUFFIXES = (".sdf", ".world")
 
 
 def sniff(head: bytes) -> bool:
-    """Say whether a file that begins like this may be SDFormat: its first element is `<sdf>`."""
+    """Whether a file that begins like this has `<sdf>` as its first element."""
     return first_tag(head) == b"sdf"
 
 
@@ -45,7 +44,7 @@ def load(data: bytes, source: Source) -> list[RobotModel]:
     Raises
     ------
     FormatError
-        With every problem in all of these files.
+        With every problem found in these files.
     """
     document = read_document(data, source)
     robots = [
@@ -69,7 +68,7 @@ def load(data: bytes, source: Source) -> list[RobotModel]:
 
 @dataclass(frozen=True, slots=True)
 class _Joined:
-    """A joint, the scope its names are in, and the full names of the links that it joins."""
+    """A joint, the scope of its names, and the full names of the links that it joins."""
 
     element: JointElement
     scope: str
@@ -98,7 +97,7 @@ class _Robot:
         ]
 
     def check(self) -> None:
-        """Note what is wrong with joints once it is known what they join."""
+        """Note what is wrong with joints, now that it is known what they join."""
         coordinates = {joint.name: len(joint.element.axes) for joint in self._joints}
         for joint in self._joints:
             self._check_ends(joint)
@@ -127,7 +126,7 @@ class _Robot:
         )
 
     def _body(self, scope: str, name: str) -> str:
-        """Name the body that a joint's end is part of; '' where there is none."""
+        """Return the full name of the body that a joint's end is part of; '' where there is none."""
         return WORLD if name == WORLD else self._frames.body(full(scope, name))
 
     def _check_ends(self, joint: _Joined) -> None:
@@ -167,9 +166,9 @@ class _Robot:
             )
 
     def _carriers(self) -> dict[str, _Joined]:
-        """Find the joint that carries each link; one whose child is carried already closes a loop.
+        """Return the joint that carries each link; a joint whose child is carried already closes a loop.
 
-        In a ring of joints, the model's canonical link is not carried if that can be.
+        In a ring of joints, no joint carries the model's canonical link if that is possible.
         """
         canonical = full(self._model.name, self._model.canonical_name())
         carriers: dict[str, _Joined] = {}
@@ -213,7 +212,7 @@ class _Robot:
         )
 
     def _axes(self, joint: _Joined) -> list[Floats]:
-        """Give each axis in the joint's frame."""
+        """Return the unit vector of each axis in the joint's frame."""
         axes = []
         for axis in joint.element.axes:
             frame = full(joint.scope, axis.expressed_in)
@@ -226,7 +225,7 @@ class _Robot:
         return replace(axis.coordinate, name=name)
 
     def _all_frames(self) -> Iterator[Frame]:
-        """Give each model's frame, by its name too where it is nested, and the frames of the file."""
+        """Return the frame of each model, under its name too if it is nested, and the frames of the file."""
         yield self._frame(full(self._model.name, MODEL), "model")
         for scope, element in self._elements:
             name = full(scope, element.name)
@@ -245,17 +244,17 @@ class _Robot:
         return Frame(self._local(name), kind, self._local(body), self._between(body, name))
 
     def _between(self, start: str, end: str) -> Floats:
-        """Say where a place is in the frame of another, all joints being at zero, shape (4, 4)."""
+        """Return the pose (4, 4) of `end` in the frame of `start` with all joints at zero."""
         return frozen(self._back(start) @ self._frames.pose(self._named(end)))
 
     def _back(self, name: str) -> Floats:
-        """Give the inverse of a place's pose."""
+        """Return the inverse of a place's pose, shape (4, 4)."""
         if name not in self._inverses:
             self._inverses[name] = inverse_pose(self._frames.pose(self._named(name)))
         return self._inverses[name]
 
     def _named(self, name: str) -> str:
-        """Give the place that a name stands for; to a robot the world is where its own frame is put."""
+        """Return the place that a name stands for; to a robot, the world is its own model's frame."""
         return full(self._model.name, MODEL) if name == WORLD else name
 
     def _local(self, name: str) -> str:
@@ -263,7 +262,7 @@ class _Robot:
 
 
 def _all_elements(scope: str, model: ModelElement) -> Iterator[tuple[str, Element]]:
-    """Give what stands in a model, depth first, each with the scope that it stands in."""
+    """Return the elements in a model, depth first, each with its scope."""
     for element in model.content:
         yield scope, element
         if isinstance(element, ModelElement):
@@ -271,7 +270,7 @@ def _all_elements(scope: str, model: ModelElement) -> Iterator[tuple[str, Elemen
 
 
 def _root(carried_by: dict[str, str], link: str) -> str:
-    """Give the link that a link hangs on in the end, and shorten the way there."""
+    """Return the link that carries a link in the end, and shorten the way there."""
     way = []
     while link in carried_by:
         way.append(link)

@@ -1,7 +1,7 @@
 """Numbers, truth values, vectors and poses as SDFormat writes them.
 
-In comes the text of an element, out comes a float, a bool, a (3,) vector or a 4x4 pose in metres and
-radians. Follows `//pose` of SDFormat 1.4 to 1.12: x y z, then roll pitch yaw or a quaternion x y z w.
+The text of an element becomes a float, a bool, a (3,) vector or a 4x4 pose in metres and radians. Follows
+`//pose` of SDFormat 1.4 to 1.12: x y z, then roll pitch yaw or a quaternion x y z w.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     _Rows: TypeAlias = tuple[tuple[float, float, float], ...]
 
 MOST_SHOWN = 60
-# Far beyond any robot; sums and squares of it stay finite.
+# Far beyond any robot; sums and squares of such numbers stay finite.
 FARTHEST = 1e15
-# Quaternions are written with six digits or so; one further off is a mistake worth a warning.
+# Quaternions are written with about six digits; one whose length is further from 1 is a mistake.
 UNIT_TOLERANCE = 1e-2
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -32,7 +32,7 @@ _EULER, _QUATERNION = "euler_rpy", "quat_xyzw"
 
 
 class ValueProblem(BadText):
-    """A text that is not the value that SDFormat wants there."""
+    """A text that is not the value that SDFormat requires."""
 
 
 def parse_number(text: str, *, infinite: bool = False) -> float:
@@ -79,7 +79,7 @@ def parse_vector(text: str) -> Floats:
 
 
 def parse_pose(text: str, rotation_format: str = _EULER, *, degrees: bool = False) -> Floats:
-    """Read a pose, shape (4, 4); nothing is the identity.
+    """Read a pose, shape (4, 4); an empty text is the identity.
 
     Roll, pitch and yaw turn about fixed axes: `R = Rz(yaw) Ry(pitch) Rx(roll)`.
 
@@ -103,7 +103,7 @@ def parse_pose(text: str, rotation_format: str = _EULER, *, degrees: bool = Fals
 
 
 def shown(text: str) -> str:
-    """Quote a text, cut where it is long."""
+    """Return a text in quotes, cut if it is long."""
     return repr(text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + "…")
 
 
@@ -119,7 +119,7 @@ def _parse_numbers(text: str, count: int, why: str) -> list[float]:
 
 
 def _from_angles(roll: float, pitch: float, yaw: float) -> _Rows:
-    """Give the rows of `Rz(yaw) Ry(pitch) Rx(roll)`."""
+    """Return the rows of the rotation `Rz(yaw) Ry(pitch) Rx(roll)`."""
     cos_r, cos_p, cos_y = math.cos(roll), math.cos(pitch), math.cos(yaw)
     sin_r, sin_p, sin_y = math.sin(roll), math.sin(pitch), math.sin(yaw)
     return (

@@ -1,7 +1,6 @@
-"""One component of a .seq file: a series of joint positions, of poses, of vectors, or of what nobody knows.
+"""One component of a .seq file: a series of joint positions, of poses, of vectors, or of an unknown type.
 
-In comes a component node, out comes a `Series` with neutral values: poses as x y z qw qx qy qz, and names of
-contents as today's version spells them.
+A `Series` has neutral values: poses are x y z qw qx qy qz, and contents have the names of the newest version.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from .node import Field, Node
 
 SLOWEST_FRAME_RATE, FASTEST_FRAME_RATE = 0.001, 100_000.0
-# What Choreonoid takes for time-specified frames in a file that states no rate.
+# The rate that Choreonoid assumes for time-specified frames in a file that states none.
 DEFAULT_FRAME_RATE = 100.0
 MOST_PARTS = 10_000
 
@@ -40,7 +39,7 @@ CONTENTS: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
     ("Vector3Seq", "RelativeZmp"): ("ZMP", (1,)),
 }
 OLD_TYPES = {"MultiSe3Seq": "MultiSE3Seq", "MultiAffine3Seq": "MultiSE3Seq"}
-# Format -> where x y z qw qx qy qz stand in a pose, or nothing where they must be computed
+# Format -> the places of x y z qw qx qy qz in a pose, or nothing where they must be computed
 POSE_FORMATS: dict[str, tuple[int, ...]] = {
     "XYZQWQXQYQZ": (0, 1, 2, 3, 4, 5, 6),
     "XYZQXQYQZQW": (0, 1, 2, 6, 3, 4, 5),
@@ -59,11 +58,11 @@ class Series:
     name : str
         The neutral name of its content.
     values : ndarray or anything
-        Shape (frames, ...); of an unknown type, its frames as they stood.
+        Shape (frames, ...); for an unknown type, its frames as they stand in the file.
     times : ndarray, shape (frames,)
-        In s; empty where the type is unknown.
+        In s; empty for an unknown type.
     about : dict
-        What the file says of it besides.
+        What else the file says of it.
     """
 
     name: str
@@ -76,7 +75,7 @@ class Series:
 
 
 def read_component(node: Node, version: float) -> Series | None:
-    """Read a component, or give None where something is wrong with it, each problem noted."""
+    """Read a component; return None where something is wrong with it, which has been noted."""
     type_, content = node.text("type"), node.text("content")
     if version < 2:
         type_, content = OLD_TYPES.get(type_, type_), content or node.text("purpose")
@@ -206,7 +205,7 @@ def _part_labels(node: Node, parts: int, *, needed: bool) -> tuple[str, ...]:
         return ()
     items = found.value.items if isinstance(found.value, Sequence) else []
     if len(items) != parts and not needed and "partLabels" not in node.own:
-        # The top node's labels are the joints'; a component of other things need not fit them.
+        # The top node's labels are those of the joints; other components need not have as many parts.
         return ()
     labels = tuple(f"{item:g}" if isinstance(item, float) else getattr(item, "text", "") for item in items)
     _check_labels(node, found, labels, parts)

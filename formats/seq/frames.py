@@ -1,7 +1,4 @@
-"""The frames of one .seq component, read into one array.
-
-In comes the sequence under `frames`, out comes an array with a row for each frame, and the line of each row.
-"""
+"""The frames of one .seq component, read into an array with a row for each, and the line of each row."""
 
 from __future__ import annotations
 
@@ -26,14 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a row consists of: a time if `timed`, then `parts` numbers or poses.
+    """The layout of a row: a time if `timed`, then `parts` numbers or poses.
 
     Attributes
     ----------
     parts_rule : str
-        What in the file says so, for messages; such as `numParts is 29`.
+        Why the file has so many, for messages, such as `numParts is 29`.
     parts_key : str
-        The key with which the row must agree, or '' where the type fixes it.
+        The key that the row must agree with, or '' where the type fixes the number.
     pose_width : int
         The numbers of a pose; 0 where each part is a single number.
     """
@@ -47,26 +44,26 @@ class Layout:
 
     @property
     def shape(self) -> bytes:
-        """A row without its numbers, such as `[,[,,,,,,]]` for a time and a pose."""
+        """The brackets and commas of a row, such as `[,[,,,,,,]]` for a time and a pose."""
         pose = b"[" + b"," * (self.pose_width - 1) + b"]" if self.pose_width else b""
         return b"[" + b",".join([b""] * self.timed + [pose] * self.parts) + b"]"
 
     @property
     def width(self) -> int:
-        """How many numbers a row has, those in poses counted."""
+        """The number of numbers in a row, including those in poses."""
         return self.timed + self.parts * max(self.pose_width, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """Rows of numbers, shape (frames, width), and the line in the file of each."""
+    """Rows of numbers, shape (frames, width), and the line of each in the file."""
 
     values: Floats
     lines: Integers
 
 
 def read_frames(frames: Sequence, layout: Layout, problems: Problems) -> Frames | None:
-    """Read all rows of a component, or give None where some are wrong, each with its problem noted."""
+    """Read all rows of a component; return None where some are wrong, each of which has been noted."""
     reader = _Reader(layout, layout.shape, problems)
     before = len(problems.found)
     for item in frames.items:
@@ -88,12 +85,12 @@ class _Reader:
     count: int = 0
     arrays: list[Floats] = field(default_factory=list)
     lines: list[Integers] = field(default_factory=list)
-    # Rows that came through YAML and are not yet in an array.
+    # Rows that were read by YAML and are not in an array yet.
     loose: list[float] = field(default_factory=list)
     loose_lines: list[int] = field(default_factory=list)
 
     def block(self, block: Block, line: int) -> None:
-        """Take rows that were cut out of the text."""
+        """Read rows that were cut out of the text."""
         for chunk in block.chunks():
             array = read_chunk(chunk, block.prefix, self.shape, self.parser)
             rows = chunk.count(b"\n")
@@ -115,18 +112,18 @@ class _Reader:
                 self.row(row, line_of(row, line))
 
     def row(self, row: Value, line: int) -> None:
-        """Take one row as YAML reads it."""
+        """Read one row as YAML gives it."""
         values = self._items(row, line)
         self.count += 1
         self.loose += values
         self.loose_lines.append(line)
 
     def frames(self) -> Frames:
-        """Give all rows taken."""
+        """Return all rows that were read."""
         self._gather()
         values = np.empty((self.count, self.layout.width))
         end = self.count
-        # Each array is let go of as soon as it is copied, so that the numbers are never twice in memory.
+        # Each array is released as soon as it is copied, so that the numbers are never twice in memory.
         while self.arrays:
             array = self.arrays.pop()
             values[end - len(array) : end] = array
@@ -192,7 +189,7 @@ class _Reader:
 
 
 def as_it_stood(value: Value, problems: Problems) -> Any:
-    """Give what a value means as plain data: an array where it is a regular one of numbers."""
+    """Return a value as plain data; numbers in a regular shape are an array."""
     plain = _plain(value, problems)
     if not isinstance(plain, list) or not plain or not _all_numbers(plain):
         return plain
@@ -211,7 +208,7 @@ def _plain(value: Value, problems: Problems) -> Any:
 
 
 def _expanded(sequence: Sequence, problems: Problems) -> Iterator[Value]:
-    """Give the items of a sequence, with the rows that were cut out of it put back."""
+    """Return the items of a sequence, including the rows that were cut out of it."""
     for item in sequence.items:
         if isinstance(item, Sequence) and item.block:
             line = item.line

@@ -1,6 +1,6 @@
-"""The mappings of a .seq file, by key: either spelling, and what a component takes from the top node.
+"""The mappings of a .seq file, by key: in either spelling, and with what a component takes from the top node.
 
-In comes a mapping of the YAML tree, out come its values, checked, with the line of each for messages.
+Values are checked, and each has its line for messages.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class Node:
     Attributes
     ----------
     label : str
-        How messages call it.
+        The node's name in messages.
     own, inherited : dict of str to Field
-        By camelCase key; a component takes from the top node every key that it lacks.
+        By camelCase key; a component takes every key that it lacks from the top node.
     """
 
     problems: Problems
@@ -65,18 +65,18 @@ class Node:
     inherited: dict[str, Field] = field(default_factory=dict)
 
     def get(self, key: str) -> Field | None:
-        """Give the field of a key, or None where neither the node nor the top node has it."""
+        """Return the field of a key, or None where neither the node nor the top node has it."""
         return self.own.get(key) or self.inherited.get(key)
 
     def text(self, key: str) -> str:
-        """Give the text of a node's own key, or '' where there is none."""
+        """Return the text of a node's own key, or '' where there is none."""
         found = self.own.get(key)
         return found.value.text if found and isinstance(found.value, Scalar) else ""
 
     def number(
         self, key: str, lowest: float, highest: float, rule: str, *, whole: bool = False
     ) -> float | None:
-        """Give a number within bounds, or None where the key is missing or its value was noted as wrong."""
+        """Return a number within bounds; None where the key is missing or its value was noted as wrong."""
         found = self.get(key)
         if found is None:
             return None
@@ -87,7 +87,7 @@ class Node:
         return value
 
     def truth(self, key: str) -> bool:
-        """Give a truth value, false where the key is missing or its value was noted as wrong."""
+        """Return a truth value; false where the key is missing or its value was noted as wrong."""
         found = self.get(key)
         if found is None:
             return False
@@ -97,7 +97,7 @@ class Node:
         return TRUTH.get(text, False)
 
     def wrong(self, found: Field, rule: str, mend: str = "correct it") -> None:
-        """Note that a value breaks a rule, once for all nodes that share it."""
+        """Note that a value breaks a rule, once for all nodes that share the value."""
         problem = Problem(self.problems.file, found.line, f"{found.key} is {found.shown}", rule, mend)
         if problem not in self.problems.found:
             self.problems.found.append(problem)
@@ -107,7 +107,7 @@ class Node:
         self.problems.add(self.line, f"{self.label} has no {key}", why, f"add {key}")
 
     def unknown(self, known: set[str], *, warn: bool = True) -> list[Field]:
-        """Give the fields that the format does not know, and warn of them."""
+        """Return the fields that the format does not know, and warn of them if wanted."""
         unknown = [found for name, found in self.own.items() if name not in known]
         for found in unknown if warn else ():
             self.problems.warn(
@@ -117,7 +117,7 @@ class Node:
 
 
 def fields(mapping: Mapping, version: float, problems: Problems) -> dict[str, Field]:
-    """Give a mapping's fields by camelCase key; version 1 knows no other spelling."""
+    """Return a mapping's fields by camelCase key; version 1 knows no other spelling."""
     found: dict[str, Field] = {}
     for key, entry in mapping.entries.items():
         name = SNAKE_CASE.get(key, key)

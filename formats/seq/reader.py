@@ -1,7 +1,7 @@
 """Choreonoid's standard body motion (.seq), format versions 1 to 4.
 
-In come a file's bytes, out comes one `Motion`. The specification is Choreonoid's manual, "Standard body
-motion file format", with what its own reader knows besides: old version 1 and version 4's snake_case keys.
+A file holds one motion. The specification is Choreonoid's manual, "Standard body motion file format", with
+what Choreonoid's own reader knows besides: old version 1, and the snake_case keys of version 4.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TOP_TYPE = re.compile(rb"""\btype["']?\s*:\s*["']?(?:CompositeSeq|BodyMotion)\b
 
 
 def sniff(head: bytes) -> bool:
-    """Whether a file that begins like this names the type of a body motion."""
+    """Whether a file that begins like this states the type of a body motion."""
     return _TOP_TYPE.search(head) is not None
 
 
@@ -53,7 +53,7 @@ def load(data: bytes, source: Source) -> list[Motion]:
 
 
 def _utf8(data: bytes, problems: Problems) -> bytes:
-    """Give the text without byte order mark, once it is sure to be UTF-8 text."""
+    """Return the text without its byte order mark, after checking that it is UTF-8."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise problems.fail(1, "is UTF-16", "a .seq file is UTF-8", "save it as UTF-8")
     text = data.removeprefix(codecs.BOM_UTF8)
@@ -75,7 +75,7 @@ def _tree(text: bytes, problems: Problems) -> Value | None:
     first_try = Problems(problems.file)
     tree, claimed = read_tree(skeleton, first_try, blocks=blocks)
     if claimed < len(blocks):
-        # Something that only looks like rows stands in quoted or literal text: all goes through YAML.
+        # Some of what looks like rows is quoted or literal text, so YAML reads the whole file.
         return read_tree(text, problems)[0]
     problems.found += first_try.found
     return tree
@@ -168,7 +168,7 @@ class _Reader:
             lines.setdefault(one.name, one.line)
 
     def _main(self, series: list[Series], top: Node) -> Series | None:
-        """Find what gives the motion its frames: the joints' component, else the first of a known type."""
+        """Return the series that has the motion's frames: the joints', else the first of a known type."""
         known = [one for one in series if one.times.size]
         if not known and not self.problems.found:
             self.problems.add(top.line, "no component is of a known type", "", f"add {JOINTS}")
@@ -194,7 +194,7 @@ class _Reader:
 
 
 def _about(series: Series, main: Series) -> dict[str, Any]:
-    """Say what is known of a series besides its values, its times where they are not the motion's."""
+    """Return what is known of a series besides its values; also its times, if they are not the motion's."""
     about = dict(series.about)
     if series.times.size and not np.array_equal(series.times, main.times):
         about |= {"times": series.times, "frame_rate": series.frame_rate}

@@ -1,8 +1,8 @@
-"""Rows of numbers, fast: the part of a .seq file that is nearly all of it.
+"""Fast reading of rows of numbers, which are nearly all of a .seq file.
 
-In comes a file's text, out come the text without its rows and the rows as arrays. Choreonoid writes each
-frame on a line of its own as a flow sequence. Runs of such lines are cut out but for their first, which stays
-to show YAML where they belong, and read by simdjson; what is no JSON in them is left to the YAML reader.
+Choreonoid writes each frame as a flow sequence on a line of its own. Runs of such lines are cut out of the
+text, all but their first, which shows YAML where they belong, and are read by simdjson; what is not JSON in
+them is left to the YAML reader.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ..arrays import Floats
 
-# Cutting is worth while from a few rows on; the bound on chunks bounds the memory.
+# From so many rows on, cutting saves time. The size of chunks bounds the memory.
 FEWEST_ROWS = 8
 CHUNK_BYTES = 1 << 17
 FIRST_PIECE_BYTES = 1 << 9
@@ -38,12 +38,12 @@ _IN_ROWS = _BETWEEN_BRACKETS + b"[],\n"
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Consecutive lines that begin with the same prefix and hold one row each.
+    """Consecutive lines that begin with the same prefix and hold a row each.
 
     Attributes
     ----------
     text : memoryview
-        The lines whole, in the file's own memory.
+        The whole lines, in the memory of the file's text.
     prefix : bytes
         The indentation and the dash.
     """
@@ -52,13 +52,13 @@ class Block:
     prefix: bytes
 
     def chunks(self) -> Iterator[bytes]:
-        """Give the lines in pieces of bounded size."""
+        """Return the lines in pieces of bounded size."""
         start = 0
         while start < len(self.text):
             piece = bytes(self.text[start : start + CHUNK_BYTES])
             end = piece.rfind(b"\n") + 1
             if not end:
-                # One row longer than a chunk: its end must be found.
+                # A row longer than a chunk: find its end.
                 piece = bytes(self.text[start:])
                 end = piece.find(b"\n") + 1
             yield piece[:end]
@@ -76,9 +76,9 @@ def cut_rows(text: bytes) -> tuple[bytes, dict[int, Block]]:
     Returns
     -------
     skeleton : bytes
-        The text with an empty line for each row that was cut out, so that lines keep their numbers.
+        The text with an empty line in place of each row that was cut out, so that line numbers stay.
     blocks : dict of int to Block
-        By the character of the skeleton at which the row that stands for the block begins.
+        By the character of the skeleton at which the first row of the block begins.
     """
     kept: list[bytes] = []
     blocks: dict[int, Block] = {}
@@ -99,10 +99,10 @@ def cut_rows(text: bytes) -> tuple[bytes, dict[int, Block]]:
 
 
 def _end_of_rows(text: bytes, end: int, prefix: bytes) -> int:
-    """Give where a run of rows ends, some of which, up to `end`, are known."""
+    """Return the end of a run of rows, which is at `end` or later."""
     size = FIRST_PIECE_BYTES
     while end < len(text):
-        # A row longer than a piece makes the piece longer.
+        # A piece holds at least one row, however long.
         piece_end = text.rfind(b"\n", end, end + size) + 1 or text.find(b"\n", end) + 1
         if not _are_rows(text[end:piece_end], prefix):
             while text.startswith(prefix, end) and (
@@ -110,13 +110,13 @@ def _end_of_rows(text: bytes, end: int, prefix: bytes) -> int:
             ):
                 end = row.end()
             return end
-        # Pieces grow, so that a file of many short runs is not looked at many times.
+        # Pieces begin small and grow, so that in a file of many short runs little is looked at twice.
         end, size = piece_end, min(2 * size, CHUNK_BYTES)
     return end
 
 
 def _are_rows(piece: bytes, prefix: bytes) -> bool:
-    """Whether each line begins as a row and holds nothing that a row may not; how it nests is seen later."""
+    """Whether each line begins as a row and has a row's characters alone; nesting is checked later."""
     start = prefix + b"["
     return (
         piece.startswith(start)
@@ -126,21 +126,21 @@ def _are_rows(piece: bytes, prefix: bytes) -> bool:
 
 
 def read_chunk(chunk: bytes, prefix: bytes, shape: bytes, parser: simdjson.Parser) -> Floats | None:
-    """Read the rows of a chunk, if each has the given shape and holds nothing but JSON numbers.
+    """Read the rows of a chunk if each has the given shape and holds JSON numbers alone.
 
     Parameters
     ----------
     shape : bytes
-        What a row is without its numbers, such as `[,[,,,,,,]]` for a time and a pose.
+        The brackets and commas of a row, such as `[,[,,,,,,]]` for a time and a pose.
 
     Returns
     -------
     ndarray, shape (rows, numbers), or None
-        None where a row is otherwise; the YAML reader then finds out which, and why.
+        None where a row is not so; the YAML reader then finds out which row, and why.
     """
     rows = chunk.count(b"\n")
     shapes = chunk.translate(None, _BETWEEN_BRACKETS)
-    # The length first: many short rows times a long shape would be much memory.
+    # The length first, as many short rows times a long shape would take much memory.
     if len(shapes) != (len(shape) + 1) * rows or shapes != (shape + b"\n") * rows:
         return None
     json = b"[" + chunk[len(prefix) :].replace(b"\n" + prefix, b",") + b"]"

@@ -1,7 +1,7 @@
-"""YAML as .seq files use it, read into a tree that knows its lines and is bounded whatever the input.
+"""YAML as .seq files use it, read into a tree that knows its lines and is bounded for any input.
 
-In comes text, out comes a tree of `Mapping`, `Sequence`, `Scalar` and float. Numbers follow the core schema
-of YAML 1.2 (`1e5`, `.5`, `1.`, `+1`; `010` is ten and `1:30` no number), which PyYAML's loader does not.
+The tree consists of `Mapping`, `Sequence`, `Scalar` and float. Numbers follow the core schema of YAML 1.2
+(`1e5`, `.5`, `1.`, `+1`; `010` is ten and `1:30` no number), unlike those of PyYAML's own loader.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MOST_DEPTH = 32
 MOST_SCALAR_CHARACTERS = 10_000
-# A robot's pose may well be repeated by alias; what aliases bring is bounded, so that none can explode.
+# A file may repeat a pose by an alias; the bound keeps aliases of aliases from exploding.
 MOST_ALIASED_VALUES = 100_000
 
 CORE_TAGS = frozenset(
@@ -39,7 +39,7 @@ DECIMAL = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """What is no number, or the value of a key; `plain` where it stands without quotes."""
+    """A scalar that is no number, or the value of a key; `plain` if it has no quotes."""
 
     text: str
     line: int
@@ -48,7 +48,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """A sequence; `block` stands for it and the rows below it where they were cut out of the text."""
+    """A sequence; `block` stands for it and for the rows below it that were cut out of the text."""
 
     line: int
     items: list[Value]
@@ -57,7 +57,7 @@ class Sequence:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The value of a key, and the line on which the key stands."""
+    """The value of a key, and the line of the key."""
 
     line: int
     value: Value
@@ -65,7 +65,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """A mapping with each key once."""
+    """A mapping in which each key stands once."""
 
     line: int
     entries: dict[str, Entry] = field(default_factory=dict)
@@ -75,9 +75,9 @@ Value: TypeAlias = float | Scalar | Sequence | Mapping
 
 
 def number(text: str) -> float | None:
-    """Give the value of a plain scalar, or None where YAML 1.2 takes it for no number or it is not finite."""
+    """Return the value of a plain scalar; None where YAML 1.2 has it as no number, or it is not finite."""
     if INTEGER.fullmatch(text):
-        # Adding zero turns -0, which is an integer and has no sign, into 0.
+        # Adding zero turns -0.0 into 0.0, as an integer zero has no sign.
         value = float(text) + 0.0
     elif DECIMAL.fullmatch(text):
         value = float(text)
@@ -89,14 +89,14 @@ def number(text: str) -> float | None:
 
 
 def as_number(value: Value) -> float | None:
-    """Give a value's number, or None where it is none."""
+    """Return a value as a number; None where it is none."""
     if isinstance(value, Scalar):
         return number(value.text) if value.plain else None
     return value if isinstance(value, float) else None
 
 
 def as_scalar(value: float | Scalar) -> float | str | bool | None:
-    """Give a scalar's value by the core schema of YAML 1.2."""
+    """Return a scalar's value by the core schema of YAML 1.2."""
     if isinstance(value, float) or not value.plain:
         return value if isinstance(value, float) else value.text
     if value.text in CONSTANTS:
@@ -106,7 +106,7 @@ def as_scalar(value: float | Scalar) -> float | str | bool | None:
 
 
 def line_of(value: Value, otherwise: int) -> int:
-    """Give the line of a value; numbers in sequences do not keep theirs."""
+    """Return the line of a value; numbers in sequences do not keep theirs."""
     return otherwise if isinstance(value, float) else value.line
 
 
@@ -120,23 +120,23 @@ def read_tree(
     text : bytes
         UTF-8 without byte order mark.
     problems : Problems
-        Gets what does not hinder reading on, such as a duplicate key.
+        Where problems are noted that leave the rest readable, such as a duplicate key.
     first_line : int
         The line of the file on which the text begins.
     blocks : mapping of int to Block, optional
-        The rows that were cut out, by the character where the row that stands for them begins.
+        The rows that were cut out, by the character at which the first of them begins.
 
     Returns
     -------
     tree : Value or None
         None where there is no document.
     claimed : int
-        How many blocks were met as sequences; the others stand in what is no sequence, such as quoted text.
+        The number of blocks that are sequences; the others are part of something else, such as quoted text.
 
     Raises
     ------
     FormatError
-        If it is no YAML, or goes beyond the bounds of this module.
+        If it is no YAML, or exceeds the bounds of this module.
     """
     builder = _Builder(iter(yaml.parse(text, Loader=yaml.CSafeLoader)), problems, first_line, blocks or {})
     try:

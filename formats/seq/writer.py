@@ -1,7 +1,7 @@
-"""A motion to Choreonoid's standard body motion (.seq), format versions 1 to 4.
+"""A motion to Choreonoid's standard body motion (.seq), format versions 1 to 4, written piece by piece.
 
-In comes a `Motion`, out goes a file, piece by piece. The specification is Choreonoid's manual, "Standard body
-motion file format"; keys, names, order and layout of each version are those that Choreonoid itself writes.
+The specification is Choreonoid's manual, "Standard body motion file format"; keys, names, order and layout of
+each version are those that Choreonoid itself writes.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from ..model.motion import Motion
 
 VERSIONS = (1, 2, 3, 4)
-# Numbers that are turned into text at a time; they stay in the processor's cache.
+# How many numbers are turned into text at a time; so many stay in the processor's cache.
 CHUNK_NUMBERS = 1 << 14
 
 POSE_FORMAT = "XYZQWQXQYQZ"
 KNOWN_TYPES = ("MultiValueSeq", "MultiSE3Seq", "Vector3Seq")
-# Choreonoid writes this key so in version 4 too.
+# Choreonoid writes SE3Format in camelCase in version 4 too.
 _CAMEL_TO_SNAKE = {camel: snake for snake, camel in SNAKE_CASE.items() if camel != "SE3Format"}
 _ORDER = ("LinkPosition", JOINTS)
 _LINE = b"      - "
@@ -59,7 +59,7 @@ class WriteOptions:
     precision : int, optional
         Significant digits, 1 to 12; None writes as many as give the same bits back.
     drop : collection of str
-        What may be lost, by the names that a refusal gives; also components that are not wanted.
+        What may be lost, by the names that a refusal has; also components that are not wanted.
 
     Raises
     ------
@@ -109,18 +109,18 @@ def dump(motion: Motion, path: Path, options: WriteOptions = DEFAULT_OPTIONS) ->
 
 @dataclass(frozen=True, slots=True)
 class _Series:
-    """One component as it will stand in the file.
+    """One component as it will be in the file.
 
     Attributes
     ----------
     values : ndarray, shape (frames, parts) or (frames, parts, 7), or list
-        A list where nobody knows the type.
+        A list for an unknown type.
     times : ndarray, shape (frames,), or None
-        None where frames are at the frame rate.
+        None if frames are at the frame rate.
     keys : mapping
         Further keys by their camelCase names.
     unknown : mapping
-        Further keys as the file that the motion comes from has them.
+        Further keys, as in the file that the motion was read from.
     """
 
     name: str
@@ -132,7 +132,7 @@ class _Series:
     unknown: Mapping[str, Any] = field(default_factory=dict)
 
     def header(self, version: int) -> bytes:
-        """Give all keys, down to that of the frames."""
+        """Return the lines of all keys, down to that of the frames."""
         keys = {"type": self.type, "content": self._content(version), **self.keys}
         if self.times is not None:
             keys["hasFrameTime"] = True
@@ -142,7 +142,7 @@ class _Series:
         return b"".join([b"  - \n", *(b"    " + line for line in lines), b"    frames: \n"])
 
     def rows(self, precision: int | None) -> Iterator[bytes]:
-        """Give the lines of the frames, some at a time."""
+        """Return the lines of the frames, in pieces."""
         if isinstance(self.values, list):
             yield from (_LINE + _flow(item).encode() + b"\n" for item in self.values)
             return
@@ -153,7 +153,7 @@ class _Series:
             yield _row_text(self.values[piece], times, precision)
 
     def _content(self, version: int) -> str:
-        """Give the version's name for the content."""
+        """Return the name that the version has for the content."""
         if version == 1 and self.name == "ZMP" and self.keys.get("isRootRelative"):
             return "RelativeZMP"
         for (type_, content), (name, versions) in CONTENTS.items():
@@ -163,13 +163,13 @@ class _Series:
 
 
 def _names(motion: Motion) -> list[str]:
-    """Give the names of all series, in Choreonoid's order."""
+    """Return the names of all series, in Choreonoid's order."""
     names = [*motion.components, *([JOINTS] if motion.positions.shape[1] else [])]
     return sorted(names, key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER))
 
 
 def _series(motion: Motion, name: str, precision: int | None) -> _Series | None:
-    """Give a series as it will be written; None where no type can hold it."""
+    """Return a series as it will be written; None if no type can hold it."""
     values = motion.positions if name == JOINTS else motion.components[name]
     about = motion.metadata.get("components", {}).get(name, {})
     type_ = about.get("type") or _type_of(name, values)
@@ -190,7 +190,7 @@ def _series(motion: Motion, name: str, precision: int | None) -> _Series | None:
 
 
 def _type_of(name: str, values: Any) -> str:
-    """Find the type of a series that comes from no .seq file; '' where none fits."""
+    """Return the type for a series that was not read from a .seq file; '' if none fits."""
     if not isinstance(values, np.ndarray) or values.dtype != np.float64 or not values.size:
         return ""
     if values.ndim == 3 and values.shape[2] == 7:
@@ -226,7 +226,7 @@ def _keys(type_: str, values: Floats, rate: float, labels: tuple[str, ...]) -> d
 
 
 def _losses(motion: Motion, series: list[_Series], version: int) -> dict[str, str]:
-    """Give what the file cannot hold, and why."""
+    """Return what the file cannot hold, with the reasons."""
     written = {one.name for one in series}
     losses = dict.fromkeys(
         (name for name in _names(motion) if name not in written), "no type of .seq holds it"
@@ -258,7 +258,7 @@ def _refuse_what_cannot_stand(path: Path, series: list[_Series]) -> None:
 
 
 def _not_finite(values: Floats) -> Iterator[tuple[int, Floats]]:
-    """Give the first row with a value that is not finite, and its bad values."""
+    """Return the number of the first row with values that are not finite, and these values."""
     rows = values.reshape(len(values), -1)
     finite = np.isfinite(rows).all(axis=1)
     if not finite.all():
@@ -279,13 +279,13 @@ def _header(motion: Motion, version: int) -> bytes:
 
 
 def _lines(keys: Mapping[str, Any], version: int) -> list[bytes]:
-    """Give a line for each key, as the version spells it."""
+    """Return a line for each key, as the version spells it."""
     spelt = _CAMEL_TO_SNAKE if version >= 4 else SNAKE_CASE
     return [f"{_flow(spelt.get(key, key))}: {_flow(value)}\n".encode() for key, value in keys.items()]
 
 
 def _flow(value: Any) -> str:
-    """Give a value in flow style, so that our own reader and any other takes it for the same."""
+    """Return a value in flow style, in which every YAML reader takes it for the same."""
     match value:
         case np.ndarray():
             return _flow(value.tolist())
@@ -301,7 +301,7 @@ def _flow(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Give a plain word as it is, and quote everything that YAML could take for something else."""
+    """Return a plain word as it is, and anything that YAML could take for something else in quotes."""
     if text.isidentifier() and text.isascii() and not isinstance(yaml.safe_load(text), (bool, type(None))):
         return text
     quoted: str = yaml.dump(text, default_style='"', allow_unicode=True, width=float("inf"))
@@ -309,9 +309,9 @@ def _quoted(text: str) -> str:
 
 
 def _row_text(values: Floats, times: Floats | None, precision: int | None) -> bytes:
-    """Give the lines of some frames."""
+    """Return the lines of some frames."""
     values = np.ascontiguousarray(values if precision is None else rounded(values, precision))
-    # Indented JSON without its blanks, and with blanks for its line ends, is `[ [ a, b ], [ c, d ] ]`.
+    # Indented JSON, its blanks removed and its line ends turned into blanks, is `[ [ a, b ], [ c, d ] ]`.
     listed = orjson.dumps(values, option=_INDENTED).translate(_BLANK_FOR_LINE_END, b" ")[2:-2]
     between = b"], [" if values.ndim == 2 else b"] ], [ ["
     text = _LINE + listed.replace(between, between.replace(b", ", b"\n" + _LINE)) + b"\n"
@@ -319,7 +319,7 @@ def _row_text(values: Floats, times: Floats | None, precision: int | None) -> by
 
 
 def _with_times(text: bytes, times: Floats) -> bytes:
-    """Put a time into each line; times stand whole, as rounding could make two of them the same."""
+    """Put a time into each line; times are not rounded, as rounding could make two of them equal."""
     start = _LINE + b"[ "
     stamps = orjson.dumps(np.ascontiguousarray(times), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1].split(b",")
     lines = text.splitlines(keepends=True)

@@ -1,4 +1,10 @@
-"""SKEL, the robot descriptions of DART."""
+"""SKEL 1.0, DART's robot descriptions, read.
+
+- `reader`: bodies connected by joints to robots
+- `document`: a file to checked elements
+- `elements`: which elements there are, and what they hold
+- `joint`: one joint with its axes and coordinates
+"""
 
 from __future__ import annotations
 

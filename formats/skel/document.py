@@ -1,7 +1,7 @@
-"""SKEL text to a tree of checked elements.
+"""SKEL text to a tree of checked elements, with every value read.
 
-In come the bytes of a file, out comes its root with every value read. All that can be seen without knowing
-other elements is checked here: XML, names, values, and what stands twice.
+This module checks all that can be seen without knowing other elements: XML, names, values, and what stands
+twice.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from ..io.xml_tree import Xml
     from .elements import Rule, ValueType
 
-# Beyond any robot, and near enough that products of a few such numbers are finite.
+# Beyond any robot, and small enough that products of a few such numbers are finite.
 MOST = 1e12
 _FINITE = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _LIST = re.compile(rf"{_FINITE}(?:\s+{_FINITE})*+", re.ASCII)
 _LIMIT = re.compile(rf"{_FINITE}|[-+]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
 _NUMBERS = {"number": _LIST, "vector": _LIST, "pose": _LIST, "numbers": _LIST, "limit": _LIMIT}
 _TRUTH = {"1": True, "true": True, "0": False, "false": False}
-# How many numbers a value has; None where the joint's type says it.
+# How many numbers a value has; None where the joint's type determines it.
 _COUNTS: dict[str, int | None] = {"number": 1, "limit": 1, "vector": 3, "pose": 6, "numbers": None}
 _WORDS = {
     "number": f"a number up to {MOST:g}",
@@ -44,10 +44,10 @@ class Node:
     Attributes
     ----------
     values : dict
-        Its attributes and the elements of text in it: float, bool, str or array; a pose has 6 numbers. What
-        could not be read is left out.
+        Its attributes and its child elements of text, as float, bool, str or array; a pose has 6 numbers.
+        What could not be read is left out.
     groups : dict of str to list of Node
-        The elements in it that hold elements.
+        Its child elements that hold elements, by name.
     """
 
     problems: Problems
@@ -57,11 +57,11 @@ class Node:
     groups: dict[str, list[Node]] = field(default_factory=dict)
 
     def all(self, tag: str) -> list[Node]:
-        """Give the groups of a name."""
+        """Return all groups of a name."""
         return self.groups.get(tag, [])
 
     def one(self, tag: str) -> Node | None:
-        """Give the only group of a name, if it is there."""
+        """Return the only group of a name, or None."""
         return next(iter(self.all(tag)), None)
 
     def add(self, what: str, why: str = "", mend: str = "") -> None:
@@ -74,7 +74,7 @@ class Node:
 
 
 def read_document(data: bytes, problems: Problems) -> Node:
-    """Read a whole file; values that are wrong are noted in the problems.
+    """Read a whole file and return its root; wrong values are noted in the problems.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def _read_child(node: Node, rule: Rule, xml: Xml) -> None:
 
 
 def _text_of(xml: Xml) -> str:
-    """Give an element's text, comments left out."""
+    """Return an element's text without comments."""
     if not len(xml):
         return (xml.text or "").strip()
     return "".join([xml.text or "", *(child.tail or "" for child in xml)]).strip()
@@ -154,7 +154,7 @@ def _read_value(node: Node, line: int, name: str, text: str, type_: ValueType) -
 
 
 def _value(text: str, type_: ValueType) -> Any:
-    """Read a value; None where it is wrong."""
+    """Read a value; return None where it is wrong."""
     if type_ == "text":
         return text or None
     if type_ == "truth":

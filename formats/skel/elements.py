@@ -1,4 +1,4 @@
-"""The elements of SKEL 1.0 as data: what may stand in what, of which type, and what newer files add.
+"""The elements of SKEL 1.0 as data: what each may hold, of which type, and what newer files add.
 
 Follows DART's "SKEL file format". `transformation` is a pose: x y z and XYZ-Euler angles in rad.
 """
@@ -16,7 +16,7 @@ ValueType = Literal["number", "limit", "vector", "pose", "numbers", "truth", "te
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What an element may hold.
+    """The rule for an element.
 
     Attributes
     ----------
@@ -26,11 +26,11 @@ class Rule:
         Child elements that hold elements.
     attributes : mapping of str to ValueType
     unused : frozenset of str
-        Child elements that DART knows and that say nothing of where a robot can move.
+        Child elements that DART knows and that do not matter for how a robot moves.
     skipped : mapping of str to str
-        Child elements that DART knows and SKEL does not, and what they are, for the warning.
+        Child elements that DART knows and SKEL does not, with the reason for the warning.
     old : mapping of str to str
-        Old or mistaken spellings of child elements to what is meant.
+        Old or wrong spellings of child elements to the right ones.
     """
 
     values: Mapping[str, ValueType] = field(default_factory=dict)
@@ -47,7 +47,7 @@ DYNAMICS: dict[str, ValueType] = {
     "spring_rest_position": "number",
     "spring_stiffness": "number",
 }
-# The document's own slips of the pen.
+# Misprints in the specification itself.
 OLD_DYNAMICS = {
     "sprint_rest_position": "spring_rest_position",
     "sprint_stiffness": "spring_stiffness",
@@ -127,5 +127,5 @@ RULES: dict[str, Rule] = {
     "acceleration": _RANGE,
     "force": _RANGE,
 }
-# Groups of which a parent may hold several.
+# The groups of which a parent may hold several.
 REPEATED = frozenset({"skeleton", "body", "joint", "visualization_shape", "collision_shape", "dof"})

@@ -1,7 +1,7 @@
 """One SKEL joint: its type, its axes, and a coordinate for each degree of freedom.
 
-In comes a `<joint>`, out comes a `Joint`, once its caller knows between which bodies it is and where. Follows
-DART's "SKEL file format"; `<dof>` and a screw's `<pitch>` are as DART's parser reads them.
+The caller adds the bodies that the joint connects and its place between them. Follows DART's "SKEL file
+format"; `<dof>` and a screw's `<pitch>` are as DART's parser reads them.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Kind:
     type : JointType
         Its neutral name.
     suffixes : tuple of str
-        What is added to the joint's name to name each coordinate, as in DART.
+        What is added to the joint's name to name each coordinate, as DART does.
     directions : int
-        How many axes the file must give a direction.
+        The number of axes whose direction the file must state.
     has_axes : bool
         Whether `<axis>`, `<axis2>` and `<axis3>` set limits and dynamics of the coordinates.
     """
@@ -60,20 +60,20 @@ ACTUATORS = ("torque", "force", "passive", "servo", "acceleration", "velocity", 
 AXES = ("axis", "axis2", "axis3")
 PLANES = {"xy": (0, 1), "yz": (1, 2), "zx": (2, 0)}
 
-# What DART takes where a screw's pitch is not given.
+# DART's own default of a screw's pitch.
 DEFAULT_PITCH_M = 0.1
-# How far the length of an axis may be from 1 before it is worth a word.
+# How far the length of an axis may be from 1 without a warning.
 UNIT_TOLERANCE = 1e-3
-# Two axes of a plane with a sine below this are one.
+# Two axes of a plane whose angle has a sine below this are parallel.
 FEWEST_PARALLEL_SINE = 1e-6
 
-# Elements of the file to fields of a coordinate.
+# Names of elements to names of fields of a coordinate.
 _DYNAMICS = {name: name for name in DYNAMICS} | {"spring_rest_position": "spring_reference"}
 _LIMITS = {"lower": "lower", "upper": "upper", "effort": "effort_limit", "velocity": "velocity_limit"}
 
 
 def read_joint(node: Node, name: str) -> Joint | None:
-    """Read a joint, without what it connects; None where its type is unknown, which has been noted."""
+    """Read a joint without what it connects; return None if its type is unknown, which has been noted."""
     type_ = node.values.get("type", "")
     kind = KINDS.get(type_)
     if kind is None:
@@ -95,7 +95,7 @@ def read_joint(node: Node, name: str) -> Joint | None:
 
 
 def free_joint(name: str) -> Joint:
-    """Give the joint of a body that nothing carries, without what it connects."""
+    """Return the joint of a body that nothing carries, without what it connects."""
     suffixes = KINDS["free"].suffixes
     axes = frozen(np.tile(np.eye(3), (2, 1)))
     return Joint(name, "free", "", "", axes, tuple(Coordinate(name + suffix) for suffix in suffixes))
@@ -120,7 +120,7 @@ def _pitch(node: Node, name: str) -> float:
 
 
 def _axes(node: Node, name: str, kind: Kind) -> tuple[Floats, tuple[str, ...]]:
-    """Give the unit vector of each coordinate, and the suffixes of their names."""
+    """Return the unit vector of each coordinate, shape (n, 3), and the suffixes of their names."""
     match kind.type:
         case "euler":
             order = _axis_order(node, name)
@@ -140,7 +140,7 @@ def _axes(node: Node, name: str, kind: Kind) -> tuple[Floats, tuple[str, ...]]:
 
 
 def _direction(node: Node, tag: str, owner: str) -> Floats:
-    """Read a unit vector; a problem is noted where there is none."""
+    """Read a unit vector, shape (3,); note a problem where there is none."""
     axis = node.one(tag)
     vector: Floats | None = axis.values.get("xyz") if axis else None
     if axis is None or vector is None:
@@ -169,7 +169,7 @@ def _axis_order(node: Node, name: str) -> str:
 
 
 def _plane(node: Node, name: str, kind: Kind) -> tuple[Floats, tuple[str, ...]]:
-    """Give the two directions in the plane and its normal."""
+    """Return the two directions in the plane and its normal, shape (3, 3), and the suffixes of names."""
     plane = node.one("plane")
     type_ = plane.values.get("type", "xy") if plane else "xy"
     if type_ in PLANES:
@@ -188,7 +188,7 @@ def _plane(node: Node, name: str, kind: Kind) -> tuple[Floats, tuple[str, ...]]:
 
 
 def _arbitrary_plane(plane: Node, owner: str) -> Floats:
-    """Give the axes as DART does: the second is turned within the plane until it is square to the first."""
+    """Return the axes as DART has them: the second is turned in the plane to be square to the first."""
     first, second = (_direction(plane, tag, owner) for tag in ("translation_axis1", "translation_axis2"))
     normal = np.cross(first, second)
     sine = float(np.linalg.norm(normal))
@@ -285,7 +285,7 @@ def _dof_settings(dof: Node) -> dict[str, Any]:
 
 
 def _bound(limits: Node) -> float:
-    """Give the one bound that holds both ways."""
+    """Return the one bound that holds in both directions."""
     lower, upper = limits.values.get("lower", -np.inf), limits.values.get("upper", np.inf)
     if lower != -upper:
         why = "one limit holds both ways here"

@@ -1,11 +1,11 @@
 """DART SKEL to robots, version 1.0.
 
-In come the bytes of a file, out come its skeletons; the specification is DART's "SKEL file format".
-`skel_document` reads the text, `skel_joint` one joint, and this module connects bodies by joints.
+Each skeleton is a robot; the specification is DART's "SKEL file format". `document` reads the text, `joint`
+reads one joint, and this module connects bodies by joints.
 
 A body's transformation places it in the skeleton with all coordinates at zero, and a joint's places the joint
-in its child. A body that no joint has as its child is free: it gets a free joint to the world. Joints are
-ordered as in the file, but each after those that carry its parent.
+in its child. A body that is no joint's child is free: it gets a free joint to the world. Joints are ordered
+as in the file, but each after those that carry its parent.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def load(data: bytes, source: Source) -> list[RobotModel]:
 
 
 def _world(document: Node) -> Node:
-    """Give the element that holds the skeletons."""
+    """Return the element that holds the skeletons."""
     world, bare = document.one("world"), document.all("skeleton")
     if world is None and not bare:
         document.add("<skel> has no <world>", "it holds the skeletons", "add one")
@@ -140,7 +140,7 @@ class _Skeleton:
     joints: dict[str, int] = field(default_factory=dict)
 
     def robot(self, version: str, physics: Mapping[str, object]) -> RobotModel:
-        """Read all of it; what is wrong is noted."""
+        """Read the skeleton; what is wrong is noted."""
         self._read_bodies()
         self._find_carriers()
         mobile = self.node.values.get("mobile", not self.node.values.get("immobile", False))
@@ -183,7 +183,7 @@ class _Skeleton:
                 self.carriers.setdefault(node.values["child"], _Carrier(node, name, joint))
 
     def _is_connected(self, joint: Node, name: str) -> bool:
-        """Whether there is a body to carry; problems with either end are noted."""
+        """Whether the joint has a body to carry; problems with either end are noted."""
         ends = {"parent": {*self.bodies, "world"}, "child": set(self.bodies)}
         for end, known in ends.items():
             body = joint.values.get(end)
@@ -207,7 +207,7 @@ class _Skeleton:
                 yield joint
 
     def _carried_order(self) -> list[str]:
-        """Give the bodies, each after those that carry it."""
+        """Return the bodies, each after those that carry it."""
         order: dict[str, None] = {}
         for body in (*self.carriers, *self.bodies):
             trail: dict[str, None] = {}
@@ -241,11 +241,11 @@ class _Skeleton:
         )
 
     def _free_joint(self, body: str) -> Joint:
-        """Give the joint of a body that nothing carries, named as in DART."""
+        """Return the joint of a body that nothing carries, named as DART does."""
         names = ("root", *(f"root({number})" for number in range(1, len(self.bodies) + 1)))
         name = next(name for name in names if name not in self.joints)
         self.joints[name] = self.bodies[body].line
-        # Where a body is called `world`, no joint may hang on the world by that name.
+        # Where a body is called `world`, that name does not stand for the world.
         parent = "" if "world" in self.bodies else "world"
         place = frozen(self.places[body].copy())
         return replace(free_joint(name), parent=parent, child=body, parent_pose=place)
@@ -270,7 +270,7 @@ def _com(inertia: Node) -> Floats:
 
 
 def _moment(body: Node, inertia: Node, mass: float) -> Floats:
-    """Give the inertia (3, 3): as stated, else of the body's first shape, as in DART."""
+    """Return the inertia (3, 3): as stated, else that of the body's first shape, as DART does."""
     stated = inertia.one("moment_of_inertia")
     if stated:
         xx, yy, zz, xy, xz, yz = (stated.values.get(key, float(key[1] == key[2])) for key in MOMENTS)
@@ -285,7 +285,7 @@ def _moment(body: Node, inertia: Node, mass: float) -> Floats:
 
 
 def _moment_of_a_kilogram(solid: Node) -> Floats:
-    """Give the principal moments of a box, an ellipsoid or a cylinder along z, in m², shape (3,)."""
+    """Return the principal moments per kg of a box, an ellipsoid or a cylinder along z, in m², shape (3,)."""
     if solid.tag == "cylinder":
         radius = solid.values.get("radius", 0.5)
         height = solid.values.get("height", solid.values.get("length", 1.0))
@@ -297,7 +297,7 @@ def _moment_of_a_kilogram(solid: Node) -> Floats:
 
 
 def _matrix(six: Floats) -> Floats:
-    """Give the pose of x y z a b c as 4x4: R = Rx(a) Ry(b) Rz(c)."""
+    """Return the pose (4, 4) of x y z a b c in m and rad: R = Rx(a) Ry(b) Rz(c)."""
     (sa, sb, sc), (ca, cb, cc) = np.sin(six[3:]), np.cos(six[3:])
     return np.array(
         [

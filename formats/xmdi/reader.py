@@ -1,12 +1,12 @@
 """XMDI, Webots' motion interchange, to motions.
 
-In come a file's bytes, out come its motions. The specification is J.-P. Egger's "XML Motion Data Interchange
-Format", 1.0, 2004; its copies have lost the elements' names, so that a file is read by structure: a root, a
-container, `<motion>`s in it, `<servo>`s in these, and in each its positions and their frames. `xmdi.xsd`
-describes a motion. Key frames become rows by interpolation; before a servo's first one and after its last,
-its value holds.
+The specification is J.-P. Egger's "XML Motion Data Interchange Format", 1.0, 2004; its copies have lost the
+elements' names, so that a file is read by structure: a root, a container, `<motion>`s in it, `<servo>`s in
+these, and in each its positions and their frames. `xmdi.xsd` describes a motion.
 
-A motion's attribute `rows_per_frame`, which the writer here adds, says how finely; else each frame is a row.
+Key frames become rows by interpolation; before a servo's first key frame and after its last, its value holds.
+Each frame is a row, unless the motion's attribute `rows_per_frame`, which our writer adds, says how many rows
+a frame has.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ NAME, SUFFIXES = "xmdi", (".xmdi",)
 
 ROWS_PER_FRAME = "rows_per_frame"
 MOST_ROWS_PER_FRAME = 10_000.0
-# Ten thousand servos; validating takes time that grows faster than their number.
+# Enough for ten thousand servos; the time to validate grows faster than their number.
 MOST_ELEMENTS = 30_000
-# A few keys can stand for any number of rows; a file may make this many values, or this many from each key.
+# A few keys can stand for any number of rows; bounds on the values that a file makes, in all and per key.
 MOST_VALUES, MOST_VALUES_PER_KEY = 1_000_000, 20
-# A row that lies this much of a frame behind the last key is that key's: fractions of frames are rounded.
+# A last key this little of a frame beyond a row counts as on it: fractions of frames are rounded.
 SAME_FRAME = 1e-6
 
 POSITIONS, FRAMES = ("position", "positions"), ("frames", "frame")
@@ -51,7 +51,7 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 
 
 def sniff(head: bytes) -> bool:
-    """Whether a file that begins like this is an XML file of motions of servos."""
+    """Whether a file that begins like this has `<xmdi>` as its first element, or motions of servos."""
     return first_tag(head) == b"xmdi" or (b"<motion" in head and b"<servo" in head)
 
 
@@ -98,12 +98,12 @@ class _Track:
 
     @property
     def rows(self) -> int:
-        """How many rows it takes to reach the last key."""
+        """The number of rows that it takes to reach the last key."""
         last = max((servo.frames[-1] for servo in self.servos), default=0.0)
         return math.ceil((last - SAME_FRAME) * self.rows_per_frame) + 1
 
     def motion(self, key_frames: KeyFrames, warnings: tuple[str, ...]) -> Motion:
-        """Give the rows."""
+        """Return the motion, with rows interpolated between the key frames."""
         at = np.arange(self.rows) / self.rows_per_frame
         columns = [
             interpolate(at, one.frames, one.positions, key_frames.interpolation) for one in self.servos
@@ -126,7 +126,7 @@ class _Track:
 
 
 def _drop_namespaces(root: Xml) -> None:
-    """Leave local names alone, and no attribute that would change what a schema means."""
+    """Reduce names to local ones, and remove attributes that would change what the schema means."""
     for xml in root.iter(etree.Element):
         xml.tag = etree.QName(xml).localname
         for key in [key for key in xml.attrib if str(key).startswith(_XSI)]:
@@ -221,7 +221,7 @@ def _read_servo(xml: Xml, lines: dict[str, int], problems: Problems) -> _Servo |
 
 
 def _numbers(xml: Xml, servo: str, problems: Problems) -> Floats | None:
-    """Read a list of numbers; None where one is wrong, which has been noted."""
+    """Read a list of numbers; return None where one is wrong, which has been noted."""
     what = f"<{xml.tag}> of servo '{servo}'"
     if len(xml.attrib):
         problems.add(line_of(xml), f"{what} has an attribute", "it may have none", "remove it")
@@ -267,7 +267,7 @@ def _check_size(tracks: list[_Track], problems: Problems) -> None:
 
 
 def _validate(xml: Xml, problems: Problems) -> None:
-    """Hold a motion against the schema."""
+    """Validate a motion against the schema."""
     schema = _schema()
     if not schema.validate(xml):
         log: Any = schema.error_log

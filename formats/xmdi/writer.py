@@ -1,9 +1,9 @@
 """A motion to XMDI: its rows reduced to key frames.
 
-In comes a `Motion`, out goes a file. The specification is J.-P. Egger's "XML Motion Data Interchange Format",
-1.0, 2004; the elements' names, which its copies have lost, are those that `xmdi` reads. Lines between the key
-frames are never further from the rows than a tolerance. Frames are steps of Webots, also where rows lie
-closer; the attribute `rows_per_frame` then says how close.
+The specification is J.-P. Egger's "XML Motion Data Interchange Format", 1.0, 2004; the elements' names, which
+its copies have lost, are those that `reader` reads. Lines between the key frames are never further from the
+rows than a tolerance. Frames are steps of Webots also where rows lie closer together; the attribute
+`rows_per_frame` then says how many rows a frame has.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from ..io.xml_tree import Xml
     from ..model.motion import Motion
 
-# In rad or m; below what any encoder sees.
+# In rad or m; below the resolution of any encoder.
 DEFAULT_TOLERANCE = 1e-6
 FRAME_PERIOD_S = KeyFrames().frame_period_s
-# Decimals of a frame's number: 3e-11 s.
+# Decimals of a frame's number; the last one stands for 3e-11 s.
 FRAME_DECIMALS = 9
 
 
@@ -58,7 +58,7 @@ class WriteOptions:
     precision : int, optional
         Significant digits of positions, 1 to 12; None writes all. Rounding adds to the tolerance.
     drop : collection of str
-        What may be lost, by the names that a refusal gives.
+        What may be lost, by the names that a refusal has.
 
     Raises
     ------
@@ -107,9 +107,9 @@ def dump(motion: Motion, path: Path, options: WriteOptions = DEFAULT_OPTIONS) ->
 
 
 def key_rows(times: Floats, values: Floats, tolerance: float) -> Indices:
-    """Choose rows such that lines between them pass within a tolerance of all others.
+    """Choose rows so that the lines between them pass all other rows within a tolerance.
 
-    Rows are added where a line is furthest off, in all gaps at once, until none is too far (as by Douglas and
+    Rows are added where a line is furthest off, in all gaps at once, until none is too far (Douglas and
     Peucker, "Algorithms for the reduction of the number of points", Cartographica 10(2), 1973).
 
     Parameters
@@ -118,7 +118,8 @@ def key_rows(times: Floats, values: Floats, tolerance: float) -> Indices:
 
     Returns
     -------
-    ndarray of rows, increasing, with the first and the last
+    ndarray
+        Numbers of rows, increasing, with the first and the last.
     """
     keys = np.unique([0, len(times) - 1])
     while True:
@@ -128,7 +129,7 @@ def key_rows(times: Floats, values: Floats, tolerance: float) -> Indices:
         rows = np.flatnonzero((off > tolerance) & (off == worst[gap]))
         if not rows.size:
             return keys
-        # The first of equals in each gap will do.
+        # Of rows as far off in a gap, the first is taken.
         first = np.unique(gap[rows], return_index=True)[1]
         keys = np.union1d(keys, rows[first])
 
@@ -165,7 +166,7 @@ def _attributes(motion: Motion, period_s: float) -> dict[str, str]:
 
 
 def _servo_names(motion: Motion) -> tuple[str, ...]:
-    """Give each joint's name; where the motion has none, joints are numbered as in .seq."""
+    """Return the name of each joint; joints without names are numbered, as in .seq."""
     return motion.joint_names or tuple(f"joint{number}" for number in range(motion.positions.shape[1]))
 
 
@@ -183,6 +184,6 @@ def _check(motion: Motion, path: Path) -> None:
 
 
 def _text(numbers: Floats) -> str:
-    """Give numbers in their shortest decimal form, blanks between them."""
+    """Return numbers in their shortest decimal form, separated by blanks."""
     listed = orjson.dumps(np.ascontiguousarray(numbers), option=orjson.OPT_SERIALIZE_NUMPY).decode()
     return " ".join(word.removesuffix(".0") for word in listed[1:-1].split(","))
