@@ -127,8 +127,8 @@ def link_xml(part: str, entry: str, leave: str, extension_m: float = 0.0) -> str
 def link(part: str, series: tuple[str, str]) -> str:
     """Return the line of a link.
 
-    A link is a tube along x between two ends. A right-angle end is `offset_m` beside the tube, an inline end is
-    on its axis, and each pair of ends has its own mass. `Catalog.link` puts them together.
+    A link is a tube along x between two ends. A right-angle end is `offset_m` beside the tube, an inline end
+    is on its axis, and each pair of ends has its own mass. `Catalog.link` puts them together.
     """
     straight, long = measure(link_xml(part, *STYLES[:1] * 2)), measure(link_xml(part, *STYLES[:1] * 2, 1.0))
     masses = ", ".join(

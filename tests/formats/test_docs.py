@@ -1,4 +1,4 @@
-"""Each format has its page, and what its table of clauses names as tests are tests."""
+"""Each format has a page, and each test that its table of clauses names exists."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def section(page: str) -> str:
 
 
 def named_tests(page: str, cell: str) -> Iterator[tuple[str, str]]:
-    """Give module and name of each test that a cell of a page's table names."""
+    """Return module and name of each test that a cell of a page's table names."""
     words = dict(re.findall(r"`(\w+)` stands for `(test_\w+\.py)`", section(page)))
     words |= dict(re.findall(r"`(\w+)` for `(test_\w+\.py)`", section(page)))
     module = ""

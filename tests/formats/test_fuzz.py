@@ -1,6 +1,6 @@
-"""Files that are broken in a hundred ways: each is read or refused, in bounded time and memory.
+"""Files that are broken at random: each is read or refused, in bounded time and memory.
 
-`make fuzz` goes further, guided by what the readers execute.
+`make fuzz` breaks more, guided by the code that the readers execute.
 """
 
 from __future__ import annotations

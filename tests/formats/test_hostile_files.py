@@ -1,7 +1,8 @@
-"""What files that mean harm are told, the same for every format to which it applies.
+"""Malicious files, tested in the same way for every format that they apply to.
 
-What is one format's own stands in its tests: bombs of aliases and tags of objects in `seq/test_bad_files.py`,
-deep formulas and includes in `hrdf/test_bad_files.py`, includes in `sdf/test_bad_files.py`.
+Attacks on one format are among its own tests: bombs of aliases and tags of objects in
+`seq/test_bad_files.py`, deep formulas and includes in `hrdf/test_bad_files.py`, includes in
+`sdf/test_bad_files.py`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ ROOTS = {
 }
 FORMATS = [*ROOTS, "seq"]
 DOCTYPE = "a document type is not allowed; it could pull in other files; remove <!DOCTYPE …>"
-# Words of libxml2's own, which change with its version.
+# Messages of libxml2 itself, which change with its version.
 NOT_WELL_FORMED = re.compile(r"this is no well-formed XML; \S[^\n]*\S")
 
 BILLION_LAUGHS = (
@@ -146,7 +147,7 @@ def test_an_encoding_that_nobody_knows_is_refused(name: str) -> None:
 def test_deep_nesting_ends_in_a_message(name: str, depth: int) -> None:
     message = refusal(name, xml(name, "<a>" * depth + "</a>" * depth))
     no_motion = "there is no <motion>; a root holds a container, and that holds motions; write "
-    # XMDI may be as deep as libxml2 reads, for nothing follows it down.
+    # XMDI may be as deep as libxml2 reads, as its reader does not recurse.
     expected = f"{no_motion}<xmdi><motions><motion …>" if (name, depth) == ("xmdi", 300) else NOT_WELL_FORMED
     assert is_refused_as(message, name, expected), message
 

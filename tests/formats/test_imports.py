@@ -1,4 +1,4 @@
-"""What is imported when: parsers of one format burden nobody who does not need them."""
+"""Parsers are imported when a format needs them, and not before."""
 
 from __future__ import annotations
 

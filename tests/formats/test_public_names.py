@@ -1,4 +1,4 @@
-"""What the documentation imports can be imported from there, and is meant to be."""
+"""Every name that the documentation imports is public and can be imported from there."""
 
 from __future__ import annotations
 

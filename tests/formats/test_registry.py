@@ -1,4 +1,4 @@
-"""Which reader a file gets, and what is said when none fits."""
+"""Which format reads a file, and the refusals when none fits."""
 
 from __future__ import annotations
 

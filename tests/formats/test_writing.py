@@ -1,4 +1,4 @@
-"""Which format writes a motion, and whose options are whose."""
+"""Which format writes a motion, and which options each format has."""
 
 from __future__ import annotations
 

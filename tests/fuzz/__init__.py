@@ -1,1 +1,6 @@
-"""Fuzzing of the readers: what must hold whatever a file contains, files to begin with, and atheris."""
+"""Fuzzing of the readers.
+
+- `readers`: what must hold for any file, and the files to begin with
+- `edits`: ways to break a text file
+- `fuzz`: the command line, which runs atheris
+"""

@@ -1,4 +1,4 @@
-"""Ways to break a text file that leave much of it whole, so that readers are tried beyond their parsers."""
+"""Ways to break a text file that leave much of it whole, so that more than the parsers is tested."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WORD = re.compile(rb"[A-Za-z_][\w:.-]*|[-+]?\d[\d.eE+-]*")
 
 @dataclass(frozen=True)
 class Edit:
-    """A change of one place of a file; `where` and `choice` are shares of what there is."""
+    """A change of one place of a file; `where` and `choice` are fractions of what there is."""
 
     kind: str
     where: float
@@ -37,7 +37,7 @@ class Edit:
         return cls(rng.choice(KINDS), rng.random(), rng.randint(1, MOST_LENGTH), rng.random())
 
     def apply(self, data: bytes, words: Sequence[bytes]) -> bytes:
-        """Change a file; `words` may take the place of others."""
+        """Return the changed file; `words` may replace others."""
         start, to = int(self.where * len(data)), int(self.choice * len(data))
         end = min(start + self.length, len(data))
         before, part, after = data[:start], data[start:end], data[end:]
@@ -64,7 +64,7 @@ class Edit:
         return data[: old.start()] + word + data[old.end() :]
 
     def _lines_elsewhere(self, data: bytes) -> bytes:
-        """Move a line, or copy some."""
+        """Return the text with a line moved, or with some lines copied."""
         lines = data.splitlines(keepends=True)
         start, to = int(self.where * len(lines)), int(self.choice * len(lines))
         if self.kind == "lines":

@@ -1,7 +1,7 @@
 """Fuzzes each reader with atheris for a while: `python -m tests.fuzz.fuzz [--seconds N] [READER…]`.
 
-In come the small files of the test suite; what is found goes to `.fuzz/`: a corpus for each reader, from
-which the next run goes on, and a file for each failure, beside the trace that libFuzzer prints.
+It begins with the small files of the test suite. `.fuzz/` keeps a corpus for each reader, with which the next
+run begins, and a file for each failure; libFuzzer prints the trace.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ with atheris.instrument_imports(include=["motiond.formats"]):
 FOLDER = Path(".fuzz")
 DEFAULT_SECONDS = 600
 MOST_BYTES = 65536
-# The share of changes that is left to libFuzzer, which knows nothing of words and lines.
+# The fraction of changes that libFuzzer makes, which knows nothing of words and lines.
 BLIND = 0.4
-# In processor time, so that a busy machine finds nothing; libFuzzer's own limit is for what never ends.
+# In processor time, so that a busy machine causes no failures; libFuzzer's own limit is for endless loops.
 SLOWEST_S, HANG_S = 2.0, 30
-# What libFuzzer and the instrumented code take for themselves.
+# The memory that libFuzzer and the instrumented code need.
 OWN_BYTES = 64_000_000
 
 
 def highest_bytes() -> int:
-    """Give the most memory that this process ever had."""
+    """Return the peak memory of this process."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def run_here(name: str, flags: list[str]) -> None:
-    """Fuzz one reader in this process, for ever or as libFuzzer's flags say."""
+    """Fuzz one reader in this process, without end unless libFuzzer's flags say so."""
     reader = READERS[name]
 
     def check(data: bytes) -> None:
@@ -61,7 +61,7 @@ def run_here(name: str, flags: list[str]) -> None:
 
 
 def run(name: str, seconds: int) -> bool:
-    """Fuzz one reader in a process of its own; whether nothing was found."""
+    """Fuzz one reader in a process of its own; return whether nothing was found."""
     corpus, seeds = FOLDER / "corpus" / name, FOLDER / "seeds" / name
     for folder in (corpus, seeds):
         folder.mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ def run(name: str, seconds: int) -> bool:
 
 
 def main() -> int:
-    """Fuzz the readers that are asked for."""
+    """Fuzz the readers that the command line names; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.fuzz")
     parser.add_argument("--seconds", type=int, default=DEFAULT_SECONDS, help="for each reader")
     parser.add_argument("readers", nargs="*", metavar="READER", help=", ".join(READERS))

@@ -1,4 +1,4 @@
-"""What must hold of every reader whatever it is given, and small files of each format to begin with."""
+"""What must hold for every reader and any file, and small files of each format to begin with."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _NOTHING = re.compile(rb"(?:\s++|#[^\n]*+|---|\.\.\.|\xef\xbb\xbf|%[^\n]*+)*+")
 
 @dataclass(frozen=True)
 class Reader:
-    """One format, and the files of the test suite that are small.
+    """One format, with the small files of the test suite.
 
     Attributes
     ----------
     format : package
         Of `motiond.formats`.
     most_bytes : int
-        The memory that it may take besides twenty times the file: for the parser, and for what a few words of
-        the format may stand for.
+        The memory that reading may take besides twenty times the file: for the parser, and for what a few
+        words of the format can stand for.
     """
 
     format: Format[Any]
@@ -53,15 +53,15 @@ class Reader:
 
     @cached_property
     def words(self) -> tuple[bytes, ...]:
-        """Give everything in the seeds that looks like a name or a number."""
+        """Everything in the seeds that looks like a name or a number."""
         return tuple(sorted(set(re.findall(rb"[A-Za-z_][\w:.]*|-?\d[\d.e]*", b" ".join(self.seeds)))))
 
     def allowance(self, data: bytes) -> int:
-        """Give the memory that reading a file may take, in bytes."""
+        """Return the memory that reading a file may take, in bytes."""
         return self.most_bytes + MEMORY_TIMES * len(data)
 
     def check(self, data: bytes) -> None:
-        """Read a file; anything but sound robots or motions, or a refusal that says where, is an error."""
+        """Read a file; the result must be sound robots or motions, or a refusal that names the place."""
         source = Source(FILES / "good" / f"fuzz.{self.name}", within=(FILES / "good",))
         try:
             found = self.format.load(data, source)

@@ -1,4 +1,4 @@
-"""What the cache of motions gives back, when it reads anew, and that no trouble with it reaches the user."""
+"""What the cache of motions returns, when it reads a file anew, and that its own trouble does no harm."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def cache(tmp_path: Path) -> MotionCache:
 
 @pytest.fixture
 def wave(tmp_path: Path) -> Path:
-    """Give a file that is old enough to be trusted by its times."""
+    """Return a file that is old enough for its times to be trusted."""
     return write(tmp_path / "wave.seq", 0.25)
 
 
@@ -68,7 +68,7 @@ def entries(tmp_path: Path) -> list[Path]:
 
 
 def told(value: Any) -> Any:
-    """Give everything that a value consists of, arrays by their bits, to be compared."""
+    """Return a value in a form to compare, with arrays as their bits."""
     match value:
         case np.ndarray():
             return ("array", value.dtype, value.shape, value.tobytes(), value.flags.writeable)
@@ -82,7 +82,7 @@ def told(value: Any) -> Any:
 
 
 def is_mapped(motions: list[Motion]) -> bool:
-    """Whether numbers come from a file and not from a reader."""
+    """Whether numbers are mapped from a file rather than made by a reader."""
     base: Any = motions[0].positions
     while isinstance(base, np.ndarray):
         base = base.base
@@ -210,7 +210,7 @@ def test_a_file_put_in_the_place_of_another_is_seen(cache: MotionCache, wave: Pa
 def test_a_file_written_just_now_is_not_trusted_by_its_times(cache: MotionCache, tmp_path: Path) -> None:
     young = tmp_path / "young.seq"
     for number in (0.25, 0.75, 0.125):
-        # All within a tick or two of the clock, so that times may be the same.
+        # All within a tick or two of the system's clock, so that the times may be equal.
         young.write_text(SEQ.format(number=number))
         assert second_row(cache.load_motions(young)) == number
 

@@ -1,3 +1,5 @@
+"""Bad HRDF files are refused with every problem, and oddities warn."""
+
 import re
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The catalogue, and whole robots made of it, against hebi-py, whose own HRDF parser is the reference."""
+"""The catalogue, and whole robots made of its parts, compared with those of hebi-py's own HRDF parser."""
 
 import itertools
 import runpy
@@ -95,7 +95,7 @@ def random_dynamics(rng: np.random.Generator) -> str:
 
 
 def random_chain(rng: np.random.Generator, depth: int) -> str:
-    """Write a chain of elements that fit, which may end in a body with a chain on each of its outputs."""
+    """Return a random chain of elements that fit, which may end in a body with a chain on each output."""
     parts = []
     for _ in range(rng.integers(0, 4)):
         parts += [

@@ -1,3 +1,5 @@
+"""Numbers, formulas, rotations and translations of HRDF."""
+
 import math
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""Robots of good HRDF files."""
+
 from pathlib import Path
 
 import numpy as np
@@ -129,13 +131,13 @@ def test_tree_with_includes_is_read_depth_first() -> None:
     assert links["actuator1"].attached_to == "torso"
     assert links["actuator1"].mass == pytest.approx(0.435)
     assert links["torso"].inertia.tolist() == [[0.1, -0.01, 0], [-0.01, 0.2, 0], [0, 0, 0.3]]
-    # The robot stands 1 m up, turned so that its y is the world's -x; the mast moves a tenth of its joint.
+    # The robot is 1 m up, turned so that its y is the world's -x; the mast moves by a tenth of its joint.
     np.testing.assert_allclose(place(model, "torso/com", 0, 0, 0)[:3, 3], [0, 0, 1.1], atol=1e-12)
     np.testing.assert_allclose(place(model, "torso/output2", 0, 0, 0)[:3, 3], [0.5, 0, 1], atol=1e-12)
     np.testing.assert_allclose(
         place(model, "end_effector1/end_effector", 0, 0, 1)[:3, 3], [0, 0, 1.4 - 0.1 - 0.1], atol=1e-12
     )
-    # An <output> turns as it says itself, or else as the body says.
+    # An <output> has its own rotation, or else that of the body.
     np.testing.assert_allclose(
         place(model, "torso/output", 0, 0, 0)[:3, :3], [[-1, 0, 0], [0, -1, 0], [0, 0, 1]], atol=1e-12
     )

@@ -1,4 +1,4 @@
-"""What becomes of a motion and all that goes with it when it is cut, turned round, mirrored or renamed."""
+"""Cutting, reversing, mirroring and renaming of a motion with all its components."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FRAMES = 5
 
 
 def walk() -> Motion:
-    """Give a motion with a component of every kind."""
+    """Return a motion with a component of every kind."""
     rows = np.arange(FRAMES * 3.0).reshape(FRAMES, 3)
     poses = np.tile([1.0, 2, 3, 0.5, 0.1, 0.2, 0.3], (FRAMES, 1, 1))
     poses[:, 0, 0] = np.arange(FRAMES)
@@ -51,7 +51,7 @@ def walk() -> Motion:
 
 
 def strange() -> Motion:
-    """Give a motion with a component that nobody understands."""
+    """Return a motion with a component of an unknown type."""
     return replace(walk(), components={"Faces": ["smile"]}, metadata={})
 
 
@@ -146,7 +146,7 @@ def test_mirroring_swaps_joints_with_their_signs_and_reflects_the_rest() -> None
 
 
 def rotation(w: float, x: float, y: float, z: float) -> Any:
-    """Give the rotation matrix of a unit quaternion, by the textbook."""
+    """Return the rotation matrix of a unit quaternion by the textbook's formula."""
     return np.array(
         [
             [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],

@@ -1,4 +1,4 @@
-"""How motions are joined, and which seams are refused."""
+"""Joining of motions, and the seams that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each joint type's coordinates do, against poses worked out by hand."""
+"""How the coordinates of each joint type move its child, compared with poses worked out by hand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def robot(kind: JointType, axes: ArrayLike, count: int, pitch_m: float = 0.0) ->
 
 
 def pose(columns: ArrayLike, position: ArrayLike) -> Floats:
-    """Give the pose whose axes point along the columns."""
+    """Return the pose whose axes are the columns."""
     matrix = np.eye(4)
     matrix[:3, :3], matrix[:3, 3] = np.transpose(columns), position
     return matrix
@@ -37,7 +37,7 @@ CASES: list[tuple[RobotModel, ArrayLike, Floats]] = [
     (robot("euler", (X, Y, Z), 3), (QUARTER, QUARTER, 0), pose((Y, Z, X), HERE)),
     (robot("euler", (Z, Y, X), 3), (QUARTER, QUARTER, 0), pose((-Z, -X, Y), HERE)),
     (robot("universal", (X, Y), 2), (QUARTER, QUARTER), pose((Y, Z, X), HERE)),
-    # A third of a turn about the diagonal swaps the axes round.
+    # A third of a turn about the diagonal takes each axis to the next.
     (robot("ball", (X, Y, Z), 3), np.full(3, 2 * np.pi / 3 / np.sqrt(3)), pose((Y, Z, X), HERE)),
     (robot("ball", (X, Y, Z), 3), (0, 0, QUARTER), pose((Y, -X, Z), HERE)),
     (robot("ball", (X, Y, Z), 3), (0, 0, 0), np.eye(4)),

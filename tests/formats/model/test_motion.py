@@ -1,4 +1,4 @@
-"""How a motion is sampled between its rows."""
+"""Motions: sampling between rows, derivatives, resampling."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Robot models: poses of links, joints and frames, and the refusals of wrong positions."""
+
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +22,7 @@ def joint(name: str, kind: JointType, parent: str, child: str, axis: tuple[float
 
 
 def arm(**changes: Any) -> RobotModel:
-    """Give a crane: a turning mast, a boom that slides out of it, and a fixed camera; listed leaves first."""
+    """Return a crane: a turning mast, a boom that slides out of it and a fixed camera; leaves come first."""
     model = RobotModel(
         name="crane",
         format="test",

@@ -1,4 +1,4 @@
-"""What an SDFormat file is refused for, what warns, and how it is said."""
+"""SDFormat files that are refused or warned of, with the whole message."""
 
 from __future__ import annotations
 
@@ -390,7 +390,7 @@ WORDS = st.sampled_from(
 
 
 def files_of_refusal(data: bytes) -> set[str]:
-    """Load what may be anything and give the files that its problems name; move its robots if it is read."""
+    """Load any text; move its robots if it can be read, else return the files that its problems name."""
     try:
         robots = load(data)
     except FormatError as error:

@@ -29,7 +29,7 @@ def refusal(body: str, version: str = "1.7") -> list[str]:
 
 
 def places(robot: RobotModel) -> dict[str, list[float]]:
-    """Say where everything is in the world while all joints are at zero: x, y, z."""
+    """Return x, y, z of everything in the world, with all joints at zero."""
     found = robot.forward_kinematics(np.zeros(robot.dof))
     return {name: pose[:3, 3].round(9).tolist() for name, pose in found.items()}
 

@@ -1,4 +1,4 @@
-"""What SDFormat includes find, how they change it, and what they may not read."""
+"""SDFormat includes: what a URI finds, how the include changes it, and what may not be read."""
 
 from __future__ import annotations
 

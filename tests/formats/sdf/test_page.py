@@ -1,4 +1,4 @@
-"""What the page on SDFormat promises."""
+"""The examples and tests on the documentation's page on SDFormat."""
 
 from __future__ import annotations
 

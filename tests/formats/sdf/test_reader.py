@@ -1,4 +1,4 @@
-"""SDFormat robots as they are meant: what becomes of worlds, links, joints and includes."""
+"""Robots of good SDFormat files: worlds, links, joints and includes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def load(body: str, version: str = "1.9") -> RobotModel:
 
 
 def joint(type_: str, inside: str = "", version: str = "1.9") -> Joint:
-    """Give a joint between two links, the child a metre up and turned by a quarter about x."""
+    """Return a joint between two links; the child is a metre up and a quarter of a turn about x."""
     child = '<link name="C"><pose degrees="true">0 0 1 90 0 0</pose></link>'
     ends = "<parent>P</parent><child>C</child>"
     body = f'<link name="P"/>{child}<joint name="J" type="{type_}">{ends}{inside}</joint>'

@@ -1,4 +1,4 @@
-"""What is wrong with a .seq file is said by line, whole and all at once."""
+"""Bad .seq files: every problem is reported, with its line, and all at once."""
 
 # ruff: noqa: E501, ISC004 - whole messages read best in one piece
 

@@ -1,4 +1,4 @@
-"""However the rows of a .seq file are laid out, the same numbers come of them; nothing breaks the reader."""
+"""Layouts of rows in .seq files: all give the same numbers, and none breaks the reader."""
 
 from __future__ import annotations
 

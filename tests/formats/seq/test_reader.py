@@ -1,4 +1,4 @@
-"""What a .seq file means, once it is read."""
+"""Motions of good .seq files of all versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written as .seq, and that it comes back."""
+"""Writing of .seq files, which are read back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TO_LOSE = "to lose it, name it in drop:"
 
 
 def wave(**changes: Any) -> Motion:
-    """Give two joints over three frames at 10 frames/s."""
+    """Return two joints over three frames at 10 frames/s."""
     positions = np.array([[0.0, -0.1], [1 / 3, 2e-9], [12345.6789123, 1e-30]])
     return replace(Motion("wave", ("hip", "knee"), 10.0, np.arange(3) / 10.0, positions), **changes)
 
@@ -36,7 +36,7 @@ def refusal(motion: Motion, path: Path, **options: Any) -> str:
 
 
 def same(first: Any, second: Any) -> bool:
-    """Whether two values are the same in every bit, nested ones too."""
+    """Whether two values are equal in every bit, including nested values."""
     if isinstance(first, np.ndarray):
         return isinstance(second, np.ndarray) and first.tobytes() == second.tobytes()
     if isinstance(first, dict):

@@ -1,4 +1,4 @@
-"""What is no SKEL is refused with the whole truth."""
+"""Bad SKEL files are refused with every problem, and oddities warn."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def refusal(data: bytes | str) -> str:
 
 
 def robot(inside: str) -> str:
-    """Give a skeleton with bodies a and b, a on the world by a weld; what is inside stands on line 4."""
+    """Return a skeleton with bodies a and b, a welded to the world; the text given is on line 4."""
     return f"""<skel version="1.0"><world name="w"><skeleton name="s">
         <body name="a"/><body name="b"/>
         <joint type="weld" name="fixed"><parent>world</parent><child>a</child></joint>

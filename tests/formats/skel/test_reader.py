@@ -1,4 +1,4 @@
-"""What a SKEL file says and what becomes of it; poses are worked out by hand."""
+"""Robots of good SKEL files; poses are worked out by hand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ QUARTER = np.pi / 2
 
 
 def robot(inside: str) -> RobotModel:
-    """Read a skeleton with bodies a and b, a on the world by a weld."""
+    """Read a skeleton with bodies a and b, a welded to the world."""
     text = f"""<skel version="1.0"><world name="w"><skeleton name="s">
         <body name="a"/><body name="b"/>
         <joint type="weld" name="fixed"><parent>world</parent><child>a</child></joint>
@@ -167,7 +167,7 @@ def test_a_joint_sits_in_its_child() -> None:
         ("planar", '<plane type="yz"/>', (1, 2, QUARTER), (0, 1, 2), ("x", "z", "-y")),
         ("planar", '<plane type="zx"/>', (1, 2, QUARTER), (2, 0, 1), ("-z", "y", "x")),
         (
-            # The second axis counts as far as it is square to the first.
+            # Of the second axis, the part square to the first counts.
             "planar",
             plane("0 1 0", "0 0.6 0.8"),
             (1, 2, QUARTER),

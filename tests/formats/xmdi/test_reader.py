@@ -1,4 +1,4 @@
-"""What an XMDI file says, what becomes of it, and what is refused."""
+"""Motions of good XMDI files, and the refusals of bad ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written as XMDI, and how near it comes back."""
+"""Writing of XMDI files, which are read back within the tolerance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCHEMA = Path(__file__).parents[3] / "formats" / "xmdi" / "xmdi.xsd"
 
 
 def swing(rate_hz: float = 500.0, **changes: Any) -> Motion:
-    """Give two joints that swing for a second, one of them in steps."""
+    """Return a motion of two joints for a second; one swings, the other moves in steps."""
     times = np.arange(int(rate_hz) + 1) / rate_hz
     positions = np.stack([np.sin(3 * times), np.where(times < 0.5, 0.0, 1.0)], axis=1)
     return replace(Motion("swing", ("hip", "knee"), rate_hz, times, positions), **changes)
