@@ -26,7 +26,7 @@ from .errors import FormatError, Problem, nearest
 from .io.source import KeyFrames, Source
 from .model.editing import mirror, name_joints, rename, reverse, select, trim, trim_frames, without
 from .model.interpolation import Interpolation
-from .model.joining import Seam, concatenate
+from .model.joining import JoinTolerance, concatenate
 from .model.motion import Motion, MotionError
 from .model.robot import Coordinate, Frame, FrameKind, Joint, JointType, Link, Mimic, RobotModel
 from .writing import dump_motion
@@ -41,6 +41,7 @@ __all__ = [
     "Frame",
     "FrameKind",
     "Interpolation",
+    "JoinTolerance",
     "Joint",
     "JointType",
     "KeyFrames",
@@ -50,7 +51,6 @@ __all__ = [
     "MotionError",
     "Problem",
     "RobotModel",
-    "Seam",
     "Source",
     "concatenate",
     "dump_motion",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Seam:
+class JoinTolerance:
     """How far apart two motions may be where one ends and the next begins.
 
     Attributes
@@ -44,17 +44,17 @@ class Seam:
     units: Mapping[str, str] = field(default_factory=dict)
 
 
-DEFAULT_SEAM = Seam()
+DEFAULT_TOLERANCE = JoinTolerance()
 
 
-def concatenate(motions: Sequence[Motion], seam: Seam = DEFAULT_SEAM) -> Motion:
+def concatenate(motions: Sequence[Motion], tolerance: JoinTolerance = DEFAULT_TOLERANCE) -> Motion:
     """Join motions; at each seam the earlier motion's row stays, and name and metadata are the first one's.
 
     Parameters
     ----------
     motions : sequence of Motion
         At least one, with the same frame rate, joints (in any order) and components.
-    seam : Seam
+    tolerance : JoinTolerance
         How far apart they may be where they meet.
 
     Raises
@@ -66,7 +66,7 @@ def concatenate(motions: Sequence[Motion], seam: Seam = DEFAULT_SEAM) -> Motion:
         raise MotionError("there are no motions to join; give at least one")
     first = motions[0]
     fitting = [first, *(_fitted(first, motion) for motion in motions[1:])]
-    gaps = [gap for before, after in pairwise(fitting) for gap in _gaps(before, after, seam)]
+    gaps = [gap for before, after in pairwise(fitting) for gap in _gaps(before, after, tolerance)]
     if gaps:
         more = [f"{len(gaps) - MOST_PROBLEMS} more gaps"] if len(gaps) > MOST_PROBLEMS else []
         raise MotionError("\n".join(gaps[:MOST_PROBLEMS] + more))
@@ -94,29 +94,29 @@ def _listed(names: set[str]) -> str:
     return ", ".join(f"'{name}'" for name in sorted(names))
 
 
-def _gaps(before: Motion, after: Motion, seam: Seam) -> Iterator[str]:
+def _gaps(before: Motion, after: Motion, tolerance: JoinTolerance) -> Iterator[str]:
     """Return a message for each gap between two motions."""
     where = f"{before.name} + {after.name}"
-    yield from _joint_gaps(where, before, after, seam)
+    yield from _joint_gaps(where, before, after, tolerance)
     for name in filter(before.is_poses, before.components):
         ends, begins = before.series(name)[1][-1], after.series(name)[1][0]
-        yield from _pose_gaps(f"{where}: {name}", ends, begins, seam.position)
+        yield from _pose_gaps(f"{where}: {name}", ends, begins, tolerance.position)
 
 
-def _joint_gaps(where: str, before: Motion, after: Motion, seam: Seam) -> Iterator[str]:
+def _joint_gaps(where: str, before: Motion, after: Motion, tolerance: JoinTolerance) -> Iterator[str]:
     kinds = (
-        ("is at", "", before.positions[-1], after.positions[0], seam.position),
-        ("moves at", "/s", _velocity(before, -2), _velocity(after, 0), seam.velocity),
+        ("is at", "", before.positions[-1], after.positions[0], tolerance.position),
+        ("moves at", "/s", _velocity(before, -2), _velocity(after, 0), tolerance.velocity),
     )
-    for verb, per_time, ends, begins, tolerance in kinds:
-        for joint in np.flatnonzero(np.abs(begins - ends) > tolerance):
+    for verb, per_time, ends, begins, allowed in kinds:
+        for joint in np.flatnonzero(np.abs(begins - ends) > allowed):
             name = before.joint_names[joint] if before.joint_names else ""
-            unit = f" {seam.units[name]}{per_time}" if name in seam.units else ""
+            unit = f" {tolerance.units[name]}{per_time}" if name in tolerance.units else ""
             label = f"'{name}'" if name else joint
             gap = f"a gap of {abs(begins[joint] - ends[joint]):.6g}{unit}"
             yield (
                 f"{where}: joint {label} {verb} {ends[joint]:.6g}{unit} at the end and "
-                f"{begins[joint]:.6g}{unit} at the start, {gap}; the seam allows {tolerance:g}{unit}; "
+                f"{begins[joint]:.6g}{unit} at the start, {gap}; the seam allows {allowed:g}{unit}; "
                 "trim one of them or put a motion between"
             )
 

@@ -11,7 +11,7 @@ import pytest
 
 from motiond.formats import Motion
 from motiond.formats.model.editing import trim
-from motiond.formats.model.joining import Seam, concatenate
+from motiond.formats.model.joining import JoinTolerance, concatenate
 from motiond.formats.model.motion import MotionError
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ REFUSED: list[tuple[Sequence[Motion], str]] = [
 @pytest.mark.parametrize(("motions", "message"), REFUSED)
 def test_what_does_not_meet_is_refused(motions: Sequence[Motion], message: str) -> None:
     with pytest.raises(MotionError) as caught:
-        concatenate(motions, Seam(units={"elbow": "rad"}))
+        concatenate(motions, JoinTolerance(units={"elbow": "rad"}))
     assert str(caught.value) == message
 
 
@@ -153,7 +153,10 @@ def test_of_very_many_gaps_the_first_twenty_are_told() -> None:
 
 
 def test_a_wider_seam_lets_a_jump_pass() -> None:
-    assert concatenate([rise(), motion("jump", shifted(UP, 0.4, 1))], Seam(position=2.0)).times.size == 5
+    assert (
+        concatenate([rise(), motion("jump", shifted(UP, 0.4, 1))], JoinTolerance(position=2.0)).times.size
+        == 5
+    )
 
 
 def test_the_message_on_the_page_is_real() -> None:
