@@ -21,6 +21,14 @@ JointType = Literal[
 ]  # fmt: skip
 FrameKind = Literal["link", "joint", "frame", "model", "output", "com", "end_effector"]
 
+# The coordinates that slide, by their numbers in a joint of the type; all others turn.
+_SLIDING: dict[JointType, frozenset[int]] = {
+    "prismatic": frozenset({0}),
+    "translational": frozenset({0, 1, 2}),
+    "planar": frozenset({0, 1}),
+    "free": frozenset({3, 4, 5}),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Mimic:
@@ -115,6 +123,10 @@ class Joint:
     pitch_m: float = 0.0
     actuator: str = ""
     closes_loop: bool = False
+
+    def unit(self, number: int) -> Literal["rad", "m"]:
+        """Return the unit of a coordinate's position by its number in the joint, from 0."""
+        return "m" if number in _SLIDING.get(self.type, ()) else "rad"
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,6 +189,23 @@ def test_joint_that_closes_a_loop_moves_but_carries_nothing() -> None:
     np.testing.assert_allclose(poses["boom"][:3, 3], [13, 0, 3], atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("kind", "units"),
+    [
+        ("revolute", "rad"),
+        ("prismatic", "m"),
+        ("screw", "rad"),
+        ("ball", "rad rad rad"),
+        ("translational", "m m m"),
+        ("planar", "m m rad"),
+        ("free", "rad rad rad m m m"),
+    ],
+)
+def test_each_coordinate_is_in_rad_or_in_m(kind: JointType, units: str) -> None:
+    moving = joint("j", kind, "world", "mast", (0, 0, 1))
+    assert [moving.unit(number) for number in range(len(units.split()))] == units.split()
+
+
 def test_gearbox_turns_its_parent_and_its_child_in_a_common_body() -> None:
     gears = Joint(
         "gears", "gearbox", "world", "wheel", np.eye(3)[[2, 0]], (Coordinate("in"), Coordinate("out"))
