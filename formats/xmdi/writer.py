@@ -72,19 +72,19 @@ class WriteOptions:
     drop: Collection[str] = ()
 
     def __post_init__(self) -> None:
-        if not 0 <= self.allowed < np.inf:
+        if not 0 <= self.effective_tolerance < np.inf:
             raise ValueError(f"tolerance is {self.tolerance}; it is a number of rad or m from 0 up")
-        KeyFrames(self.period_s)
+        KeyFrames(self.effective_period_s)
         check_digits(self.precision)
 
     @property
-    def allowed(self) -> float:
-        """The tolerance that counts, in rad or m."""
+    def effective_tolerance(self) -> float:
+        """The tolerance that is given, or the default, in rad or m."""
         return DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance
 
     @property
-    def period_s(self) -> float:
-        """The frame period that counts."""
+    def effective_period_s(self) -> float:
+        """The frame period that is given, or the default."""
         return FRAME_PERIOD_S if self.frame_period_s is None else self.frame_period_s
 
 
@@ -136,15 +136,15 @@ def key_rows(times: Floats, values: Floats, tolerance: float) -> Indices:
 
 def _document(motion: Motion, path: Path, options: WriteOptions) -> Xml:
     _check(motion, path)
-    frames = np.round(motion.times / options.period_s, FRAME_DECIMALS)
+    frames = np.round(motion.times / options.effective_period_s, FRAME_DECIMALS)
     further = motion.metadata.get("servos", {})
     root = etree.Element("xmdi")
     xml = etree.SubElement(etree.SubElement(root, "motions"), "motion")
     try:
-        for key, value in _attributes(motion, options.period_s).items():
+        for key, value in _attributes(motion, options.effective_period_s).items():
             xml.set(key, value)
         for name, column in zip(_servo_names(motion), motion.positions.T, strict=True):
-            keys = key_rows(motion.times, column, options.allowed)
+            keys = key_rows(motion.times, column, options.effective_tolerance)
             servo = etree.SubElement(xml, "servo", {"name": name, **further.get(name, {})})
             positions = column[keys]
             if options.precision is not None:
