@@ -1,1 +1,81 @@
-"""Actuators behind one contract: simulated ones, HEBI modules, and whatever others register."""
+"""Actuators behind one contract: what users and authors of drivers need.
+
+Every public name is imported on first use, so importing this package loads no back end and no library.
+
+base       the contract: `Driver`, states and commands of actuators, errors
+options    checks options, and spreads them over the actuators
+registry   finds drivers by name, and makes them
+sim        simulated actuators
+hebi       HEBI modules
+dynamixel  DYNAMIXEL servos
+composite  several drivers as one robot's
+testing    the contract as a suite of tests
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .base import (
+        ActuatorCommand,
+        ActuatorState,
+        CommunicationLost,
+        Driver,
+        DriverConfigError,
+        DriverError,
+        DriverOptions,
+        DriverTimeout,
+        LifetimeExpired,
+        require_lifetime,
+    )
+    from .options import (
+        Finite,
+        NotNegative,
+        OptionProblem,
+        OptionsError,
+        PerActuatorOf,
+        Positive,
+        nearest,
+        spread,
+    )
+    from .registry import check_options, driver_class, driver_names, driver_options_schema, make_driver
+
+__all__ = [
+    "ActuatorCommand",
+    "ActuatorState",
+    "CommunicationLost",
+    "Driver",
+    "DriverConfigError",
+    "DriverError",
+    "DriverOptions",
+    "DriverTimeout",
+    "Finite",
+    "LifetimeExpired",
+    "NotNegative",
+    "OptionProblem",
+    "OptionsError",
+    "PerActuatorOf",
+    "Positive",
+    "check_options",
+    "driver_class",
+    "driver_names",
+    "driver_options_schema",
+    "make_driver",
+    "nearest",
+    "require_lifetime",
+    "spread",
+]
+_HOMES = ("base", "options", "registry")
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use (PEP 562)."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    homes = (import_module(f"{__name__}.{home}") for home in _HOMES)
+    value = globals()[name] = next(getattr(home, name) for home in homes if hasattr(home, name))
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,7 +1,7 @@
-"""Holds any driver against the contract from the command line: `pytest --motiond-driver=toy`.
+"""Tests any driver against the contract from the command line: `pytest --motiond-driver=toy`.
 
-In come pytest's options, out come the tests of `motiond.drivers.testing.suite` among those to run: alone
-where no file or folder was named, else beside them. Without `--motiond-driver` nothing else is imported.
+Where files or folders are named, `motiond.drivers.testing.suite` is run beside them, otherwise alone. Without
+`--motiond-driver` nothing of motiond is imported but this module and its packages.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options; all but the first have defaults."""
+    """Add the options."""
     group = parser.getgroup("motiond", "contract of motiond's drivers")
     group.addoption("--motiond-driver", metavar="NAME", help="hold this driver against the contract")
     group.addoption(
@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Add the suite to what is run, or say why it cannot be.
+    """Add the suite to the tests to run, if `--motiond-driver` is given.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Drives the actuators of a toy controller: commands in, what it answers out."""
+"""Drives the actuators of a toy controller."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -6,19 +6,30 @@ from collections.abc import Callable, Sequence
 from pydantic import Field
 from toy_link import NOTHING, ToyLink
 
-from motiond.drivers import base
-from motiond.drivers.options import Positive
+from motiond.drivers import (
+    ActuatorCommand,
+    ActuatorState,
+    CommunicationLost,
+    Driver,
+    DriverConfigError,
+    DriverError,
+    DriverOptions,
+    DriverTimeout,
+    LifetimeExpired,
+    Positive,
+    require_lifetime,
+)
 
 
-class ToyOptions(base.DriverOptions):
-    """What stands under `driver:` with `type: toy`."""
+class ToyOptions(DriverOptions):
+    """The options of `type: toy`."""
 
     address: str = Field(default="127.0.0.1:9750", pattern=r"^[^:]+:\d+$", description="UDP, host:port.")
     timeout_s: Positive = Field(default=0.02, description="How long an answer may take.")
     command_lifetime_s: Positive = Field(default=0.2, description="As it is set in the controller.")
 
 
-class ToyDriver(base.Driver):
+class ToyDriver(Driver):
     """Three actuators behind a toy controller."""
 
     Options = ToyOptions
@@ -31,50 +42,48 @@ class ToyDriver(base.Driver):
         super().__init__(actuators, options, now)
         self._where = f"driver toy at {options.address}"
         if len(self.actuators) != len(NOTHING):
-            raise base.DriverConfigError(
-                self._where, "a toy controller has three actuators", mend="name three"
-            )
+            raise DriverConfigError(self._where, "a toy controller has three actuators", mend="name three")
         self._link: ToyLink | None = None
         self._holding = self._halted = False
         self._sent_s = 0.0
 
     def open(self) -> None:
         if self._link is not None:
-            raise base.DriverError(self._where, "is open already", mend="close it first")
+            raise DriverError(self._where, "is open already", mend="close it first")
         self._link = ToyLink(self.options.address, self.options.timeout_s)
         try:
             self._ask(b"R")
-        except base.DriverError:
+        except DriverError:
             self.close()
             raise
 
     def _ask(self, letter: bytes, values: Sequence[float] = NOTHING) -> tuple[bool, Sequence[float]]:
         if self._link is None:
-            raise base.DriverError(self._where, "is not open", mend="open it first")
+            raise DriverError(self._where, "is not open", mend="open it first")
         try:
             return self._link.ask(letter, values)
         except TimeoutError as error:
             why = f"`timeout_s` is {self.options.timeout_s:g}"
-            raise base.DriverTimeout(self._where, "no answer", why, "look at the controller") from error
+            raise DriverTimeout(self._where, "no answer", why, "look at the controller") from error
         except OSError as error:
-            raise base.CommunicationLost(self._where, "is gone", str(error), "check `address`") from error
+            raise CommunicationLost(self._where, "is gone", str(error), "check `address`") from error
 
     def set_period(self, period_s: float) -> None:
         super().set_period(period_s)
-        base.require_lifetime(self._where, self.options.command_lifetime_s, period_s)
+        require_lifetime(self._where, self.options.command_lifetime_s, period_s)
 
-    def read(self, state: base.ActuatorState) -> None:
+    def read(self, state: ActuatorState) -> None:
         _, state.position[:] = self._ask(b"R")
         state.stamp_s.fill(self.now())
 
-    def write(self, command: base.ActuatorCommand) -> None:
+    def write(self, command: ActuatorCommand) -> None:
         if self._link is not None and (not self._holding or self._halted):
             return
         pause_s = self.now() - self._sent_s
         still_holds, _ = self._ask(b"P", command.position.tolist())
         if not still_holds:
             why = f"no setpoint came for {pause_s:.3f} s"
-            raise base.LifetimeExpired(self._where, "the actuators let go", why, "enable them again")
+            raise LifetimeExpired(self._where, "the actuators let go", why, "enable them again")
         self._sent_s = self.now()
 
     def enable(self) -> None:

@@ -9,10 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from toy_controller import LIFETIME_S, ToyController
 
-from motiond.drivers.base import Driver
-from motiond.drivers.registry import make_driver
-from motiond.drivers.testing.contract import DriverContract
-from motiond.drivers.testing.rig import ACTUATORS, RealTimeRig
+from motiond.drivers import Driver, make_driver
+from motiond.drivers.testing import ACTUATORS, DriverContract, RealTimeRig
 
 
 class ToyRig(RealTimeRig):

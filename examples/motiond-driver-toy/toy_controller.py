@@ -1,7 +1,7 @@
-"""Stands in for hardware: three actuators behind a UDP port, that let go when setpoints end.
+"""Stands in for hardware: three actuators behind a UDP port, which let go when setpoints end.
 
-In come the datagrams of `toy_link`, out go their answers. Started as
-`python -m toy_controller PORT`; it prints the port once it listens.
+The controller answers the datagrams of `toy_link`. Start it with `python -m toy_controller PORT`; it prints
+the port once it listens.
 """
 
 import math
@@ -16,14 +16,14 @@ SPEED = 100.0
 
 
 class ToyController:
-    """Actuators that go to their goals at `SPEED` rad/s.
+    """Actuators that move to their goals at `SPEED` rad/s.
 
     Attributes
     ----------
     position : list of float
-        Where they are, in rad; a hand may move them.
+        In rad; may be set, as by hand.
     silent : bool
-        Whether datagrams are left unanswered.
+        Whether to leave datagrams unanswered.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class ToyController:
         self._commanded_s = self._moved_s = time.monotonic()
 
     def catch_up(self) -> None:
-        """Let the actuators go on as they would have since the last call."""
+        """Move the actuators by the time since the last call."""
         now_s = time.monotonic()
         if now_s - self._commanded_s > LIFETIME_S:
             self._holding = False
@@ -45,7 +45,7 @@ class ToyController:
             self.position = [q + max(-way, min(way, goal - q)) for q, goal in pairs]
 
     def answer(self, datagram: bytes) -> bytes:
-        """Do what a datagram asks, and give the answer to it."""
+        """Do what a datagram asks, and return the answer to it."""
         letter, number, *values = FRAME.unpack(datagram)
         self.catch_up()
         if letter in b"ED":
@@ -60,7 +60,7 @@ class ToyController:
         return FRAME.pack(b"T" if self._holding else b"F", number, *self.position)
 
     def serve(self, listening: socket.socket) -> None:
-        """Answer datagrams until the socket is shut down."""
+        """Answer datagrams until an empty one comes."""
         while True:
             datagram, sender = listening.recvfrom(1024)
             if not datagram:
@@ -70,7 +70,7 @@ class ToyController:
 
 
 def main() -> None:
-    """Serve on the port that the command line names; 0 takes a free one."""
+    """Serve on the port that the command line names; 0 for any free one."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listening:
         listening.bind(("127.0.0.1", int(sys.argv[1])))
         print(listening.getsockname()[1], flush=True)

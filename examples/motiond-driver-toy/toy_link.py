@@ -1,7 +1,7 @@
 """Stands in for a vendor's library: asks a toy controller over UDP.
 
 A datagram is a letter, its number, and a float64 for each of three actuators: `R`ead, `P`ositions, `E`nable,
-`D`isable, `H`old. The answer is `T` or `F`, whether the controller holds, that number, and the positions.
+`D`isable, `H`old. The answer is `T` or `F` for whether the controller holds, that number, and the positions.
 """
 
 import math
@@ -14,7 +14,7 @@ NOTHING = (math.nan, math.nan, math.nan)
 
 
 class ToyLink:
-    """A connection to a controller; what goes wrong is an OSError, or a TimeoutError among them."""
+    """A connection to a controller; every failure is an OSError, a late answer a TimeoutError."""
 
     def __init__(self, address: str, timeout_s: float) -> None:
         self._number = 0
@@ -24,7 +24,7 @@ class ToyLink:
         self._address = host, int(port)
 
     def ask(self, letter: bytes, values: Sequence[float] = NOTHING) -> tuple[bool, Sequence[float]]:
-        """Give whether the controller holds, and where the actuators are."""
+        """Return whether the controller holds, and where the actuators are."""
         self._number = (self._number + 1) % 2**32
         self._socket.connect(self._address)
         self._socket.send(FRAME.pack(letter, self._number, *values))

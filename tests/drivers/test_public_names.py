@@ -1,0 +1,73 @@
+"""What pages and examples import from `motiond.drivers` is public, and its import loads nothing else."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("examples/**/*.*"))]
+IMPORT = re.compile(r"^\s*from (motiond\.drivers[\w.]*) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)
+MENTION = re.compile(r"`(motiond\.drivers(?:\.\w+)+)")
+FACES = ["motiond.drivers", "motiond.drivers.testing", "motiond.drivers.sim"]
+HEAVY = {"numpy", "pydantic", "pytest", "serial", "hebi", "yaml", "motiond.drivers.base"}
+
+
+def imported() -> set[tuple[str, str]]:
+    """Find the modules and names that pages and examples import from."""
+    found = set()
+    for page in PAGES:
+        if page.suffix in {".md", ".py"}:
+            for module, in_brackets, in_line in IMPORT.findall(page.read_text(encoding="utf-8")):
+                names = (in_brackets or in_line.partition("#")[0]).split(",")
+                found |= {(module, name.partition(" as ")[0].strip()) for name in names if name.strip()}
+    return found
+
+
+def mentioned() -> set[str]:
+    """Find the dotted names that pages put in backquotes."""
+    return {
+        name for page in PAGES if page.suffix == ".md" for name in MENTION.findall(page.read_text("utf-8"))
+    }
+
+
+def test_pages_and_examples_import_from_drivers_and_their_tests() -> None:
+    assert {module for module, _ in imported()} >= {"motiond.drivers", "motiond.drivers.testing"}
+
+
+@pytest.mark.parametrize(("module", "name"), sorted(imported()))
+def test_what_pages_and_examples_import_is_public(module: str, name: str) -> None:
+    face = import_module(module)
+    assert getattr(face, name) is not None
+    assert name in face.__all__
+
+
+@pytest.mark.parametrize("name", sorted(mentioned() - set(FACES)))
+def test_what_pages_mention_is_there(name: str) -> None:
+    module, _, last = name.rpartition(".")
+    assert last in import_module(module).__all__
+
+
+@pytest.mark.parametrize("module", FACES)
+def test_public_names_can_be_had(module: str) -> None:
+    face = import_module(module)
+    assert set(face.__all__) <= set(dir(face))
+    for name in face.__all__:
+        assert getattr(face, name) is not None
+
+
+@pytest.mark.parametrize("module", FACES[:2])
+def test_other_names_are_refused_as_by_any_module(module: str) -> None:
+    with pytest.raises(AttributeError, match=rf"^module '{module}' has no attribute 'Drivr'$"):
+        _ = import_module(module).Drivr
+
+
+def test_importing_the_packages_loads_nothing_else() -> None:
+    code = f"import motiond.drivers, motiond.drivers.testing, sys; print(*sys.modules.keys() & {HEAVY})"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert run.stdout.split() == []
