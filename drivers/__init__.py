@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         PerActuatorOf,
         Positive,
         nearest,
+        resolved,
         spread,
     )
     from .registry import check_options, driver_class, driver_names, driver_options_schema, make_driver
@@ -63,6 +64,7 @@ __all__ = [
     "make_driver",
     "nearest",
     "require_lifetime",
+    "resolved",
     "spread",
 ]
 _HOMES = ("base", "options", "registry")

@@ -1,8 +1,4 @@
-"""The subcommands for actuators: find servos on a bus, and emulate a bus to try without hardware.
-
-In come a port, ids and models, out come a table, JSON, or the path of a pseudo-terminal; no daemon is needed.
-What only some of them need is imported by these, as in `daemon/cli/main.py`.
-"""
+"""The subcommands for actuators, which need no daemon: find servos on a bus, and emulate a bus."""
 
 import signal
 import time
@@ -11,14 +7,12 @@ from threading import Event
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from .output import DONE, FAILED, AsJson, print_json, tell
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from motiond.drivers.dynamixel.scan import Scanned
 
 app = typer.Typer()
@@ -56,6 +50,8 @@ def scan(
     if json:
         print_json([asdict(servo) for servo in found])
     elif found:
+        from rich.console import Console
+
         Console().print(_table_of(found))
     if not found:
         rates = ", ".join(map(str, baud or dynamixel_scan.COMMON_BAUD_RATES))
@@ -63,7 +59,11 @@ def scan(
     return DONE
 
 
-def _table_of(found: "list[Scanned]") -> Table:
+def _table_of(found: "list[Scanned]") -> "Table":
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in ("baud", "id", "model", "firmware", "torque", "ticks", "rad", "V", "°C", "error"):
         table.add_column(column, justify="left" if column in {"model", "error"} else "right", no_wrap=True)

@@ -309,11 +309,15 @@ def _mqtt(config: Path | None, broker: str | None) -> "MqttSettings":
     """Find the broker: the configuration's, or the one named, which both versions of MQTT reach by 3.1.1."""
     from pydantic import ValidationError
 
-    from ..config.mqtt import MqttSettings, load_mqtt_settings
+    from ..config.mqtt import MqttSettings
 
+    settings = MqttSettings()
     if config is None and DEFAULT_CONFIG.is_file():
         config = DEFAULT_CONFIG
-    settings = load_mqtt_settings(config) if config else MqttSettings()
+    if config is not None:
+        from ..config.client import load_mqtt_settings
+
+        settings = load_mqtt_settings(config)
     if broker is None:
         return settings
     try:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
+from .section import Section, SettingError
 from .types import FilePath, Positive, Text
-from .yaml_file import Section, SettingError, load_config
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _text(value: Any) -> Any:
@@ -97,22 +94,3 @@ def _is_broker_url(text: str) -> bool:
     except ValueError:
         return False
     return url.scheme in {"mqtt", "mqtts"} and bool(url.hostname) and port_is_fine and url.path in {"", "/"}
-
-
-class _ForClients(Section):
-    """A configuration of which only the section `mqtt` is looked at."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    mqtt: MqttSettings = MqttSettings()
-
-
-def load_mqtt_settings(path: Path) -> MqttSettings:
-    """Read how to reach the broker from a daemon's configuration; its other sections are not checked.
-
-    Raises
-    ------
-    ConfigError
-        With every mistake, each as `file:line: what; why; how to mend`.
-    """
-    return load_config(path, _ForClients).mqtt

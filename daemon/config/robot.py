@@ -7,12 +7,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
-from motiond.drivers.base import DriverError
-from motiond.drivers.options import OptionsError, resolved
-from motiond.drivers.registry import check_options
+from motiond.drivers import DriverError, OptionsError, check_options, resolved
 
+from .section import Section, SettingError
 from .types import FilePath, Number, Positive, Text, resolved_path
-from .yaml_file import Section, SettingError
 
 
 def _file_of_model(value: Any) -> Any:

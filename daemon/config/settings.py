@@ -13,8 +13,9 @@ from pydantic import AfterValidator, Field
 
 from .mqtt import MqttSettings
 from .robot import ModelSettings, RobotSettings
+from .section import Section, SettingError
 from .types import FilePath, Name, topic_safe
-from .yaml_file import Section, SettingError, load_config
+from .yaml_file import load_config
 
 if TYPE_CHECKING:
     from pathlib import Path

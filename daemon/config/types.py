@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from .yaml_file import SettingError
+from .section import SettingError
 
 
 def topic_safe(name: str) -> str:

@@ -2,25 +2,23 @@
 
 The YAML is 1.1 as libyaml reads it, but for two things that surprise: keys are texts, so that a marker may be
 called `on`, and `1e-3` is a number, as in YAML 1.2.
-
-    ValueError
-    ├── SettingError     a check of ours failed, inside a section
-    └── ConfigError      a configuration that cannot be used; `.problems` holds every mistake
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from motiond.formats.errors import FormatError, Problem, nearest
 from motiond.formats.io.source import Source
 
+from .section import ConfigError, Section, SettingError
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from pydantic_core import ErrorDetails
@@ -32,73 +30,7 @@ DEEPEST = 64  # libyaml's composer recurses, and a file of brackets would end th
 _STR, _FLOAT, _MERGE = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "float", "merge"))
 
 
-class Section(BaseModel):
-    """A mapping of a YAML file; keys that it does not know are refused."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        allow_inf_nan=False,
-        use_attribute_docstrings=True,
-        protected_namespaces=(),
-    )
-
-
 SectionType = TypeVar("SectionType", bound=Section)
-
-
-class SettingProblem(Protocol):
-    """What is wrong with one option inside a section."""
-
-    @property
-    def option(self) -> tuple[str | int, ...]:
-        """Where it stands, below the section."""
-
-    @property
-    def what(self) -> str:
-        """What is wrong."""
-
-    @property
-    def why(self) -> str:
-        """Why that is so."""
-
-    @property
-    def mend(self) -> str:
-        """What to do about it."""
-
-
-class SettingError(ValueError):
-    """A check of ours failed, for a validator to raise.
-
-    Parameters
-    ----------
-    at : str
-        Where, with dots, relative to the section that was checked; '' is the section itself.
-    message : str
-    problems : sequence of SettingProblem
-        The mistakes by themselves, where there are several below `at`.
-    """
-
-    def __init__(self, at: str, message: str, problems: Sequence[SettingProblem] = ()) -> None:
-        super().__init__(message)
-        self.at = tuple(at.split(".")) if at else ()
-        self.problems = tuple(problems)
-
-
-class ConfigError(ValueError):
-    """A configuration that cannot be used.
-
-    Attributes
-    ----------
-    problems : tuple of Problem
-        Every mistake, in the order of the file.
-    """
-
-    exit_code: ClassVar[int] = 2
-
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
 class _Loader(yaml.CSafeLoader):

@@ -16,7 +16,8 @@ from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 from motiond.formats.errors import FormatError, Problem
 from motiond.formats.model.motion import SAME_TIME_S
 
-from ..config.yaml_file import Section, SettingError, load_yaml
+from ..config.section import Section, SettingError
+from ..config.yaml_file import load_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import json_schema, load_settings
-from motiond.daemon.config.yaml_file import ConfigError
 
 ROOT = Path(__file__).parents[3]
 FILES = ROOT / "tests" / "files"

@@ -14,8 +14,8 @@ import pytest
 
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.schemas import PlayRequest
+from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.config.yaml_file import ConfigError
 from motiond.daemon.telemetry.npz import save_trace
 from motiond.daemon.tools.dry_run import Rehearsal, rehearse
 from motiond.drivers.sim.command_log import read_trace

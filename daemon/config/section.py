@@ -1,0 +1,83 @@
+"""A section of the configuration, and what is raised where one is wrong.
+
+ValueError
+├── SettingError     a check of ours failed, inside a section
+└── ConfigError      a configuration that cannot be used; `.problems` holds every mistake
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from motiond.formats.errors import Problem
+
+
+class Section(BaseModel):
+    """A mapping of a YAML file; keys that it does not know are refused."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+        protected_namespaces=(),
+    )
+
+
+class SettingProblem(Protocol):
+    """What is wrong with one option inside a section."""
+
+    @property
+    def option(self) -> tuple[str | int, ...]:
+        """Where it stands, below the section."""
+
+    @property
+    def what(self) -> str:
+        """What is wrong."""
+
+    @property
+    def why(self) -> str:
+        """Why that is so."""
+
+    @property
+    def mend(self) -> str:
+        """What to do about it."""
+
+
+class SettingError(ValueError):
+    """A check of ours failed, for a validator to raise.
+
+    Parameters
+    ----------
+    at : str
+        Where, with dots, relative to the section that was checked; '' is the section itself.
+    message : str
+    problems : sequence of SettingProblem
+        The mistakes by themselves, where there are several below `at`.
+    """
+
+    def __init__(self, at: str, message: str, problems: Sequence[SettingProblem] = ()) -> None:
+        super().__init__(message)
+        self.at = tuple(at.split(".")) if at else ()
+        self.problems = tuple(problems)
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used.
+
+    Attributes
+    ----------
+    problems : tuple of Problem
+        Every mistake, in the order of the file.
+    """
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))

@@ -1,0 +1,100 @@
+"""Reads files by their paths: all robots or motions of a file, or the one that is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from . import registry
+from .errors import FormatError, Problem, nearest
+from .io.source import KeyFrames, Source
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Sequence
+
+    from .model.motion import Motion
+    from .model.robot import RobotModel
+
+DEFAULT_KEY_FRAMES = KeyFrames()
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+N = TypeVar("N", bound=_Named)
+
+
+def load_robots(
+    path: str | os.PathLike[str], *, within: Iterable[str | os.PathLike[str]] = ()
+) -> list[RobotModel]:
+    """Read every robot in a file, in document order.
+
+    Parameters
+    ----------
+    path : path
+        HRDF, SKEL or SDFormat.
+    within : iterable of path
+        The folders that included files must lie in; none means anywhere.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read or is invalid, with every problem found in it.
+    """
+    return registry.load_robots(Source(Path(path), tuple(Path(folder) for folder in within)))
+
+
+def load_robot(
+    path: str | os.PathLike[str],
+    name: str | None = None,
+    *,
+    within: Iterable[str | os.PathLike[str]] = (),
+) -> RobotModel:
+    """Read the only robot in a file, or the one named; otherwise as `load_robots`."""
+    return _pick(load_robots(path, within=within), name, "robot", path)
+
+
+def load_motions(path: str | os.PathLike[str], *, key_frames: KeyFrames = DEFAULT_KEY_FRAMES) -> list[Motion]:
+    """Read every motion in a file, in document order.
+
+    Parameters
+    ----------
+    path : path
+        Choreonoid .seq or XMDI.
+    key_frames : KeyFrames
+        How key frames become rows, for XMDI.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read or is invalid, with every problem found in it.
+    """
+    return registry.load_motions(Source(Path(path), key_frames=key_frames))
+
+
+def load_motion(
+    path: str | os.PathLike[str],
+    name: str | None = None,
+    *,
+    key_frames: KeyFrames = DEFAULT_KEY_FRAMES,
+) -> Motion:
+    """Read the only motion in a file, or the one named; otherwise as `load_motions`."""
+    return _pick(load_motions(path, key_frames=key_frames), name, "motion", path)
+
+
+def _pick(found: Sequence[N], name: str | None, kind: str, path: str | os.PathLike[str]) -> N:
+    fitting = [one for one in found if name in {None, one.name}]
+    if len(fitting) == 1:
+        return fitting[0]
+    names = [one.name for one in found]
+    named = f" named '{name}'" if name else ""
+    what = f"has {len(fitting)} {kind}s{named}" if fitting else f"has no {kind}{named}"
+    why = f"it has {', '.join(names)}" if names else ""
+    if fitting:
+        mend = "give each its own name" if name else "name one of them"
+    else:
+        mend = nearest(name or "", names)
+    raise FormatError([Problem(str(Path(path)), 0, what, why, mend)])
