@@ -1,4 +1,4 @@
-"""Lets faults begin and end, sums up their effects, and tells joints and encoders of them.
+"""Lets faults begin and end, sums up their effects, and applies them to joints and encoders.
 
 Two effects outlast their fault: an actuator whose m-stop was pressed or that lost its power has no torque
 until it is enabled again, and one that lost its power measures positions whole turns off.
@@ -31,7 +31,7 @@ class FaultInjector:
     ----------
     where : str
         The driver, for messages.
-    tell : callable
+    notify : callable
         Called with a sentence for the user whenever a fault begins or ends.
 
     Attributes
@@ -46,8 +46,8 @@ class FaultInjector:
         count.
     """
 
-    def __init__(self, where: str, actuators: Sequence[str], tell: Callable[[str], None]) -> None:
-        self._where, self._actuators, self._tell = where, actuators, tell
+    def __init__(self, where: str, actuators: Sequence[str], notify: Callable[[str], None]) -> None:
+        self._where, self._actuators, self._notify = where, actuators, notify
         self.schedule = FaultSchedule()
         self.effects = FaultEffects(len(actuators))
         self._was_stopped, self._has_restarted = np.zeros((2, len(actuators)), bool)
@@ -66,9 +66,9 @@ class FaultInjector:
         fault, begins = self.schedule.pop()
         if isinstance(fault, Clear):
             self.schedule.clear()
-            self._tell("simulated faults are cleared")
+            self._notify("simulated faults are cleared")
         else:
-            self._tell(f"simulated fault {'begins' if begins else 'ends'}: {fault}")
+            self._notify(f"simulated fault {'begins' if begins else 'ends'}: {fault}")
         before = self.effects
         self.effects = self._sum_up()
         encoder.turn(FULL_TURN * before.turns * (before.unpowered & ~self.effects.unpowered))
@@ -89,7 +89,7 @@ class FaultInjector:
         plant.set_faults(stuck=self.effects.stuck, limp=self._limp, grip=self.effects.grip)
 
     def recover(self, plant: Plant) -> None:
-        """Give torque back to actuators that a fault, now over, has switched off.
+        """Restore torque of actuators that a fault, now over, has switched off.
 
         Raises
         ------

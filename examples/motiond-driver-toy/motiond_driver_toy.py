@@ -87,7 +87,7 @@ class ToyDriver(Driver):
         self._sent_s = self.now()
 
     def enable(self) -> None:
-        self._ask(b"E")  # the controller takes where the actuators are for their goal
+        self._ask(b"E")  # the controller sets the goals to where the actuators are
         self._holding, self._halted = True, False
         self._sent_s = self.now()
 

@@ -1,4 +1,4 @@
-"""Holds the toy driver against the contract, faults and all."""
+"""Tests the toy driver against the whole contract, faults included."""
 
 import socket
 import threading

@@ -1,4 +1,4 @@
-"""A simulated actuator group whose bus a test can cut."""
+"""Simulated actuators on a bus that a test can cut."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class FragileSim(SimDriver):
     lost, silent : bool
         Whether the bus is gone, and whether nothing answers on it.
     calls : list of str
-        What was asked of it.
+        The calls that it got.
     sent : list of list of float
-        The positions that were written.
+        The positions that were written, oldest first.
     """
 
     def __init__(

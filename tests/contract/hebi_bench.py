@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One command as a module group got it."""
+    """One command as the group got it."""
 
     position: Floats
     velocity: Floats

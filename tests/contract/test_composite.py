@@ -23,7 +23,7 @@ DIVISOR = 2
 
 
 class CompositeRig(Rig):
-    """Two simulated parts, whose actuators are not neighbours; one has half the rate and is late."""
+    """Two simulated parts whose actuators are not adjacent; one has half the rate and is late."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class CompositeRig(Rig):
     def _make_part(
         self, _: str, options: Mapping[str, Any], actuators: Sequence[str], now: Callable[[], float]
     ) -> Driver:
-        punctual = SimOptions(**{**options, "latency_s": 0.0})  # late feedback would tell of the past
+        punctual = SimOptions(**{**options, "latency_s": 0.0})  # late feedback would have past positions
         sim = FragileSim(actuators, punctual, now)
         self._sims.append(sim)
         return sim

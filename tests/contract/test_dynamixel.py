@@ -57,7 +57,7 @@ class DynamixelRig(Rig):
         return self._driver
 
     def wait(self, duration_s: float) -> None:
-        """Let what was sent arrive before time goes on, as frames and the clock take ways of their own."""
+        """Wait until what was sent has arrived, as the clock does not wait for frames."""
         if self._driver is not None and self._driver._buses and not self.chain.servos[0].mute:
             with suppress(CommunicationLost):
                 self._driver._buses[0].ping(1)

@@ -31,7 +31,7 @@ class SimRig(Rig):
     def push(self, driver: Driver, position: Floats) -> None:
         assert isinstance(driver, SimDriver)
         assert driver._plant is not None
-        self.position(driver)  # lets the time pass that the push comes after
+        self.position(driver)  # moves the plant up to the present first
         driver._plant._position[:] = position
 
     def silence(self, driver: Driver) -> None:

@@ -19,7 +19,7 @@ HEAVY = {"numpy", "pydantic", "pytest", "serial", "hebi", "yaml", "motiond.drive
 
 
 def imported() -> set[tuple[str, str]]:
-    """Find the modules and names that pages and examples import from."""
+    """Return the modules and names that pages and examples import."""
     found = set()
     for page in PAGES:
         if page.suffix in {".md", ".py"}:
@@ -30,7 +30,7 @@ def imported() -> set[tuple[str, str]]:
 
 
 def mentioned() -> set[str]:
-    """Find the dotted names that pages put in backquotes."""
+    """Return the dotted names that pages have in backquotes."""
     return {
         name for page in PAGES if page.suffix == ".md" for name in MENTION.findall(page.read_text("utf-8"))
     }

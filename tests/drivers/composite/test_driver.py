@@ -144,7 +144,7 @@ def test_interpolates_where_a_latency_is_no_whole_number_of_ticks(robot: Robot) 
 
 
 def test_parts_of_unlike_latency_act_together(robot: Robot) -> None:
-    """The simulated hand is really late, both ways; so its feedback of a tick comes with the next."""
+    """The simulated hand is late both ways, so its feedback of a tick comes with the next."""
     stiff = {"natural_frequency_hz": 500}
     robot.hold(arm=stiff, hand={**stiff, "latency_s": PERIOD_S})
     arm, hand = [], []
@@ -462,7 +462,7 @@ def test_refuses_wrong_options_all_at_once_each_with_its_path(
 
 
 def _without_lists(line: str) -> str:
-    """Leave out what other drivers know, which is not this test's."""
+    """Remove the names of other drivers and their options from a message."""
     line = re.sub(r"(driver sim: .*; it takes )[^;]+", r"\1...", line)
     return re.sub(r"(there are )composite[^;]+", r"\1...", line)
 

@@ -72,19 +72,19 @@ class Bench:
         self._stack.close()
 
     def where(self, index: int) -> str:
-        """Name a servo as messages do."""
+        """Return a servo's name as in messages."""
         bus = next(number for number, chain in enumerate(self.chains) if self.servos[index] in chain.servos)
         return f"{self.ports[bus].path} servo {self.servos[index].servo_id} ({self.names[index]})"
 
     def wait(self, duration_s: float) -> None:
-        """Let what was sent arrive, then let time pass."""
+        """Wait until what was sent has arrived, then move the clock."""
         for bus, chain in zip(self.driver._buses, self.chains, strict=True):
             bus.ping(chain.servos[0].servo_id)
         assert isinstance(self.clock, Clock)
         self.clock.now_s += duration_s
 
     def read(self) -> ActuatorState:
-        """Read once."""
+        """Return the feedback of one read."""
         state = ActuatorState(len(self.names))
         self.driver.read(state)
         return state
@@ -92,7 +92,7 @@ class Bench:
     def play(
         self, position: Sequence[float] | Floats, ticks: int = 1, velocity: float | None = None
     ) -> ActuatorState:
-        """Write and read in each of some ticks of 10 ms."""
+        """Write and read in each of `ticks` ticks of 10 ms; return the last feedback."""
         command = ActuatorCommand(len(self.names))
         command.position[:] = position
         if velocity is not None:

@@ -1,4 +1,4 @@
-"""The driver on emulated servos: what it checks before torque, what it says and does when servos fail."""
+"""The driver on emulated servos: what it checks before torque, and how it reports and handles failures."""
 
 from __future__ import annotations
 
@@ -276,7 +276,7 @@ def test_does_not_take_hold_of_a_servo_that_moves(bench: Bench) -> None:
         one.position_ticks += 20
         report()
 
-    one.hear = lambda now_s: fall()  # type: ignore[method-assign]  # noqa: ARG005 - it falls at any time
+    one.hear = lambda now_s: fall()  # type: ignore[method-assign]  # noqa: ARG005 - it falls whatever the time is
     with pytest.raises(DriverError) as caught:
         bench.driver.enable()
     assert str(caught.value) == (
@@ -286,7 +286,7 @@ def test_does_not_take_hold_of_a_servo_that_moves(bench: Bench) -> None:
 
 
 def _ignore(one: EmulatedServo, register: str) -> None:
-    """Let a servo refuse one register."""
+    """Make a servo refuse writes to one register."""
     write, locked = one.write, one.table[register].address
     one.write = lambda address, data: (  # type: ignore[method-assign]
         Refusal.ACCESS if address == locked else write(address, data)

@@ -1,4 +1,4 @@
-"""Frames as bytes; those of the first table are the examples of the ROBOTIS e-manual, Protocol 2.0."""
+"""Frames as bytes; the first table has the examples of the ROBOTIS e-manual, Protocol 2.0."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """HEBI modules that fail as real ones do, behind the part of hebi-py that the driver uses.
 
-Messages (`GroupCommand`, `GroupFeedback`) are the vendor's own; what they travel through is made here: a
-lookup, and groups of modules that let go when their commands end, drop out, report late, and set their flags.
-`test_fake_hebi.py` holds the signatures against the vendor's.
+Messages (`GroupCommand`, `GroupFeedback`) are the vendor's own. The lookup and the groups are fakes: modules
+let go when their commands end, drop out, report late, and set their flags. `test_fake_hebi.py` compares the
+signatures with the vendor's.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NAN = math.nan
 
 @dataclass(slots=True)
 class FakeModule:
-    """One module; what a test sets here is what it reports or does."""
+    """One module; tests set what it reports and does."""
 
     name: str
     position: float = 0.0
@@ -72,7 +72,7 @@ class FakeEntry:
 
 
 class FakeLookup:
-    """A network of modules of one family; `entrylist` also has what was there once."""
+    """A network of modules of one family; `entrylist` also has modules that are gone."""
 
     def __init__(self, modules: Sequence[FakeModule], now: Callable[[], float], family: str = "Arm") -> None:
         self.modules = {module.name: module for module in modules}
@@ -89,7 +89,7 @@ class FakeLookup:
 
     @property
     def group(self) -> FakeGroup:
-        """The last one of all modules."""
+        """The last group of all modules."""
         return next(group for group in reversed(self.groups) if group.size == len(self.modules))
 
     def get_group_from_names(
@@ -101,20 +101,20 @@ class FakeLookup:
 
 
 class FakeGroup:
-    """What `get_group_from_names` gives.
+    """A group as `get_group_from_names` returns it.
 
     Attributes
     ----------
     delay_s : float
-        How old feedback is when it arrives.
+        How old feedback is when it arrives, in s.
     withholds : bool
-        Whether one lost module takes away the feedback of all, as hebi-py may do.
+        Whether one lost module keeps back the feedback of all, as in hebi-py.
     lost_acknowledgements : int
-        How many of the next acknowledgements do not come.
+        How many of the next acknowledgements get lost.
     forgets : set of str
         Settings that the modules ignore.
     reticent : bool
-        Whether the modules do not tell their settings.
+        Whether the modules keep their settings to themselves.
     """
 
     def __init__(self, modules: Sequence[FakeModule], now: Callable[[], float]) -> None:

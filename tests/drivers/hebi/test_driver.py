@@ -32,7 +32,7 @@ ARM = ("base", "elbow")
 
 
 class Arm:
-    """A driver of two imitated modules, opened, with what stands behind it."""
+    """An open driver of two imitated modules, and these modules."""
 
     def __init__(self, clock: Clock, **options: Any) -> None:
         self.bench = Bench(ARM)

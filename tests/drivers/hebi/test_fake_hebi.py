@@ -1,4 +1,4 @@
-"""The fake is only worth something while it is called as the vendor's classes are."""
+"""The fake has the signatures of the vendor's classes, without which it would be worthless."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of an arm whose modules fail: it stops, says which and why, and never jumps."""
+"""An arm whose modules fail stops, names them and the reason, and never jumps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TICK_S = 0.01
 
 
 class Arm:
-    """A driver of two modules that can fail, opened and holding."""
+    """An enabled driver of two modules that can fail."""
 
     def __init__(self, clock: Clock, **options: Any) -> None:
         self.clock = clock
@@ -62,7 +62,7 @@ class Arm:
             self.tick()
 
     def halt(self, ticks: int = 100) -> None:
-        """Tick as the loop does after a fault: it halts, whatever reading says."""
+        """Tick as the loop does after a fault: halt, even if reading fails."""
         for _ in range(ticks):
             self.driver.halt()
             self.clock.now_s += TICK_S
@@ -123,7 +123,7 @@ def test_a_lost_module_is_not_commanded_to_zero(arm: Arm) -> None:
 
 
 def test_a_module_that_was_cut_off_and_let_go_does_not_jump_when_it_is_back(arm: Arm) -> None:
-    """Whatever the length of the silence: either it still holds, or it stays limp."""
+    """However long the silence is, the module either still holds or stays limp."""
     for silence_ticks in range(8, 35):
         arm.driver.enable()
         arm.play(0.5)
@@ -328,7 +328,7 @@ def test_says_that_turns_are_not_checked_where_no_limits_are_known(clock: Clock)
 
 
 class _Reticent(FakeLookup):
-    """Modules that report, and tell nothing of their settings."""
+    """Modules that report feedback, but not their settings."""
 
     def __init__(self, lookup: FakeLookup) -> None:
         super().__init__(list(lookup.modules.values()), lookup.now)

@@ -29,7 +29,7 @@ GAINS = """<?xml version="1.0"?>
 
 
 class Network(FakeLookup):
-    """Modules that are set up wrong before anyone talks to them."""
+    """A network whose groups have faults before the driver gets them."""
 
     def __init__(self, clock: Clock, **group: Any) -> None:
         super().__init__([FakeModule(name) for name in ARM], clock)

@@ -1,4 +1,4 @@
-"""Gravity compensation against the potential energy of the model, which is computed here another way."""
+"""Gravity compensation, compared with the model's potential energy, which is computed here independently."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def rotation(quaternion: Any) -> Floats:
 
 
 def quaternion(matrix: Floats) -> Floats:
-    """Invert `rotation`: the quaternion is the eigenvector of its outer product."""
+    """Return the quaternion of a rotation: the eigenvector of its outer product."""
     w2 = (1 + np.trace(matrix)) / 4
     axis = np.array([matrix[2, 1] - matrix[1, 2], matrix[0, 2] - matrix[2, 0], matrix[1, 0] - matrix[0, 1]])
     return np.array([np.sqrt(w2), *(axis / (4 * np.sqrt(w2)))])
@@ -51,7 +51,7 @@ def model() -> Any:
 
 
 def weight(model: Any, position: Floats, base: Any) -> Floats:
-    """Differentiate the potential energy by each joint."""
+    """Return the derivative of the potential energy by each joint."""
 
     def energy_j(at: Floats) -> float:
         frames = model.get_forward_kinematics_mat("com", at)
@@ -115,7 +115,7 @@ def test_sets_in_over_its_ramp(model: Any) -> None:
 
 
 class Arm:
-    """A driver of six modules that stand at `POSITION`."""
+    """A driver of six modules at `POSITION`."""
 
     def __init__(self, clock: Clock, **options: Any) -> None:
         modules = [FakeModule(name, where) for name, where in zip(JOINTS, POSITION.tolist(), strict=True)]

@@ -35,7 +35,7 @@ def state_of(driver: Driver) -> ActuatorState:
 
 
 def follow(driver: Driver, clock: Clock, command: ActuatorCommand, period_s: float, ticks: int) -> Floats:
-    """Command the same in every tick and give the position after each: (ticks, actuators)."""
+    """Command the same position in every tick; return the position after each: (ticks, actuators)."""
     positions = np.empty((ticks, len(PAIR)))
     for tick in range(ticks):
         driver.write(command)

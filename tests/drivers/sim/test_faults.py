@@ -34,7 +34,7 @@ TICK_S = 0.01
 
 
 class Bench:
-    """A driver on a clock, commanded and read in every tick, and a twin of it that has no faults."""
+    """A driver that is commanded and read in every tick, and a twin of it without faults."""
 
     def __init__(self, clock: Clock, *script: Mapping[str, Any], **options: Any) -> None:
         self.clock = clock
@@ -47,7 +47,7 @@ class Bench:
             driver.enable()
 
     def play(self, position: Any, duration_s: float) -> Floats:
-        """Command the same in every tick, and give the positions after each: (ticks, actuators)."""
+        """Command the same position in every tick; return the position after each: (ticks, actuators)."""
         return np.array([self.tick(position) for _ in range(round(duration_s / TICK_S))])
 
     def tick(self, position: Any) -> Floats:

@@ -20,7 +20,7 @@ FREQUENCY = 2 * np.pi * 30
 
 
 class Joints:
-    """A driver on a clock, commanded and read in every tick."""
+    """A driver that is commanded and read in every tick."""
 
     def __init__(self, clock: Clock, **options: Any) -> None:
         self.clock = clock
@@ -78,7 +78,7 @@ def test_dry_friction_stops_a_joint_short_of_its_goal_and_holds_it_there(clock: 
     joints = Joints(clock, coulomb_friction={"elbow": 5.0}, natural_frequency_hz=5)
     missed = 1 - joints.play(1, 3)[:, 0]
     most = 5.0 / (0.1 * (2 * np.pi * 5) ** 2)
-    assert 0 < abs(missed[-1]) < 1.03 * most  # 3 % for the steps
+    assert 0 < abs(missed[-1]) < 1.03 * most  # 3 % for the error of single steps
     assert missed[-1] == missed[-50]
     np.testing.assert_allclose(joints.state.position[1], 1, atol=1e-6)
 
@@ -171,6 +171,6 @@ def test_enabling_never_moves_a_joint_by_more_than_the_resolution(
     measured = joints.read()
     joints.driver.enable()
     uncommanded = joints.play(np.nan, 0.1)
-    commanded = joints.play(measured, 0.1)  # as the loop does: it commands what it measured
+    commanded = joints.play(measured, 0.1)  # as the loop does, which commands the measured positions
     for held in (uncommanded, commanded):
         assert np.abs(held - measured).max() <= resolution + 1e-9

@@ -1,4 +1,4 @@
-"""The example of `docs/writing-a-driver.md`: installed as a user would, and held against the contract."""
+"""The example of `docs/writing-a-driver.md`, installed as by a user and tested against the contract."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TIMEOUT_S = 90
 
 
 def run(*arguments: str, packages: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run pytest in a folder, beside the packages installed into another."""
+    """Run pytest in a folder, with the packages that are installed in another."""
     pytest_alone = ["pytest", "-p", "no:asyncio", "-p", "no:cacheprovider", "-q"]
     return subprocess.run(
         [sys.executable, "-W", "error", "-m", *pytest_alone, *arguments],
@@ -46,7 +46,7 @@ def _environment(packages: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install the example into a folder, as pip does for a user, with nothing from a network."""
+    """Install the example into a folder by pip, without a network."""
     source = tmp_path_factory.mktemp("source") / EXAMPLE.name
     shutil.copytree(EXAMPLE, source, ignore=shutil.ignore_patterns("__pycache__", ".*"))
     target = tmp_path_factory.mktemp("packages")
@@ -58,7 +58,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def controller(packages: Path) -> Iterator[str]:
-    """Run the toy controller and give its address."""
+    """Run the toy controller, and yield its address."""
     command = [sys.executable, "-m", "toy_controller", "0"]
     with started(command, env=_environment(packages), stdout=subprocess.PIPE, text=True) as process:
         yield f"127.0.0.1:{lines_until(process.stdout, '')[0]}"
