@@ -18,7 +18,7 @@ import numpy as np
 
 from motiond.formats.model.motion import Motion, interpolate, pchip_slopes
 
-from ..trajectory.clock import FULL_RAMP
+from ..trajectory.ramp import FULL_RAMP
 from ..trajectory.track import Track
 from .violations import (
     Violation,
@@ -461,7 +461,7 @@ def clock_acceleration(
     Returns
     -------
     ramp : float
-        In 1/s; at most that which stops from rate 1 in `stop_duration_s` (`clock.plan_ramp`).
+        In 1/s; at most that which stops from rate 1 in `stop_duration_s` (`ramp.plan_ramp`).
     """
     wanted = FULL_RAMP / stop_duration_s
     least = wanted / LONGEST_STOP

@@ -25,7 +25,7 @@ from ..planning.approach import ApproachError, plan_approach
 from ..planning.planner import PlanError, clock_acceleration, plan_pose
 from ..planning.playback import CourseError, plot_course, whole
 from ..stream.tolerances import ToleranceError, resolve
-from ..trajectory.clock import longest_stop
+from ..trajectory.ramp import longest_stop
 from ..trajectory.track import Track, share
 
 if TYPE_CHECKING:

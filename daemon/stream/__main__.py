@@ -17,8 +17,8 @@ from motiond.drivers.registry import make_driver
 
 from ..ipc import channel as ch
 from ..ipc.ring import RingWriter
-from ..trajectory.clock import Clock, FastForwardClock, RealClock
 from . import realtime
+from .clocks import Clock, FastForwardClock, RealClock
 from .loop import StreamLoop
 from .reconnect import reopen
 

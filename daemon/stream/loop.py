@@ -31,7 +31,7 @@ from .tolerances import OFF, Tolerances
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..trajectory.clock import Clock
+    from .clocks import Clock
     from .player import Passed, Result
 
 log = logging.getLogger(__name__)

@@ -224,7 +224,7 @@ class Player:
             return
         self.speed, self._clock_acceleration = speed, clock_acceleration
         if self._on_motion:
-            self.clock.steepest = clock_acceleration / self.goal.rate_hz
+            self.clock.max_slope = clock_acceleration / self.goal.rate_hz
             if self.state is State.PLAYING:
                 self.clock.aim(speed)
 
@@ -397,12 +397,12 @@ class Player:
 
     def _begin_motion(self, goal: Goal) -> None:
         leg = self._leg = goal.route.leg(self.loop - 1, self._begin_row)
-        steepest = self._clock_acceleration / goal.rate_hz
-        rests = leg.eases_in or self._pauses_there or leg.is_too_short_to_slow_down(self.speed, steepest)
+        max_slope = self._clock_acceleration / goal.rate_hz
+        rests = leg.eases_in or self._pauses_there or leg.is_too_short_to_slow_down(self.speed, max_slope)
         self._waiting, self._begin_row, self._looked_at = False, None, math.nan
         self.frame = float(goal.offset + leg.first)
         self._apply(Event.ARRIVED)
-        self.clock.start(0.0 if rests else self.speed, steepest)
+        self.clock.start(0.0 if rests else self.speed, max_slope)
         if self._pauses_there:
             self._pauses_there = False
             self._apply(Event.PAUSE)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from motiond.drivers.base import Driver
 
     from ..ipc.channel import Channel
-    from ..trajectory.clock import Clock
+    from .clocks import Clock
 
 BACK_OFF_S = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 

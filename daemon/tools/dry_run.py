@@ -28,10 +28,10 @@ from ..joints.joint_map import build_joint_map
 from ..planning.library import MotionLibrary
 from ..robots.goal_planner import GoalMaker, new_goal
 from ..robots.registry import load_model, make_setup
+from ..stream.clocks import VirtualClock
 from ..stream.loop import StreamLoop
 from ..telemetry.npz import PlayTrace
 from ..telemetry.observer import Timing
-from ..trajectory.clock import VirtualClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .clock import longest_stop
+from .ramp import longest_stop
 
 if TYPE_CHECKING:
     from .track import Track
@@ -49,9 +49,9 @@ class Leg:
         object.__setattr__(self, "length", abs(self.last - self.first))
         object.__setattr__(self, "direction", 1 if self.last >= self.first else -1)
 
-    def is_too_short_to_slow_down(self, rate: float, steepest: float) -> bool:
+    def is_too_short_to_slow_down(self, rate: float, max_slope: float) -> bool:
         """Whether a clock that begins at a rate could not come to rest at its end, where it has to."""
-        return self.eases_out and self.length < rate * longest_stop(rate, steepest)
+        return self.eases_out and self.length < rate * longest_stop(rate, max_slope)
 
 
 @dataclass(frozen=True, slots=True)

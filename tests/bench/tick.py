@@ -19,9 +19,9 @@ from motiond.daemon.ipc import ring
 from motiond.daemon.joints.transmission import Transmission
 from motiond.daemon.stream import realtime
 from motiond.daemon.stream.checks import Bounds
+from motiond.daemon.stream.clocks import VirtualClock
 from motiond.daemon.stream.loop import StreamLoop
 from motiond.daemon.stream.tolerances import OFF
-from motiond.daemon.trajectory.clock import VirtualClock
 from motiond.daemon.trajectory.track import Track, share
 from motiond.drivers.registry import make_driver
 from tests.bench.null_driver import NAME, NullDriver

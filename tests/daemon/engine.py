@@ -25,8 +25,9 @@ from motiond.daemon.planning.planner import LONGEST_STOP
 from motiond.daemon.planning.playback import CourseError, Place
 from motiond.daemon.robots.goal_planner import GoalMaker, new_goal, refuse_speed
 from motiond.daemon.robots.registry import make_setup
+from motiond.daemon.stream.clocks import VirtualClock
 from motiond.daemon.stream.loop import StreamLoop
-from motiond.daemon.trajectory.clock import FULL_RAMP, VirtualClock
+from motiond.daemon.trajectory.ramp import FULL_RAMP
 from motiond.drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, DriverError
 from motiond.drivers.sim.driver import SimDriver, SimOptions
 from tests.daemon.sequences import MAX_RATE_HZ

@@ -13,7 +13,7 @@ import numpy as np
 
 from motiond.daemon.ipc.states import TRANSITIONS, State
 from motiond.daemon.planning.planner import LONGEST_STOP
-from motiond.daemon.trajectory.clock import FULL_RAMP, longest_stop
+from motiond.daemon.trajectory.ramp import FULL_RAMP, longest_stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

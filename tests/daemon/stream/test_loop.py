@@ -15,8 +15,8 @@ from motiond.daemon.ipc.ring import SCALARS, RingReader, RingWriter
 from motiond.daemon.ipc.states import State
 from motiond.daemon.joints.transmission import Transmission
 from motiond.daemon.stream.checks import Bounds
+from motiond.daemon.stream.clocks import VirtualClock
 from motiond.daemon.stream.loop import StreamLoop
-from motiond.daemon.trajectory.clock import VirtualClock
 from motiond.daemon.trajectory.track import Track, share
 from motiond.drivers.base import (
     ActuatorCommand,

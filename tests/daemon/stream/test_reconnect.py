@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from motiond.daemon.ipc import channel as ch
+from motiond.daemon.stream.clocks import VirtualClock
 from motiond.daemon.stream.reconnect import reopen
-from motiond.daemon.trajectory.clock import VirtualClock
 from motiond.drivers.base import CommunicationLost, Driver, DriverOptions
 from tests.daemon.rig import FULL_SWING, Rig, ask
 
