@@ -19,7 +19,7 @@ from motiond.formats.errors import nearest
 
 from ..api.requests import RequestError
 from ..config.settings import JointSettings
-from ..ipc.channel import Play
+from ..ipc.messages import Play
 from ..joints.joint_map import JointMapError
 from ..planning.approach import ApproachError, plan_approach
 from ..planning.planner import PlanError, clock_acceleration, plan_pose

@@ -13,7 +13,7 @@ from motiond.drivers.registry import make_driver
 from motiond.formats.errors import nearest
 
 from ..api.requests import PlayRequest, RequestError
-from ..ipc import channel as ch
+from ..ipc import messages as ch
 from ..ipc.states import ACTIVE, HALTED, ResultCode, State
 from ..planning.playback import CourseError
 from .goal_planner import Goal, new_goal, refuse_speed

@@ -21,7 +21,7 @@ from motiond.formats.errors import nearest
 
 from ..api.requests import RequestError
 from ..config.settings import JointSettings
-from ..ipc.channel import Setup
+from ..ipc.messages import CheckLimits, Setup
 from ..joints.gravity import with_gravity
 from ..joints.joint_map import build_joint_map
 from ..mqtt.bridge import MqttBridge
@@ -29,7 +29,6 @@ from ..mqtt.broker import EmbeddedBroker
 from ..planning.library import MotionLibrary
 from ..service import systemd as service
 from ..service.logs import write_journal
-from ..stream.checks import Bounds
 from .robot import Robot
 from .stream_process import StreamProcess
 from .stream_supervisor import StreamKeeper
@@ -169,7 +168,7 @@ def make_setup(
         The driver's.
     """
     return Setup(
-        bounds=_bounds(robot, joint_map),
+        limits=_limits(robot, joint_map),
         robot=name,
         driver=robot.driver.type,
         options=options,
@@ -188,11 +187,11 @@ def make_setup(
     )
 
 
-def _bounds(robot: RobotSettings, joint_map: JointMap) -> Bounds:
+def _limits(robot: RobotSettings, joint_map: JointMap) -> CheckLimits:
     """Give what the stream process checks while a motion plays."""
     effort = joint_map.limits.effort.tolist()
     may_stall = [robot.joints.get(joint, JointSettings()).allow_stalling for joint in joint_map.joints]
-    return Bounds(
+    return CheckLimits(
         effort=[limit if math.isfinite(limit) else None for limit in effort],
         effort_s=robot.checks.effort_s,
         temperature_c=robot.checks.temperature_c,

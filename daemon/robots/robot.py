@@ -16,7 +16,7 @@ from motiond.formats.registry import MOTIONS, ROBOTS
 
 from ..api.reports import Report
 from ..api.requests import PlayRequest, RequestError
-from ..ipc import channel as ch
+from ..ipc import messages as ch
 from ..ipc.states import ACTIVE, HALTED, ResultCode, State
 from .goal_planner import GoalMaker, new_goal
 from .handlers import SHUTS_DOWN, Verbs

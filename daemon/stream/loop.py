@@ -18,15 +18,16 @@ import numpy as np
 
 from motiond.drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, Driver, DriverError
 
-from ..ipc import channel as ch
+from ..ipc import messages
+from ..ipc.channel import Channel, ChannelClosed
 from ..ipc.ring import Record, RingWriter
 from ..ipc.states import ResultCode, State
 from ..joints.transmission import Transmission
 from ..trajectory.route import Route
 from ..trajectory.track import Track, map_shared
-from .checks import Guards
+from .checks import Checks
 from .player import Goal, Player
-from .tolerances import OFF, Tolerances
+from .tolerances import Tolerances
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +66,7 @@ class StreamLoop:
     """
 
     def __init__(
-        self, setup: ch.Setup, driver: Driver, clock: Clock, channel: ch.Channel, ring: RingWriter
+        self, setup: messages.Setup, driver: Driver, clock: Clock, channel: Channel, ring: RingWriter
     ) -> None:
         count = len(setup.joints)
         self.setup = setup
@@ -80,22 +81,22 @@ class StreamLoop:
         self.command = ActuatorCommand(len(setup.actuators))
         self.state = ActuatorState(len(setup.actuators))
         self._reported = self.state.values[:REPORTED]
-        self._guards = Guards(setup.bounds, setup.joints, setup.units, setup.actuators)
-        self._may_stall = any(setup.bounds.may_stall)
+        self._checks = Checks(setup.limits, setup.joints, setup.units, setup.actuators)
+        self._may_stall = any(setup.limits.may_stall)
         self._measured = self.record["position"]
         self._look_every = 1
         self._poller = select.poll()
         self._poller.register(channel.fileno(), select.POLLIN)
-        self._outbox: deque[ch.Notice] = deque()
+        self._outbox: deque[messages.Notice] = deque()
         self._told = 0
         self._acts: dict[type, Callable[[], None]] = {
-            ch.Enable: self._enable,
-            ch.Disable: self._disable,
-            ch.Pause: self.player.pause,
-            ch.Resume: self._resume,
-            ch.Estop: self.player.estop,
-            ch.Reset: self._reset,
-            ch.Shutdown: lambda: self.leave("the daemon shuts down"),
+            messages.Enable: self._enable,
+            messages.Disable: self._disable,
+            messages.Pause: self.player.pause,
+            messages.Resume: self._resume,
+            messages.Estop: self.player.estop,
+            messages.Reset: self._reset,
+            messages.Shutdown: lambda: self.leave("the daemon shuts down"),
         }
         self._leaving = False
         self.lost = ""
@@ -229,14 +230,14 @@ class StreamLoop:
         player = self.player
         if not player.active or player.slowing:
             return
-        broken = None
+        failure = None
         if self._index % self._look_every == 0:
-            broken = self._guards.look(self.record, self.state.stamp_s, now_s)
-        if broken is None:
-            player.watch(self._measured, self._guards.forgiven if self._may_stall else None)
+            failure = self._checks.next_check(self.record, self.state.stamp_s, now_s)
+        if failure is None:
+            player.watch(self._measured, self._checks.forgiven if self._may_stall else None)
         else:
             time_s = player.frame * self._period_s
-            player.stop(broken.code, broken.message, broken.details | {"time": time_s})
+            player.stop(failure.code, failure.message, failure.details | {"time": time_s})
 
     def _write(self) -> None:
         player = self.player
@@ -289,24 +290,24 @@ class StreamLoop:
         try:
             while (received := self.channel.receive()) is not None:
                 self._obey(*received)
-        except ch.ChannelClosed:
+        except ChannelClosed:
             self._poller.unregister(self.channel.fileno())
             log.warning("%s: the daemon has gone; stopping softly, then leaving", self.setup.robot)
             self.leave("the daemon has gone")
 
-    def _obey(self, command: ch.Command | ch.Notice, fds: list[int]) -> None:
+    def _obey(self, command: messages.Command | messages.Notice, fds: list[int]) -> None:
         player = self.player
         try:
             match command:
-                case ch.Play():
+                case messages.Play():
                     self._play(command, fds)
-                case ch.Speed():
+                case messages.Speed():
                     player.set_speed(command.speed, command.clock_acceleration)
-                case ch.Seek():
+                case messages.Seek():
                     self._seek(command, *fds)
-                case ch.Inject():
+                case messages.Inject():
                     self._inject(command.fault)
-                case ch.Stop():
+                case messages.Stop():
                     player.stop(ResultCode(command.code), command.message)
                 case _:
                     self._acts[type(command)]()
@@ -334,7 +335,7 @@ class StreamLoop:
 
     def _resume(self) -> None:
         if self.player.slowing:  # in full motion, a resume must not make the checks forget
-            self._guards.start(self._measured, self.clock.now())
+            self._checks.start(self._measured, self.clock.now())
         self.player.resume()
 
     def _take_hold(self) -> None:
@@ -342,7 +343,7 @@ class StreamLoop:
         self.driver.read(self.state)
         self.transmission.to_joints(self._reported, self.record.feedback)
         what, mend = "no position feedback after enable", "check the actuators"
-        if stale := self._guards.look_at_age(self.state.stamp_s, self.clock.now()):
+        if stale := self._checks.check_age(self.state.stamp_s, self.clock.now()):
             # The joint may be elsewhere by now, and would be sent back to where it was.
             what, mend = stale.message, ""
         if stale or not np.isfinite(self._measured).all():
@@ -361,7 +362,7 @@ class StreamLoop:
         else:
             self.driver.disable()
 
-    def _play(self, play: ch.Play, fds: list[int]) -> None:
+    def _play(self, play: messages.Play, fds: list[int]) -> None:
         approach, motion, seam = (map_shared(fd) for fd in fds)
         period_s = 1.0 / motion.rate_hz
         refusal = self._refusal(play) or self._set_period(period_s)
@@ -371,24 +372,24 @@ class StreamLoop:
             not_before = 1 + self._start_grid_for(period_s, play.start_s)
             refusal = _too_late(not_before, approach.last + 2, period_s)
         if refusal is not None:
-            self._outbox.append(ch.Ended(play.goal_id, ResultCode.INVALID_GOAL, refusal, 0.0))
+            self._outbox.append(messages.Ended(play.goal_id, ResultCode.INVALID_GOAL, refusal, 0.0))
             return
         if play.start_s is None:
             self._start_grid(period_s)
         self._look_every = max(1, round(LOOK_PERIOD_S / period_s))
-        self._guards.start(self._measured, self.clock.now())
+        self._checks.start(self._measured, self.clock.now())
         self.player.play(_goal_of(play, approach, motion, seam, not_before))
 
-    def _seek(self, seek: ch.Seek, fd: int) -> None:
+    def _seek(self, seek: messages.Seek, fd: int) -> None:
         player = self.player
         sought = player.goal is not None and player.goal.goal_id == seek.goal_id
         if not sought or player.position.tolist() != seek.start:
             self._happened("not_sought", "the robot is not where the way was planned from; ask again")
             return
-        self._guards.start(self._measured, self.clock.now())
+        self._checks.start(self._measured, self.clock.now())
         player.seek(map_shared(fd), seek.row, goes_on=seek.goes_on)
 
-    def _refusal(self, play: ch.Play) -> str | None:
+    def _refusal(self, play: messages.Play) -> str | None:
         player = self.player
         if player.state is not State.IDLE or not player.torque or self._leaving:
             return f"the robot is {player.state}{'' if player.torque else ', released'}; it cannot play now"
@@ -416,26 +417,26 @@ class StreamLoop:
             self._told = player.changes
             goal_id = player.goal.goal_id if player.goal else None
             reference = player.position.tolist() if player.torque else None
-            self._outbox.append(ch.Status(player.state, player.torque, goal_id, reference))
+            self._outbox.append(messages.Status(player.state, player.torque, goal_id, reference))
         while self._outbox and self._send(self._outbox[0]):
             self._outbox.popleft()
 
-    def _send(self, notice: ch.Notice) -> bool:
+    def _send(self, notice: messages.Notice) -> bool:
         """Send without waiting; False if the daemon does not read now."""
         try:
             self.channel.send(notice)
         except BlockingIOError:
             return False
-        except ch.ChannelClosed:
+        except ChannelClosed:
             return True
         return True
 
-    def _ended(self, result: Result) -> ch.Ended:
+    def _ended(self, result: Result) -> messages.Ended:
         goal = result.goal
         played_s = max(0, result.played_ticks - 1) / goal.rate_hz
         error = np.abs(self.player.position - self.record["position"])
         details = dict(result.details)
-        stalled = np.flatnonzero(self._guards.stalled)
+        stalled = np.flatnonzero(self._checks.stalled)
         if stalled.size:
             details["stalled"] = [self.setup.joints[joint] for joint in stalled]
         details["reached_goal"] = result.code is ResultCode.SUCCESSFUL and not stalled.size
@@ -446,17 +447,17 @@ class StreamLoop:
                 "value": float(error[worst]),
                 "unit": self.setup.units[worst],
             }
-        return ch.Ended(goal.goal_id, result.code, result.message, played_s, details)
+        return messages.Ended(goal.goal_id, result.code, result.message, played_s, details)
 
-    def _reached(self, passed: Passed, lateness_s: float) -> ch.Reached:
+    def _reached(self, passed: Passed, lateness_s: float) -> messages.Reached:
         late_s = lateness_s + passed.ticks_ago * self._period_s
-        return ch.Reached(passed.goal.goal_id, passed.marker, passed.loop, late_s)
+        return messages.Reached(passed.goal.goal_id, passed.marker, passed.loop, late_s)
 
     def _happened(self, kind: str, message: str) -> None:
-        self._outbox.append(ch.Happened(kind, message))
+        self._outbox.append(messages.Happened(kind, message))
 
 
-def _goal_of(play: ch.Play, approach: Track, motion: Track, seam: Track, not_before: int) -> Goal:
+def _goal_of(play: messages.Play, approach: Track, motion: Track, seam: Track, not_before: int) -> Goal:
     """Put together what the player plays."""
     route = Route(
         approach,
@@ -478,7 +479,7 @@ def _goal_of(play: ch.Play, approach: Track, motion: Track, seam: Track, not_bef
         play.clock_acceleration,
         path=Tolerances(play.path_tolerance),
         goal=Tolerances(play.goal_tolerance),
-        goal_ticks=math.inf if play.goal_time_s == OFF else play.goal_time_s * motion.rate_hz,
+        goal_ticks=math.inf if play.goal_time_s == messages.OFF else play.goal_time_s * motion.rate_hz,
         not_before=not_before,
         offset=play.offset,
         markers=tuple(play.markers),

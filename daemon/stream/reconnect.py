@@ -10,7 +10,8 @@ import os
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
-from ..ipc.channel import ChannelClosed, Lost, Shutdown
+from ..ipc.channel import ChannelClosed
+from ..ipc.messages import Lost, Shutdown
 
 if TYPE_CHECKING:
     from motiond.drivers.base import Driver

@@ -16,6 +16,8 @@ import numpy as np
 
 from motiond.formats.errors import nearest
 
+from ..ipc.messages import OFF
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
 
     Booleans: TypeAlias = NDArray[np.bool_]
     Floats: TypeAlias = NDArray[np.float64]
-
-OFF = -1.0
 
 
 class ToleranceError(ValueError):

@@ -21,8 +21,9 @@ from motiond.formats.cache import MotionCache, default_folder
 from motiond.formats.errors import nearest
 
 from ..api.requests import RequestError
-from ..ipc import channel as ch
+from ..ipc import messages as ch
 from ..ipc import ring
+from ..ipc.channel import Channel
 from ..joints.gravity import with_gravity
 from ..joints.joint_map import build_joint_map
 from ..planning.library import MotionLibrary
@@ -159,8 +160,8 @@ class _Stage:
         self.clock = VirtualClock()
         self._driver = make_driver(SIMULATED, setup.options, setup.actuators, self.clock.now)
         self._driver.open()
-        self._channel, theirs = ch.Channel.pair()
-        self._theirs = ch.Channel(theirs)
+        self._channel, theirs = Channel.pair()
+        self._theirs = Channel(theirs)
         joints = len(setup.joints)
         fd = ring.create(joints)
         self._writer, self._reader = ring.RingWriter(fd, joints), ring.RingReader(fd, joints)

@@ -16,8 +16,8 @@ from unittest.mock import patch
 
 from motiond.daemon.api.requests import GotoRequest, PlaceRequest, PlayRequest, RequestError
 from motiond.daemon.config.settings import Settings
-from motiond.daemon.ipc import channel as ch
-from motiond.daemon.ipc import ring
+from motiond.daemon.ipc import messages, ring
+from motiond.daemon.ipc.channel import Channel
 from motiond.daemon.ipc.ring import RingReader, RingWriter
 from motiond.daemon.ipc.states import ACTIVE, State
 from motiond.daemon.planning.library import Entry, MotionLibrary
@@ -135,12 +135,12 @@ class Handed:
     """
 
     goal: Goal
-    command: ch.Play
+    command: messages.Play
     doubts: float
     fastest: float
     disturbed: bool = False
     ended_at: int = 0
-    ended: list[ch.Ended] = field(default_factory=list)
+    ended: list[messages.Ended] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +202,8 @@ class Engine:
         library = MotionLibrary(self.joint_map, self.settings, MAX_RATE_HZ)
         library._entries = {name: _entry(name, plan) for name, plan in sequence.plans.items()}
         self.goals = GoalMaker("arm", self.settings, self.joint_map, library)
-        self.channel, theirs = ch.Channel.pair()
-        self._theirs = ch.Channel(theirs)
+        self.channel, theirs = Channel.pair()
+        self._theirs = Channel(theirs)
         joints = len(self.joint_map.joints)
         fd = ring.create(joints)
         self._writer, self.reader = RingWriter(fd, joints), RingReader(fd, joints)
@@ -305,13 +305,13 @@ class Engine:
         while (received := self.channel.receive()) is not None:
             self._take(received[0])
 
-    def _take(self, notice: ch.Command | ch.Notice) -> None:
+    def _take(self, notice: messages.Command | messages.Notice) -> None:
         match notice:
-            case ch.Status():
+            case messages.Status():
                 self.state, self.torque = State(notice.state), notice.torque
                 self.reference = notice.reference
                 self._take_goal(notice.goal_id)
-            case ch.Ended():
+            case messages.Ended():
                 self._take_end(notice)
 
     def _number_of(self, goal_id: str) -> int:
@@ -328,7 +328,7 @@ class Engine:
             self.account.problems.append(f"tick {self.ticks}: goal {number} began before {self.active} ended")
         self.active = self.began = number
 
-    def _take_end(self, ended: ch.Ended) -> None:
+    def _take_end(self, ended: messages.Ended) -> None:
         number = self._number_of(ended.goal_id)
         self.account.handed[number].ended.append(ended)
         self.account.handed[number].ended_at = self.ticks
@@ -339,7 +339,7 @@ class Engine:
 
     # -- what happens ---------------------------------------------------------------------------------------
 
-    def _send(self, command: ch.Command, fds: tuple[int, ...] = ()) -> None:
+    def _send(self, command: messages.Command, fds: tuple[int, ...] = ()) -> None:
         if self.alive and self.running:
             self._quiet = 0
             for handed in self.account.handed[-1:]:
@@ -412,7 +412,7 @@ class Engine:
         ramp = self.goals.set_speed(goal, _speed(share, goal.course.track.max_speed))
         handed.fastest = max(handed.fastest, goal.speed)
         handed.doubts = max(handed.doubts, self._doubts(goal.course, goal.speed))
-        self._send(ch.Speed(goal.speed, ramp))
+        self._send(messages.Speed(goal.speed, ramp))
 
     def _seek(self, share: float, *, goes_on: bool) -> None:
         handed = self._goal()
@@ -423,15 +423,15 @@ class Engine:
         try:
             row = course.row_of(Place(time_s=(row + course.offset) / course.plan.rate_hz))
             with self.goals.way_to(handed.goal, row, self.reference) as fd:
-                self._send(ch.Seek(handed.goal.goal_id, row, self.reference, goes_on), (fd,))
+                self._send(messages.Seek(handed.goal.goal_id, row, self.reference, goes_on), (fd,))
         except (CourseError, RequestError):
             self.account.acts["seek refused"] += 1
 
     def _pause(self) -> None:
-        self._send(ch.Pause())
+        self._send(messages.Pause())
 
     def _resume(self) -> None:
-        self._send(ch.Resume())
+        self._send(messages.Resume())
 
     def _expect_rest(self) -> None:
         """Hold the robot to the time that a stop was said to take."""
@@ -443,23 +443,23 @@ class Engine:
 
     def _stop(self) -> None:
         self._expect_rest()
-        self._send(ch.Stop())
+        self._send(messages.Stop())
 
     def _estop(self) -> None:
-        self._send(ch.Estop())
+        self._send(messages.Estop())
 
     def _reset(self) -> None:
-        self._send(ch.Reset())
+        self._send(messages.Reset())
 
     def _enable(self) -> None:
-        self._send(ch.Enable())
+        self._send(messages.Enable())
 
     def _disable(self) -> None:
-        self._send(ch.Disable())
+        self._send(messages.Disable())
 
     def _shutdown(self) -> None:
         self._expect_rest()
-        self._send(ch.Shutdown())
+        self._send(messages.Shutdown())
 
     def _daemon_dies(self) -> None:
         if self.alive:

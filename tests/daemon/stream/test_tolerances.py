@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from motiond.daemon.stream.tolerances import OFF, Excess, ToleranceError, Tolerances, resolve
+from motiond.daemon.ipc.messages import OFF
+from motiond.daemon.stream.tolerances import Excess, ToleranceError, Tolerances, resolve
 
 JOINTS = ("shoulder", "elbow", "wrist")
 

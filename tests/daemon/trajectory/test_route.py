@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from motiond.daemon.ipc.messages import OFF
 from motiond.daemon.ipc.states import ResultCode, State
 from motiond.daemon.stream.player import Goal, Player, Result
-from motiond.daemon.stream.tolerances import OFF, Tolerances
+from motiond.daemon.stream.tolerances import Tolerances
 from motiond.daemon.trajectory.route import Route
 from motiond.daemon.trajectory.track import Track
 
