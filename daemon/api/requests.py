@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from motiond.formats.errors import nearest
 
-from ..planning.playback import Place, Seam
+from ..trajectory.passes import Place, SeamPolicy
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -119,7 +119,7 @@ class PlayRequest(Request):
     ping_pong: bool = False
     first: PlaceRequest | None = None
     last: PlaceRequest | None = None
-    seam: Seam = "reject"
+    seam: SeamPolicy = "reject"
     start_at: float | None = None
     on_busy: OnBusy = "reject"
     path_tolerance: dict[str, float] = {}

@@ -10,6 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 import orjson
 
+from ..trajectory.passes import Passes
+
 OFF = -1.0
 """The tolerance of a joint that has none, and the time of a wait for ever."""
 
@@ -75,12 +77,11 @@ class Disable:
     """Switch torque off; only at rest."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Play:
     """Play an approach and then passes over a motion; brings the descriptors of three tracks.
 
-    The tracks are the approach, the motion, and the way from its last row back to its first; `route.Route`
-    says what the fields of the same names mean, `player.Goal` what `offset` and `markers` are.
+    The tracks are the approach, the motion, and the way from its last row back to its first (`Route`).
 
     Attributes
     ----------
@@ -92,6 +93,12 @@ class Play:
         For each joint; `OFF` where there is none.
     goal_time_s : float
         How long to wait for the goal tolerance; `OFF` for ever.
+    passes : Passes
+        Over the motion's track.
+    offset : int
+        The row of the plan that is the first of the motion's track.
+    markers : list of float
+        Places to tell of as they are passed, in rows of the plan, ascending.
     start_s : float or None
         Monotonic time at which the first row is due; None for as soon as possible.
     """
@@ -104,13 +111,7 @@ class Play:
     path_tolerance: list[float]
     goal_tolerance: list[float]
     goal_time_s: float
-    first: int
-    last: int
-    passes: int = 1
-    ping_pong: bool = False
-    flows: bool = False
-    eases_in: bool = False
-    eases_out: bool = False
+    passes: Passes
     offset: int = 0
     markers: list[float] = field(default_factory=list)
     start_s: float | None = None
@@ -304,6 +305,10 @@ _TYPES: dict[str, type[Command | Notice]] = {
 }
 
 
+_NESTED: dict[str, type[CheckLimits | Passes]] = {"limits": CheckLimits, "passes": Passes}
+"""Fields that are dataclasses themselves."""
+
+
 def encode(message: Command | Notice) -> bytes:
     """Return a message as bytes."""
     values = {entry.name: getattr(message, entry.name) for entry in fields(message)}
@@ -313,6 +318,5 @@ def encode(message: Command | Notice) -> bytes:
 def decode(data: bytes) -> Command | Notice:
     """Return the message that `encode` wrote."""
     name, values = orjson.loads(data)
-    if "limits" in values:
-        values["limits"] = CheckLimits(**values["limits"])
-    return _TYPES[name](**values)
+    nested = {field: kind(**values[field]) for field, kind in _NESTED.items() if field in values}
+    return _TYPES[name](**(values | nested))

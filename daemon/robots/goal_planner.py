@@ -1,4 +1,4 @@
-"""Turns a play request into what the stream process needs: a course, an approach, tolerances, shared tracks.
+"""Turns a play request into what the stream process needs: passes, an approach, tolerances, shared tracks.
 
 In come a checked request and the setpoint that the robot holds, out comes a `Play` command with its tracks,
 or the reason why it is refused. Motions stay in shared memory from their first play on.
@@ -23,7 +23,7 @@ from ..ipc.messages import Play
 from ..joints.joint_map import JointMapError
 from ..planning.approach import ApproachError, plan_approach
 from ..planning.planner import PlanError, clock_acceleration, plan_pose
-from ..planning.playback import CourseError, plot_course, whole
+from ..planning.playback import PlaybackError, plan_playback, whole
 from ..stream.tolerances import ToleranceError, resolve
 from ..trajectory.ramp import longest_stop
 from ..trajectory.track import Track, share
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ..joints.joint_map import JointMap
     from ..planning.library import MotionLibrary
     from ..planning.planner import Plan
-    from ..planning.playback import Course
+    from ..planning.playback import Playback
 
     Floats: TypeAlias = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ class Goal:
     """
 
     goal_id: str
-    course: Course
+    playback: Playback
     request: PlayRequest
     speed: float
     fastest: float
@@ -71,17 +71,17 @@ class Goal:
     @property
     def motion(self) -> str:
         """The motion's name."""
-        return self.course.plan.motion
+        return self.playback.plan.motion
 
 
-def new_goal(course: Course, request: PlayRequest) -> Goal:
+def new_goal(playback: Playback, request: PlayRequest) -> Goal:
     """Make a goal with an id of its own."""
-    speed = request.speed
-    return Goal(uuid.uuid4().hex, course, request, speed, max(1.0, speed), course.track.clock_acceleration)
+    speed, gentlest = request.speed, playback.track.clock_acceleration
+    return Goal(uuid.uuid4().hex, playback, request, speed, max(1.0, speed), gentlest)
 
 
 @dataclass(frozen=True, slots=True)
-class Handover:
+class PreparedGoal:
     """A goal made ready to begin: the command, the descriptors that it brings, and what is told of it."""
 
     command: Play
@@ -89,7 +89,7 @@ class Handover:
     told: dict[str, Any]
 
 
-class GoalMaker:
+class GoalPlanner:
     """Makes one robot's goals, and owns the shared memory of its motions.
 
     Parameters
@@ -110,8 +110,8 @@ class GoalMaker:
         self._library = library
         self._shared: dict[str, tuple[Plan, int]] = {}
 
-    def course_for(self, request: PlayRequest) -> Course:
-        """Give the course of the motion that a request names.
+    def playback_for(self, request: PlayRequest) -> Playback:
+        """Return the playback of the motion that a request names.
 
         Raises
         ------
@@ -124,23 +124,23 @@ class GoalMaker:
         if entry.plan is None:
             raise RequestError("INVALID_MOTION", entry.reason)
         try:
-            course = plot_course(
+            playback = plan_playback(
                 whole(entry.plan, entry.markers),
                 self._joint_map,
                 first=request.first.place if request.first else None,
                 last=request.last.place if request.last else None,
-                passes=0 if request.loop == "forever" else request.loop,
+                count=0 if request.loop == "forever" else request.loop,
                 ping_pong=request.ping_pong,
                 seam=request.seam,
                 tolerance=self._settings.start_tolerance,
             )
-        except CourseError as error:
+        except PlaybackError as error:
             raise RequestError("INVALID_MOTION", str(error), error.data) from error
-        refuse_speed(course.track, request.speed)
-        return course
+        refuse_speed(playback.track, request.speed)
+        return playback
 
-    def course_to(self, request: GotoRequest) -> Course:
-        """Give the course to the posture that a request names or lists.
+    def playback_to(self, request: GotoRequest) -> Playback:
+        """Return the playback to the posture that a request names or lists.
 
         Raises
         ------
@@ -150,19 +150,19 @@ class GoalMaker:
         if (request.pose is None) == (request.joints is None):
             what = f"{self._name}: a posture is either a pose or joints; give one of the two"
             raise RequestError("INVALID_REQUEST", what)
-        return self._course_to(request.pose, request.joints)
+        return self._playback_to(request.pose, request.joints)
 
-    def course_to_park(self) -> Course:
-        """Give the course to the pose `park`.
+    def playback_to_park(self) -> Playback:
+        """Return the playback to the pose `park`.
 
         Raises
         ------
         RequestError
             If the joints cannot go there.
         """
-        return self._course_to("park", None)
+        return self._playback_to("park", None)
 
-    def _course_to(self, pose: str | None, joints: Mapping[str, float] | None) -> Course:
+    def _playback_to(self, pose: str | None, joints: Mapping[str, float] | None) -> Playback:
         poses = self._settings.poses
         if pose is not None and pose not in poses:
             known = f"there are {', '.join(poses)}" if poses else "there are no poses at all"
@@ -176,7 +176,7 @@ class GoalMaker:
             raise RequestError("INVALID_MOTION", str(error)) from error
 
     @contextmanager
-    def made(self, goal: Goal, start: Sequence[float]) -> Iterator[Handover]:
+    def prepare(self, goal: Goal, start: Sequence[float]) -> Iterator[PreparedGoal]:
         """Make a goal ready to begin from where the robot holds.
 
         Parameters
@@ -186,7 +186,7 @@ class GoalMaker:
 
         Yields
         ------
-        Handover
+        PreparedGoal
             Its descriptors are closed, or kept, by this object.
 
         Raises
@@ -194,37 +194,32 @@ class GoalMaker:
         RequestError
             If there is no way from there, no time for it, or a tolerance cannot be meant.
         """
-        course, request = goal.course, goal.request
+        playback, request = goal.playback, goal.request
         path, end, end_time_s = self._tolerances(request)
-        approach = self._approach(course.plan, np.array(start), course.begins_at)
-        ends_at = course.track.positions[course.last]
-        seam = self._approach(course.plan, ends_at, course.begins_at if course.returns else ends_at)
-        ramp = self.clock_acceleration(course, goal.speed)
-        goal.gentlest = min(goal.gentlest, ramp, approach.clock_acceleration, seam.clock_acceleration)
+        approach = self._approach(playback.plan, np.array(start), playback.begins_at)
+        ends_at = playback.ends_at
+        back = self._approach(playback.plan, ends_at, playback.begins_at if playback.returns else ends_at)
+        ramp = self.clock_acceleration(playback, goal.speed)
+        goal.gentlest = min(goal.gentlest, ramp, approach.clock_acceleration, back.clock_acceleration)
         command = Play(
-            goal.goal_id,
-            course.plan.motion,
-            goal.speed,
-            list(start),
-            ramp,
-            path,
-            end,
-            end_time_s,
-            course.first,
-            course.last,
-            passes=course.passes,
-            ping_pong=course.ping_pong,
-            flows=course.flows,
-            eases_in=course.eases_in,
-            eases_out=course.eases_out,
-            offset=course.offset,
-            markers=course.marker_rows,
+            goal_id=goal.goal_id,
+            motion=goal.motion,
+            speed=goal.speed,
+            start=list(start),
+            clock_acceleration=ramp,
+            path_tolerance=path,
+            goal_tolerance=end,
+            goal_time_s=end_time_s,
+            passes=playback.passes,
+            offset=playback.offset,
+            markers=playback.marker_rows,
             start_s=self._start_s(request, approach),
         )
-        with shared(approach, seam, *([course.track.track] if course.flows else [])) as fds:
-            motion = fds[2] if course.flows else self._track_fd(course.plan)
-            told = self._told_of(approach, course, np.array(start))
-            yield Handover(command, (fds[0], motion, fds[1]), told)
+        seamless = playback.passes.seamless
+        with shared(approach, back, *([playback.track.track] if seamless else [])) as fds:
+            motion = fds[2] if seamless else self._track_fd(playback.plan)
+            told = self._told_of(approach, playback, np.array(start))
+            yield PreparedGoal(command, (fds[0], motion, fds[1]), told)
 
     @contextmanager
     def way_to(self, goal: Goal, row: int, start: Sequence[float]) -> Iterator[int]:
@@ -235,29 +230,29 @@ class GoalMaker:
         RequestError
             If there is no way from there.
         """
-        course = goal.course
-        way = self._approach(course.plan, np.array(start), course.track.positions[row])
+        playback = goal.playback
+        way = self._approach(playback.plan, np.array(start), playback.track.positions[row])
         goal.gentlest = min(goal.gentlest, way.clock_acceleration)
         with shared(way) as (fd,):
             yield fd
 
     def set_speed(self, goal: Goal, speed: float) -> float:
         """Take a new speed of a goal; give how fast the clock may ramp to it and from it, in 1/s."""
-        ramp = min(self.clock_acceleration(goal.course, one) for one in (goal.speed, speed))
+        ramp = min(self.clock_acceleration(goal.playback, one) for one in (goal.speed, speed))
         goal.speed, goal.fastest = speed, max(goal.fastest, speed)
         goal.gentlest = min(goal.gentlest, ramp)
         return ramp
 
-    def clock_acceleration(self, course: Course, speed: float) -> float:
+    def clock_acceleration(self, playback: Playback, speed: float) -> float:
         """Give how fast the clock may ramp at a speed, in 1/s; beyond 1 the path itself leaves less room."""
-        track = course.track
-        if speed <= 1.0 and not course.flows:
+        track = playback.track
+        if speed <= 1.0 and not playback.passes.seamless:
             return track.clock_acceleration
         return self._steepest(track.positions, track.velocities, track.rate_hz, speed)
 
     def stop_s(self, goal: Goal) -> float:
         """Give a bound of how long a stop takes, in s, from any moment of a goal."""
-        rate_hz = goal.course.track.rate_hz
+        rate_hz = goal.playback.track.rate_hz
         return longest_stop(goal.fastest, goal.gentlest / rate_hz) / rate_hz
 
     def _steepest(self, positions: Floats, velocities: Floats, rate_hz: float, speed: float = 1.0) -> float:
@@ -310,10 +305,10 @@ class GoalMaker:
         joints, units = self._joint_map.joints, self._joint_map.units
         return {"joint": joints[joint], "value": float(away[joint]), "unit": units[joint]}
 
-    def _told_of(self, approach: Track, course: Course, start: Floats) -> dict[str, Any]:
+    def _told_of(self, approach: Track, playback: Playback, start: Floats) -> dict[str, Any]:
         return {
             "approach_s": len(approach.positions) / approach.rate_hz,
-            "start_distance": self._farthest(course.plan, start, course.begins_at),
+            "start_distance": self._farthest(playback.plan, start, playback.begins_at),
         }
 
     def _start_s(self, request: PlayRequest, approach: Track) -> float | None:

@@ -15,14 +15,14 @@ from motiond.formats.errors import nearest
 from ..api.requests import PlayRequest, RequestError
 from ..ipc import messages as ch
 from ..ipc.states import ACTIVE, HALTED, ResultCode, State
-from ..planning.playback import CourseError
+from ..planning.playback import PlaybackError
 from .goal_planner import Goal, new_goal, refuse_speed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from ..api.requests import FaultRequest, GotoRequest, Request, SeekRequest, SpeedRequest
-    from ..planning.playback import Course
+    from ..planning.playback import Playback
     from .robot import Robot
 
 ANSWER_TIMEOUT_S = 5.0
@@ -74,19 +74,19 @@ class Verbs:
     # -- begin ----------------------------------------------------------------------------------------------
 
     async def _play(self, request: PlayRequest) -> dict[str, Any]:
-        return await self._begin(self._robot.goals.course_for(request), request)
+        return await self._begin(self._robot.goals.playback_for(request), request)
 
     async def _goto(self, request: GotoRequest) -> dict[str, Any]:
-        course = self._robot.goals.course_to(request)
-        motion = course.plan.motion
+        playback = self._robot.goals.playback_to(request)
+        motion = playback.plan.motion
         play = PlayRequest(motion=motion, on_busy=request.on_busy, transaction=request.transaction)
-        return await self._begin(course, play)
+        return await self._begin(playback, play)
 
-    async def _begin(self, course: Course, request: PlayRequest) -> dict[str, Any]:
+    async def _begin(self, playback: Playback, request: PlayRequest) -> dict[str, Any]:
         """Make the robot ready for a goal, and hand it over, or let it wait."""
-        robot, what = self._robot, f"{course.plan.motion} cannot be played"
+        robot, what = self._robot, f"{playback.plan.motion} cannot be played"
         self._refuse_unless_able(what)
-        goal = new_goal(course, request)
+        goal = new_goal(playback, request)
         if robot.goal is not None or robot.queue or self._one_play.locked():
             if request.on_busy == "queue":
                 return {"goal_id": goal.goal_id, "queued": robot.enqueue(goal)}
@@ -196,7 +196,7 @@ class Verbs:
 
     async def _set_speed(self, request: SpeedRequest) -> dict[str, Any]:
         robot, goal = self._robot, self._playing("change the speed of")
-        refuse_speed(goal.course.track, request.speed)
+        refuse_speed(goal.playback.track, request.speed)
         ramp = robot.goals.set_speed(goal, request.speed)
         robot.keeper.send(ch.Speed(request.speed, ramp))
         robot.report("state", robot.state_payload())
@@ -206,8 +206,8 @@ class Verbs:
         """Come to rest, go to the place, and on from there unless the motion was paused."""
         robot, goal = self._robot, self._playing("seek in")
         try:
-            row = goal.course.row_of(request.place)
-        except CourseError as error:
+            row = goal.playback.row_of(request.place)
+        except PlaybackError as error:
             raise RequestError("UNKNOWN_PLACE", str(error)) from error
         if self._seeks_on is not None:
             raise RequestError("BUSY", f"{robot.name}: on the way to another place already; wait for it")

@@ -18,7 +18,7 @@ from ..api.reports import Report
 from ..api.requests import PlayRequest, RequestError
 from ..ipc import messages as ch
 from ..ipc.states import ACTIVE, HALTED, ResultCode, State
-from .goal_planner import GoalMaker, new_goal
+from .goal_planner import GoalPlanner, new_goal
 from .handlers import SHUTS_DOWN, Verbs
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Robot:
         Counts the stops, so that a play that has not begun does not begin after one.
     news : int
         Counts what the stream process has said of its state.
-    goals : GoalMaker
+    goals : GoalPlanner
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Robot:
         self.joint_map = joint_map
         self.library = library
         self.keeper = keeper
-        self.goals = GoalMaker(name, settings, joint_map, library)
+        self.goals = GoalPlanner(name, settings, joint_map, library)
         self.state = State.OFFLINE
         self.torque = False
         self.message = "starting"
@@ -175,8 +175,8 @@ class Robot:
 
     def _park(self) -> None:
         """Go to the pose `park`, from the last setpoint."""
-        course = self.goals.course_to_park()
-        self.start(new_goal(course, PlayRequest(motion=course.plan.motion)))
+        playback = self.goals.playback_to_park()
+        self.start(new_goal(playback, PlayRequest(motion=playback.plan.motion)))
 
     # -- goals ----------------------------------------------------------------------------------------------
 
@@ -190,7 +190,7 @@ class Robot:
         """
         if self.reference is None:
             raise RequestError("OFFLINE", f"{self.name}: the robot went offline; {self.message}")
-        with self.goals.made(goal, self.reference) as made:
+        with self.goals.prepare(goal, self.reference) as made:
             if not self.keeper.send(made.command, made.fds):
                 raise RequestError("OFFLINE", f"{self.name}: the stream process does not listen; try again")
             told = made.told
@@ -284,7 +284,7 @@ class Robot:
     def observed(self, observer: Observer) -> None:
         """Report telemetry, and once a second diagnostics and, in motion, the state."""
         if observer.sample is not None:
-            frames_per_tick = self.goal.course.plan.frames_per_tick if self.goal else 1.0
+            frames_per_tick = self.goal.playback.plan.frames_per_tick if self.goal else 1.0
             self.report("telemetry", observer.sample.payload(frames_per_tick))
         now_s = asyncio.get_running_loop().time()
         if now_s >= self._second_s:
@@ -393,7 +393,7 @@ class Robot:
     def _report_marker(self, reached: ch.Reached) -> None:
         if self.goal is None or self.goal.goal_id != reached.goal_id:
             return
-        marker = self.goal.course.markers[reached.marker]
+        marker = self.goal.playback.markers[reached.marker]
         event = {
             "kind": "marker",
             "message": f"{self.goal.motion}: {marker.name}",
@@ -421,18 +421,18 @@ class Robot:
             return payload
         sample = observer.sample if observer else None
         row, loop = (sample.scalar("frame"), sample.scalar("loop")) if sample else (0.0, 1.0)
-        course, plan = goal.course, goal.course.plan
-        length = course.last - course.first
+        passes, plan = goal.playback.passes, goal.playback.plan
+        first, length = goal.playback.offset + passes.first, passes.last - passes.first
         return payload | {
             "motion": goal.motion,
             "goal_id": goal.goal_id,
             "frame": row * plan.frames_per_tick,
             "time": row / plan.rate_hz,
             "duration": plan.duration_s,
-            "progress": min(1.0, max(0.0, (row - course.offset - course.first) / length)) if length else 1.0,
+            "progress": min(1.0, max(0.0, (row - first) / length)) if length else 1.0,
             "speed": goal.speed,
             "loop": int(loop),
-            "loops": course.passes or None,
+            "loops": passes.count or None,
         }
 
     def _description(self) -> dict[str, Any]:

@@ -363,7 +363,7 @@ class StreamLoop:
             self.driver.disable()
 
     def _play(self, play: messages.Play, fds: list[int]) -> None:
-        approach, motion, seam = (map_shared(fd) for fd in fds)
+        approach, motion, return_track = (map_shared(fd) for fd in fds)
         period_s = 1.0 / motion.rate_hz
         refusal = self._refusal(play) or self._set_period(period_s)
         not_before = 0
@@ -378,7 +378,7 @@ class StreamLoop:
             self._start_grid(period_s)
         self._look_every = max(1, round(LOOK_PERIOD_S / period_s))
         self._checks.start(self._measured, self.clock.now())
-        self.player.play(_goal_of(play, approach, motion, seam, not_before))
+        self.player.play(_goal_of(play, approach, motion, return_track, not_before))
 
     def _seek(self, seek: messages.Seek, fd: int) -> None:
         player = self.player
@@ -457,20 +457,11 @@ class StreamLoop:
         self._outbox.append(messages.Happened(kind, message))
 
 
-def _goal_of(play: messages.Play, approach: Track, motion: Track, seam: Track, not_before: int) -> Goal:
+def _goal_of(
+    play: messages.Play, approach: Track, motion: Track, return_track: Track, not_before: int
+) -> Goal:
     """Put together what the player plays."""
-    route = Route(
-        approach,
-        motion,
-        seam,
-        play.first,
-        play.last,
-        play.passes,
-        ping_pong=play.ping_pong,
-        flows=play.flows,
-        eases_in=play.eases_in,
-        eases_out=play.eases_out,
-    )
+    route = Route(approach, motion, return_track, play.passes)
     return Goal(
         play.goal_id,
         play.motion,

@@ -174,7 +174,7 @@ class Player:
         """Begin a goal; only from idle, with torque on."""
         self.goal = goal
         self.goal_count += 1
-        self.frame, self.loop = float(goal.offset + goal.route.first), 1
+        self.frame, self.loop = float(goal.offset + goal.route.passes.first), 1
         self.speed, self._clock_acceleration = goal.speed, goal.clock_acceleration
         self._elapsed = self._played_ticks = self._waited_ticks = 0
         self._arrived = self._waiting = self._pauses_there = False
@@ -276,8 +276,8 @@ class Player:
         if leg.eases_out:
             self.clock.brake_for(leg.length, ticks)
         place = max(0.0, self.clock.advance(ticks))  # a ramp that begins before row 0 is there at first
-        while leg.flows and place >= leg.length:
-            leg, place = self._flow_on(goal, leg)
+        while leg.seamless and place >= leg.length:
+            leg, place = self._pass_seam(goal, leg)
         at_end = place >= leg.length
         if at_end:
             place = self.clock.position = float(leg.length)
@@ -291,7 +291,7 @@ class Player:
         if at_end or self.slowing:
             self._conclude(goal, at_end=at_end)
 
-    def _flow_on(self, goal: Goal, leg: Leg) -> tuple[Leg, float]:
+    def _pass_seam(self, goal: Goal, leg: Leg) -> tuple[Leg, float]:
         """Pass from the end of a pass into the next one; give that, and the place on it."""
         if goal.markers:
             self._look_for_markers(goal, leg, float(goal.offset + leg.last))
@@ -418,7 +418,7 @@ class Player:
             if at_end or self.clock.at_rest:
                 self._come_to_rest(Event.STOPPED)
                 self._end(self._stop_code, self._stop_message, self._stop_details)
-        elif at_end and self._on_motion and goal.route.ends_with(self.loop - 1):
+        elif at_end and self._on_motion and goal.route.passes.end_with(self.loop - 1):
             self._arrive()
         elif self.state is State.PAUSING:
             if at_end or self.clock.at_rest:
@@ -431,9 +431,9 @@ class Player:
     def _repeat(self, goal: Goal) -> None:
         """Go on to the next pass, from rest at the end of one."""
         self.loop += 1
-        if goal.route.seam.last >= 0:
+        if goal.route.return_track.last >= 0:
             self._apply(Event.REPEAT)
-            self._approach(goal, goal.route.seam)
+            self._approach(goal, goal.route.return_track)
         else:
             self._begin_motion(goal)
 

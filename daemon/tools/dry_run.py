@@ -27,7 +27,7 @@ from ..ipc.channel import Channel
 from ..joints.gravity import with_gravity
 from ..joints.joint_map import build_joint_map
 from ..planning.library import MotionLibrary
-from ..robots.goal_planner import GoalMaker, new_goal
+from ..robots.goal_planner import GoalPlanner, new_goal
 from ..robots.registry import load_model, make_setup
 from ..stream.clocks import VirtualClock
 from ..stream.loop import StreamLoop
@@ -105,10 +105,10 @@ def rehearse(settings: Settings, name: str, request: PlayRequest, *, traced: boo
     library = MotionLibrary(joint_map, robot, driver.max_rate_hz, MotionCache(default_folder()).load_motions)
     library.load_all()
     setup = make_setup(name, robot, settings, joint_map, _simulated(robot, joint_map, options))
-    with closing(GoalMaker(name, robot, joint_map, library)) as goals, closing(_Stage(setup)) as stage:
-        goal = new_goal(goals.course_for(request), request)
+    with closing(GoalPlanner(name, robot, joint_map, library)) as goals, closing(_Stage(setup)) as stage:
+        goal = new_goal(goals.playback_for(request), request)
         stage.begin(goals, goal)
-        trace = PlayTrace(len(setup.joints), goal.course.plan.frames_per_tick) if traced else None
+        trace = PlayTrace(len(setup.joints), goal.playback.plan.frames_per_tick) if traced else None
         timing, took_s = stage.run(trace.add if trace else None)
         result = _result(goal, list(stage.notices()), timing)
         in_place_of = None if robot.driver.type == SIMULATED else robot.driver.type
@@ -168,11 +168,11 @@ class _Stage:
         os.close(fd)
         self._loop = StreamLoop(setup, self._driver, self.clock, self._theirs, self._writer)
 
-    def begin(self, goals: GoalMaker, goal: Goal) -> None:
+    def begin(self, goals: GoalPlanner, goal: Goal) -> None:
         """Take hold, and hand a goal over; the first setpoint is then due at time 0."""
         self._channel.send(ch.Enable())
         self._loop.step()
-        with goals.made(goal, self._loop.player.position.tolist()) as made:
+        with goals.prepare(goal, self._loop.player.position.tolist()) as made:
             self._channel.send(made.command, made.fds)
         self._reader.take()
 
@@ -236,7 +236,7 @@ def _event(goal: Goal, notice: ch.Command | ch.Notice) -> dict[str, Any] | None:
         case ch.Happened():
             return {"kind": notice.kind, "message": notice.message}
         case ch.Reached():
-            marker = goal.course.markers[notice.marker]
+            marker = goal.playback.markers[notice.marker]
             message = f"{goal.motion}: {marker.name}"
             return {"kind": "marker", "message": message, "marker": marker.name, "loop": notice.loop}
     return None
@@ -250,7 +250,7 @@ def _arrays(
         "motion": goal.motion,
         "joints": list(joint_map.joints),
         "units": list(joint_map.units),
-        "rate_hz": goal.course.track.rate_hz,
+        "rate_hz": goal.playback.track.rate_hz,
         "result": result["code"],
         "message": result["message"],
     }

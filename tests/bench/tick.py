@@ -20,6 +20,7 @@ from motiond.daemon.joints.transmission import Transmission
 from motiond.daemon.stream import realtime
 from motiond.daemon.stream.clocks import VirtualClock
 from motiond.daemon.stream.loop import StreamLoop
+from motiond.daemon.trajectory.passes import Passes
 from motiond.daemon.trajectory.track import Track, share
 from motiond.drivers.registry import make_driver
 from tests.bench.null_driver import NAME, NullDriver
@@ -159,9 +160,17 @@ def _play(channel: Channel, start: list[float], speed: float) -> None:
     motion = Track(rows, np.gradient(rows, 1 / RATE_HZ, axis=0), driven, RATE_HZ, 2.0)
     nowhere = Track(np.empty((0, joints)), np.empty((0, joints)), driven, RATE_HZ, 2.0)
     fds = share(nowhere), share(motion), share(nowhere)
-    path, goal, goal_time_s = [messages.OFF] * joints, [0.1] * joints, 1.0
-    channel.send(
-        messages.Play("goal", "motion", speed, start, 2.0, path, goal, goal_time_s, 0, len(rows) - 1), fds
+    play = messages.Play(
+        goal_id="goal",
+        motion="motion",
+        speed=speed,
+        start=start,
+        clock_acceleration=2.0,
+        path_tolerance=[messages.OFF] * joints,
+        goal_tolerance=[0.1] * joints,
+        goal_time_s=1.0,
+        passes=Passes(0, len(rows) - 1),
     )
+    channel.send(play, fds)
     for fd in fds:
         os.close(fd)

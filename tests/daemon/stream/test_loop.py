@@ -16,6 +16,7 @@ from motiond.daemon.ipc.states import State
 from motiond.daemon.joints.transmission import Transmission
 from motiond.daemon.stream.clocks import VirtualClock
 from motiond.daemon.stream.loop import StreamLoop
+from motiond.daemon.trajectory.passes import Passes
 from motiond.daemon.trajectory.track import Track, share
 from motiond.drivers.base import (
     ActuatorCommand,
@@ -121,16 +122,15 @@ class Bench:
         fds = share(approach), share(motion), share(approach)
         self.channel.send(
             messages.Play(
-                "goal-1",
-                "wave",
-                speed,
-                start if start is not None else START,
-                2.0,
-                [-1.0] * 2,
-                [-1.0] * 2,
-                0.0,
-                first=0,
-                last=len(rows) - 1,
+                goal_id="goal-1",
+                motion="wave",
+                speed=speed,
+                start=start if start is not None else START,
+                clock_acceleration=2.0,
+                path_tolerance=[messages.OFF] * 2,
+                goal_tolerance=[messages.OFF] * 2,
+                goal_time_s=0.0,
+                passes=Passes(0, len(rows) - 1),
                 **play,
             ),
             fds,

@@ -13,6 +13,7 @@ from motiond.daemon.ipc.messages import OFF
 from motiond.daemon.ipc.states import ACTIVE, TRANSITIONS, Event, ResultCode, State
 from motiond.daemon.stream.player import Goal, Player
 from motiond.daemon.stream.tolerances import Tolerances
+from motiond.daemon.trajectory.passes import Passes
 from motiond.daemon.trajectory.route import Route
 from motiond.daemon.trajectory.track import Track
 
@@ -36,7 +37,7 @@ def goal_of(
     **route: Any,
 ) -> Goal:
     none, track = Tolerances([OFF, OFF]), track_of(motion)
-    whole = Route(track_of(approach), track, track_of([]), first=0, last=track.last)
+    whole = Route(track_of(approach), track, track_of([]), Passes(first=0, last=track.last))
     return Goal("goal-1", "wave", replace(whole, **route), speed, track.clock_acceleration, none, none, 0.0)
 
 
