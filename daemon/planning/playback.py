@@ -16,7 +16,7 @@ import numpy as np
 from motiond.formats.errors import nearest
 
 from ..trajectory.passes import Passes
-from .planner import fastest_factor, peak_speeds, slopes_of
+from .speed_limits import fastest_factor, peak_speeds, slopes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,8 +22,10 @@ from ..config.settings import JointSettings
 from ..ipc.messages import Play
 from ..joints.joint_map import JointMapError
 from ..planning.approach import ApproachError, plan_approach
-from ..planning.planner import PlanError, clock_acceleration, plan_pose
+from ..planning.planner import plan_pose
 from ..planning.playback import PlaybackError, plan_playback, whole
+from ..planning.speed_limits import clock_acceleration
+from ..planning.violations import PlanError
 from ..stream.tolerances import ToleranceError, resolve
 from ..trajectory.ramp import longest_stop
 from ..trajectory.track import Track, share

@@ -21,8 +21,8 @@ from motiond.daemon.ipc.channel import Channel
 from motiond.daemon.ipc.ring import RingReader, RingWriter
 from motiond.daemon.ipc.states import ACTIVE, State
 from motiond.daemon.planning.library import Entry, MotionLibrary
-from motiond.daemon.planning.planner import LONGEST_STOP
 from motiond.daemon.planning.playback import PlaybackError
+from motiond.daemon.planning.speed_limits import LONGEST_STOP
 from motiond.daemon.robots.goal_planner import GoalPlanner, new_goal, refuse_speed
 from motiond.daemon.robots.registry import make_setup
 from motiond.daemon.stream.clocks import VirtualClock

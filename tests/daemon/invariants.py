@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from motiond.daemon.ipc.states import TRANSITIONS, State
-from motiond.daemon.planning.planner import LONGEST_STOP
+from motiond.daemon.planning.speed_limits import LONGEST_STOP
 from motiond.daemon.trajectory.ramp import FULL_RAMP, longest_stop
 
 if TYPE_CHECKING:
