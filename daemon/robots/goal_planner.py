@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import time
-import uuid
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -18,17 +17,15 @@ import numpy as np
 from motiond.formats.errors import nearest
 
 from ..api.requests import RequestError
-from ..config.settings import JointSettings
 from ..ipc.messages import Play
 from ..joints.joint_map import JointMapError
-from ..planning.approach import ApproachError, plan_approach
+from ..planning.approach import ApproachError, farthest, plan_approach
 from ..planning.planner import plan_pose
 from ..planning.playback import PlaybackError, plan_playback, whole
 from ..planning.speed_limits import clock_acceleration
+from ..planning.tolerances import ToleranceError, join_tolerances
 from ..planning.violations import PlanError
-from ..stream.tolerances import ToleranceError, resolve
-from ..trajectory.ramp import longest_stop
-from ..trajectory.track import Track, share
+from ..trajectory.track import share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,45 +38,15 @@ if TYPE_CHECKING:
     from ..planning.library import MotionLibrary
     from ..planning.planner import Plan
     from ..planning.playback import Playback
+    from ..planning.tolerances import GoalTolerances
+    from ..trajectory.track import Track
+    from .goal import Goal
 
     Floats: TypeAlias = NDArray[np.float64]
 
 
 POSE_RATE_HZ = 200.0  # of ticks on the way to a posture
 HANDOVER_S = 0.01  # from a request to the first tick of its approach, at most, where all is well
-
-
-@dataclass(slots=True)
-class Goal:
-    """A goal as the daemon knows it.
-
-    Attributes
-    ----------
-    speed : float
-        The speed that was asked for last.
-    fastest : float
-        The highest that was asked for.
-    gentlest : float
-        In 1/s: the least steep ramp of the clock's rate on any of its ways.
-    """
-
-    goal_id: str
-    playback: Playback
-    request: PlayRequest
-    speed: float
-    fastest: float
-    gentlest: float
-
-    @property
-    def motion(self) -> str:
-        """The motion's name."""
-        return self.playback.plan.motion
-
-
-def new_goal(playback: Playback, request: PlayRequest) -> Goal:
-    """Make a goal with an id of its own."""
-    speed, gentlest = request.speed, playback.track.clock_acceleration
-    return Goal(uuid.uuid4().hex, playback, request, speed, max(1.0, speed), gentlest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +164,7 @@ class GoalPlanner:
             If there is no way from there, no time for it, or a tolerance cannot be meant.
         """
         playback, request = goal.playback, goal.request
-        path, end, end_time_s = self._tolerances(request)
+        tolerances = self._tolerances(request)
         approach = self._approach(playback.plan, np.array(start), playback.begins_at)
         ends_at = playback.ends_at
         back = self._approach(playback.plan, ends_at, playback.begins_at if playback.returns else ends_at)
@@ -209,9 +176,9 @@ class GoalPlanner:
             speed=goal.speed,
             start=list(start),
             clock_acceleration=ramp,
-            path_tolerance=path,
-            goal_tolerance=end,
-            goal_time_s=end_time_s,
+            path_tolerance=tolerances.path,
+            goal_tolerance=tolerances.goal,
+            goal_time_s=tolerances.goal_time_s,
             passes=playback.passes,
             offset=playback.offset,
             markers=playback.marker_rows,
@@ -250,67 +217,33 @@ class GoalPlanner:
         track = playback.track
         if speed <= 1.0 and not playback.passes.seamless:
             return track.clock_acceleration
-        return self._steepest(track.positions, track.velocities, track.rate_hz, speed)
+        rows, velocities, stop_s = track.positions, track.velocities, self._settings.stop_duration_s
+        return clock_acceleration(rows, velocities, track.rate_hz, self._joint_map, stop_s, speed=speed)[0]
 
-    def stop_s(self, goal: Goal) -> float:
-        """Give a bound of how long a stop takes, in s, from any moment of a goal."""
-        rate_hz = goal.playback.track.rate_hz
-        return longest_stop(goal.fastest, goal.gentlest / rate_hz) / rate_hz
-
-    def _steepest(self, positions: Floats, velocities: Floats, rate_hz: float, speed: float = 1.0) -> float:
-        stop_s = self._settings.stop_duration_s
-        return clock_acceleration(positions, velocities, rate_hz, self._joint_map, stop_s, speed=speed)[0]
-
-    def _tolerances(self, request: PlayRequest) -> tuple[list[float], list[float], float]:
-        """Give the path and goal tolerance of each joint and the time for the goal's."""
-        settings, joints = self._settings, self._joint_map.joints
-        own = [settings.joints.get(joint, JointSettings()).tolerances for joint in joints]
-        path = [joint.path or settings.tolerances.path for joint in own]
-        goal = [joint.goal or settings.tolerances.goal for joint in own]
+    def _tolerances(self, request: PlayRequest) -> GoalTolerances:
         try:
-            return (
-                resolve(self._name, "path_tolerance", joints, path, request.path_tolerance),
-                resolve(self._name, "goal_tolerance", joints, goal, request.goal_tolerance),
-                request.goal_time_tolerance or settings.tolerances.goal_time_s,
+            return join_tolerances(
+                self._name,
+                self._joint_map.joints,
+                self._settings,
+                path=request.path_tolerance,
+                goal=request.goal_tolerance,
+                goal_time_s=request.goal_time_tolerance,
             )
         except ToleranceError as error:
             raise RequestError("INVALID_REQUEST", str(error)) from error
 
     def _approach(self, plan: Plan, start: Floats, target: Floats) -> Track:
-        settings = self._settings.approach
+        joint_map, settings, rate_hz = self._joint_map, self._settings, plan.rate_hz
         try:
-            positions, velocities = plan_approach(
-                start,
-                target,
-                plan.driven,
-                self._joint_map,
-                settings,
-                rate_hz=plan.rate_hz,
-                tolerance=self._settings.start_tolerance,
-            )
+            return plan_approach(start, target, plan.driven, joint_map, settings, rate_hz=rate_hz)
         except ApproachError as error:
-            raise RequestError("INVALID_MOTION", f"{plan.motion}: {error}") from error
-        takes_s = len(positions) / plan.rate_hz
-        if settings.longest_s is not None and takes_s > settings.longest_s:
-            far = self._farthest(plan, start, target)
-            what = f"{plan.motion}: the way to it takes {takes_s:.3f} s"
-            why = f"joint '{far['joint']}' is {far['value']:.4g} {far['unit']} away"
-            mend = f"approach.longest_s is {settings.longest_s:g}; go nearer first, or raise it"
-            raise RequestError("INVALID_MOTION", f"{what}; {why}; {mend}", {"start_distance": far})
-        ramp = self._steepest(positions, velocities, plan.rate_hz)
-        return Track(positions, velocities, plan.driven, plan.rate_hz, ramp)
-
-    def _farthest(self, plan: Plan, start: Floats, target: Floats) -> dict[str, Any]:
-        """Tell the joint that has the longest way to go."""
-        away = np.where(plan.driven, np.abs(target - start), 0.0)
-        joint = int(away.argmax())
-        joints, units = self._joint_map.joints, self._joint_map.units
-        return {"joint": joints[joint], "value": float(away[joint]), "unit": units[joint]}
+            raise RequestError("INVALID_MOTION", f"{plan.motion}: {error}", error.data) from error
 
     def _told_of(self, approach: Track, playback: Playback, start: Floats) -> dict[str, Any]:
         return {
             "approach_s": len(approach.positions) / approach.rate_hz,
-            "start_distance": self._farthest(playback.plan, start, playback.begins_at),
+            "start_distance": farthest(start, playback.begins_at, playback.plan.driven, self._joint_map),
         }
 
     def _start_s(self, request: PlayRequest, approach: Track) -> float | None:

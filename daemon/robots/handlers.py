@@ -16,7 +16,8 @@ from ..api.requests import PlayRequest, RequestError
 from ..ipc import messages as ch
 from ..ipc.states import ACTIVE, HALTED, ResultCode, State
 from ..planning.playback import PlaybackError
-from .goal_planner import Goal, new_goal, refuse_speed
+from .goal import Goal, new_goal
+from .goal_planner import refuse_speed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -241,7 +242,7 @@ class Verbs:
     async def _stop(self, _request: Request) -> dict[str, Any]:
         robot, goal = self._robot, self._robot.goal
         robot.stop("stopped on request, softly, on the path")
-        within_s = robot.goals.stop_s(goal) if goal else 0.0
+        within_s = goal.stops_within_s if goal else 0.0
         return {
             "state": robot.state,
             "goal_id": goal.goal_id if goal else None,

@@ -18,7 +18,8 @@ from ..api.reports import Report
 from ..api.requests import PlayRequest, RequestError
 from ..ipc import messages as ch
 from ..ipc.states import ACTIVE, HALTED, ResultCode, State
-from .goal_planner import GoalPlanner, new_goal
+from .goal import new_goal
+from .goal_planner import GoalPlanner
 from .handlers import SHUTS_DOWN, Verbs
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from ..joints.joint_map import JointMap
     from ..planning.library import MotionLibrary
     from ..telemetry.observer import Observer
-    from .goal_planner import Goal
+    from .goal import Goal
     from .stream_supervisor import StreamKeeper
 
 log = logging.getLogger(__name__)

@@ -27,7 +27,8 @@ from ..ipc.channel import Channel
 from ..joints.gravity import with_gravity
 from ..joints.joint_map import build_joint_map
 from ..planning.library import MotionLibrary
-from ..robots.goal_planner import GoalPlanner, new_goal
+from ..robots.goal import new_goal
+from ..robots.goal_planner import GoalPlanner
 from ..robots.registry import load_model, make_setup
 from ..stream.clocks import VirtualClock
 from ..stream.loop import StreamLoop
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from ..api.requests import PlayRequest
     from ..config.settings import RobotSettings, Settings
     from ..joints.joint_map import JointMap
-    from ..robots.goal_planner import Goal
+    from ..robots.goal import Goal
 
     Floats: TypeAlias = NDArray[np.float64]
 

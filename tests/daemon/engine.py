@@ -23,7 +23,8 @@ from motiond.daemon.ipc.states import ACTIVE, State
 from motiond.daemon.planning.library import Entry, MotionLibrary
 from motiond.daemon.planning.playback import PlaybackError
 from motiond.daemon.planning.speed_limits import LONGEST_STOP
-from motiond.daemon.robots.goal_planner import GoalPlanner, new_goal, refuse_speed
+from motiond.daemon.robots.goal import new_goal
+from motiond.daemon.robots.goal_planner import GoalPlanner, refuse_speed
 from motiond.daemon.robots.registry import make_setup
 from motiond.daemon.stream.clocks import VirtualClock
 from motiond.daemon.stream.loop import StreamLoop
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
     from motiond.daemon.planning.planner import Plan
     from motiond.daemon.planning.playback import Playback
-    from motiond.daemon.robots.goal_planner import Goal
+    from motiond.daemon.robots.goal import Goal
     from motiond.daemon.stream.player import Player
     from tests.daemon.sequences import Sequence
 
@@ -440,7 +441,7 @@ class Engine:
         if self.active is None:
             return
         goal = self.account.handed[self.active].goal
-        ticks = math.ceil(self.goals.stop_s(goal) * goal.playback.plan.rate_hz)
+        ticks = math.ceil(goal.stops_within_s * goal.playback.plan.rate_hz)
         self._rest_by.setdefault(self.active, self.ticks + ticks + 1)
 
     def _stop(self) -> None:
