@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -23,6 +24,15 @@ class Excess(NamedTuple):
     joint: int
     error: float
     tolerance: float
+
+    def far(self, unit: str) -> str:
+        """Return how far off it is, for messages."""
+        return "without feedback" if math.isnan(self.error) else f"{self.error:.4g} {unit} off"
+
+    def details(self, joint: str, unit: str) -> dict[str, Any]:
+        """Return what a result tells of it, JSON-ready."""
+        error = None if math.isnan(self.error) else self.error
+        return {"joint": joint, "error": error, "tolerance": self.tolerance, "unit": unit}
 
 
 class Tolerances:

@@ -184,7 +184,7 @@ class _Stage:
         goes_on = True
         with _no_collector():
             while goes_on:
-                goes_on = all(step() and player.goal is not None for _ in range(ring.RECORDS))
+                goes_on = all(step() and player.execution is not None for _ in range(ring.RECORDS))
                 records = self._reader.take()
                 timing.add(records, 0)
                 if keep is not None:

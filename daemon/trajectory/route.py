@@ -18,8 +18,6 @@ class Leg:
 
     Attributes
     ----------
-    on_motion : bool
-        Whether it is part of the motion, rather than a way to it.
     eases_in, eases_out : bool
         Whether the clock has to speed up from rest at its beginning, and slow down to rest at its end,
         because the rows there are in full motion.
@@ -34,7 +32,6 @@ class Leg:
     track: Track
     first: int
     last: int
-    on_motion: bool = True
     eases_in: bool = False
     eases_out: bool = False
     seamless: bool = False

@@ -27,6 +27,7 @@ from motiond.daemon.robots.goal import new_goal
 from motiond.daemon.robots.goal_planner import GoalPlanner, refuse_speed
 from motiond.daemon.robots.registry import make_setup
 from motiond.daemon.stream.clocks import VirtualClock
+from motiond.daemon.stream.execution import ON_MOTION
 from motiond.daemon.stream.loop import StreamLoop
 from motiond.daemon.trajectory.passes import Place
 from motiond.daemon.trajectory.ramp import FULL_RAMP
@@ -290,7 +291,7 @@ class Engine:
                 self.driver.stretch,
                 self.began,
                 self.state,
-                not player._on_motion,
+                player.phase not in ON_MOTION,
                 player.frame,
                 self.account.handed[self.began].goal.speed if self.began >= 0 else 1.0,
                 skips,

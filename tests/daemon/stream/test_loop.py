@@ -269,7 +269,7 @@ class LateClock(VirtualClock):
 def late_by(bench: Bench, oversleep_s: float) -> None:
     clock = LateClock()
     clock.time_s = bench.clock.time_s
-    bench.loop.clock = clock
+    bench.loop.clock = bench.loop.schedule.clock = clock
     bench.driver.now = clock.now
     clock.oversleep_s = oversleep_s
 
@@ -308,7 +308,7 @@ def test_a_resume_in_full_motion_does_not_put_off_the_checks(tmp_path: Path) -> 
 def test_a_late_tick_skips_no_more_than_it_may_and_the_motion_ends_later_by_the_rest(
     bench: Bench, max_skip_s: float, rows: int, skipped: int
 ) -> None:
-    bench.loop.setup = setup_of(max_skip_s=max_skip_s)
+    bench.loop.schedule.max_skip_s = max_skip_s
     bench.enable()
     bench.play()
     bench.step(50)
