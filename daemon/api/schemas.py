@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ..planning.playback import Place, Seam
+from ..trajectory.passes import Place, SeamPolicy
 
 OnBusy = Literal["reject", "queue", "replace"]
 
@@ -64,7 +64,7 @@ class PlayRequest(Request):
     ping_pong: bool = False
     first: PlaceRequest | None = None
     last: PlaceRequest | None = None
-    seam: Seam = "reject"
+    seam: SeamPolicy = "reject"
     start_at: float | None = None
     on_busy: OnBusy = "reject"
     path_tolerance: dict[str, float] = {}

@@ -1,282 +1,21 @@
-"""What crosses the border between the daemon and a stream process, apart from shared memory.
+"""The socket pair between the daemon and a stream process.
 
-In comes a command or a notice, out it goes as one packet of a socket pair, with file descriptors where it
-hands over memory. The daemon sends commands, the stream process sends notices. The end of the other process
-is seen as the end of the socket.
+A message is one packet, with file descriptors where it hands over memory. The end of the other process is
+seen as the end of the socket.
 """
 
 from __future__ import annotations
 
 import socket
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
-import orjson
+from .messages import decode, encode
 
-from ..stream.checks import Bounds
+if TYPE_CHECKING:
+    from .messages import Command, Notice
 
 PACKET_BYTES = 180_000
 MOST_FDS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """The first command: everything the stream process needs to know; brings the ring's descriptor."""
-
-    robot: str
-    driver: str
-    options: dict[str, Any]
-    joints: list[str]
-    units: list[str]
-    actuators: list[str]
-    transmission: dict[str, list[float]]
-    idle_rate_hz: float
-    max_lateness_s: float
-    max_skip_s: float
-    bounds: Bounds
-    priority: int | None
-    core: int | None
-    lock_memory: bool
-    clock: Literal["real", "virtual"] = "real"
-
-
-@dataclass(frozen=True, slots=True)
-class Enable:
-    """Switch torque on, holding where the joints are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Disable:
-    """Switch torque off; only at rest."""
-
-
-@dataclass(frozen=True, slots=True)
-class Play:
-    """Play an approach and then passes over a motion; brings the descriptors of three tracks.
-
-    The tracks are the approach, the motion, and the way from its last row back to its first; `route.Route`
-    says what the fields of the same names mean, `player.Goal` what `offset` and `markers` are.
-
-    Attributes
-    ----------
-    start : list of float
-        The setpoint from which the approach was planned; refused if it is not the present one.
-    clock_acceleration : float
-        In 1/s: how fast the clock's rate may change on the motion at that speed.
-    path_tolerance, goal_tolerance : list of float
-        For each joint; `tolerances.OFF` where there is none.
-    goal_time_s : float
-        How long to wait for the goal tolerance; `tolerances.OFF` for ever.
-    start_s : float or None
-        Monotonic time at which the first row is due; None for as soon as possible.
-    """
-
-    goal_id: str
-    motion: str
-    speed: float
-    start: list[float]
-    clock_acceleration: float
-    path_tolerance: list[float]
-    goal_tolerance: list[float]
-    goal_time_s: float
-    first: int
-    last: int
-    passes: int = 1
-    ping_pong: bool = False
-    flows: bool = False
-    eases_in: bool = False
-    eases_out: bool = False
-    offset: int = 0
-    markers: list[float] = field(default_factory=list)
-    start_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Pause:
-    """Slow down on the path and wait there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Resume:
-    """Go on along the path."""
-
-
-@dataclass(frozen=True, slots=True)
-class Speed:
-    """Play the motion at another speed.
-
-    Attributes
-    ----------
-    clock_acceleration : float
-        In 1/s: how fast the clock's rate may change at that speed.
-    """
-
-    speed: float
-    clock_acceleration: float
-
-
-@dataclass(frozen=True, slots=True)
-class Seek:
-    """Go to another row of the motion's track, from the pause; brings the descriptor of the approach.
-
-    Attributes
-    ----------
-    start : list of float
-        The setpoint from which the approach was planned; refused if it is not the present one.
-    goes_on : bool
-        Play on from there; otherwise wait there.
-    """
-
-    goal_id: str
-    row: int
-    start: list[float]
-    goes_on: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """Stop softly and end the goal with `code`."""
-
-    code: str = "CANCELED"
-    message: str = "stopped on request, softly, on the path"
-
-
-@dataclass(frozen=True, slots=True)
-class Estop:
-    """Halt in the next tick and latch."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reset:
-    """Leave `estopped`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Inject:
-    """Let a fault of simulated actuators happen (`Driver.inject`)."""
-
-    fault: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Shutdown:
-    """Stop softly, hold, close the driver and exit."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """The driver is open and the loop ticks."""
-
-    max_rate_hz: float
-    warnings: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """The driver could not be opened; the process exits."""
-
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """The actuators are out of reach; the process looks for them until it is `Ready` again."""
-
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """The player's state has changed.
-
-    Attributes
-    ----------
-    reference : list of float or None
-        The setpoint that is held, per joint; None while torque is off.
-    """
-
-    state: str
-    torque: bool
-    goal_id: str | None
-    reference: list[float] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """A goal has ended.
-
-    Attributes
-    ----------
-    played_s : float
-        From the first row to the last setpoint; the approach does not count.
-    details : dict
-        What the code is about: joint, value, limit.
-    """
-
-    goal_id: str
-    code: str
-    message: str
-    played_s: float | None
-    details: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Reached:
-    """A marker of the motion was passed.
-
-    Attributes
-    ----------
-    marker : int
-        Its number in `Play.markers`.
-    loop : int
-        In which pass, counted from 1.
-    lateness_s : float
-        From when it was due to when its setpoint was written.
-    """
-
-    goal_id: str
-    marker: int
-    loop: int
-    lateness_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Happened:
-    """Something worth an event: a fault, a missed deadline."""
-
-    kind: str
-    message: str
-
-
-Command: TypeAlias = (
-    Setup | Enable | Disable | Play | Pause | Resume | Speed | Seek | Stop | Estop | Reset | Inject | Shutdown
-)
-Notice: TypeAlias = Ready | Failed | Lost | Status | Ended | Reached | Happened
-_TYPES: dict[str, type[Command | Notice]] = {
-    kind.__name__: kind
-    for kind in (
-        Setup,
-        Enable,
-        Disable,
-        Play,
-        Pause,
-        Resume,
-        Speed,
-        Seek,
-        Stop,
-        Estop,
-        Reset,
-        Inject,
-        Shutdown,
-        Ready,
-        Failed,
-        Lost,
-        Status,
-        Ended,
-        Reached,
-        Happened,
-    )
-}
 
 
 class ChannelClosed(Exception):
@@ -303,7 +42,7 @@ class Channel:
         return Channel(ours), theirs
 
     def fileno(self) -> int:
-        """Give the descriptor to wait on."""
+        """Return the descriptor to wait on."""
         return self._socket.fileno()
 
     def send(self, message: Command | Notice, fds: tuple[int, ...] = ()) -> None:
@@ -342,17 +81,3 @@ class Channel:
     def close(self) -> None:
         """Close this end; any number of times."""
         self._socket.close()
-
-
-def encode(message: Command | Notice) -> bytes:
-    """Give a message as bytes."""
-    values = {entry.name: getattr(message, entry.name) for entry in fields(message)}
-    return orjson.dumps([type(message).__name__, values], default=str)  # options may hold paths
-
-
-def decode(data: bytes) -> Command | Notice:
-    """Give the message that `encode` wrote."""
-    name, values = orjson.loads(data)
-    if "bounds" in values:
-        values["bounds"] = Bounds(**values["bounds"])
-    return _TYPES[name](**values)

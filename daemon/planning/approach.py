@@ -1,27 +1,29 @@
-"""The way from where the joints are to a motion's first row: as fast as its bounds allow, never faster.
+"""The way from where the joints are to a row of a motion: as fast as its bounds allow, never faster.
 
-In come the measured positions and the row to reach, out come rows of setpoints, one a tick. Each joint moves
-on a jerk-limited profile from rest to rest, all arriving together (Berscheid and Kröger, "Jerk-limited
-Real-time Trajectory Generation with Arbitrary Target States", RSS 2021; the library `ruckig`). From rest to
-rest a profile never turns back, so a joint stays between its start and its target.
+Each joint moves on a jerk-limited profile from rest to rest, all arriving together (Berscheid and Kröger,
+"Jerk-limited Real-time Trajectory Generation with Arbitrary Target States", RSS 2021; the library `ruckig`).
+From rest to rest a profile never turns back, so a joint stays between its start and its target.
 
     ValueError
-    └── ApproachError    there is no safe way from where a joint is
+    └── ApproachError    there is no safe way from where a joint is, or none as short as configured
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from ruckig import InputParameter, Ruckig, RuckigError, Trajectory
+
+from ..trajectory.track import Track
+from .speed_limits import clock_acceleration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from ..config.robot import ApproachSettings
+    from ..config.robot import ApproachSettings, RobotSettings
     from ..joints.joint_map import JointMap
 
     Floats: TypeAlias = NDArray[np.float64]
@@ -32,17 +34,20 @@ FAR_OUTSIDE_OF_ENDLESS = 0.1  # rad or m, where one side has no limit
 
 
 class ApproachError(ValueError):
-    """There is no safe way from where a joint is.
+    """There is no safe way from where a joint is, or none as short as configured.
 
     Attributes
     ----------
     joints : tuple of str
         The joints that stand in the way.
+    data : dict
+        What a program may want to know besides, JSON-ready.
     """
 
-    def __init__(self, joints: Sequence[str], message: str) -> None:
+    def __init__(self, joints: Sequence[str], message: str, data: dict[str, Any] | None = None) -> None:
         super().__init__(message)
         self.joints = tuple(joints)
+        self.data = data or {}
 
 
 def plan_approach(
@@ -50,12 +55,11 @@ def plan_approach(
     target: Floats,
     driven: Booleans,
     joint_map: JointMap,
-    settings: ApproachSettings,
+    settings: RobotSettings,
     *,
     rate_hz: float,
-    tolerance: float,
-) -> tuple[Floats, Floats]:
-    """Plan the way to a motion's first row.
+) -> Track:
+    """Plan the way to a row of a motion.
 
     Parameters
     ----------
@@ -63,34 +67,64 @@ def plan_approach(
         In rad or m; the target is within the limits.
     driven : ndarray of bool, shape (joints,)
         The joints to move; the others hold where they are.
+    settings : RobotSettings
+        With the bounds under `approach`. Where every driven joint is within `start_tolerance`, and one tick
+        is enough to get there within its limits, one tick is what it takes.
     rate_hz : float
         Ticks per second.
-    tolerance : float
-        In rad or m; where every driven joint is this near, and one tick is enough to get there within its
-        limits, one tick is what it takes.
 
     Returns
     -------
-    positions, velocities : ndarray, shape (ticks, joints)
-        The first row is the start, so that nothing moves in the tick after a motion that has just ended; the
+    Track
+        Its first row is the start, so that nothing moves in the tick after a motion that has just ended; the
         last is the target, bit for bit, at rest. No rows where every joint is at the target.
 
     Raises
     ------
     ApproachError
-        If a joint's position is unknown, or so far outside its limits that it cannot be true.
+        If a joint's position is unknown, or so far outside its limits that it cannot be true, or if the way
+        takes longer than it may.
     """
     _refuse_unsafe(start, driven, joint_map)
+    rows, velocities = _rows(start, target, driven, joint_map, settings, rate_hz=rate_hz)
+    longest_s, takes_s = settings.approach.longest_s, len(rows) / rate_hz
+    if longest_s is not None and takes_s > longest_s:
+        far = farthest(start, target, driven, joint_map)
+        why = f"joint '{far['joint']}' is {far['value']:.4g} {far['unit']} away"
+        mend = f"approach.longest_s is {longest_s:g}; go nearer first, or raise it"
+        message = f"the way to it takes {takes_s:.3f} s; {why}; {mend}"
+        raise ApproachError([far["joint"]], message, {"start_distance": far})
+    ramp, _ = clock_acceleration(rows, velocities, rate_hz, joint_map, settings.stop_duration_s)
+    return Track(rows, velocities, driven, rate_hz, ramp)
+
+
+def farthest(start: Floats, target: Floats, driven: Booleans, joint_map: JointMap) -> dict[str, Any]:
+    """Return the driven joint that has the longest way to go, JSON-ready: its name, how far, and the unit."""
+    away = np.where(driven, np.abs(target - start), 0.0)
+    joint = int(away.argmax())
+    return {"joint": joint_map.joints[joint], "value": float(away[joint]), "unit": joint_map.units[joint]}
+
+
+def _rows(
+    start: Floats,
+    target: Floats,
+    driven: Booleans,
+    joint_map: JointMap,
+    settings: RobotSettings,
+    *,
+    rate_hz: float,
+) -> tuple[Floats, Floats]:
+    """Return the positions and velocities of the way, each of shape (ticks, joints)."""
     limits = joint_map.limits
     in_a_tick = np.minimum(limits.velocity / rate_hz, limits.acceleration / rate_hz**2)
     away = np.where(driven, np.abs(target - start), 0.0)
     if not away.any():
         return np.empty((0, start.size)), np.empty((0, start.size))
-    if not (away > np.minimum(tolerance, in_a_tick)).any():
+    if not (away > np.minimum(settings.start_tolerance, in_a_tick)).any():
         rows = np.where(driven, [start, target], start)
         return rows, np.zeros_like(rows)
     moving = start[driven], target[driven]
-    trajectory = _trajectory(*moving, driven, joint_map, settings)
+    trajectory = _trajectory(*moving, driven, joint_map, settings.approach)
     ticks = max(1, int(np.ceil(trajectory.duration * rate_hz - 1e-9)))
     sampled, speeds = _sample(trajectory, np.arange(ticks + 1) / rate_hz)
     # Rounding in the last digit must not carry a joint past either end, which may be a limit.

@@ -17,7 +17,8 @@ from motiond.formats.registry import MOTIONS
 
 from ..joints.joint_map import JointMapError
 from .markers import SUFFIX, marker_file, read_markers
-from .planner import Plan, PlanError, plan
+from .planner import Plan, plan
+from .violations import PlanError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,8 +1,6 @@
 """Turns a motion into checked setpoints: a row of positions and velocities for each tick.
 
-In come a motion, the joint map with the limits, and how the robot is configured; out comes a `Plan`, ready to
-be mapped into the stream process, or an error with everything that stands against it. Where the driver takes
-the file's frame rate, the plan's rows are the file's, bit for bit.
+Where the driver takes the file's frame rate, the plan's rows are the file's, bit for bit.
 
     ValueError
     ├── PlanError        a motion that cannot be played within the limits
@@ -16,21 +14,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from motiond.formats.model.motion import Motion, interpolate, pchip_slopes
+from motiond.formats.model.motion import Motion, interpolate
 
-from ..trajectory.clock import FULL_RAMP
 from ..trajectory.track import Track
-from .violations import (
-    Violation,
-    accelerations_of,
-    curve_violations,
-    find_violations,
-    position_violations,
-    speeds_of,
-)
+from .columns import MotionRows, clipped, in_columns
+from .speed_limits import clock_acceleration, max_speed_of, peak_speeds, slopes_of
+from .violations import PlanError, Violation, curve_violations, find_violations
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -43,24 +35,8 @@ if TYPE_CHECKING:
     Booleans: TypeAlias = NDArray[np.bool_]
 
 FREE_RATE_HZ = 200.0  # of motions whose frames have times of their own
-FASTEST = 10.0  # the highest speed factor that a play request may ask for
-LONGEST_STOP = 4.0  # in units of stop_duration_s; a stop must end, even where acceleration is short
 MOST_SLOWINGS = 20
 SLOWEST = 0.01  # slower than this, a motion is not what its author meant
-
-
-class PlanError(ValueError):
-    """A motion that cannot be played within the limits.
-
-    Attributes
-    ----------
-    violations : tuple of Violation
-        One for each joint and kind of limit; empty where the motion itself is at fault.
-    """
-
-    def __init__(self, message: str, violations: Sequence[Violation] = ()) -> None:
-        super().__init__(message)
-        self.violations = tuple(violations)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,20 +98,6 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
-    """A motion's rows in the robot's columns; undriven columns are 0."""
-
-    name: str
-    times: Floats
-    positions: Floats
-    effort: Floats | None
-    driven: Booleans
-    frame_rate_hz: float
-    uniform: bool
-    warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Ticks:
     """Rows of setpoints at the rate of the ticks."""
 
@@ -164,11 +126,13 @@ def plan(motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_
     JointMapError
         With every joint of the motion that the robot does not have.
     """
-    rows = _in_columns(motion, joint_map, settings)
+    rows = in_columns(motion, joint_map, settings)
     if settings.on_violation == "clip":
-        rows = _clipped(rows, joint_map)
+        rows = clipped(rows, joint_map)
     ticks, speed, warnings = _fitted(rows, joint_map, settings, max_rate_hz)
-    max_speed, limiting_joint = _max_speed(ticks, joint_map, rows.driven)
+    max_speed, limiting_joint = max_speed_of(
+        ticks.positions, ticks.velocities, ticks.rate_hz, joint_map, rows.driven
+    )
     ramp, doubts = clock_acceleration(
         ticks.positions, ticks.velocities, ticks.rate_hz, joint_map, settings.stop_duration_s
     )
@@ -220,86 +184,10 @@ def plan_pose(
     return plan(motion, joint_map, settings.model_copy(update={"on_violation": "reject"}), rate_hz)
 
 
-def _in_columns(motion: Motion, joint_map: JointMap, settings: RobotSettings) -> _Rows:
-    _refuse_unplayable(motion)
-    count = motion.positions.shape[1]
-    columns = joint_map.columns_of(motion.name, motion.joint_names, count, settings.motion_joints)
-    kept = columns >= 0
-    driven = np.zeros(len(joint_map.joints), dtype=bool)
-    driven[columns[kept]] = True
-    positions = np.zeros((len(motion.positions), len(joint_map.joints)))
-    positions[:, columns[kept]] = motion.positions[:, kept]
-    _follow(joint_map, positions, driven)
-    uniform = motion.is_uniform
-    frames = np.arange(len(positions))
-    return _Rows(
-        name=motion.name,
-        times=frames / motion.frame_rate if uniform else motion.times - motion.times[0],
-        positions=positions,
-        effort=_effort_of(motion, columns, driven.size),
-        driven=driven,
-        frame_rate_hz=motion.frame_rate,
-        uniform=uniform,
-        warnings=_left_out(motion, joint_map, columns),
-    )
-
-
-def _refuse_unplayable(motion: Motion) -> None:
-    if motion.positions.shape[1] == 0:
-        raise PlanError(f"{motion.name}: no joint positions; there is nothing to play; choose another motion")
-    bad = np.flatnonzero(~np.isfinite(motion.positions).all(axis=1))
-    if bad.size:
-        raise PlanError(
-            f"{motion.name}: frame {bad[0]} is not finite; joints cannot go there; correct the file"
-        )
-    back = np.flatnonzero(np.diff(motion.times) <= 0)
-    if back.size:
-        why = "time must rise from frame to frame"
-        raise PlanError(
-            f"{motion.name}: frame {back[0] + 1} is not after the one before; {why}; correct the file"
-        )
-
-
-def _follow(joint_map: JointMap, positions: Floats, driven: Booleans) -> None:
-    """Fill the columns of mimic joints whose leaders are driven, and mark them as driven too."""
-    joint_map.follow(positions)
-    for mimic in joint_map.mimics:
-        driven[mimic.joint] = driven[mimic.leader]
-    positions[:, ~driven] = 0.0
-
-
-def _effort_of(motion: Motion, columns: NDArray[np.intp], joints: int) -> Floats | None:
-    """Give the efforts that a motion tells for its joints, or None."""
-    told = motion.components.get("JointEffort")
-    if not isinstance(told, np.ndarray) or told.shape != motion.positions.shape:
-        return None
-    effort = np.zeros((len(told), joints))
-    effort[:, columns[columns >= 0]] = told[:, columns >= 0]
-    return effort
-
-
-def _left_out(motion: Motion, joint_map: JointMap, columns: NDArray[np.intp]) -> tuple[str, ...]:
-    if (columns >= 0).all():
-        return ()
-    names = [joint_map.joints[mimic.joint] for mimic in joint_map.mimics]
-    listed = ", ".join(f"'{name}'" for name in motion.joint_names or names if name in names)
-    return (f"columns of {listed} are left out; these joints follow others",)
-
-
-def _clipped(rows: _Rows, joint_map: JointMap) -> _Rows:
-    """Cut positions at the limits, mimic joints' after their leaders'."""
-    limits = joint_map.limits
-    positions = np.clip(rows.positions, limits.lower, limits.upper)
-    _follow(joint_map, positions, rows.driven)
-    found = position_violations(rows.times, rows.positions, joint_map, rows.driven)
-    warnings = tuple(f"clipped: {violation}" for violation in found)
-    return replace(rows, positions=positions, warnings=(*rows.warnings, *warnings))
-
-
 def _fitted(
-    rows: _Rows, joint_map: JointMap, settings: RobotSettings, max_rate_hz: float
+    rows: MotionRows, joint_map: JointMap, settings: RobotSettings, max_rate_hz: float
 ) -> tuple[_Ticks, float, tuple[str, ...]]:
-    """Give ticks that keep the limits, and at which share of the file's speed: less if that is allowed."""
+    """Return ticks that keep the limits, and at which share of the file's speed: less if that is allowed."""
     speed, slowest = 1.0, None
     for _ in range(MOST_SLOWINGS):
         ticks = _ticks_of(rows, speed, settings.interpolation, max_rate_hz)
@@ -318,7 +206,7 @@ def _fitted(
 
 
 def _violations(
-    rows: _Rows, speed: float, ticks: _Ticks, joint_map: JointMap, interpolation: Interpolation
+    rows: MotionRows, speed: float, ticks: _Ticks, joint_map: JointMap, interpolation: Interpolation
 ) -> list[Violation]:
     """Hold the file's rows against the limits, then what was put between them, and the curve through it."""
     found = find_violations(rows.times / speed, rows.positions, joint_map, rows.driven, rows.effort)
@@ -338,7 +226,7 @@ def _violations(
     return sorted(found, key=lambda violation: joint_map.joints.index(violation.joint))
 
 
-def _ticks_of(rows: _Rows, speed: float, interpolation: Interpolation, max_rate_hz: float) -> _Ticks:
+def _ticks_of(rows: MotionRows, speed: float, interpolation: Interpolation, max_rate_hz: float) -> _Ticks:
     if rows.uniform:
         rate_hz = rows.frame_rate_hz / _frames_per_row(rows, max_rate_hz)
         frames_per_tick = speed * rows.frame_rate_hz / rate_hz
@@ -355,12 +243,12 @@ def _ticks_of(rows: _Rows, speed: float, interpolation: Interpolation, max_rate_
     return _Ticks(float(rate_hz), positions, slopes, float(frames_per_tick))
 
 
-def _frames_per_row(rows: _Rows, max_rate_hz: float) -> float:
-    """Give how many frames of the file go by from one row to the next that the driver can take."""
+def _frames_per_row(rows: MotionRows, max_rate_hz: float) -> float:
+    """Return how many frames of the file go by from one row to the next that the driver can take."""
     return float(max(1.0, np.ceil(rows.frame_rate_hz / max_rate_hz)))
 
 
-def _thinned(rows: _Rows, max_rate_hz: float) -> tuple[str, ...]:
+def _thinned(rows: MotionRows, max_rate_hz: float) -> tuple[str, ...]:
     """Tell of rows that are left out because the driver is too slow for them."""
     every = _frames_per_row(rows, max_rate_hz)
     if not rows.uniform or every == 1.0 or len(rows.times) < 2:
@@ -368,121 +256,3 @@ def _thinned(rows: _Rows, max_rate_hz: float) -> tuple[str, ...]:
     rate = rows.frame_rate_hz
     played = f"it is played at {rate / every:g} Hz, one row in {every:g}"
     return (f"{rate:g} frames/s are more than the driver takes, {max_rate_hz:g} Hz; {played}",)
-
-
-def slopes_of(positions: Floats, rate_hz: float, interpolation: Interpolation) -> Floats:
-    """Give the velocity of the curve through setpoints at each of them, shape (ticks, joints)."""
-    if interpolation == "cubic":
-        return pchip_slopes(np.arange(len(positions)) / rate_hz, positions)
-    slopes = np.zeros_like(positions)
-    if interpolation == "linear":
-        slopes[:-1] = np.diff(positions, axis=0) * rate_hz
-    return slopes
-
-
-def _max_speed(ticks: _Ticks, joint_map: JointMap, driven: Booleans) -> tuple[float, str]:
-    """Give the fastest speed factor, at least 1, and the joint that sets it."""
-    if len(ticks.positions) < 2:
-        return FASTEST, ""
-    peaks = peak_speeds(ticks.positions, ticks.velocities, ticks.rate_hz).max(axis=0)
-    changes = np.zeros_like(peaks)
-    if np.isfinite(joint_map.limits.acceleration).any():
-        changes = np.abs(accelerations_of(*speeds_of(ticks.times, ticks.positions))).max(axis=0)
-    factor, joint = fastest_factor(peaks, changes, joint_map, driven)
-    return max(1.0, factor), joint
-
-
-def peak_speeds(positions: Floats, velocities: Floats, rate_hz: float) -> Floats:
-    """Give the highest speed, without sign, of the cubic curve between each two rows.
-
-    Other speeds than 1 play places between the rows. There the slope of the curve is a parabola: with the
-    slopes a and b at the rows and the secant c, a + (6c - 4a - 2b) s + (3a + 3b - 6c) s² for s from 0 to 1.
-
-    Parameters
-    ----------
-    positions, velocities : ndarray, shape (rows, joints)
-
-    Returns
-    -------
-    ndarray, shape (rows - 1, joints)
-    """
-    before, after = velocities[:-1], velocities[1:]
-    secants = np.diff(positions, axis=0) * rate_hz
-    linear = 6.0 * secants - 4.0 * before - 2.0 * after
-    square = 3.0 * (before + after) - 6.0 * secants
-    turns = linear * (linear + 2.0 * square) < 0.0  # the slope of the parabola changes its sign in between
-    peaks = np.divide(-(linear**2), 4.0 * square, out=np.zeros_like(secants), where=turns)
-    peaks += before
-    np.abs(peaks, out=peaks)
-    np.maximum(peaks, np.abs(after), out=peaks)
-    return np.maximum(peaks, np.abs(before), out=peaks)
-
-
-def fastest_factor(
-    speeds: Floats, accelerations: Floats, joint_map: JointMap, driven: Booleans
-) -> tuple[float, str]:
-    """Give the highest speed factor, at most `FASTEST`, within the limits, and the joint that sets it.
-
-    Parameters
-    ----------
-    speeds, accelerations : ndarray, shape (joints,)
-        The highest at speed 1, without sign.
-    """
-    limits = joint_map.limits
-    factors = _ratio(limits.velocity, speeds)
-    factors = np.minimum(factors, np.sqrt(_ratio(limits.acceleration, accelerations)))
-    factors[~driven] = np.inf
-    joint = int(factors.argmin())
-    if factors[joint] >= FASTEST:
-        return FASTEST, ""
-    return float(factors[joint]), joint_map.joints[joint]
-
-
-def clock_acceleration(
-    positions: Floats,
-    velocities: Floats,
-    rate_hz: float,
-    joint_map: JointMap,
-    stop_duration_s: float,
-    *,
-    speed: float = 1.0,
-) -> tuple[float, tuple[str, ...]]:
-    """Give the steepest ramp of the clock's rate r that no acceleration limit forbids, and doubts about it.
-
-    On the path q(s) the acceleration is q'' r² + q' dr/dt; with r up to `speed` it stays within the limit A
-    where |dr/dt| is at most (A - |q''| speed²) / |q'|. Where that leaves next to nothing, a stop that ends
-    comes first.
-
-    Parameters
-    ----------
-    positions, velocities : ndarray, shape (ticks, joints)
-        Setpoints at `rate_hz`.
-
-    Returns
-    -------
-    ramp : float
-        In 1/s; at most that which stops from rate 1 in `stop_duration_s` (`clock.plan_ramp`).
-    """
-    wanted = FULL_RAMP / stop_duration_s
-    least = wanted / LONGEST_STOP
-    limited = np.flatnonzero(np.isfinite(joint_map.limits.acceleration))
-    if len(positions) < 2 or not limited.size:
-        return wanted, ()
-    steps, speeds = speeds_of(np.arange(len(positions)) / rate_hz, positions[:, limited])
-    own = np.abs(accelerations_of(steps, speeds)) * speed**2
-    spare = joint_map.limits.acceleration[limited] - own
-    ramps = _ratio(spare, np.abs(velocities[:, limited])).min(axis=0)
-    tightest = int(ramps.argmin())
-    if ramps[tightest] >= least:
-        return float(min(wanted, ramps[tightest])), ()
-    joint = joint_map.joints[limited[tightest]]
-    why = f"it may take no longer than {FULL_RAMP / least:g} s"
-    return least, (
-        f"a soft stop may pass the acceleration limit of joint '{joint}'; {why}; raise stop_duration_s",
-    )
-
-
-def _ratio(limits: Floats, values: Floats) -> Floats:
-    """Give by how much each value, not negative, could grow; infinitely where it is zero or next to it."""
-    with np.errstate(over="ignore"):
-        return np.divide(limits, values, out=np.full(values.shape, np.inf), where=values > 0)

@@ -1,22 +1,22 @@
 """What a goal plays: which rows of a plan, how often, in which direction, and the seam between two passes.
 
-In come a plan and what a request asks for, out comes a `Course`, or the reason why it cannot be played. A
-seam that keeps the limits is passed without stopping.
+A seam that keeps the limits is passed without stopping.
 
     ValueError
-    └── CourseError      it cannot be played so; `.data` is for programs
+    └── PlaybackError    it cannot be played so; `.data` is for programs
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from motiond.formats.errors import nearest
 
-from .planner import fastest_factor, peak_speeds, slopes_of
+from ..trajectory.passes import Passes
+from .speed_limits import fastest_factor, peak_speeds, slopes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,15 +24,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..joints.joint_map import JointMap
+    from ..trajectory.passes import Place, SeamPolicy
     from .markers import Marker
     from .planner import Plan
 
     Floats: TypeAlias = NDArray[np.float64]
 
-Seam = Literal["reject", "approach"]
 
-
-class CourseError(ValueError):
+class PlaybackError(ValueError):
     """A motion cannot be played in the way that was asked for.
 
     Attributes
@@ -46,16 +45,8 @@ class CourseError(ValueError):
         self.data = data or {}
 
 
-class Place(NamedTuple):
-    """A place on a motion, by one of the three."""
-
-    frame: int | None = None
-    time_s: float | None = None
-    marker: str | None = None
-
-
 @dataclass(frozen=True, slots=True)
-class Course:
+class Playback:
     """Passes over a plan.
 
     Attributes
@@ -63,36 +54,33 @@ class Course:
     plan : Plan
         The whole motion's.
     track : Plan
-        Whose rows are played: the whole motion's, or those of the range, closed to a ring, where it flows.
+        Whose rows are played: the whole motion's, or those of the range, closed to a ring, where it is
+        seamless.
     offset : int
         The plan's row that is the track's first.
-    first, last : int
-        The track's rows that are played.
-    passes : int
-        0 is for ever.
+    passes : Passes
+        Over the track.
     returns : bool
         Whether there is a way to go from the last row back to the first.
-
-    The other attributes are those of `route.Route`.
     """
 
     plan: Plan
     track: Plan
     offset: int
-    first: int
-    last: int
-    passes: int = 1
-    ping_pong: bool = False
-    flows: bool = False
-    eases_in: bool = False
-    eases_out: bool = False
+    passes: Passes
     returns: bool = False
     markers: tuple[Marker, ...] = ()
 
     @property
     def begins_at(self) -> Floats:
         """The first row that is played, shape (joints,)."""
-        row: Floats = self.track.positions[self.first]
+        row: Floats = self.track.positions[self.passes.first]
+        return row
+
+    @property
+    def ends_at(self) -> Floats:
+        """The last row that is played, shape (joints,)."""
+        row: Floats = self.track.positions[self.passes.last]
         return row
 
     @property
@@ -102,32 +90,32 @@ class Course:
         return [round(marker.time_s * scale, 6) for marker in self.markers]  # on a row, where it is meant
 
     def row_of(self, place: Place) -> int:
-        """Give the track's row at a place.
+        """Return the track's row at a place.
 
         Raises
         ------
-        CourseError
+        PlaybackError
             If there is no such place, or it is not among the rows that are played.
         """
+        first, last = self.passes.first, self.passes.last
         row = row_of(place, self.plan, self.markers) - self.offset
-        if not self.first <= row <= self.last:
-            begin, end = self.first + self.offset, self.last + self.offset
-            played = f"it plays rows {begin} to {end}; name one of them"
-            raise CourseError(f"{self.plan.motion}: row {row + self.offset} is not played now; {played}")
+        if not first <= row <= last:
+            played = f"it plays rows {first + self.offset} to {last + self.offset}; name one of them"
+            raise PlaybackError(f"{self.plan.motion}: row {row + self.offset} is not played now; {played}")
         return row
 
 
-def whole(plan: Plan, markers: Sequence[Marker] = ()) -> Course:
-    """Give the course that goes over all rows once."""
-    return Course(plan, plan, 0, 0, len(plan.positions) - 1, markers=tuple(markers))
+def whole(plan: Plan, markers: Sequence[Marker] = ()) -> Playback:
+    """Return the playback that goes over all rows once."""
+    return Playback(plan, plan, 0, Passes(0, len(plan.positions) - 1), markers=tuple(markers))
 
 
 def row_of(place: Place, plan: Plan, markers: Sequence[Marker]) -> int:
-    """Give the plan's row that is nearest to a place.
+    """Return the plan's row that is nearest to a place.
 
     Raises
     ------
-    CourseError
+    PlaybackError
         If it is beyond the end, or there is no such marker.
     """
     if place.marker is not None:
@@ -140,7 +128,7 @@ def row_of(place: Place, plan: Plan, markers: Sequence[Marker]) -> int:
     if row > end:
         last = f"its last frame is {end * plan.frames_per_tick:g}, at {plan.duration_s:.3f} s"
         said = f"frame {place.frame}" if place.frame is not None else f"{time_s:g} s"
-        raise CourseError(f"{plan.motion}: {said} is beyond its end; {last}; name an earlier one")
+        raise PlaybackError(f"{plan.motion}: {said} is beyond its end; {last}; name an earlier one")
     return row
 
 
@@ -149,109 +137,106 @@ def _time_of(name: str, plan: Plan, markers: Sequence[Marker]) -> float:
     if name not in times:
         known = f"there are {', '.join(times)}" if times else "there are no markers at all"
         parts = (f"{plan.motion}: no marker '{name}'", known, nearest(name, times))
-        raise CourseError("; ".join(part for part in parts if part))
+        raise PlaybackError("; ".join(part for part in parts if part))
     return times[name] / plan.slowed_to
 
 
-def plot_course(
-    course: Course,
+def plan_playback(
+    playback: Playback,
     joint_map: JointMap,
     *,
     first: Place | None,
     last: Place | None,
-    passes: int,
+    count: int,
     ping_pong: bool,
-    seam: Seam,
+    seam: SeamPolicy,
     tolerance: float,
-) -> Course:
+) -> Playback:
     """Lay passes over a plan.
 
     Parameters
     ----------
-    course : Course
+    playback : Playback
         Over all rows.
     first, last : Place, optional
         The range to play.
-    seam : str
-        What becomes of a last row from which the first cannot be reached in one tick within the limits:
-        `reject` it, or `approach` the first row each time.
+    count : int
+        How often to play it; 0 is for ever.
     tolerance : float
         In rad or m: rows that are this near are taken for the same.
 
     Raises
     ------
-    CourseError
+    PlaybackError
         If there is no such range, or its seam does not fit.
     """
-    plan = course.plan
-    begin = row_of(first, plan, course.markers) if first else 0
-    end = row_of(last, plan, course.markers) if last else course.last
+    plan, last_row = playback.plan, playback.passes.last
+    begin = row_of(first, plan, playback.markers) if first else 0
+    end = row_of(last, plan, playback.markers) if last else last_row
     if begin > end:
         frames = f"frame {begin * plan.frames_per_tick:g} comes after frame {end * plan.frames_per_tick:g}"
-        raise CourseError(f"{plan.motion}: {frames}; the first must come first; exchange them")
-    ranged = replace(
-        course,
-        first=begin,
-        last=end,
-        passes=passes,
-        ping_pong=ping_pong,
-        eases_in=begin > 0,
-        eases_out=end < course.last,
-    )
-    if passes == 1 or ping_pong:
+        raise PlaybackError(f"{plan.motion}: {frames}; the first must come first; exchange them")
+    passes = Passes(begin, end, count, ping_pong, eases_in=begin > 0, eases_out=end < last_row)
+    ranged = replace(playback, passes=passes)
+    if count == 1 or ping_pong:
         return ranged
-    return _flowing(ranged, joint_map) or _returning(ranged, joint_map, seam, tolerance)
+    return _seamless(ranged, joint_map) or _returning(ranged, joint_map, seam, tolerance)
 
 
-def _returning(course: Course, joint_map: JointMap, seam: Seam, tolerance: float) -> Course:
+def _returning(playback: Playback, joint_map: JointMap, seam: SeamPolicy, tolerance: float) -> Playback:
     """Let every pass end at rest, and go back to the first row where that is another one."""
-    rows, driven = course.plan.positions, course.plan.driven
-    gap = np.where(driven, np.abs(rows[course.first] - rows[course.last]), 0.0)
+    plan = playback.plan
+    gap = np.where(plan.driven, np.abs(playback.begins_at - playback.ends_at), 0.0)
     joint = int(gap.argmax())
     if gap[joint] <= tolerance or seam == "approach":
-        return replace(course, returns=True)
+        return replace(playback, returns=True)
     name, unit = joint_map.joints[joint], joint_map.units[joint]
     far = f"its last row is {gap[joint]:.4g} {unit} from its first at joint '{name}'"
-    raise CourseError(
-        f"{course.plan.motion}: {far}; that cannot be passed in one tick; send seam: approach or ping_pong",
+    raise PlaybackError(
+        f"{plan.motion}: {far}; that cannot be passed in one tick; send seam: approach or ping_pong",
         {"joint": name, "distance": float(gap[joint]), "unit": unit},
     )
 
 
-def _flowing(course: Course, joint_map: JointMap) -> Course | None:
+def _seamless(playback: Playback, joint_map: JointMap) -> Playback | None:
     """Close the range to a ring where its seam keeps the limits; None where it does not.
 
     The last row is the first one again, or comes one tick before it: whichever bends less, where they differ.
     """
-    plan = course.plan
-    rows = plan.positions[course.first : course.last + 1]
+    plan, passes = playback.plan, playback.passes
+    rows = plan.positions[passes.first : passes.last + 1]
     if len(rows) < 5:
         return None
-    same, next_one = (_seam(plan, rows, begin) for begin in (1, 0))
+    same, next_one = (rows_around_seam(plan, rows, begin) for begin in (1, 0))
     bends = [float(np.abs(np.diff(around, 2, axis=0)).max()) for around in (same, next_one)]
     merged = bool((rows[-1] == rows[0]).all()) or bends[0] <= bends[1]
     gap = np.where(plan.driven & merged, np.abs(rows[-1] - rows[0]), 0.0)
-    factor, joint = _fastest(plan, same if merged else next_one, gap, joint_map)
+    factor, joint = _fastest_over(plan, same if merged else next_one, gap, joint_map)
     if factor < 1.0:
         return None
+    track = _closed(plan, rows, merged=merged)
+    if factor < plan.max_speed:
+        track = replace(track, max_speed=factor, limiting_joint=joint)
+    passes = replace(passes, first=0, last=passes.last - passes.first, seamless=True)
+    return replace(playback, track=track, offset=playback.passes.first, passes=passes)
+
+
+def _closed(plan: Plan, rows: Floats, *, merged: bool) -> Plan:
+    """Return the plan of a ring: rows that end with the row at which the next pass begins."""
     ring = rows if merged else np.concatenate((rows, rows[:1]))
     around = np.concatenate((rows[-3:-1] if merged else rows[-2:], ring, rows[1:3]))
     slopes = np.ascontiguousarray(slopes_of(around, plan.rate_hz, plan.interpolation)[2:-2])
     slopes[-1] = slopes[0]
-    track = replace(plan, positions=np.ascontiguousarray(ring), velocities=slopes)
-    if factor < plan.max_speed:
-        track = replace(track, max_speed=factor, limiting_joint=joint)
-    length = course.last - course.first
-    return replace(course, track=track, offset=course.first, first=0, last=length, flows=True)
+    return replace(plan, positions=np.ascontiguousarray(ring), velocities=slopes)
 
 
-def _seam(plan: Plan, rows: Floats, begin: int) -> Floats:
-    """Give the three rows before the seam and those after it, where a pass begins again on row `begin`."""
+def rows_around_seam(plan: Plan, rows: Floats, begin: int) -> Floats:
+    """Return the three rows before the seam and those after it, where a pass begins again on row `begin`."""
     return np.where(plan.driven, np.concatenate((rows[-3:], rows[begin : begin + 3])), 0.0)
 
 
-def _fastest(plan: Plan, rows: Floats, gap: Floats, joint_map: JointMap) -> tuple[float, str]:
-    """Give the speed factor that rows in full motion allow, and the joint that sets it.
+def _fastest_over(plan: Plan, rows: Floats, gap: Floats, joint_map: JointMap) -> tuple[float, str]:
+    """Return the speed factor that rows in full motion allow, and the joint that sets it.
 
     Where the last row is taken for the first, whatever is between them is passed in the tick of the seam.
     """

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -87,6 +87,20 @@ class Violation:
             f"joint '{self.joint}' {does} {value} {self.unit} {where}; "
             f"its {self.kind} limit is {limit} {self.unit}; {mend} or {change} {limited_by}"
         )
+
+
+class PlanError(ValueError):
+    """A motion that cannot be played within the limits.
+
+    Attributes
+    ----------
+    violations : tuple of Violation
+        One for each joint and kind of limit; empty where the motion itself is at fault.
+    """
+
+    def __init__(self, message: str, violations: Sequence[Violation] = ()) -> None:
+        super().__init__(message)
+        self.violations = tuple(violations)
 
 
 def _told_apart(value: float, limit: float) -> tuple[str, str]:

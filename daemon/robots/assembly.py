@@ -10,12 +10,11 @@ from motiond.drivers.registry import make_driver
 from motiond.formats.cache import MotionCache, default_folder
 
 from ..config.robot import JointSettings
-from ..ipc.channel import Setup
+from ..ipc.messages import CheckLimits, Setup
 from ..joints.description import load_model
 from ..joints.gravity import with_gravity
 from ..joints.joint_map import build_joint_map
 from ..planning.library import MotionLibrary
-from ..stream.checks import Bounds
 from .registry import RobotRegistry
 from .robot import Robot
 from .stream_process import StreamProcess
@@ -70,7 +69,7 @@ def make_setup(
         The driver's.
     """
     return Setup(
-        bounds=_bounds(robot, joint_map),
+        limits=_limits(robot, joint_map),
         robot=name,
         driver=robot.driver.type,
         options=options,
@@ -89,11 +88,11 @@ def make_setup(
     )
 
 
-def _bounds(robot: RobotSettings, joint_map: JointMap) -> Bounds:
+def _limits(robot: RobotSettings, joint_map: JointMap) -> CheckLimits:
     """Give what the stream process checks while a motion plays."""
     effort = joint_map.limits.effort.tolist()
     may_stall = [robot.joints.get(joint, JointSettings()).allow_stalling for joint in joint_map.joints]
-    return Bounds(
+    return CheckLimits(
         effort=[limit if math.isfinite(limit) else None for limit in effort],
         effort_s=robot.checks.effort_s,
         temperature_c=robot.checks.temperature_c,

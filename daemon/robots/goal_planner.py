@@ -1,4 +1,4 @@
-"""Turns a play request into what the stream process needs: a course, an approach, tolerances, shared tracks.
+"""Turns a play request into what the stream process needs: passes, an approach, tolerances, shared tracks.
 
 In come a checked request and the setpoint that the robot holds, out comes a `Play` command with its tracks,
 or the reason why it is refused. Motions stay in shared memory from their first play on.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import time
-import uuid
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -18,15 +17,15 @@ import numpy as np
 from motiond.formats.errors import nearest
 
 from ..api.errors import RequestError
-from ..config.robot import JointSettings
-from ..ipc.channel import Play
+from ..ipc.messages import Play
 from ..joints.joint_map import JointMapError
-from ..planning.approach import ApproachError, plan_approach
-from ..planning.planner import PlanError, clock_acceleration, plan_pose
-from ..planning.playback import CourseError, plot_course, whole
-from ..stream.tolerances import ToleranceError, resolve
-from ..trajectory.clock import longest_stop
-from ..trajectory.track import Track, share
+from ..planning.approach import ApproachError, farthest, plan_approach
+from ..planning.planner import plan_pose
+from ..planning.playback import PlaybackError, plan_playback, whole
+from ..planning.speed_limits import clock_acceleration
+from ..planning.tolerances import ToleranceError, join_tolerances
+from ..planning.violations import PlanError
+from ..trajectory.track import share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +37,10 @@ if TYPE_CHECKING:
     from ..joints.joint_map import JointMap
     from ..planning.library import MotionLibrary
     from ..planning.planner import Plan
-    from ..planning.playback import Course
+    from ..planning.playback import Playback
+    from ..planning.tolerances import GoalTolerances
+    from ..trajectory.track import Track
+    from .goal import Goal
 
     Floats: TypeAlias = NDArray[np.float64]
 
@@ -47,41 +49,8 @@ POSE_RATE_HZ = 200.0  # of ticks on the way to a posture
 HANDOVER_S = 0.01  # from a request to the first tick of its approach, at most, where all is well
 
 
-@dataclass(slots=True)
-class Goal:
-    """A goal as the daemon knows it.
-
-    Attributes
-    ----------
-    speed : float
-        The speed that was asked for last.
-    fastest : float
-        The highest that was asked for.
-    gentlest : float
-        In 1/s: the least steep ramp of the clock's rate on any of its ways.
-    """
-
-    goal_id: str
-    course: Course
-    request: PlayRequest
-    speed: float
-    fastest: float
-    gentlest: float
-
-    @property
-    def motion(self) -> str:
-        """The motion's name."""
-        return self.course.plan.motion
-
-
-def new_goal(course: Course, request: PlayRequest) -> Goal:
-    """Make a goal with an id of its own."""
-    speed = request.speed
-    return Goal(uuid.uuid4().hex, course, request, speed, max(1.0, speed), course.track.clock_acceleration)
-
-
 @dataclass(frozen=True, slots=True)
-class Handover:
+class PreparedGoal:
     """A goal made ready to begin: the command, the descriptors that it brings, and what is told of it."""
 
     command: Play
@@ -89,7 +58,7 @@ class Handover:
     told: dict[str, Any]
 
 
-class GoalMaker:
+class GoalPlanner:
     """Makes one robot's goals, and owns the shared memory of its motions.
 
     Parameters
@@ -110,8 +79,8 @@ class GoalMaker:
         self._library = library
         self._shared: dict[str, tuple[Plan, int]] = {}
 
-    def course_for(self, request: PlayRequest) -> Course:
-        """Give the course of the motion that a request names.
+    def playback_for(self, request: PlayRequest) -> Playback:
+        """Return the playback of the motion that a request names.
 
         Raises
         ------
@@ -124,23 +93,23 @@ class GoalMaker:
         if entry.plan is None:
             raise RequestError.of("INVALID_MOTION", entry.reason)
         try:
-            course = plot_course(
+            playback = plan_playback(
                 whole(entry.plan, entry.markers),
                 self._joint_map,
                 first=request.first.place if request.first else None,
                 last=request.last.place if request.last else None,
-                passes=0 if request.loop == "forever" else request.loop,
+                count=0 if request.loop == "forever" else request.loop,
                 ping_pong=request.ping_pong,
                 seam=request.seam,
                 tolerance=self._settings.start_tolerance,
             )
-        except CourseError as error:
+        except PlaybackError as error:
             raise RequestError.of("INVALID_MOTION", error, error.data) from error
-        refuse_speed(course.track, request.speed)
-        return course
+        refuse_speed(playback.track, request.speed)
+        return playback
 
-    def course_to(self, request: GotoRequest) -> Course:
-        """Give the course to the posture that a request names or lists.
+    def playback_to(self, request: GotoRequest) -> Playback:
+        """Return the playback to the posture that a request names or lists.
 
         Raises
         ------
@@ -150,19 +119,19 @@ class GoalMaker:
         if (request.pose is None) == (request.joints is None):
             what = "a posture is either a pose or joints"
             raise RequestError("INVALID_REQUEST", self._name, what, mend="give one of the two")
-        return self._course_to(request.pose, request.joints)
+        return self._playback_to(request.pose, request.joints)
 
-    def course_to_park(self) -> Course:
-        """Give the course to the pose `park`.
+    def playback_to_park(self) -> Playback:
+        """Return the playback to the pose `park`.
 
         Raises
         ------
         RequestError
             If the joints cannot go there.
         """
-        return self._course_to("park", None)
+        return self._playback_to("park", None)
 
-    def _course_to(self, pose: str | None, joints: Mapping[str, float] | None) -> Course:
+    def _playback_to(self, pose: str | None, joints: Mapping[str, float] | None) -> Playback:
         poses = self._settings.poses
         if pose is not None and pose not in poses:
             known = f"there are {', '.join(poses)}" if poses else "there are no poses at all"
@@ -176,7 +145,7 @@ class GoalMaker:
             raise RequestError.of("INVALID_MOTION", error) from error
 
     @contextmanager
-    def made(self, goal: Goal, start: Sequence[float]) -> Iterator[Handover]:
+    def prepare(self, goal: Goal, start: Sequence[float]) -> Iterator[PreparedGoal]:
         """Make a goal ready to begin from where the robot holds.
 
         Parameters
@@ -186,7 +155,7 @@ class GoalMaker:
 
         Yields
         ------
-        Handover
+        PreparedGoal
             Its descriptors are closed, or kept, by this object.
 
         Raises
@@ -194,37 +163,32 @@ class GoalMaker:
         RequestError
             If there is no way from there, no time for it, or a tolerance cannot be meant.
         """
-        course, request = goal.course, goal.request
-        path, end, end_time_s = self._tolerances(request)
-        approach = self._approach(course.plan, np.array(start), course.begins_at)
-        ends_at = course.track.positions[course.last]
-        seam = self._approach(course.plan, ends_at, course.begins_at if course.returns else ends_at)
-        ramp = self.clock_acceleration(course, goal.speed)
-        goal.gentlest = min(goal.gentlest, ramp, approach.clock_acceleration, seam.clock_acceleration)
+        playback, request = goal.playback, goal.request
+        tolerances = self._tolerances(request)
+        approach = self._approach(playback.plan, np.array(start), playback.begins_at)
+        ends_at = playback.ends_at
+        back = self._approach(playback.plan, ends_at, playback.begins_at if playback.returns else ends_at)
+        ramp = self.clock_acceleration(playback, goal.speed)
+        goal.gentlest = min(goal.gentlest, ramp, approach.clock_acceleration, back.clock_acceleration)
         command = Play(
-            goal.goal_id,
-            course.plan.motion,
-            goal.speed,
-            list(start),
-            ramp,
-            path,
-            end,
-            end_time_s,
-            course.first,
-            course.last,
-            passes=course.passes,
-            ping_pong=course.ping_pong,
-            flows=course.flows,
-            eases_in=course.eases_in,
-            eases_out=course.eases_out,
-            offset=course.offset,
-            markers=course.marker_rows,
+            goal_id=goal.goal_id,
+            motion=goal.motion,
+            speed=goal.speed,
+            start=list(start),
+            clock_acceleration=ramp,
+            path_tolerance=tolerances.path,
+            goal_tolerance=tolerances.goal,
+            goal_time_s=tolerances.goal_time_s,
+            passes=playback.passes,
+            offset=playback.offset,
+            markers=playback.marker_rows,
             start_s=self._start_s(request, approach),
         )
-        with shared(approach, seam, *([course.track.track] if course.flows else [])) as fds:
-            motion = fds[2] if course.flows else self._track_fd(course.plan)
-            told = self._told_of(approach, course, np.array(start))
-            yield Handover(command, (fds[0], motion, fds[1]), told)
+        seamless = playback.passes.seamless
+        with shared(approach, back, *([playback.track.track] if seamless else [])) as fds:
+            motion = fds[2] if seamless else self._track_fd(playback.plan)
+            told = self._told_of(approach, playback, np.array(start))
+            yield PreparedGoal(command, (fds[0], motion, fds[1]), told)
 
     @contextmanager
     def way_to(self, goal: Goal, row: int, start: Sequence[float]) -> Iterator[int]:
@@ -235,85 +199,51 @@ class GoalMaker:
         RequestError
             If there is no way from there.
         """
-        course = goal.course
-        way = self._approach(course.plan, np.array(start), course.track.positions[row])
+        playback = goal.playback
+        way = self._approach(playback.plan, np.array(start), playback.track.positions[row])
         goal.gentlest = min(goal.gentlest, way.clock_acceleration)
         with shared(way) as (fd,):
             yield fd
 
     def set_speed(self, goal: Goal, speed: float) -> float:
         """Take a new speed of a goal; give how fast the clock may ramp to it and from it, in 1/s."""
-        ramp = min(self.clock_acceleration(goal.course, one) for one in (goal.speed, speed))
+        ramp = min(self.clock_acceleration(goal.playback, one) for one in (goal.speed, speed))
         goal.speed, goal.fastest = speed, max(goal.fastest, speed)
         goal.gentlest = min(goal.gentlest, ramp)
         return ramp
 
-    def clock_acceleration(self, course: Course, speed: float) -> float:
+    def clock_acceleration(self, playback: Playback, speed: float) -> float:
         """Give how fast the clock may ramp at a speed, in 1/s; beyond 1 the path itself leaves less room."""
-        track = course.track
-        if speed <= 1.0 and not course.flows:
+        track = playback.track
+        if speed <= 1.0 and not playback.passes.seamless:
             return track.clock_acceleration
-        return self._steepest(track.positions, track.velocities, track.rate_hz, speed)
+        rows, velocities, stop_s = track.positions, track.velocities, self._settings.stop_duration_s
+        return clock_acceleration(rows, velocities, track.rate_hz, self._joint_map, stop_s, speed=speed)[0]
 
-    def stop_s(self, goal: Goal) -> float:
-        """Give a bound of how long a stop takes, in s, from any moment of a goal."""
-        rate_hz = goal.course.track.rate_hz
-        return longest_stop(goal.fastest, goal.gentlest / rate_hz) / rate_hz
-
-    def _steepest(self, positions: Floats, velocities: Floats, rate_hz: float, speed: float = 1.0) -> float:
-        stop_s = self._settings.stop_duration_s
-        return clock_acceleration(positions, velocities, rate_hz, self._joint_map, stop_s, speed=speed)[0]
-
-    def _tolerances(self, request: PlayRequest) -> tuple[list[float], list[float], float]:
-        """Give the path and goal tolerance of each joint and the time for the goal's."""
-        settings, joints = self._settings, self._joint_map.joints
-        own = [settings.joints.get(joint, JointSettings()).tolerances for joint in joints]
-        path = [joint.path or settings.tolerances.path for joint in own]
-        goal = [joint.goal or settings.tolerances.goal for joint in own]
+    def _tolerances(self, request: PlayRequest) -> GoalTolerances:
         try:
-            return (
-                resolve(self._name, "path_tolerance", joints, path, request.path_tolerance),
-                resolve(self._name, "goal_tolerance", joints, goal, request.goal_tolerance),
-                request.goal_time_tolerance or settings.tolerances.goal_time_s,
+            return join_tolerances(
+                self._name,
+                self._joint_map.joints,
+                self._settings,
+                path=request.path_tolerance,
+                goal=request.goal_tolerance,
+                goal_time_s=request.goal_time_tolerance,
             )
         except ToleranceError as error:
             raise RequestError.of("INVALID_REQUEST", error) from error
 
     def _approach(self, plan: Plan, start: Floats, target: Floats) -> Track:
-        settings = self._settings.approach
+        joint_map, settings, rate_hz = self._joint_map, self._settings, plan.rate_hz
         try:
-            positions, velocities = plan_approach(
-                start,
-                target,
-                plan.driven,
-                self._joint_map,
-                settings,
-                rate_hz=plan.rate_hz,
-                tolerance=self._settings.start_tolerance,
-            )
+            return plan_approach(start, target, plan.driven, joint_map, settings, rate_hz=rate_hz)
         except ApproachError as error:
-            raise RequestError("INVALID_MOTION", plan.motion, str(error)) from error
-        takes_s = len(positions) / plan.rate_hz
-        if settings.longest_s is not None and takes_s > settings.longest_s:
-            far = self._farthest(plan, start, target)
-            what = f"the way to it takes {takes_s:.3f} s"
-            why = f"joint '{far['joint']}' is {far['value']:.4g} {far['unit']} away"
-            mend = f"approach.longest_s is {settings.longest_s:g}; go nearer first, or raise it"
-            raise RequestError("INVALID_MOTION", plan.motion, what, why, mend, start_distance=far)
-        ramp = self._steepest(positions, velocities, plan.rate_hz)
-        return Track(positions, velocities, plan.driven, plan.rate_hz, ramp)
+            raise RequestError("INVALID_MOTION", plan.motion, str(error), **error.data) from error
 
-    def _farthest(self, plan: Plan, start: Floats, target: Floats) -> dict[str, Any]:
-        """Tell the joint that has the longest way to go."""
-        away = np.where(plan.driven, np.abs(target - start), 0.0)
-        joint = int(away.argmax())
-        joints, units = self._joint_map.joints, self._joint_map.units
-        return {"joint": joints[joint], "value": float(away[joint]), "unit": units[joint]}
-
-    def _told_of(self, approach: Track, course: Course, start: Floats) -> dict[str, Any]:
+    def _told_of(self, approach: Track, playback: Playback, start: Floats) -> dict[str, Any]:
         return {
             "approach_s": len(approach.positions) / approach.rate_hz,
-            "start_distance": self._farthest(course.plan, start, course.begins_at),
+            "start_distance": farthest(start, playback.begins_at, playback.plan.driven, self._joint_map),
         }
 
     def _start_s(self, request: PlayRequest, approach: Track) -> float | None:

@@ -10,7 +10,7 @@ from ..api.errors import RequestError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .goal_planner import Goal
+    from .goal import Goal
 
 LONGEST = 100
 

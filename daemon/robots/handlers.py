@@ -13,15 +13,16 @@ from ..api.errors import RequestError
 from ..api.requests import VERBS
 from ..api.schemas import PlayRequest
 from ..ipc.states import ResultCode, State
-from ..planning.playback import CourseError
-from .goal_planner import Goal, new_goal, refuse_speed
+from ..planning.playback import PlaybackError
+from .goal import Goal, new_goal
+from .goal_planner import refuse_speed
 from .shutdown import SHUTS_DOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from ..api.schemas import FaultRequest, GotoRequest, Request, SeekRequest, SpeedRequest
-    from ..planning.playback import Course
+    from ..planning.playback import Playback
     from .robot import Robot
 
     Handler = Callable[[Any], Coroutine[Any, Any, dict[str, Any]]]
@@ -57,20 +58,20 @@ class RequestHandlers:
 
     async def play(self, request: PlayRequest) -> dict[str, Any]:
         """Play a motion, now or after those that wait; the answer means accepted."""
-        return await self._begin(self._robot.planner.course_for(request), request)
+        return await self._begin(self._robot.planner.playback_for(request), request)
 
     async def goto(self, request: GotoRequest) -> dict[str, Any]:
         """Go to a posture."""
-        course = self._robot.planner.course_to(request)
-        motion = course.plan.motion
+        playback = self._robot.planner.playback_to(request)
+        motion = playback.plan.motion
         play = PlayRequest(motion=motion, on_busy=request.on_busy, transaction=request.transaction)
-        return await self._begin(course, play)
+        return await self._begin(playback, play)
 
-    async def _begin(self, course: Course, request: PlayRequest) -> dict[str, Any]:
+    async def _begin(self, playback: Playback, request: PlayRequest) -> dict[str, Any]:
         """Make the robot ready for a goal, and hand it over, or let it wait."""
-        robot, what = self._robot, f"{course.plan.motion} cannot be played"
+        robot, what = self._robot, f"{playback.plan.motion} cannot be played"
         self._refuse_unless_able(what)
-        goal = new_goal(course, request)
+        goal = new_goal(playback, request)
         if robot.goal is not None or robot.queue or self._one_play.locked():
             if request.on_busy == "queue":
                 return {"goal_id": goal.goal_id, "queued": robot.enqueue(goal)}
@@ -158,7 +159,7 @@ class RequestHandlers:
     async def set_speed(self, request: SpeedRequest) -> dict[str, Any]:
         """Play at another speed from now on."""
         goal = self._playing("change the speed of")
-        refuse_speed(goal.course.track, request.speed)
+        refuse_speed(goal.playback.track, request.speed)
         self._robot.set_speed(goal, request.speed)
         return {"speed": request.speed, "goal_id": goal.goal_id}
 
@@ -166,8 +167,8 @@ class RequestHandlers:
         """Come to rest, go to the place, and on from there unless the motion was paused."""
         robot, goal = self._robot, self._playing("seek in")
         try:
-            row = goal.course.row_of(request.place)
-        except CourseError as error:
+            row = goal.playback.row_of(request.place)
+        except PlaybackError as error:
             raise RequestError.of("UNKNOWN_PLACE", error) from error
         if self._seeks_on is not None:
             raise RequestError("BUSY", robot.name, "on the way to another place already", mend="wait for it")
@@ -199,7 +200,7 @@ class RequestHandlers:
         """Stop softly, and tell how long it takes at most."""
         robot, goal = self._robot, self._robot.goal
         robot.stop("stopped on request, softly, on the path")
-        within_s = robot.planner.stop_s(goal) if goal else 0.0
+        within_s = goal.stops_within_s if goal else 0.0
         return {
             "state": robot.status.state,
             "goal_id": goal.goal_id if goal else None,

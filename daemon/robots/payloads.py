@@ -9,11 +9,11 @@ from motiond.formats.registry import MOTIONS, ROBOTS
 
 if TYPE_CHECKING:
     from ..config.robot import RobotSettings
-    from ..ipc import channel as ch
+    from ..ipc import messages
     from ..ipc.states import State
     from ..joints.joint_map import JointMap
     from ..telemetry.observer import Observer, Sample
-    from .goal_planner import Goal
+    from .goal import Goal
 
 
 def state_payload(
@@ -54,18 +54,18 @@ def state_payload(
 def _progress(goal: Goal, sample: Sample | None) -> dict[str, Any]:
     """Return where on its motion a goal is."""
     row, loop = (sample.scalar("frame"), sample.scalar("loop")) if sample else (0.0, 1.0)
-    course, plan = goal.course, goal.course.plan
-    length = course.last - course.first
+    passes, plan = goal.playback.passes, goal.playback.plan
+    first, length = goal.playback.offset + passes.first, passes.last - passes.first
     return {
         "motion": goal.motion,
         "goal_id": goal.goal_id,
         "frame": row * plan.frames_per_tick,
         "time": row / plan.rate_hz,
         "duration": plan.duration_s,
-        "progress": min(1.0, max(0.0, (row - course.offset - course.first) / length)) if length else 1.0,
+        "progress": min(1.0, max(0.0, (row - first) / length)) if length else 1.0,
         "speed": goal.speed,
         "loop": int(loop),
-        "loops": course.passes or None,
+        "loops": passes.count or None,
     }
 
 
@@ -88,7 +88,7 @@ def description_payload(
     }
 
 
-def result_payload(goal: Goal, ended: ch.Ended, observer: Observer | None) -> dict[str, Any]:
+def result_payload(goal: Goal, ended: messages.Ended, observer: Observer | None) -> dict[str, Any]:
     """Return how a goal ended.
 
     Parameters
@@ -108,9 +108,9 @@ def result_payload(goal: Goal, ended: ch.Ended, observer: Observer | None) -> di
     }
 
 
-def marker_event(goal: Goal, reached: ch.Reached) -> dict[str, Any]:
+def marker_event(goal: Goal, reached: messages.Reached) -> dict[str, Any]:
     """Return the event of a marker that the motion has passed."""
-    marker = goal.course.markers[reached.marker]
+    marker = goal.playback.markers[reached.marker]
     return {
         "kind": "marker",
         "message": f"{goal.motion}: {marker.name}",

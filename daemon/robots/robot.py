@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 from ..api.errors import RequestError
 from ..api.reports import Report
 from ..api.schemas import PlayRequest
-from ..ipc import channel as ch
+from ..ipc import messages
 from ..ipc.states import ACTIVE, HALTED, ResultCode, State
 from . import payloads
-from .goal_planner import GoalMaker, new_goal
+from .goal import new_goal
+from .goal_planner import GoalPlanner
 from .goal_queue import GoalQueue
 from .shutdown import SHUTS_DOWN, go_home
 from .status import RobotStatus
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from ..joints.joint_map import JointMap
     from ..planning.library import MotionLibrary
     from ..telemetry.observer import Observer
-    from .goal_planner import Goal
+    from .goal import Goal
     from .stream_supervisor import StreamSupervisor
 
 log = logging.getLogger(__name__)
@@ -68,7 +69,7 @@ class Robot:
         Until a reset, whatever becomes of the stream process.
     stops : int
         Counts the stops, so that a play that has not begun does not begin after one.
-    planner : GoalMaker
+    planner : GoalPlanner
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class Robot:
         self.joint_map = joint_map
         self.library = library
         self.stream = stream
-        self.planner = GoalMaker(name, settings, joint_map, library)
+        self.planner = GoalPlanner(name, settings, joint_map, library)
         self.status = RobotStatus(name)
         self.goal: Goal | None = None
         self.queue = GoalQueue(name)
@@ -140,8 +141,8 @@ class Robot:
 
     def park(self) -> None:
         """Go to the pose `park`, from the last setpoint."""
-        course = self.planner.course_to_park()
-        self.start(new_goal(course, PlayRequest(motion=course.plan.motion)))
+        playback = self.planner.playback_to_park()
+        self.start(new_goal(playback, PlayRequest(motion=playback.plan.motion)))
 
     async def reload_motions(self) -> dict[str, Any]:
         """Read the motion folders again, and return and report what is in them."""
@@ -162,12 +163,12 @@ class Robot:
         """
         if self.status.reference is None:
             raise RequestError("OFFLINE", self.name, "the robot went offline", self.status.message)
-        with self.planner.made(goal, self.status.reference) as made:
-            if not self.stream.send(made.command, made.fds):
+        with self.planner.prepare(goal, self.status.reference) as prepared:
+            if not self.stream.send(prepared.command, prepared.fds):
                 raise RequestError(
                     "OFFLINE", self.name, "the stream process does not listen", mend="try again"
                 )
-            told = made.told
+            told = prepared.told
         self.goal = goal
         if self.stream.observer is not None:
             self.stream.observer.start_goal()
@@ -189,7 +190,9 @@ class Robot:
         """End all goals that wait and return their ids."""
         cleared = self.queue.clear()
         for goal in cleared:
-            self._report_result(goal, ch.Ended(goal.goal_id, code, f"{why}; it had not begun", None, {}))
+            self._report_result(
+                goal, messages.Ended(goal.goal_id, code, f"{why}; it had not begun", None, {})
+            )
         if cleared:
             self.report_state()
         return [goal.goal_id for goal in cleared]
@@ -208,7 +211,7 @@ class Robot:
             self.start(goal)
         except RequestError as error:
             self._report_result(
-                goal, ch.Ended(goal.goal_id, ResultCode.INVALID_GOAL, str(error), None, error.data)
+                goal, messages.Ended(goal.goal_id, ResultCode.INVALID_GOAL, str(error), None, error.data)
             )
             self.clear_queue(ResultCode.CANCELED, f"{goal.motion}, before it, could not be played")
 
@@ -217,7 +220,7 @@ class Robot:
         if self.queue:
             self.start_next()
         elif self.settings.on_end == "release":
-            self.stream.send(ch.Disable())
+            self.stream.send(messages.Disable())
         elif self.settings.on_end == "park":
             try:
                 self.park()
@@ -230,13 +233,13 @@ class Robot:
         """Stop softly; a play that has not begun does not begin."""
         self.stops += 1
         self.clear_queue(ResultCode.CANCELED, why)
-        self.stream.send(ch.Stop(ResultCode.CANCELED, why))
+        self.stream.send(messages.Stop(ResultCode.CANCELED, why))
 
     async def preempt(self, why: str) -> None:
         """End what plays and what waits, softly, and wait until the robot is at rest."""
         self.clear_queue(ResultCode.PREEMPTED, why)
         if self.goal is not None:
-            self.stream.send(ch.Stop(ResultCode.PREEMPTED, why))
+            self.stream.send(messages.Stop(ResultCode.PREEMPTED, why))
             await self.status.until(
                 lambda: self.goal is None, "the motion before did not end", RESTART_TIMEOUT_S
             )
@@ -244,7 +247,7 @@ class Robot:
 
     async def pause(self) -> None:
         """Slow down on the path and wait until the robot is at rest, whatever for."""
-        self.stream.send(ch.Pause())
+        self.stream.send(messages.Pause())
         settled = {State.PAUSED, State.STOPPING, State.IDLE, *HALTED, State.OFFLINE}
         await self.status.until(
             lambda: self.status.state in settled, "the robot did not come to rest", RESTART_TIMEOUT_S
@@ -252,13 +255,13 @@ class Robot:
 
     async def resume(self) -> None:
         """Go on along the path."""
-        self.stream.send(ch.Resume())
+        self.stream.send(messages.Resume())
         waiting = {State.PAUSING, State.PAUSED}
         await self.status.until(lambda: self.status.state not in waiting, "the robot did not go on")
 
     def set_speed(self, goal: Goal, speed: float) -> None:
         """Play the goal at another speed from now on."""
-        self.stream.send(ch.Speed(speed, self.planner.set_speed(goal, speed)))
+        self.stream.send(messages.Speed(speed, self.planner.set_speed(goal, speed)))
         self.report_state()
 
     async def seek(self, goal: Goal, row: int, start: list[float], *, goes_on: bool) -> None:
@@ -271,13 +274,13 @@ class Robot:
         """
         statuses = self.status.updates
         with self.planner.way_to(goal, row, start) as fd:
-            self.stream.send(ch.Seek(goal.goal_id, row, start, goes_on), (fd,))
+            self.stream.send(messages.Seek(goal.goal_id, row, start, goes_on), (fd,))
         await self.status.until(lambda: self.status.updates != statuses, "the robot did not go there")
 
     async def enable(self) -> None:
         """Switch torque on where it is off; a driver that cannot leaves the robot in `fault`."""
         if self.status.state is State.IDLE and not self.status.torque:
-            self.stream.send(ch.Enable())
+            self.stream.send(messages.Enable())
             await self.status.until(
                 lambda: self.status.torque or self.status.state is not State.IDLE,
                 "torque could not be switched on",
@@ -285,14 +288,14 @@ class Robot:
 
     async def disable(self) -> None:
         """Switch torque off."""
-        self.stream.send(ch.Disable())
+        self.stream.send(messages.Disable())
         await self.status.until(lambda: not self.status.torque, "torque could not be switched off")
 
     async def latch_estop(self) -> None:
         """Halt in the next tick, and stay so until `reset`, whatever becomes of the stream process."""
         self.stops += 1
         self.estop_latched = True
-        if self.stream.send(ch.Estop()):
+        if self.stream.send(messages.Estop()):
             ended = {State.ESTOPPED, State.FAULT, State.OFFLINE}
             failure = "the stream process did not answer the emergency stop"
             await self.status.until(lambda: self.status.state in ended, failure)
@@ -309,35 +312,35 @@ class Robot:
                 lambda: self.status.state is State.IDLE, self.status.message, RESTART_TIMEOUT_S
             )
         elif self.status.state is State.ESTOPPED:
-            self.stream.send(ch.Reset())
+            self.stream.send(messages.Reset())
             await self.status.until(
                 lambda: status.state is not State.ESTOPPED, "the emergency stop did not end"
             )
 
     def inject(self, fault: dict[str, Any]) -> bool:
         """Let a fault of simulated actuators happen; False if the stream process does not listen."""
-        return self.stream.send(ch.Inject(fault))
+        return self.stream.send(messages.Inject(fault))
 
     # -- what the stream process does -----------------------------------------------------------------------
 
-    def on_notice(self, notice: ch.Notice) -> None:
+    def on_notice(self, notice: messages.Notice) -> None:
         """Take a notice of the stream process."""
         match notice:
-            case ch.Ready():
+            case messages.Ready():
                 self._come_on_line(notice)
-            case ch.Failed():
+            case messages.Failed():
                 self.status.message = notice.message
-            case ch.Lost():
+            case messages.Lost():
                 self._go_offline(notice.message)
-            case ch.Status():
+            case messages.Status():
                 before = self.status.state
                 self.status.take(notice)
                 self._enter(before)
-            case ch.Ended():
+            case messages.Ended():
                 self._conclude(notice)
-            case ch.Reached() if self.goal is not None and self.goal.goal_id == notice.goal_id:
+            case messages.Reached() if self.goal is not None and self.goal.goal_id == notice.goal_id:
                 self.report("event", payloads.marker_event(self.goal, notice))
-            case ch.Happened():
+            case messages.Happened():
                 if notice.kind in REASONS:
                     self.status.message = notice.message
                 self.report("event", {"kind": notice.kind, "message": notice.message})
@@ -345,7 +348,7 @@ class Robot:
     def on_records(self, observer: Observer) -> None:
         """Report telemetry, and once a second diagnostics and, in motion, the state."""
         if observer.sample is not None:
-            frames_per_tick = self.goal.course.plan.frames_per_tick if self.goal else 1.0
+            frames_per_tick = self.goal.playback.plan.frames_per_tick if self.goal else 1.0
             self.report("telemetry", observer.sample.payload(frames_per_tick))
         now_s = asyncio.get_running_loop().time()
         if now_s >= self._second_s:
@@ -367,14 +370,16 @@ class Robot:
             self._lost_for = why
         self.status.message = why or "shut down"
         if self.goal is not None:
-            self._conclude(ch.Ended(self.goal.goal_id, ResultCode.COMM_LOST, self.status.message, None, {}))
+            self._conclude(
+                messages.Ended(self.goal.goal_id, ResultCode.COMM_LOST, self.status.message, None, {})
+            )
         self.clear_queue(ResultCode.CANCELED, self.status.message)
         self.report("availability", {"state": "offline"})
         before = self.status.state
         self.status.go_offline(self.status.message)
         self._enter(before)
 
-    def _come_on_line(self, ready: ch.Ready) -> None:
+    def _come_on_line(self, ready: messages.Ready) -> None:
         for warning in ready.warnings:
             log.warning("%s: %s", self.name, warning)
             self.report("event", {"kind": "warning", "message": warning})
@@ -385,7 +390,7 @@ class Robot:
         self._max_rate_hz = ready.max_rate_hz
         self.status.message = ""
         if self.estop_latched:
-            self.stream.send(ch.Estop())
+            self.stream.send(messages.Estop())
         self._describe()
 
     def _enter(self, before: State) -> None:
@@ -403,7 +408,7 @@ class Robot:
             follow, self._next = self._next, None
             follow()
 
-    def _conclude(self, ended: ch.Ended) -> None:
+    def _conclude(self, ended: messages.Ended) -> None:
         """End the goal that plays."""
         goal, self.goal = self.goal, None
         if goal is None or goal.goal_id != ended.goal_id:
@@ -444,6 +449,6 @@ class Robot:
         description = payloads.description_payload(self.joint_map, self.settings, self._max_rate_hz)
         self.report("description", description)
 
-    def _report_result(self, goal: Goal, ended: ch.Ended) -> None:
+    def _report_result(self, goal: Goal, ended: messages.Ended) -> None:
         observer = self.stream.observer if ended.played_s is not None else None
         self.report("result", payloads.result_payload(goal, ended, observer))

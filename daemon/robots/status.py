@@ -11,7 +11,7 @@ from ..ipc.states import State
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..ipc import channel as ch
+    from ..ipc import messages
 
 ANSWER_TIMEOUT_S = 5.0
 
@@ -47,7 +47,7 @@ class RobotStatus:
         self._robot = robot
         self._changed = asyncio.Event()
 
-    def take(self, told: ch.Status) -> None:
+    def take(self, told: messages.Status) -> None:
         """Take over what the stream process tells; `wake` is the caller's."""
         self.state, self.torque, self.reference = State(told.state), told.torque, told.reference
         self.updates += 1

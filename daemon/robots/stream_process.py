@@ -14,10 +14,11 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from ..ipc import ring
-from ..ipc.channel import Channel, ChannelClosed, Setup, Shutdown
+from ..ipc.channel import Channel, ChannelClosed
+from ..ipc.messages import Setup, Shutdown
 
 if TYPE_CHECKING:
-    from ..ipc.channel import Command, Notice
+    from ..ipc.messages import Command, Notice
 
 
 class StreamProcess:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Protocol
 
-from ..ipc.channel import Failed, Lost, Ready, Shutdown
+from ..ipc.messages import Failed, Lost, Ready, Shutdown
 from ..telemetry.observer import Observer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..ipc.channel import Command, Notice
+    from ..ipc.messages import Command, Notice
     from .stream_process import StreamProcess
 
 

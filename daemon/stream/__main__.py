@@ -15,10 +15,11 @@ import sys
 from motiond.drivers.base import DriverError
 from motiond.drivers.registry import make_driver
 
-from ..ipc import channel as ch
+from ..ipc import messages
+from ..ipc.channel import Channel, ChannelClosed
 from ..ipc.ring import RingWriter
-from ..trajectory.clock import Clock, FastForwardClock, RealClock
 from . import realtime
+from .clocks import Clock, FastForwardClock, RealClock
 from .loop import StreamLoop
 from .reconnect import reopen
 
@@ -31,21 +32,21 @@ def main() -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         # A terminal and systemd send them to all; the daemon decides, and its end is seen on the channel.
         signal.signal(number, signal.SIG_IGN)
-    channel = ch.Channel(socket.socket(fileno=int(sys.argv[1])))
+    channel = Channel(socket.socket(fileno=int(sys.argv[1])))
     setup, ring = _receive_setup(channel)
     clock: Clock = FastForwardClock() if setup.clock == "virtual" else RealClock()
     try:
         driver = make_driver(setup.driver, setup.options, setup.actuators, clock.now)
         driver.open()
     except DriverError as error:
-        channel.send(ch.Failed(str(error)))
+        channel.send(messages.Failed(str(error)))
         return 1
     warnings = realtime.prepare(setup.priority, setup.core, lock_memory=setup.lock_memory)
     try:
         while _drive(StreamLoop(setup, driver, clock, channel, ring), warnings):
             if not reopen(driver, channel, clock):
                 break
-    except ch.ChannelClosed:
+    except ChannelClosed:
         log.warning("%s: the daemon has gone; leaving", setup.robot)
     finally:
         driver.close()
@@ -55,17 +56,17 @@ def main() -> int:
 
 def _drive(loop: StreamLoop, warnings: list[str]) -> bool:
     """Run a loop on a driver that is open; tell whether it has lost its actuators."""
-    loop.channel.send(ch.Ready(loop.driver.max_rate_hz, [*loop.driver.warnings, *warnings]))
+    loop.channel.send(messages.Ready(loop.driver.max_rate_hz, [*loop.driver.warnings, *warnings]))
     loop.run()
     if loop.lost:
-        loop.channel.send(ch.Lost(loop.lost))
+        loop.channel.send(messages.Lost(loop.lost))
     return bool(loop.lost)
 
 
-def _receive_setup(channel: ch.Channel) -> tuple[ch.Setup, RingWriter]:
+def _receive_setup(channel: Channel) -> tuple[messages.Setup, RingWriter]:
     select.select((channel.fileno(),), (), (), 10.0)
     setup, fds = channel.receive() or (None, [])
-    if not isinstance(setup, ch.Setup):
+    if not isinstance(setup, messages.Setup):
         raise SystemExit("motiond stream: started without a setup; it is started by the daemon alone")
     (ring_fd,) = fds
     try:

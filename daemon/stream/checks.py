@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from ..ipc.messages import CheckLimits
     from ..ipc.ring import Record
 
     Floats: TypeAlias = NDArray[np.float64]
@@ -29,50 +30,20 @@ _EFFORT_UNIT = {"rad": "N·m", "m": "N"}
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """What the checks allow; infinite where there is no check.
-
-    Attributes
-    ----------
-    effort : list of float
-        For each joint, in N·m or N.
-    effort_s : float
-        How long a joint may be beyond it.
-    temperature_c : float
-    stale_s : float
-        The greatest age of an actuator's feedback.
-    stall_s : float
-        How long a joint may stand still while it is more than `stall_error` from its setpoint.
-    stall_error : float
-        In rad or m.
-    may_stall : list of bool
-        For each joint: whether that is no fault, as of a gripper that holds something.
-    """
-
-    effort: list[float | None]
-    effort_s: float | None
-    temperature_c: float | None
-    stale_s: float | None
-    stall_s: float | None
-    stall_error: float
-    may_stall: list[bool]
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """A check that is broken."""
+class CheckFailure:
+    """What a check has found."""
 
     code: ResultCode
     message: str
     details: dict[str, Any]
 
 
-class Guards:
+class Checks:
     """The checks of one robot.
 
     Parameters
     ----------
-    bounds : Bounds
+    limits : CheckLimits
     joints, units, actuators : sequence of str
 
     Attributes
@@ -84,13 +55,13 @@ class Guards:
     """
 
     def __init__(
-        self, bounds: Bounds, joints: Sequence[str], units: Sequence[str], actuators: Sequence[str]
+        self, limits: CheckLimits, joints: Sequence[str], units: Sequence[str], actuators: Sequence[str]
     ) -> None:
         count = len(joints)
-        self._bounds = bounds
+        self._limits = limits
         self._joints, self._units, self._actuators = joints, units, actuators
-        self._effort = np.array([np.inf if one is None else one for one in bounds.effort])
-        self._may_stall = np.array(bounds.may_stall, dtype=bool)
+        self._effort = np.array([np.inf if one is None else one for one in limits.effort])
+        self._may_stall = np.array(limits.may_stall, dtype=bool)
         self.stalled: Booleans = np.zeros(count, dtype=bool)
         self.forgiven: Booleans = np.zeros(count, dtype=bool)
         self._effort_since = np.full(count, np.inf)
@@ -98,17 +69,17 @@ class Guards:
         self._still_at = np.full(count, np.nan)
         self._all_near = False
         self._error, self._far = np.zeros(count), np.zeros(count, dtype=bool)
-        self._stall_error = np.full(count, bounds.stall_error)
+        self._stall_error = np.full(count, limits.stall_error)
         self._turn = cycle(self._asked_for())
 
     def _asked_for(self) -> list[Any]:
         """Give the checks that can be broken; where there is none, one that cannot."""
-        bounds = self._bounds
+        limits = self._limits
         asked = {
-            self._check_effort: bounds.effort_s if np.isfinite(self._effort).any() else None,
-            self._check_temperature: bounds.temperature_c,
-            self._check_age: bounds.stale_s,
-            self._check_stall: bounds.stall_s,
+            self._check_effort: limits.effort_s if np.isfinite(self._effort).any() else None,
+            self._check_temperature: limits.temperature_c,
+            self._check_feedback: limits.stale_s,
+            self._check_stall: limits.stall_s,
         }
         return [check for check, bound in asked.items() if bound is not None] or [lambda *_: None]
 
@@ -131,7 +102,7 @@ class Guards:
             self.forgiven.fill(False)
             self._all_near = True
 
-    def look(self, record: Record, stamps_s: Floats, now_s: float) -> Broken | None:
+    def next_check(self, record: Record, stamps_s: Floats, now_s: float) -> CheckFailure | None:
         """Make the next check.
 
         Parameters
@@ -141,26 +112,26 @@ class Guards:
         stamps_s : ndarray, shape (actuators,)
             When each actuator's feedback was received.
         """
-        broken: Broken | None = next(self._turn)(record, stamps_s, now_s)
-        return broken
+        failure: CheckFailure | None = next(self._turn)(record, stamps_s, now_s)
+        return failure
 
-    def _check_effort(self, record: Record, _stamps_s: Floats, now_s: float) -> Broken | None:
+    def _check_effort(self, record: Record, _stamps_s: Floats, now_s: float) -> CheckFailure | None:
         effort = np.abs(record["effort"])
         since = np.minimum(self._effort_since, now_s)
         self._effort_since[:] = np.where(effort > self._effort, since, np.inf)
         joint = int(self._effort_since.argmin())
         lasts_s = now_s - float(self._effort_since[joint])
-        if lasts_s < (self._bounds.effort_s or 0.0):
+        if lasts_s < (self._limits.effort_s or 0.0):
             return None
         value, limit = float(effort[joint]), float(self._effort[joint])
         unit = _EFFORT_UNIT[self._units[joint]]
         what = f"joint '{self._joints[joint]}' needs {value:.4g} {unit} for {lasts_s:.2f} s"
         message = f"{what}; its effort limit is {limit:.4g} {unit}; look for what holds it"
         told = {"joint": self._joints[joint], "value": value, "limit": limit, "unit": unit}
-        return Broken(ResultCode.HARDWARE_FAULT, message, {"check": "effort", **told})
+        return CheckFailure(ResultCode.HARDWARE_FAULT, message, {"check": "effort", **told})
 
-    def _check_temperature(self, record: Record, _stamps_s: Floats, _now_s: float) -> Broken | None:
-        temperature, limit = record["temperature_c"], self._bounds.temperature_c or 0.0
+    def _check_temperature(self, record: Record, _stamps_s: Floats, _now_s: float) -> CheckFailure | None:
+        temperature, limit = record["temperature_c"], self._limits.temperature_c or 0.0
         hot = temperature > limit
         if not hot.any():
             return None
@@ -169,12 +140,12 @@ class Guards:
         what = f"joint '{self._joints[joint]}' is at {value:.1f} °C"
         message = f"{what}; checks.temperature_c is {limit:g} °C; let it cool down"
         told = {"joint": self._joints[joint], "value": value, "limit": limit, "unit": "°C"}
-        return Broken(ResultCode.HARDWARE_FAULT, message, {"check": "temperature", **told})
+        return CheckFailure(ResultCode.HARDWARE_FAULT, message, {"check": "temperature", **told})
 
-    def _check_age(self, _record: Record, stamps_s: Floats, now_s: float) -> Broken | None:
-        return self.look_at_age(stamps_s, now_s)
+    def _check_feedback(self, _record: Record, stamps_s: Floats, now_s: float) -> CheckFailure | None:
+        return self.check_age(stamps_s, now_s)
 
-    def look_at_age(self, stamps_s: Floats, now_s: float) -> Broken | None:
+    def check_age(self, stamps_s: Floats, now_s: float) -> CheckFailure | None:
         """Check how old the feedback is, at rest too; nothing is too old where there is no such check.
 
         Parameters
@@ -182,7 +153,7 @@ class Guards:
         stamps_s : ndarray, shape (actuators,)
             When each actuator's feedback was received.
         """
-        limit = self._bounds.stale_s
+        limit = self._limits.stale_s
         if limit is None or now_s - np.minimum.reduce(stamps_s) <= limit:
             return None
         ages = now_s - stamps_s
@@ -193,10 +164,12 @@ class Guards:
         what = f"actuator '{self._actuators[index]}' {old}"
         message = f"{what}; checks.stale_s is {limit:g} s; check its cable and power"
         details = {"check": "stale", "actuator": self._actuators[index], "limit": limit, "unit": "s"}
-        return Broken(ResultCode.COMM_LOST, message, details | {"value": None if np.isnan(age_s) else age_s})
+        return CheckFailure(
+            ResultCode.COMM_LOST, message, details | {"value": None if np.isnan(age_s) else age_s}
+        )
 
-    def _check_stall(self, record: Record, _stamps_s: Floats, now_s: float) -> Broken | None:
-        bounds, position = self._bounds, record["position"]
+    def _check_stall(self, record: Record, _stamps_s: Floats, now_s: float) -> CheckFailure | None:
+        limits, position = self._limits, record["position"]
         error = self._error
         np.subtract(record["reference_position"], position, error)
         np.abs(error, error)
@@ -206,11 +179,11 @@ class Guards:
             return None
         if self._all_near:
             self._begin_anew(position, now_s)
-        here = np.abs(position - self._still_at) <= STILL * bounds.stall_error
+        here = np.abs(position - self._still_at) <= STILL * limits.stall_error
         blocked = self._far & here
         np.copyto(self._still_since, now_s, where=~blocked)
         np.copyto(self._still_at, position, where=~here)
-        np.greater_equal(now_s - self._still_since, bounds.stall_s or 0.0, out=self.stalled)
+        np.greater_equal(now_s - self._still_since, limits.stall_s or 0.0, out=self.stalled)
         np.logical_and(self.stalled, self._may_stall, out=self.forgiven)
         faulty = self.stalled & ~self._may_stall
         if not faulty.any():
@@ -220,5 +193,5 @@ class Guards:
         lasts_s = now_s - float(self._still_since[joint])
         what = f"joint '{self._joints[joint]}' stands still for {lasts_s:.2f} s, {value:.4g} {unit} off"
         message = f"{what}; look for what blocks it, or set allow_stalling"
-        told = {"joint": self._joints[joint], "value": value, "limit": bounds.stall_error, "unit": unit}
-        return Broken(ResultCode.PATH_TOLERANCE_VIOLATED, message, {"check": "stall", **told})
+        told = {"joint": self._joints[joint], "value": value, "limit": limits.stall_error, "unit": unit}
+        return CheckFailure(ResultCode.PATH_TOLERANCE_VIOLATED, message, {"check": "stall", **told})

@@ -1,8 +1,7 @@
-"""The stream process: wakes at absolute deadlines, computes the setpoint, writes, reads, records.
+"""The real-time loop: wakes at absolute deadlines, computes the setpoint, writes, reads, checks, records.
 
-In come commands over the channel and tracks in shared memory, out go setpoints to the driver, one record
-a tick to the ring, and notices. It runs without asyncio and MQTT; the loop keeps nothing that it allocates,
-and an exception is a fault. When the daemon has gone it stops softly, holds, and exits.
+It runs without asyncio and MQTT; the loop keeps nothing that it allocates, and an exception is a fault. When
+the daemon has gone it stops softly, holds, and leaves.
 """
 
 from __future__ import annotations
@@ -18,27 +17,30 @@ import numpy as np
 
 from motiond.drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, Driver, DriverError
 
-from ..ipc import channel as ch
+from ..ipc import messages
+from ..ipc.channel import Channel, ChannelClosed
 from ..ipc.ring import Record, RingWriter
 from ..ipc.states import ResultCode, State
 from ..joints.transmission import Transmission
 from ..trajectory.route import Route
 from ..trajectory.track import Track, map_shared
-from .checks import Guards
-from .player import Goal, Player
-from .tolerances import OFF, Tolerances
+from .checks import Checks
+from .execution import Execution
+from .notices import ended, send_waiting
+from .player import Player
+from .schedule import Schedule
+from .tolerances import Tolerances
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..trajectory.clock import Clock
-    from .player import Passed, Result
+    from .clocks import Clock
+    from .execution import PassedMarker
 
 log = logging.getLogger(__name__)
 
-ROUNDING = 1e-9  # of a time in periods
 PAUSED = State.PAUSED  # members of enums are slow to look up in every tick
-LOOK_PERIOD_S = 0.01
+CHECK_PERIOD_S = 0.01
 REPORTED = 5  # rows of an actuator's state that are published: all but the stamps
 
 
@@ -65,7 +67,7 @@ class StreamLoop:
     """
 
     def __init__(
-        self, setup: ch.Setup, driver: Driver, clock: Clock, channel: ch.Channel, ring: RingWriter
+        self, setup: messages.Setup, driver: Driver, clock: Clock, channel: Channel, ring: RingWriter
     ) -> None:
         count = len(setup.joints)
         self.setup = setup
@@ -80,30 +82,26 @@ class StreamLoop:
         self.command = ActuatorCommand(len(setup.actuators))
         self.state = ActuatorState(len(setup.actuators))
         self._reported = self.state.values[:REPORTED]
-        self._guards = Guards(setup.bounds, setup.joints, setup.units, setup.actuators)
-        self._may_stall = any(setup.bounds.may_stall)
+        self._checks = Checks(setup.limits, setup.joints, setup.units, setup.actuators)
+        self._may_stall = any(setup.limits.may_stall)
         self._measured = self.record["position"]
-        self._look_every = 1
+        self._check_every = 1
         self._poller = select.poll()
         self._poller.register(channel.fileno(), select.POLLIN)
-        self._outbox: deque[ch.Notice] = deque()
+        self._outbox: deque[messages.Notice] = deque()
         self._told = 0
         self._acts: dict[type, Callable[[], None]] = {
-            ch.Enable: self._enable,
-            ch.Disable: self._disable,
-            ch.Pause: self.player.pause,
-            ch.Resume: self._resume,
-            ch.Estop: self.player.estop,
-            ch.Reset: self._reset,
-            ch.Shutdown: lambda: self.leave("the daemon shuts down"),
+            messages.Enable: self._enable,
+            messages.Disable: self._disable,
+            messages.Pause: self.player.pause,
+            messages.Resume: self._resume,
+            messages.Estop: self.player.estop,
+            messages.Reset: self._reset,
+            messages.Shutdown: lambda: self.leave("the daemon shuts down"),
         }
         self._leaving = False
         self.lost = ""
-        self._idle_period_s = 1.0 / setup.idle_rate_hz
-        self._period_s = self._idle_period_s
-        self._origin_s = clock.now()
-        self._index = 0
-        self._missed = self._skipped = 0
+        self.schedule = Schedule(clock, 1.0 / setup.idle_rate_hz, setup.max_lateness_s, setup.max_skip_s)
         self._errors = 0
 
     def run(self) -> None:
@@ -113,14 +111,31 @@ class StreamLoop:
 
     def step(self) -> bool:
         """Wait for the next tick and do what is due; False once it is time to leave."""
-        due, lateness_s = self._wait()
+        player, due = self.player, 1
+        if player.active:
+            due, lateness_s = self.schedule.wait(paused=player.state is PAUSED)
+            if due > 1:
+                self._refuse_late(lateness_s)
+        else:
+            lateness_s = self.schedule.wait_at_rest(self.channel.fileno())
         self._take_commands()
-        if self._leaving and not self.player.active:
+        if self._leaving and not player.active:
             self._say_farewell()
             return False
         self._tick(due, lateness_s)
         self._tell()
         return True
+
+    def _refuse_late(self, lateness_s: float) -> None:
+        """Slow down after a tick that came later than `max_lateness_s`."""
+        allowed_s = self.schedule.max_lateness_s
+        if lateness_s > allowed_s and not self.player.clock.at_rest:
+            message = (
+                f"a tick came {lateness_s:.3f} s late; max_lateness_s is {allowed_s:g} s; "
+                "ease the load on the machine or grant SCHED_FIFO"
+            )
+            self._happened("deadline_missed", message)
+            self.player.stop(ResultCode.DEADLINE_MISSED, message)
 
     def _say_farewell(self) -> None:
         """Halt if that was asked for last, and tell how the last goal ended."""
@@ -133,71 +148,14 @@ class StreamLoop:
         self._leaving = True
         self.player.stop(ResultCode.CANCELED, message)
 
-    # -- time -----------------------------------------------------------------------------------------------
-
-    def _wait(self) -> tuple[int, float]:
-        """Wait for the next tick; give how many ticks have become due, and how late this one is in s."""
-        if not self.player.active:
-            self._origin_s = self.clock.now() + self._idle_period_s
-            self._index = 0
-            self.clock.wait_readable(self.channel.fileno(), self._origin_s)
-            return 1, max(0.0, self.clock.now() - self._origin_s)
-        self._index += 1
-        deadline_s = self._origin_s + self._index * self._period_s
-        if self.player.state is PAUSED:
-            self.clock.rest_until(deadline_s)
-        else:
-            self.clock.sleep_until(deadline_s)
-        lateness_s = self.clock.now() - deadline_s
-        if lateness_s < self._period_s:
-            return 1, lateness_s
-        return self._skip(lateness_s), lateness_s
-
-    def _skip(self, lateness_s: float) -> int:
-        """Pass over the deadlines that were missed; after more than `max_lateness_s` slow down."""
-        missed = int(lateness_s / self._period_s)
-        self._index += missed
-        self._missed += missed
-        if lateness_s > self.setup.max_lateness_s and not self.player.clock.at_rest:
-            message = (
-                f"a tick came {lateness_s:.3f} s late; max_lateness_s is {self.setup.max_lateness_s:g} s; "
-                "ease the load on the machine or grant SCHED_FIFO"
-            )
-            self._happened("deadline_missed", message)
-            self.player.stop(ResultCode.DEADLINE_MISSED, message)
-        return 1 + missed
-
-    def _to_move(self, due: int, lateness_s: float) -> int:
-        """Give how many of the ticks that are due the trajectory moves on by.
-
-        A late tick plays where the clock is now. Further than `max_skip_s` that would be a lunge: what is
-        left is caught up by ending later.
-        """
-        if due == 1 or lateness_s > self.setup.max_lateness_s:
-            return 1
-        skipped = min(due - 1, int(self.setup.max_skip_s / self._period_s + ROUNDING))
-        self._skipped += skipped if self.player.active else 0
-        return 1 + skipped
-
-    def _start_grid(self, period_s: float) -> None:
-        """Put the next deadline one period from now, and the following ones on its grid."""
-        self._period_s = period_s
-        self._origin_s = self.clock.now()
-        self._index = 0
-
-    def _start_grid_for(self, period_s: float, due_s: float) -> int:
-        """Put a deadline on a given time, and the others on its grid; give how many ticks it is away."""
-        ticks = math.ceil((due_s - self.clock.now()) / period_s - ROUNDING)
-        self._period_s = period_s
-        self._origin_s = due_s - ticks * period_s
-        self._index = 0
-        return ticks
-
     # -- one tick -------------------------------------------------------------------------------------------
 
     def _tick(self, due: int, lateness_s: float) -> None:
-        player, clock = self.player, self.clock
-        player.tick(self._to_move(due, lateness_s), due)
+        player, clock, schedule = self.player, self.clock, self.schedule
+        player.tick(
+            1 if due == 1 else schedule.ticks_to_move(due, lateness_s, active=player.active),
+            due,
+        )
         begun_s = clock.now()
         self._write()
         written_s = clock.now()
@@ -206,7 +164,7 @@ class StreamLoop:
         self._watch(read_s)
         self.record.set_scalars(
             0.0,
-            self._origin_s + (self._index + 1 - due) * self._period_s,
+            schedule.deadline_s,
             lateness_s,
             written_s - begun_s,
             read_s - written_s,
@@ -216,8 +174,8 @@ class StreamLoop:
             player.frame,
             player.loop,
             player.clock.rate,
-            self._missed,
-            self._skipped,
+            schedule.missed,
+            schedule.skipped,
             self._errors,
         )
         self.ring.put(self.record.data)
@@ -229,14 +187,14 @@ class StreamLoop:
         player = self.player
         if not player.active or player.slowing:
             return
-        broken = None
-        if self._index % self._look_every == 0:
-            broken = self._guards.look(self.record, self.state.stamp_s, now_s)
-        if broken is None:
-            player.watch(self._measured, self._guards.forgiven if self._may_stall else None)
+        failure = None
+        if self.schedule.index % self._check_every == 0:
+            failure = self._checks.next_check(self.record, self.state.stamp_s, now_s)
+        if failure is None:
+            player.watch(self._measured, self._checks.forgiven if self._may_stall else None)
         else:
-            time_s = player.frame * self._period_s
-            player.stop(broken.code, broken.message, broken.details | {"time": time_s})
+            time_s = player.frame * self.schedule.period_s
+            player.stop(failure.code, failure.message, failure.details | {"time": time_s})
 
     def _write(self) -> None:
         player = self.player
@@ -289,24 +247,24 @@ class StreamLoop:
         try:
             while (received := self.channel.receive()) is not None:
                 self._obey(*received)
-        except ch.ChannelClosed:
+        except ChannelClosed:
             self._poller.unregister(self.channel.fileno())
             log.warning("%s: the daemon has gone; stopping softly, then leaving", self.setup.robot)
             self.leave("the daemon has gone")
 
-    def _obey(self, command: ch.Command | ch.Notice, fds: list[int]) -> None:
+    def _obey(self, command: messages.Command | messages.Notice, fds: list[int]) -> None:
         player = self.player
         try:
             match command:
-                case ch.Play():
+                case messages.Play():
                     self._play(command, fds)
-                case ch.Speed():
+                case messages.Speed():
                     player.set_speed(command.speed, command.clock_acceleration)
-                case ch.Seek():
+                case messages.Seek():
                     self._seek(command, *fds)
-                case ch.Inject():
+                case messages.Inject():
                     self._inject(command.fault)
-                case ch.Stop():
+                case messages.Stop():
                     player.stop(ResultCode(command.code), command.message)
                 case _:
                     self._acts[type(command)]()
@@ -334,7 +292,7 @@ class StreamLoop:
 
     def _resume(self) -> None:
         if self.player.slowing:  # in full motion, a resume must not make the checks forget
-            self._guards.start(self._measured, self.clock.now())
+            self._checks.start(self._measured, self.clock.now())
         self.player.resume()
 
     def _take_hold(self) -> None:
@@ -342,7 +300,7 @@ class StreamLoop:
         self.driver.read(self.state)
         self.transmission.to_joints(self._reported, self.record.feedback)
         what, mend = "no position feedback after enable", "check the actuators"
-        if stale := self._guards.look_at_age(self.state.stamp_s, self.clock.now()):
+        if stale := self._checks.check_age(self.state.stamp_s, self.clock.now()):
             # The joint may be elsewhere by now, and would be sent back to where it was.
             what, mend = stale.message, ""
         if stale or not np.isfinite(self._measured).all():
@@ -361,34 +319,34 @@ class StreamLoop:
         else:
             self.driver.disable()
 
-    def _play(self, play: ch.Play, fds: list[int]) -> None:
-        approach, motion, seam = (map_shared(fd) for fd in fds)
+    def _play(self, play: messages.Play, fds: list[int]) -> None:
+        approach, motion, return_track = (map_shared(fd) for fd in fds)
         period_s = 1.0 / motion.rate_hz
         refusal = self._refusal(play) or self._set_period(period_s)
         not_before = 0
         if refusal is None and play.start_s is not None:
             # The tick in which the play is taken is its first, and number 0 of the grid.
-            not_before = 1 + self._start_grid_for(period_s, play.start_s)
+            not_before = 1 + self.schedule.start_grid_for(period_s, play.start_s)
             refusal = _too_late(not_before, approach.last + 2, period_s)
         if refusal is not None:
-            self._outbox.append(ch.Ended(play.goal_id, ResultCode.INVALID_GOAL, refusal, 0.0))
+            self._outbox.append(messages.Ended(play.goal_id, ResultCode.INVALID_GOAL, refusal, 0.0))
             return
         if play.start_s is None:
-            self._start_grid(period_s)
-        self._look_every = max(1, round(LOOK_PERIOD_S / period_s))
-        self._guards.start(self._measured, self.clock.now())
-        self.player.play(_goal_of(play, approach, motion, seam, not_before))
+            self.schedule.start_grid(period_s)
+        self._check_every = max(1, round(CHECK_PERIOD_S / period_s))
+        self._checks.start(self._measured, self.clock.now())
+        self.player.play(_execution_of(play, approach, motion, return_track, not_before))
 
-    def _seek(self, seek: ch.Seek, fd: int) -> None:
+    def _seek(self, seek: messages.Seek, fd: int) -> None:
         player = self.player
-        sought = player.goal is not None and player.goal.goal_id == seek.goal_id
+        sought = player.execution is not None and player.execution.goal_id == seek.goal_id
         if not sought or player.position.tolist() != seek.start:
             self._happened("not_sought", "the robot is not where the way was planned from; ask again")
             return
-        self._guards.start(self._measured, self.clock.now())
+        self._checks.start(self._measured, self.clock.now())
         player.seek(map_shared(fd), seek.row, goes_on=seek.goes_on)
 
-    def _refusal(self, play: ch.Play) -> str | None:
+    def _refusal(self, play: messages.Play) -> str | None:
         player = self.player
         if player.state is not State.IDLE or not player.torque or self._leaving:
             return f"the robot is {player.state}{'' if player.torque else ', released'}; it cannot play now"
@@ -409,68 +367,36 @@ class StreamLoop:
         if player.changes == self._told and not self._outbox:
             return
         if player.results:
-            self._outbox.extend(self._ended(result) for result in player.results)
-            player.results.clear()
-            self._set_period(self._idle_period_s)
+            self._tell_results()
         if player.changes != self._told:
             self._told = player.changes
-            goal_id = player.goal.goal_id if player.goal else None
+            goal_id = player.execution.goal_id if player.execution else None
             reference = player.position.tolist() if player.torque else None
-            self._outbox.append(ch.Status(player.state, player.torque, goal_id, reference))
-        while self._outbox and self._send(self._outbox[0]):
-            self._outbox.popleft()
+            self._outbox.append(messages.Status(player.state, player.torque, goal_id, reference))
+        send_waiting(self.channel, self._outbox)
 
-    def _send(self, notice: ch.Notice) -> bool:
-        """Send without waiting; False if the daemon does not read now."""
-        try:
-            self.channel.send(notice)
-        except BlockingIOError:
-            return False
-        except ch.ChannelClosed:
-            return True
-        return True
+    def _tell_results(self) -> None:
+        player, setup = self.player, self.setup
+        error = np.abs(player.position - self._measured)
+        for result in player.results:
+            self._outbox.append(ended(result, setup.joints, setup.units, error, self._checks.stalled))
+        player.results.clear()
+        self._set_period(self.schedule.idle_period_s)
 
-    def _ended(self, result: Result) -> ch.Ended:
-        goal = result.goal
-        played_s = max(0, result.played_ticks - 1) / goal.rate_hz
-        error = np.abs(self.player.position - self.record["position"])
-        details = dict(result.details)
-        stalled = np.flatnonzero(self._guards.stalled)
-        if stalled.size:
-            details["stalled"] = [self.setup.joints[joint] for joint in stalled]
-        details["reached_goal"] = result.code is ResultCode.SUCCESSFUL and not stalled.size
-        if np.isfinite(error).any():
-            worst = int(np.nanargmax(error))
-            details["final_error"] = {
-                "joint": self.setup.joints[worst],
-                "value": float(error[worst]),
-                "unit": self.setup.units[worst],
-            }
-        return ch.Ended(goal.goal_id, result.code, result.message, played_s, details)
-
-    def _reached(self, passed: Passed, lateness_s: float) -> ch.Reached:
-        late_s = lateness_s + passed.ticks_ago * self._period_s
-        return ch.Reached(passed.goal.goal_id, passed.marker, passed.loop, late_s)
+    def _reached(self, passed: PassedMarker, lateness_s: float) -> messages.Reached:
+        late_s = lateness_s + passed.ticks_ago * self.schedule.period_s
+        return messages.Reached(passed.execution.goal_id, passed.marker, passed.loop, late_s)
 
     def _happened(self, kind: str, message: str) -> None:
-        self._outbox.append(ch.Happened(kind, message))
+        self._outbox.append(messages.Happened(kind, message))
 
 
-def _goal_of(play: ch.Play, approach: Track, motion: Track, seam: Track, not_before: int) -> Goal:
+def _execution_of(
+    play: messages.Play, approach: Track, motion: Track, return_track: Track, not_before: int
+) -> Execution:
     """Put together what the player plays."""
-    route = Route(
-        approach,
-        motion,
-        seam,
-        play.first,
-        play.last,
-        play.passes,
-        ping_pong=play.ping_pong,
-        flows=play.flows,
-        eases_in=play.eases_in,
-        eases_out=play.eases_out,
-    )
-    return Goal(
+    route = Route(approach, motion, return_track, play.passes)
+    return Execution(
         play.goal_id,
         play.motion,
         route,
@@ -478,7 +404,7 @@ def _goal_of(play: ch.Play, approach: Track, motion: Track, seam: Track, not_bef
         play.clock_acceleration,
         path=Tolerances(play.path_tolerance),
         goal=Tolerances(play.goal_tolerance),
-        goal_ticks=math.inf if play.goal_time_s == OFF else play.goal_time_s * motion.rate_hz,
+        goal_ticks=math.inf if play.goal_time_s == messages.OFF else play.goal_time_s * motion.rate_hz,
         not_before=not_before,
         offset=play.offset,
         markers=tuple(play.markers),

@@ -1,20 +1,19 @@
-"""The state machine of one robot: which setpoint is due, and how a goal ends.
+"""The state machine of one robot: which setpoint is due, and how an execution ends.
 
-In come events (play, stop, estop, reset, faults) and ticks, out come the reference for each tick and one
-result for each goal. It does no input or output and does not know the time: the streaming loop tells it how
-many ticks have passed, so the same events give the same setpoints on any clock.
+It does no input or output and does not know the time: the stream loop tells it of events (play, stop,
+emergency stop, faults) and how many ticks have passed, so the same events give the same setpoints on any
+clock.
 """
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ..ipc.states import ACTIVE, HALTED, SLOWING, STATES, TRANSITIONS, Event, ResultCode, State
 from ..trajectory.clock import TrajectoryClock
 from ..trajectory.route import Leg
+from .execution import ON_MOTION, PassedMarker, Phase, Result
+from .markers import MarkerCursor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,72 +21,22 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..trajectory.route import Route
     from ..trajectory.track import Track
-    from .tolerances import Excess, Tolerances
+    from .execution import Execution
+    from .tolerances import Excess
 
     Booleans: TypeAlias = NDArray[np.bool_]
     Floats: TypeAlias = NDArray[np.float64]
 
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """One play, from its acceptance to its result.
-
-    Attributes
-    ----------
-    speed : float
-        Rows of the motion per tick, to begin with.
-    clock_acceleration : float
-        In 1/s: how fast the clock's rate may change on the motion at that speed.
-    path, goal : Tolerances
-        Of the feedback, while the motion plays and after its last row.
-    goal_ticks : float
-        How many ticks after the last row the joints may take to come within the goal tolerance.
-    not_before : int
-        The tick, counted from 1, in which the first row is due at the earliest.
-    offset : int
-        The row of the plan that is the first of the motion's track.
-    markers : tuple of float
-        Places to tell of as they are passed, in rows of the plan, ascending.
-    """
-
-    goal_id: str
-    motion_name: str
-    route: Route
-    speed: float
-    clock_acceleration: float
-    path: Tolerances
-    goal: Tolerances
-    goal_ticks: float
-    not_before: int = 0
-    offset: int = 0
-    markers: tuple[float, ...] = ()
-
-    @property
-    def rate_hz(self) -> float:
-        """Rows per second at speed 1."""
-        return self.route.motion.rate_hz
+# Members of enums are slow to look up in every tick.
+APPROACH, WAIT, MOTION, SETTLE = Phase.APPROACH, Phase.WAIT, Phase.MOTION, Phase.SETTLE
 
 
-class Passed(NamedTuple):
-    """A marker of a goal that was passed: its number, in which pass, and how many ticks ago."""
+class _Sought(NamedTuple):
+    """The row that a seek leads to, and whether the motion plays on from there."""
 
-    goal: Goal
-    marker: int
-    loop: int
-    ticks_ago: float
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """How a goal ended."""
-
-    goal: Goal
-    code: ResultCode
-    message: str
-    played_ticks: int
-    details: dict[str, Any] = field(default_factory=dict)
+    row: int
+    goes_on: bool
 
 
 class Player:
@@ -103,8 +52,13 @@ class Player:
     Attributes
     ----------
     state : State
+    phase : Phase or None
+        How far the execution is; None without one.
+    execution : Execution or None
+        What plays.
     active, slowing, halted : bool
-        Whether it is one of `ACTIVE` (there is a goal), `SLOWING` (on the way to rest, or there) or `HALTED`.
+        Whether the state is one of `ACTIVE` (something plays), `SLOWING` (on the way to rest, or there), or
+        `HALTED`.
     speed : float
         Rows of the motion per tick that are aimed at while it plays.
     state_number : int
@@ -119,7 +73,7 @@ class Player:
         The place on the newest goal's motion, in rows of the plan.
     loop : int
         The pass over it, counted from 1.
-    passed : list of Passed
+    passed : list of PassedMarker
         Markers that were passed, until somebody takes them out.
     """
 
@@ -133,20 +87,18 @@ class Player:
         self.changes = 0
         self._enter(State.IDLE)
         self.torque = False
-        self.goal: Goal | None = None
+        self.execution: Execution | None = None
+        self.phase: Phase | None = None
         self.goal_count = 0
         self.frame = 0.0
         self.loop = 1
         self.speed = 1.0
         self.clock = TrajectoryClock()
         self.results: list[Result] = []
-        self.passed: list[Passed] = []
+        self.passed: list[PassedMarker] = []
         self._leg: Leg | None = None
-        self._begin_row: int | None = None
-        self._pauses_there = False
-        self._waiting = False
-        self._arrived = False
-        self._looked_at = math.nan
+        self._sought: _Sought | None = None
+        self._cursor = MarkerCursor()
         self._elapsed = 0
         self._waited_ticks = 0
         self._played_ticks = 0
@@ -170,25 +122,23 @@ class Player:
         self.torque = False
         self.changes += 1
 
-    def play(self, goal: Goal) -> None:
-        """Begin a goal; only from idle, with torque on."""
-        self.goal = goal
+    def play(self, execution: Execution) -> None:
+        """Begin an execution; only from idle, with torque on."""
+        self.execution = execution
         self.goal_count += 1
-        self.frame, self.loop = float(goal.offset + goal.route.first), 1
-        self.speed, self._clock_acceleration = goal.speed, goal.clock_acceleration
+        self.frame, self.loop = float(execution.offset + execution.route.passes.first), 1
+        self.speed, self._clock_acceleration = execution.speed, execution.clock_acceleration
         self._elapsed = self._played_ticks = self._waited_ticks = 0
-        self._arrived = self._waiting = self._pauses_there = False
-        self._begin_row = None
+        self._sought, self._cursor = None, MarkerCursor(execution.markers)
         self._apply(Event.PLAY)
-        self._approach(goal, goal.route.approach)
+        self._approach(execution, execution.route.approach)
 
     def seek(self, approach: Track, row: int, *, goes_on: bool) -> None:
         """Go to another row of the motion's track, and on from there or wait there; only while paused."""
-        if self.goal is not None and (self.state, Event.SEEK) in TRANSITIONS:
-            self._begin_row, self._pauses_there = row, not goes_on
-            self._waiting = False
+        if self.execution is not None and (self.state, Event.SEEK) in TRANSITIONS:
+            self._sought = _Sought(row, goes_on)
             self._apply(Event.SEEK)
-            self._approach(self.goal, approach)
+            self._approach(self.execution, approach)
 
     def stop(self, code: ResultCode, message: str, details: dict[str, Any] | None = None) -> None:
         """Slow down on the path and end the goal with `code`; while stopping or at rest nothing changes."""
@@ -199,16 +149,17 @@ class Player:
 
     def pause(self) -> None:
         """Slow down on the path and wait there; only on the way."""
-        if (self.state, Event.PAUSE) in TRANSITIONS and not self._arrived:
+        if (self.state, Event.PAUSE) in TRANSITIONS and self.phase is not SETTLE:
             self.clock.aim(0.0)
             self._apply(Event.PAUSE)
 
     def resume(self) -> None:
         """Go on along the path at the speed that was asked for last."""
-        on_motion = self._on_motion
+        on_motion = self.phase in ON_MOTION
         event = Event.RESUME if on_motion else Event.RETURN
         if (self.state, event) in TRANSITIONS:
-            self._pauses_there = False
+            if self._sought is not None:
+                self._sought = self._sought._replace(goes_on=True)
             self.clock.aim(self.speed if on_motion else 1.0)
             self._apply(event)
 
@@ -220,11 +171,11 @@ class Player:
         clock_acceleration : float
             In 1/s: how fast the clock's rate may change at that speed.
         """
-        if self.goal is None:
+        if self.execution is None:
             return
         self.speed, self._clock_acceleration = speed, clock_acceleration
-        if self._on_motion:
-            self.clock.steepest = clock_acceleration / self.goal.rate_hz
+        if self.phase in ON_MOTION:
+            self.clock.max_slope = clock_acceleration / self.execution.rate_hz
             if self.state is State.PLAYING:
                 self.clock.aim(speed)
 
@@ -256,80 +207,68 @@ class Player:
         due : int
             How many ticks have become due; `ticks` where it is left out.
         """
-        goal = self.goal
-        if goal is None or not self.active:
+        execution = self.execution
+        if execution is None or not self.active:
             return
         self._elapsed += due or ticks
-        if self._arrived:
+        phase = self.phase
+        if phase is SETTLE:
             self._waited_ticks += ticks
             if self.slowing:
-                self._conclude(goal, at_end=True)
+                self._conclude(execution, at_end=True)
             return
-        if self._waiting and not (ticks := self._ticks_since_due(goal, ticks)):
+        if phase is WAIT and not (ticks := self._ticks_since_due(execution, ticks)):
             return
-        self._move(goal, ticks)
+        self._move(execution, ticks)
 
-    def _move(self, goal: Goal, ticks: int) -> None:
+    def _move(self, execution: Execution, ticks: int) -> None:
         leg = self._leg
         if leg is None:
             return
         if leg.eases_out:
             self.clock.brake_for(leg.length, ticks)
         place = max(0.0, self.clock.advance(ticks))  # a ramp that begins before row 0 is there at first
-        while leg.flows and place >= leg.length:
-            leg, place = self._flow_on(goal, leg)
+        while leg.seamless and place >= leg.length:
+            leg, place = self._pass_seam(execution, leg)
         at_end = place >= leg.length
         if at_end:
             place = self.clock.position = float(leg.length)
         row = leg.first + leg.direction * place
         leg.track.sample(row, self.position, self.velocity, self.clock.rate * leg.direction)
-        if leg.on_motion:
-            self.frame = row + goal.offset
+        if self.phase is MOTION:
+            self.frame = row + execution.offset
             self._played_ticks += ticks
-            if goal.markers:
-                self._look_for_markers(goal, leg, self.frame)
+            if execution.markers:
+                self._note_markers(execution, leg, self.frame)
         if at_end or self.slowing:
-            self._conclude(goal, at_end=at_end)
+            self._conclude(execution, at_end=at_end)
 
-    def _flow_on(self, goal: Goal, leg: Leg) -> tuple[Leg, float]:
-        """Pass from the end of a pass into the next one; give that, and the place on it."""
-        if goal.markers:
-            self._look_for_markers(goal, leg, float(goal.offset + leg.last))
+    def _pass_seam(self, execution: Execution, leg: Leg) -> tuple[Leg, float]:
+        """Pass from the end of a pass into the next one; return that, and the place on it."""
+        if execution.markers:
+            self._note_markers(execution, leg, float(execution.offset + leg.last))
         self.loop += 1
         self.clock.carry_back(leg.length)
-        self._leg = goal.route.leg(self.loop - 1)
-        self._looked_at = math.nan
+        self._leg = execution.route.leg(self.loop - 1)
+        self._cursor.restart()
         return self._leg, self.clock.position
 
-    def _ticks_since_due(self, goal: Goal, most: int) -> int:
-        """Begin the motion when its time has come; give how many ticks it has to move, 0 before."""
+    def _ticks_since_due(self, execution: Execution, most: int) -> int:
+        """Begin the motion when its time has come; return how many ticks it has to move, 0 before."""
         if self.slowing:
-            self._conclude(goal, at_end=True)
+            self._conclude(execution, at_end=True)
             return 0
-        since = self._elapsed - goal.not_before
+        since = self._elapsed - execution.not_before
         if since < 0:
             return 0
-        self._begin_motion(goal)
+        self._begin_motion(execution)
         return min(since + 1, most)
 
-    def _look_for_markers(self, goal: Goal, leg: Leg, row: float) -> None:
-        """Note the markers between the row that was looked at last and this one."""
-        markers, fresh = goal.markers, math.isnan(self._looked_at)
-        begin = float(goal.offset + leg.first) if fresh else self._looked_at
-        if leg.direction > 0:
-            first = (bisect_left if fresh else bisect_right)(markers, begin)
-            numbers = range(first, bisect_right(markers, row))
-        else:
-            end = (bisect_right if fresh else bisect_left)(markers, begin)
-            numbers = range(end - 1, bisect_left(markers, row) - 1, -1)
-        for number in numbers:
-            ago = abs(row - markers[number]) / self.clock.rate if self.clock.rate > 0.0 else 0.0
-            self.passed.append(Passed(goal, number, self.loop, ago))
-        self._looked_at = row
-
-    @property
-    def _on_motion(self) -> bool:
-        return self._leg is not None and self._leg.on_motion
+    def _note_markers(self, execution: Execution, leg: Leg, row: float) -> None:
+        """Note the markers that were passed on the way to a row."""
+        for number in self._cursor.advance(float(execution.offset + leg.first), row, leg.direction):
+            ago = abs(row - execution.markers[number]) / self.clock.rate if self.clock.rate > 0.0 else 0.0
+            self.passed.append(PassedMarker(execution, number, self.loop, ago))
 
     def watch(self, measured: Floats, forgiven: Booleans | None = None) -> None:
         """Hold feedback against the goal's tolerances, once the tick's setpoint is written.
@@ -340,77 +279,70 @@ class Player:
         forgiven : ndarray of bool, shape (joints,), optional
             Joints that may be anywhere, as they have stalled and may.
         """
-        goal = self.goal
-        if goal is None or self.slowing or not self._on_motion:
+        execution = self.execution
+        if execution is None or self.slowing:
             return
-        if self._arrived:
-            self._settle(goal, goal.goal.worst(self.position, measured, forgiven))
-        elif goal.path.any and (excess := goal.path.worst(self.position, measured, forgiven)):
-            message = f"{self._off(goal, excess)}; its path tolerance is"
-            self._break_off(goal, ResultCode.PATH_TOLERANCE_VIOLATED, message, excess)
+        if self.phase is MOTION:
+            if execution.path.any and (excess := execution.path.worst(self.position, measured, forgiven)):
+                self._break_off(execution, ResultCode.PATH_TOLERANCE_VIOLATED, excess, "path")
+        elif self.phase is SETTLE:
+            self._settle(execution, execution.goal.worst(self.position, measured, forgiven))
 
-    def _settle(self, goal: Goal, excess: Excess | None) -> None:
-        """End the goal where the joints have come near enough, or have had their time."""
+    def _settle(self, execution: Execution, excess: Excess | None) -> None:
+        """End the execution where the joints have come near enough, or have had their time."""
         if excess is None:
             self._come_to_rest(Event.FINISHED)
             self._end(ResultCode.SUCCESSFUL, "the last row is out and held")
-        elif self._waited_ticks >= goal.goal_ticks:
-            waited_s = self._waited_ticks / goal.rate_hz
-            message = f"{self._off(goal, excess)}, {waited_s:.3f} s after the last row; its goal tolerance is"
-            self._break_off(goal, ResultCode.GOAL_TOLERANCE_VIOLATED, message, excess)
+        elif self._waited_ticks >= execution.goal_ticks:
+            waited = f", {self._waited_ticks / execution.rate_hz:.3f} s after the last row"
+            self._break_off(execution, ResultCode.GOAL_TOLERANCE_VIOLATED, excess, "goal", waited)
 
-    def _off(self, goal: Goal, excess: Excess) -> str:
+    def _break_off(
+        self, execution: Execution, code: ResultCode, excess: Excess, kind: str, waited: str = ""
+    ) -> None:
+        """Stop softly because of a joint that breaks its path or goal tolerance."""
         joint, unit = self._joints[excess.joint], self._units[excess.joint]
-        at_s = self.frame / goal.rate_hz
-        far = "without feedback" if math.isnan(excess.error) else f"{excess.error:.4g} {unit} off"
-        return f"joint '{joint}' is {far} at {at_s:.3f} s (row {self.frame:.0f})"
+        time_s = self.frame / execution.rate_hz
+        what = f"joint '{joint}' is {excess.far(unit)} at {time_s:.3f} s (row {self.frame:.0f}){waited}"
+        tolerance = f"its {kind} tolerance is {excess.tolerance:.4g} {unit}"
+        message = f"{what}; {tolerance}; look for what holds it, or raise the tolerance"
+        self.stop(code, message, excess.details(joint, unit) | {"time": time_s})
 
-    def _break_off(self, goal: Goal, code: ResultCode, message: str, excess: Excess) -> None:
-        joint, unit = self._joints[excess.joint], self._units[excess.joint]
-        details = {
-            "joint": joint,
-            "error": None if math.isnan(excess.error) else excess.error,
-            "tolerance": excess.tolerance,
-            "unit": unit,
-            "time": self.frame / goal.rate_hz,
-        }
-        mend = "look for what holds it, or raise the tolerance"
-        self.stop(code, f"{message} {excess.tolerance:.4g} {unit}; {mend}", details)
-
-    def _approach(self, goal: Goal, track: Track) -> None:
+    def _approach(self, execution: Execution, track: Track) -> None:
         """Go to the row that is played next; the track may be empty."""
         if track.last >= 0:
-            self._leg = Leg(track, 0, track.last, on_motion=False)
+            self.phase, self._leg = APPROACH, Leg(track, 0, track.last)
             self.clock.start(1.0, track.clock_acceleration / track.rate_hz)
         else:
-            self._go_on_from_approach(goal)
+            self._go_on_from_approach(execution)
 
-    def _go_on_from_approach(self, goal: Goal) -> None:
+    def _go_on_from_approach(self, execution: Execution) -> None:
         """Begin the motion, or wait for its time."""
-        if self._elapsed + 1 < goal.not_before:
-            self._waiting = True
-            self._leg = None
+        if self._elapsed + 1 < execution.not_before:
+            self.phase, self._leg = WAIT, None
             self.clock.start(0.0, 1.0)
             self.velocity[:] = 0.0
         else:
-            self._begin_motion(goal)
+            self._begin_motion(execution)
 
-    def _begin_motion(self, goal: Goal) -> None:
-        leg = self._leg = goal.route.leg(self.loop - 1, self._begin_row)
-        steepest = self._clock_acceleration / goal.rate_hz
-        rests = leg.eases_in or self._pauses_there or leg.is_too_short_to_slow_down(self.speed, steepest)
-        self._waiting, self._begin_row, self._looked_at = False, None, math.nan
-        self.frame = float(goal.offset + leg.first)
+    def _begin_motion(self, execution: Execution) -> None:
+        sought, self._sought = self._sought, None
+        stays = sought is not None and not sought.goes_on
+        leg = self._leg = execution.route.leg(self.loop - 1, sought.row if sought else None)
+        max_slope = self._clock_acceleration / execution.rate_hz
+        rests = stays or leg.eases_in or leg.is_too_short_to_slow_down(self.speed, max_slope)
+        self.phase = MOTION
+        self._cursor.restart()
+        self.frame = float(execution.offset + leg.first)
         self._apply(Event.ARRIVED)
-        self.clock.start(0.0 if rests else self.speed, steepest)
-        if self._pauses_there:
-            self._pauses_there = False
+        self.clock.start(0.0 if rests else self.speed, max_slope)
+        if stays:
             self._apply(Event.PAUSE)
             self._come_to_rest(Event.STOPPED)
         elif rests:
             self.clock.aim(self.speed)
 
-    def _conclude(self, goal: Goal, *, at_end: bool) -> None:
+    def _conclude(self, execution: Execution, *, at_end: bool) -> None:
         """Take note of the end of a leg, and of the clock's coming to rest."""
         if self.state is State.PAUSED:
             return
@@ -418,28 +350,28 @@ class Player:
             if at_end or self.clock.at_rest:
                 self._come_to_rest(Event.STOPPED)
                 self._end(self._stop_code, self._stop_message, self._stop_details)
-        elif at_end and self._on_motion and goal.route.ends_with(self.loop - 1):
+        elif at_end and self.phase is MOTION and execution.route.passes.end_with(self.loop - 1):
             self._arrive()
         elif self.state is State.PAUSING:
             if at_end or self.clock.at_rest:
                 self._come_to_rest(Event.STOPPED)
-        elif self._on_motion:
-            self._repeat(goal)
+        elif self.phase is MOTION:
+            self._repeat(execution)
         else:
-            self._go_on_from_approach(goal)
+            self._go_on_from_approach(execution)
 
-    def _repeat(self, goal: Goal) -> None:
+    def _repeat(self, execution: Execution) -> None:
         """Go on to the next pass, from rest at the end of one."""
         self.loop += 1
-        if goal.route.seam.last >= 0:
+        if execution.route.return_track.last >= 0:
             self._apply(Event.REPEAT)
-            self._approach(goal, goal.route.seam)
+            self._approach(execution, execution.route.return_track)
         else:
-            self._begin_motion(goal)
+            self._begin_motion(execution)
 
     def _arrive(self) -> None:
-        """Hold the last row; `watch` ends the goal."""
-        self._arrived = True
+        """Hold the last row; `watch` ends the execution."""
+        self.phase = SETTLE
         self.velocity[:] = 0.0
         if self.state is State.PAUSING:  # there is nothing left to pause
             self._apply(Event.RESUME)
@@ -450,9 +382,9 @@ class Player:
         self.velocity[:] = 0.0
 
     def _end(self, code: ResultCode, message: str, details: dict[str, Any] | None = None) -> None:
-        if self.goal is not None:
-            self.results.append(Result(self.goal, code, message, self._played_ticks, details or {}))
-            self.goal = self._leg = None
+        if self.execution is not None:
+            self.results.append(Result(self.execution, code, message, self._played_ticks, details or {}))
+            self.execution = self.phase = self._leg = None
 
     def _apply(self, event: Event) -> None:
         self._enter(TRANSITIONS.get((self.state, event), self.state))

@@ -10,13 +10,14 @@ import os
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
-from ..ipc.channel import ChannelClosed, Lost, Shutdown
+from ..ipc.channel import ChannelClosed
+from ..ipc.messages import Lost, Shutdown
 
 if TYPE_CHECKING:
     from motiond.drivers.base import Driver
 
     from ..ipc.channel import Channel
-    from ..trajectory.clock import Clock
+    from .clocks import Clock
 
 BACK_OFF_S = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 

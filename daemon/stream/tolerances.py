@@ -1,34 +1,21 @@
-"""How far feedback may be from the reference, and which joint is too far.
-
-In come the configured tolerances and those of one play, out come a goal's tolerances, and for feedback the
-joint that breaks one. As in ros2_controllers, a tolerance of 0 in a request stands for the configured one and
--1 switches it off; what is unknown is refused, not ignored.
-
-    ValueError
-    └── ToleranceError    a tolerance for a joint that there is not, or of a value that there is not
-"""
+"""How far feedback may be from the reference, and which joint is too far."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from motiond.formats.errors import nearest
+from ..ipc.messages import OFF
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     Booleans: TypeAlias = NDArray[np.bool_]
     Floats: TypeAlias = NDArray[np.float64]
-
-OFF = -1.0
-
-
-class ToleranceError(ValueError):
-    """A tolerance for a joint that there is not, or of a value that there is not."""
 
 
 class Excess(NamedTuple):
@@ -37,6 +24,15 @@ class Excess(NamedTuple):
     joint: int
     error: float
     tolerance: float
+
+    def far(self, unit: str) -> str:
+        """Return how far off it is, for messages."""
+        return "without feedback" if math.isnan(self.error) else f"{self.error:.4g} {unit} off"
+
+    def details(self, joint: str, unit: str) -> dict[str, Any]:
+        """Return what a result tells of it, JSON-ready."""
+        error = None if math.isnan(self.error) else self.error
+        return {"joint": joint, "error": error, "tolerance": self.tolerance, "unit": unit}
 
 
 class Tolerances:
@@ -60,7 +56,7 @@ class Tolerances:
         self.any = bool(self._joints.size)
 
     def worst(self, reference: Floats, measured: Floats, forgiven: Booleans | None = None) -> Excess | None:
-        """Give the joint that passes its tolerance by the greatest factor; None where all keep theirs.
+        """Return the joint that passes its tolerance by the greatest factor; None where all keep theirs.
 
         Parameters
         ----------
@@ -78,45 +74,3 @@ class Tolerances:
         share = np.where(kept, 0.0, np.where(np.isnan(errors), np.inf, errors / self._tolerances))
         worst = int(share.argmax())
         return Excess(int(self._joints[worst]), float(errors[worst]), float(self._tolerances[worst]))
-
-
-def resolve(
-    robot: str,
-    kind: str,
-    joints: Sequence[str],
-    configured: Sequence[float | None],
-    asked: Mapping[str, float],
-) -> list[float]:
-    """Join the configured tolerances with those that a request asks for.
-
-    Parameters
-    ----------
-    robot, kind : str
-        For messages.
-    configured : sequence of float or None
-        For each joint.
-    asked : mapping of str to float
-        By joint.
-
-    Returns
-    -------
-    list of float
-        For each joint, `OFF` where there is none.
-
-    Raises
-    ------
-    ToleranceError
-        For the first that cannot be meant.
-    """
-    found = {joint: OFF if value is None else value for joint, value in zip(joints, configured, strict=True)}
-    for joint, value in asked.items():
-        if joint not in found:
-            known = f"it has {', '.join(joints)}"
-            parts = (f"{robot}: {kind} of an unknown joint '{joint}'", known, nearest(joint, joints))
-            raise ToleranceError("; ".join(part for part in parts if part))
-        if value < 0.0 and value != OFF:
-            meant = "0 stands for the configured one and -1 for none"
-            raise ToleranceError(f"{robot}: {kind} of joint '{joint}' is {value:g}; {meant}; correct it")
-        if value != 0.0:
-            found[joint] = value
-    return list(found.values())

@@ -21,18 +21,19 @@ from motiond.formats.cache import MotionCache, default_folder
 from motiond.formats.errors import nearest
 
 from ..api.errors import RequestError
-from ..ipc import channel as ch
-from ..ipc import ring
+from ..ipc import messages, ring
+from ..ipc.channel import Channel
 from ..joints.description import load_model
 from ..joints.gravity import with_gravity
 from ..joints.joint_map import build_joint_map
 from ..planning.library import MotionLibrary
 from ..robots.assembly import make_setup
-from ..robots.goal_planner import GoalMaker, new_goal
+from ..robots.goal import new_goal
+from ..robots.goal_planner import GoalPlanner
+from ..stream.clocks import VirtualClock
 from ..stream.loop import StreamLoop
 from ..telemetry.npz import PlayTrace
 from ..telemetry.observer import Timing
-from ..trajectory.clock import VirtualClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from ..config.robot import RobotSettings
     from ..config.settings import Settings
     from ..joints.joint_map import JointMap
-    from ..robots.goal_planner import Goal
+    from ..robots.goal import Goal
 
     Floats: TypeAlias = NDArray[np.float64]
 
@@ -106,10 +107,10 @@ def rehearse(settings: Settings, name: str, request: PlayRequest, *, traced: boo
     library = MotionLibrary(joint_map, robot, driver.max_rate_hz, MotionCache(default_folder()).load_motions)
     library.load_all()
     setup = make_setup(name, robot, settings, joint_map, _simulated(robot, joint_map, options))
-    with closing(GoalMaker(name, robot, joint_map, library)) as goals, closing(_Stage(setup)) as stage:
-        goal = new_goal(goals.course_for(request), request)
+    with closing(GoalPlanner(name, robot, joint_map, library)) as goals, closing(_Stage(setup)) as stage:
+        goal = new_goal(goals.playback_for(request), request)
         stage.begin(goals, goal)
-        trace = PlayTrace(len(setup.joints), goal.course.plan.frames_per_tick) if traced else None
+        trace = PlayTrace(len(setup.joints), goal.playback.plan.frames_per_tick) if traced else None
         timing, took_s = stage.run(trace.add if trace else None)
         result = _result(goal, list(stage.notices()), timing)
         in_place_of = None if robot.driver.type == SIMULATED else robot.driver.type
@@ -156,23 +157,23 @@ class _Stage:
         As for a stream process; its options are those of simulated actuators.
     """
 
-    def __init__(self, setup: ch.Setup) -> None:
+    def __init__(self, setup: messages.Setup) -> None:
         self.clock = VirtualClock()
         self._driver = make_driver(SIMULATED, setup.options, setup.actuators, self.clock.now)
         self._driver.open()
-        self._channel, theirs = ch.Channel.pair()
-        self._theirs = ch.Channel(theirs)
+        self._channel, theirs = Channel.pair()
+        self._theirs = Channel(theirs)
         joints = len(setup.joints)
         fd = ring.create(joints)
         self._writer, self._reader = ring.RingWriter(fd, joints), ring.RingReader(fd, joints)
         os.close(fd)
         self._loop = StreamLoop(setup, self._driver, self.clock, self._theirs, self._writer)
 
-    def begin(self, goals: GoalMaker, goal: Goal) -> None:
+    def begin(self, goals: GoalPlanner, goal: Goal) -> None:
         """Take hold, and hand a goal over; the first setpoint is then due at time 0."""
-        self._channel.send(ch.Enable())
+        self._channel.send(messages.Enable())
         self._loop.step()
-        with goals.made(goal, self._loop.player.position.tolist()) as made:
+        with goals.prepare(goal, self._loop.player.position.tolist()) as made:
             self._channel.send(made.command, made.fds)
         self._reader.take()
 
@@ -183,14 +184,14 @@ class _Stage:
         goes_on = True
         with _no_collector():
             while goes_on:
-                goes_on = all(step() and player.goal is not None for _ in range(ring.RECORDS))
+                goes_on = all(step() and player.execution is not None for _ in range(ring.RECORDS))
                 records = self._reader.take()
                 timing.add(records, 0)
                 if keep is not None:
                     keep(records)
         return timing, time.perf_counter() - begun_s
 
-    def notices(self) -> Iterator[ch.Command | ch.Notice]:
+    def notices(self) -> Iterator[messages.Command | messages.Notice]:
         """Give what the loop has told since."""
         while (received := self._channel.receive()) is not None:
             yield received[0]
@@ -216,8 +217,8 @@ def _no_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _result(goal: Goal, notices: list[ch.Command | ch.Notice], timing: Timing) -> dict[str, Any]:
-    (ended,) = (notice for notice in notices if isinstance(notice, ch.Ended))
+def _result(goal: Goal, notices: list[messages.Command | messages.Notice], timing: Timing) -> dict[str, Any]:
+    (ended,) = (notice for notice in notices if isinstance(notice, messages.Ended))
     return {
         "goal_id": goal.goal_id,
         "motion": goal.motion,
@@ -231,12 +232,12 @@ def _result(goal: Goal, notices: list[ch.Command | ch.Notice], timing: Timing) -
     }
 
 
-def _event(goal: Goal, notice: ch.Command | ch.Notice) -> dict[str, Any] | None:
+def _event(goal: Goal, notice: messages.Command | messages.Notice) -> dict[str, Any] | None:
     match notice:
-        case ch.Happened():
+        case messages.Happened():
             return {"kind": notice.kind, "message": notice.message}
-        case ch.Reached():
-            marker = goal.course.markers[notice.marker]
+        case messages.Reached():
+            marker = goal.playback.markers[notice.marker]
             message = f"{goal.motion}: {marker.name}"
             return {"kind": "marker", "message": message, "marker": marker.name, "loop": notice.loop}
     return None
@@ -250,7 +251,7 @@ def _arrays(
         "motion": goal.motion,
         "joints": list(joint_map.joints),
         "units": list(joint_map.units),
-        "rate_hz": goal.course.track.rate_hz,
+        "rate_hz": goal.playback.track.rate_hz,
         "result": result["code"],
         "message": result["message"],
     }

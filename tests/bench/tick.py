@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.daemon.ipc import channel as ch
-from motiond.daemon.ipc import ring
+from motiond.daemon.ipc import messages, ring
+from motiond.daemon.ipc.channel import Channel
 from motiond.daemon.joints.transmission import Transmission
 from motiond.daemon.stream import realtime
-from motiond.daemon.stream.checks import Bounds
+from motiond.daemon.stream.clocks import VirtualClock
 from motiond.daemon.stream.loop import StreamLoop
-from motiond.daemon.stream.tolerances import OFF
-from motiond.daemon.trajectory.clock import VirtualClock
+from motiond.daemon.trajectory.passes import Passes
 from motiond.daemon.trajectory.track import Track, share
 from motiond.drivers.registry import make_driver
 from tests.bench.null_driver import NAME, NullDriver
@@ -107,13 +106,13 @@ def _playing(joints: int, name: str, speed: float) -> Iterator[StreamLoop]:
     clock = VirtualClock()
     driver: Driver = make_driver(name, {}, names, clock.now) if name != NAME else _null(names, clock)
     driver.open()
-    channel, theirs = ch.Channel.pair()
+    channel, theirs = Channel.pair()
     fd = ring.create(joints)
     writer, reader = ring.RingWriter(fd, joints), ring.RingReader(fd, joints)
     os.close(fd)
-    loop = StreamLoop(_setup(names, name), driver, clock, ch.Channel(theirs), writer)
+    loop = StreamLoop(_setup(names, name), driver, clock, Channel(theirs), writer)
     try:
-        channel.send(ch.Enable())
+        channel.send(messages.Enable())
         loop.step()
         _play(channel, loop.player.position.tolist(), speed)
         for _ in range(SETTLED):
@@ -133,10 +132,10 @@ def _null(names: list[str], clock: VirtualClock) -> NullDriver:
     return NullDriver(names, NullDriver.Options(), clock.now)
 
 
-def _setup(names: list[str], driver: str) -> ch.Setup:
+def _setup(names: list[str], driver: str) -> messages.Setup:
     count = len(names)
     order, ones, zeros = np.arange(count), np.ones(count), np.zeros(count)
-    return ch.Setup(
+    return messages.Setup(
         robot="robot",
         driver=driver,
         options={},
@@ -147,21 +146,31 @@ def _setup(names: list[str], driver: str) -> ch.Setup:
         idle_rate_hz=RATE_HZ,
         max_lateness_s=0.1,
         max_skip_s=0.02,
-        bounds=Bounds([None] * count, None, None, 0.25, 0.5, 0.05, [False] * count),
+        limits=messages.CheckLimits([None] * count, None, None, 0.25, 0.5, 0.05, [False] * count),
         priority=None,
         core=None,
         lock_memory=False,
     )
 
 
-def _play(channel: ch.Channel, start: list[float], speed: float) -> None:
+def _play(channel: Channel, start: list[float], speed: float) -> None:
     joints = len(start)
     rows = sweep((TICKS + 2 * SETTLED) / RATE_HZ, RATE_HZ, joints) - 0.1
     driven = np.ones(joints, dtype=bool)
     motion = Track(rows, np.gradient(rows, 1 / RATE_HZ, axis=0), driven, RATE_HZ, 2.0)
     nowhere = Track(np.empty((0, joints)), np.empty((0, joints)), driven, RATE_HZ, 2.0)
     fds = share(nowhere), share(motion), share(nowhere)
-    path, goal, goal_time_s = [OFF] * joints, [0.1] * joints, 1.0
-    channel.send(ch.Play("goal", "motion", speed, start, 2.0, path, goal, goal_time_s, 0, len(rows) - 1), fds)
+    play = messages.Play(
+        goal_id="goal",
+        motion="motion",
+        speed=speed,
+        start=start,
+        clock_acceleration=2.0,
+        path_tolerance=[messages.OFF] * joints,
+        goal_tolerance=[0.1] * joints,
+        goal_time_s=1.0,
+        passes=Passes(0, len(rows) - 1),
+    )
+    channel.send(play, fds)
     for fd in fds:
         os.close(fd)

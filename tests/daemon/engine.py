@@ -17,17 +17,21 @@ from unittest.mock import patch
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.schemas import GotoRequest, PlaceRequest, PlayRequest
 from motiond.daemon.config.settings import Settings
-from motiond.daemon.ipc import channel as ch
-from motiond.daemon.ipc import ring
+from motiond.daemon.ipc import messages, ring
+from motiond.daemon.ipc.channel import Channel
 from motiond.daemon.ipc.ring import RingReader, RingWriter
 from motiond.daemon.ipc.states import ACTIVE, State
 from motiond.daemon.planning.library import Entry, MotionLibrary
-from motiond.daemon.planning.planner import LONGEST_STOP
-from motiond.daemon.planning.playback import CourseError, Place
+from motiond.daemon.planning.playback import PlaybackError
+from motiond.daemon.planning.speed_limits import LONGEST_STOP
 from motiond.daemon.robots.assembly import make_setup
-from motiond.daemon.robots.goal_planner import GoalMaker, new_goal, refuse_speed
+from motiond.daemon.robots.goal import new_goal
+from motiond.daemon.robots.goal_planner import GoalPlanner, refuse_speed
+from motiond.daemon.stream.clocks import VirtualClock
+from motiond.daemon.stream.execution import ON_MOTION
 from motiond.daemon.stream.loop import StreamLoop
-from motiond.daemon.trajectory.clock import FULL_RAMP, VirtualClock
+from motiond.daemon.trajectory.passes import Place
+from motiond.daemon.trajectory.ramp import FULL_RAMP
 from motiond.drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, DriverError
 from motiond.drivers.sim.driver import SimDriver, SimOptions
 from tests.daemon.sequences import MAX_RATE_HZ
@@ -40,8 +44,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from motiond.daemon.planning.planner import Plan
-    from motiond.daemon.planning.playback import Course
-    from motiond.daemon.robots.goal_planner import Goal
+    from motiond.daemon.planning.playback import Playback
+    from motiond.daemon.robots.goal import Goal
     from motiond.daemon.stream.player import Player
     from tests.daemon.sequences import Sequence
 
@@ -135,12 +139,12 @@ class Handed:
     """
 
     goal: Goal
-    command: ch.Play
+    command: messages.Play
     doubts: float
     fastest: float
     disturbed: bool = False
     ended_at: int = 0
-    ended: list[ch.Ended] = field(default_factory=list)
+    ended: list[messages.Ended] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +205,9 @@ class Engine:
         self.driver.open()
         library = MotionLibrary(self.joint_map, self.settings, MAX_RATE_HZ)
         library._entries = {name: _entry(name, plan) for name, plan in sequence.plans.items()}
-        self.goals = GoalMaker("arm", self.settings, self.joint_map, library)
-        self.channel, theirs = ch.Channel.pair()
-        self._theirs = ch.Channel(theirs)
+        self.goals = GoalPlanner("arm", self.settings, self.joint_map, library)
+        self.channel, theirs = Channel.pair()
+        self._theirs = Channel(theirs)
         joints = len(self.joint_map.joints)
         fd = ring.create(joints)
         self._writer, self.reader = RingWriter(fd, joints), RingReader(fd, joints)
@@ -275,7 +279,7 @@ class Engine:
         settings = self.settings
         if self.active is None or late_s > settings.max_lateness_s:
             return 0
-        rate_hz = self.account.handed[self.active].goal.course.plan.rate_hz
+        rate_hz = self.account.handed[self.active].goal.playback.plan.rate_hz
         return min(int(late_s * rate_hz), int(settings.max_skip_s * rate_hz + 1e-9))
 
     def _note(self, position: list[float], skips: int) -> None:
@@ -288,7 +292,7 @@ class Engine:
                 self.driver.stretch,
                 self.began,
                 self.state,
-                not player._on_motion,
+                player.phase not in ON_MOTION,
                 player.frame,
                 self.account.handed[self.began].goal.speed if self.began >= 0 else 1.0,
                 skips,
@@ -305,13 +309,13 @@ class Engine:
         while (received := self.channel.receive()) is not None:
             self._take(received[0])
 
-    def _take(self, notice: ch.Command | ch.Notice) -> None:
+    def _take(self, notice: messages.Command | messages.Notice) -> None:
         match notice:
-            case ch.Status():
+            case messages.Status():
                 self.state, self.torque = State(notice.state), notice.torque
                 self.reference = notice.reference
                 self._take_goal(notice.goal_id)
-            case ch.Ended():
+            case messages.Ended():
                 self._take_end(notice)
 
     def _number_of(self, goal_id: str) -> int:
@@ -328,7 +332,7 @@ class Engine:
             self.account.problems.append(f"tick {self.ticks}: goal {number} began before {self.active} ended")
         self.active = self.began = number
 
-    def _take_end(self, ended: ch.Ended) -> None:
+    def _take_end(self, ended: messages.Ended) -> None:
         number = self._number_of(ended.goal_id)
         self.account.handed[number].ended.append(ended)
         self.account.handed[number].ended_at = self.ticks
@@ -339,7 +343,7 @@ class Engine:
 
     # -- what happens ---------------------------------------------------------------------------------------
 
-    def _send(self, command: ch.Command, fds: tuple[int, ...] = ()) -> None:
+    def _send(self, command: messages.Command, fds: tuple[int, ...] = ()) -> None:
         if self.alive and self.running:
             self._quiet = 0
             for handed in self.account.handed[-1:]:
@@ -365,10 +369,10 @@ class Engine:
             rows = sorted(int(share * (len(plan.positions) - 1)) for share in ends)
             asked["first"], asked["last"] = (PlaceRequest(time=row / plan.rate_hz) for row in rows)
         try:
-            course = self.goals.course_for(PlayRequest(**asked))
-            speed = 1.0 if speed_share < 0 else _speed(speed_share, course.track.max_speed)
-            refuse_speed(course.track, speed)
-            self._begin(course, PlayRequest(**asked, speed=speed), in_s)
+            playback = self.goals.playback_for(PlayRequest(**asked))
+            speed = 1.0 if speed_share < 0 else _speed(speed_share, playback.track.max_speed)
+            refuse_speed(playback.track, speed)
+            self._begin(playback, PlayRequest(**asked, speed=speed), in_s)
         except RequestError:
             self.account.acts["play refused"] += 1
 
@@ -377,27 +381,27 @@ class Engine:
         row = limits.lower + fraction * (limits.upper - limits.lower)
         joints = dict(zip(self.joint_map.joints, row.tolist(), strict=True))
         try:
-            self._begin(self.goals.course_to(GotoRequest(joints=joints)), PlayRequest(motion="goto"), None)
+            self._begin(self.goals.playback_to(GotoRequest(joints=joints)), PlayRequest(motion="goto"), None)
         except RequestError:
             self.account.acts["goto refused"] += 1
 
-    def _begin(self, course: Course, request: PlayRequest, in_s: float | None) -> None:
+    def _begin(self, playback: Playback, request: PlayRequest, in_s: float | None) -> None:
         ends = not (self.alive and self.running) or self.loop.lost or self.account.acts["shutdown"]
         if ends or self.reference is None:
             return
-        goal = new_goal(course, request)
-        with self.goals.made(goal, self.reference) as made:
-            command = made.command
+        goal = new_goal(playback, request)
+        with self.goals.prepare(goal, self.reference) as prepared:
+            command = prepared.command
             if in_s is not None:
-                approach_s = made.told["approach_s"] + 2 / course.plan.rate_hz
+                approach_s = prepared.told["approach_s"] + 2 / playback.plan.rate_hz
                 command = replace(command, start_s=self.clock.time_s + approach_s + in_s)
-            self._send(command, made.fds)
-        doubts = self._doubts(course, goal.speed)
+            self._send(command, prepared.fds)
+        doubts = self._doubts(playback, goal.speed)
         self.account.handed.append(Handed(goal, command, doubts, max(1.0, goal.speed)))
 
-    def _doubts(self, course: Course, speed: float) -> float:
+    def _doubts(self, playback: Playback, speed: float) -> float:
         """Give how steeply the clock may ramp where the plan says that a limit may be passed by it."""
-        ramp = self.goals.clock_acceleration(course, speed)
+        ramp = self.goals.clock_acceleration(playback, speed)
         return ramp if ramp <= self._least_ramp * (1 + 1e-9) else 0.0
 
     def _goal(self) -> Handed | None:
@@ -409,57 +413,58 @@ class Engine:
         if (handed := self._goal()) is None:
             return
         goal = handed.goal
-        ramp = self.goals.set_speed(goal, _speed(share, goal.course.track.max_speed))
+        ramp = self.goals.set_speed(goal, _speed(share, goal.playback.track.max_speed))
         handed.fastest = max(handed.fastest, goal.speed)
-        handed.doubts = max(handed.doubts, self._doubts(goal.course, goal.speed))
-        self._send(ch.Speed(goal.speed, ramp))
+        handed.doubts = max(handed.doubts, self._doubts(goal.playback, goal.speed))
+        self._send(messages.Speed(goal.speed, ramp))
 
     def _seek(self, share: float, *, goes_on: bool) -> None:
         handed = self._goal()
         if handed is None or self.reference is None:
             return
-        course = handed.goal.course
-        row = course.first + round(share * (course.last - course.first))
+        playback = handed.goal.playback
+        passes = playback.passes
+        row = passes.first + round(share * (passes.last - passes.first))
         try:
-            row = course.row_of(Place(time_s=(row + course.offset) / course.plan.rate_hz))
+            row = playback.row_of(Place(time_s=(row + playback.offset) / playback.plan.rate_hz))
             with self.goals.way_to(handed.goal, row, self.reference) as fd:
-                self._send(ch.Seek(handed.goal.goal_id, row, self.reference, goes_on), (fd,))
-        except (CourseError, RequestError):
+                self._send(messages.Seek(handed.goal.goal_id, row, self.reference, goes_on), (fd,))
+        except (PlaybackError, RequestError):
             self.account.acts["seek refused"] += 1
 
     def _pause(self) -> None:
-        self._send(ch.Pause())
+        self._send(messages.Pause())
 
     def _resume(self) -> None:
-        self._send(ch.Resume())
+        self._send(messages.Resume())
 
     def _expect_rest(self) -> None:
         """Hold the robot to the time that a stop was said to take."""
         if self.active is None:
             return
         goal = self.account.handed[self.active].goal
-        ticks = math.ceil(self.goals.stop_s(goal) * goal.course.plan.rate_hz)
+        ticks = math.ceil(goal.stops_within_s * goal.playback.plan.rate_hz)
         self._rest_by.setdefault(self.active, self.ticks + ticks + 1)
 
     def _stop(self) -> None:
         self._expect_rest()
-        self._send(ch.Stop())
+        self._send(messages.Stop())
 
     def _estop(self) -> None:
-        self._send(ch.Estop())
+        self._send(messages.Estop())
 
     def _reset(self) -> None:
-        self._send(ch.Reset())
+        self._send(messages.Reset())
 
     def _enable(self) -> None:
-        self._send(ch.Enable())
+        self._send(messages.Enable())
 
     def _disable(self) -> None:
-        self._send(ch.Disable())
+        self._send(messages.Disable())
 
     def _shutdown(self) -> None:
         self._expect_rest()
-        self._send(ch.Shutdown())
+        self._send(messages.Shutdown())
 
     def _daemon_dies(self) -> None:
         if self.alive:
@@ -469,7 +474,7 @@ class Engine:
 
     def _late(self, periods: float) -> None:
         if self.active is not None:
-            rate_hz = self.account.handed[self.active].goal.course.plan.rate_hz
+            rate_hz = self.account.handed[self.active].goal.playback.plan.rate_hz
             self._disturb(periods / rate_hz)
 
     def _too_late(self, late_s: float) -> None:
@@ -478,7 +483,7 @@ class Engine:
 
     def _disturb(self, late_s: float) -> None:
         self.clock.oversleep_s = late_s
-        rate_hz = self.account.handed[-1].goal.course.plan.rate_hz
+        rate_hz = self.account.handed[-1].goal.playback.plan.rate_hz
         self._rest_by = {goal: tick + math.ceil(late_s * rate_hz) + 1 for goal, tick in self._rest_by.items()}
         self.account.handed[-1].disturbed = True
         self._quiet = 0

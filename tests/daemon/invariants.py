@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from motiond.daemon.ipc.states import TRANSITIONS, State
-from motiond.daemon.planning.planner import LONGEST_STOP
-from motiond.daemon.trajectory.clock import FULL_RAMP, longest_stop
+from motiond.daemon.planning.speed_limits import LONGEST_STOP
+from motiond.daemon.trajectory.ramp import FULL_RAMP, longest_stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -105,10 +105,10 @@ def _wrong_results(account: Account) -> Iterator[str]:
 
 
 def _short_of_the_end(number: int, handed: Handed, last: Received) -> Iterator[str]:
-    course = handed.goal.course
-    returns = course.ping_pong and course.passes % 2 == 0
-    row = course.track.positions[course.first if returns else course.last]
-    driven = course.plan.driven
+    playback = handed.goal.playback
+    returns = playback.passes.ping_pong and playback.passes.count % 2 == 0
+    row = playback.track.positions[playback.passes.first if returns else playback.passes.last]
+    driven = playback.plan.driven
     if not (np.array(last.position)[driven] == row[driven]).all():
         yield f"goal {number} was successful, but not at its last row"
 
@@ -135,7 +135,7 @@ def _beyond_position(account: Account, stretch: Stretch) -> list[str]:
 
 def _periods(account: Account, stretch: Stretch) -> Floats:
     """Give the time between ticks at each setpoint, shape (setpoints, 1)."""
-    rates = [handed.goal.course.plan.rate_hz for handed in account.handed] + [1.0]
+    rates = [handed.goal.playback.plan.rate_hz for handed in account.handed] + [1.0]
     return np.array([[1.0 / rates[one.goal]] for one in stretch.received])
 
 
@@ -153,7 +153,7 @@ def _held(account: Account, stretch: Stretch) -> Floats:
 
 
 def _held_step(handed: Handed) -> Floats:
-    track = handed.goal.course.track
+    track = handed.goal.playback.track
     if track.interpolation != "hold" or len(track.positions) < 2:
         return np.zeros(track.positions.shape[1])
     steps = np.abs(np.diff(track.positions, axis=0)).max(axis=0) * (1 + ROUNDING)
@@ -239,12 +239,12 @@ def _off_the_rows(account: Account, stretch: Stretch) -> list[str]:
             continue
         if one.quiet < _ramp_ticks(handed) or _is_easing(handed, one):
             continue
-        course = handed.goal.course
-        row = one.frame - course.offset
-        driven = course.plan.driven
+        playback = handed.goal.playback
+        row = one.frame - playback.offset
+        driven = playback.plan.driven
         if (
             row % 1.0
-            or not (np.array(one.position)[driven] == course.track.positions[int(row)][driven]).all()
+            or not (np.array(one.position)[driven] == playback.track.positions[int(row)][driven]).all()
         ):
             return [f"tick {one.tick}: frame {one.frame!r} at speed 1 is not that row"]
     return []
@@ -252,21 +252,20 @@ def _off_the_rows(account: Account, stretch: Stretch) -> list[str]:
 
 def _ramp_ticks(handed: Handed) -> float:
     """Give a bound of how long the clock may take to rate 1, on a row; 0 at speed 1 throughout."""
-    course = handed.goal.course
-    if handed.fastest == 1.0 and not handed.disturbed and not course.eases_in:
+    if handed.fastest == 1.0 and not handed.disturbed and not handed.goal.playback.passes.eases_in:
         return 0.0
-    return (
-        longest_stop(max(1.0, handed.fastest), handed.command.clock_acceleration / course.plan.rate_hz) + 25.0
-    )
+    return longest_stop(max(1.0, handed.fastest), _max_slope(handed)) + 25.0
+
+
+def _max_slope(handed: Handed) -> float:
+    """Return how much the rate of a goal's clock may change in one tick."""
+    return handed.command.clock_acceleration / handed.goal.playback.plan.rate_hz
 
 
 def _is_easing(handed: Handed, one: Received) -> bool:
     """Whether the place is near an end at which the clock slows down or speeds up."""
-    course = handed.goal.course
-    if not (course.eases_in or course.eases_out):
+    passes = handed.goal.playback.passes
+    if not (passes.eases_in or passes.eases_out):
         return False
-    row, near = (
-        one.frame - course.offset,
-        3.0 * longest_stop(1.0, handed.command.clock_acceleration / course.plan.rate_hz),
-    )
-    return row - course.first < near + 25.0 or course.last - row < near
+    row, near = one.frame - handed.goal.playback.offset, 3.0 * longest_stop(1.0, _max_slope(handed))
+    return row - passes.first < near + 25.0 or passes.last - row < near

@@ -19,7 +19,8 @@ from motiond.daemon.config.robot import (
     ToleranceSettings,
 )
 from motiond.daemon.joints.joint_map import build_joint_map
-from motiond.daemon.planning.planner import PlanError, plan
+from motiond.daemon.planning.planner import plan
+from motiond.daemon.planning.violations import PlanError
 from motiond.formats.model.motion import Motion
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from motiond.daemon.config.robot import ApproachSettings
 from motiond.daemon.planning.approach import ApproachError, _sample, _trajectory, plan_approach
-from motiond.daemon.trajectory.track import Track
-from tests.robots import map_of
+from tests.robots import map_of, settings_of
 
 RATE_HZ = 500.0
 BOUNDS = ApproachSettings()
@@ -20,6 +19,7 @@ JOINTS: dict[str, dict[str, Any]] = {
     "slide": {"unit": "m", "limits": {"lower": 0, "upper": 0.5, "velocity": 1}},
 }
 ARM = map_of(JOINTS)
+ROBOT = settings_of(JOINTS)
 VELOCITY, ACCELERATION = np.array([0.3, 0.5, 0.5]), np.array([0.8, 1.0, 1.0])
 
 
@@ -29,9 +29,10 @@ def approach(
     driven: tuple[bool, ...] = (True, True, True),
     tolerance: float = 0.002,
 ) -> tuple[Any, Any]:
-    return plan_approach(
-        np.array(start), np.array(target), np.array(driven), ARM, BOUNDS, rate_hz=RATE_HZ, tolerance=tolerance
-    )
+    robot = ROBOT.model_copy(update={"start_tolerance": tolerance})
+    ends = np.array(start), np.array(target)
+    track = plan_approach(*ends, np.array(driven), ARM, robot, rate_hz=RATE_HZ)
+    return track.positions, track.velocities
 
 
 @settings(deadline=None)
@@ -115,11 +116,11 @@ def test_from_a_little_outside_its_limits_a_joint_moves_inward_only() -> None:
 def test_between_its_rows_too_an_approach_passes_neither_end(
     start: tuple[float, ...], target: tuple[float, ...], rate_hz: float
 ) -> None:
-    bounds = ApproachSettings(velocity=1.5, acceleration=2.8, jerk=500.0)
+    approach = ApproachSettings(velocity=1.5, acceleration=2.8, jerk=500.0)
+    robot = ROBOT.model_copy(update={"approach": approach})
     all_driven = np.ones(3, dtype=bool)
     ends = np.array(start), np.array(target)
-    rows = plan_approach(*ends, all_driven, ARM, bounds, rate_hz=rate_hz, tolerance=0.002)
-    track = Track(*rows, all_driven, rate_hz, 1.0)
+    track = plan_approach(*ends, all_driven, ARM, robot, rate_hz=rate_hz)
     position, velocity = np.empty(3), np.empty(3)
     for place in np.linspace(0.0, max(track.last, 0), 200):
         if track.last < 0:
@@ -147,8 +148,7 @@ def test_a_joint_that_may_not_move_is_told() -> None:
             np.ones(1),
             np.ones(1, dtype=bool),
             map_of({"a": {"limits": {"lower": -2, "upper": 2, "velocity": 1e-320}}}),
-            BOUNDS,
+            ROBOT.model_copy(update={"start_tolerance": 0.0}),
             rate_hz=RATE_HZ,
-            tolerance=0.0,
         )
     assert str(caught.value) == "arm: no approach can be calculated; check the limits of a"

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from motiond.daemon.joints.joint_map import JointMapError
-from motiond.daemon.planning.planner import FASTEST, Plan, PlanError, peak_speeds, plan
+from motiond.daemon.planning.planner import Plan, plan
+from motiond.daemon.planning.speed_limits import FASTEST, peak_speeds
+from motiond.daemon.planning.violations import PlanError
 from motiond.formats.model.motion import Motion, hermite, pchip_slopes
 from tests.robots import map_of, settings_of
 

@@ -9,7 +9,8 @@ import pytest
 
 from motiond.daemon.planning.markers import Marker
 from motiond.daemon.planning.planner import plan
-from motiond.daemon.planning.playback import Course, CourseError, Place, plot_course, whole
+from motiond.daemon.planning.playback import Playback, PlaybackError, plan_playback, whole
+from motiond.daemon.trajectory.passes import Place
 from motiond.formats.model.motion import Motion
 from tests.robots import map_of, settings_of
 
@@ -23,13 +24,13 @@ ELBOW: dict[str, dict[str, Any]] = {
 ARM = map_of(ELBOW)
 
 
-def course_of(rows: NDArray[np.float64], **asked: Any) -> Course:
+def playback_of(rows: NDArray[np.float64], **asked: Any) -> Playback:
     times = np.arange(len(rows)) / RATE_HZ
     motion = Motion("wave", ("elbow",), RATE_HZ, times, rows.reshape(-1, 1))
     planned = plan(motion, ARM, settings_of(ELBOW), 1000.0)
     markers = (Marker("clap", 0.3), Marker("bow", 0.5))
-    values: dict[str, Any] = {"first": None, "last": None, "passes": 1, "ping_pong": False, "seam": "reject"}
-    return plot_course(whole(planned, markers), ARM, **({"tolerance": 0.002} | values | asked))
+    values: dict[str, Any] = {"first": None, "last": None, "count": 1, "ping_pong": False, "seam": "reject"}
+    return plan_playback(whole(planned, markers), ARM, **({"tolerance": 0.002} | values | asked))
 
 
 RISE = 0.5 - 0.5 * np.cos(np.pi * np.arange(101) / 100)
@@ -38,9 +39,10 @@ TURN = 0.02 * np.sin(2 * np.pi * np.arange(100) / 100)  # the row after the last
 
 
 def test_a_whole_motion_once_is_its_plan_as_it_stands() -> None:
-    course = course_of(RISE)
-    assert course.track is course.plan
-    assert (course.first, course.last, course.eases_in, course.eases_out) == (0, 100, False, False)
+    playback = playback_of(RISE)
+    passes = playback.passes
+    assert playback.track is playback.plan
+    assert (passes.first, passes.last, passes.eases_in, passes.eases_out) == (0, 100, False, False)
 
 
 @pytest.mark.parametrize(
@@ -49,8 +51,8 @@ def test_a_whole_motion_once_is_its_plan_as_it_stands() -> None:
     ids=["frame", "time", "marker"],
 )
 def test_a_range_begins_at_a_frame_a_time_or_a_marker_and_eases(place: Place, row: int) -> None:
-    course = course_of(RISE, first=place)
-    assert (course.first, course.last, course.eases_in, course.eases_out) == (row, 100, True, False)
+    passes = playback_of(RISE, first=place).passes
+    assert (passes.first, passes.last, passes.eases_in, passes.eases_out) == (row, 100, True, False)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,7 @@ def test_a_range_begins_at_a_frame_a_time_or_a_marker_and_eases(place: Place, ro
             "wave: frame 20 comes after frame 10; the first must come first; exchange them",
         ),
         (
-            {"passes": 2},
+            {"count": 2},
             (
                 "wave: its last row is 1 rad from its first at joint 'elbow'; "
                 "that cannot be passed in one tick; send seam: approach or ping_pong"
@@ -83,66 +85,71 @@ def test_a_range_begins_at_a_frame_a_time_or_a_marker_and_eases(place: Place, ro
     ids=["frame", "time", "marker", "order", "seam"],
 )
 def test_what_cannot_be_played_is_refused_with_the_reason(asked: dict[str, Any], message: str) -> None:
-    with pytest.raises(CourseError) as caught:
-        course_of(RISE, **asked)
+    with pytest.raises(PlaybackError) as caught:
+        playback_of(RISE, **asked)
     assert str(caught.value) == message
 
 
 def test_an_open_motion_may_be_repeated_by_an_approach_or_back_and_forth() -> None:
-    assert course_of(RISE, passes=2, seam="approach").returns
-    back_and_forth = course_of(RISE, passes=0, ping_pong=True)
-    assert (back_and_forth.passes, back_and_forth.returns, back_and_forth.flows) == (0, False, False)
+    assert playback_of(RISE, count=2, seam="approach").returns
+    back_and_forth = playback_of(RISE, count=0, ping_pong=True)
+    assert (back_and_forth.passes.count, back_and_forth.returns, back_and_forth.passes.seamless) == (
+        0,
+        False,
+        False,
+    )
 
 
 def test_a_motion_that_ends_where_it_begins_flows_and_its_ends_are_one_row() -> None:
-    course = course_of(SWING, passes=3)
-    assert course.flows
-    assert course.track.positions[:, 0].tolist() == SWING.tolist()
-    assert course.track.velocities[0] == course.track.velocities[-1]
+    playback = playback_of(SWING, count=3)
+    assert playback.passes.seamless
+    assert playback.track.positions[:, 0].tolist() == SWING.tolist()
+    assert playback.track.velocities[0] == playback.track.velocities[-1]
 
 
 def test_a_cycle_without_its_last_row_is_closed_with_the_first() -> None:
-    course = course_of(TURN, passes=3)
-    assert course.flows
-    assert course.track.positions[:, 0].tolist() == [*TURN.tolist(), TURN[0]]
-    assert (course.first, course.last) == (0, 99)
-    slopes = course.track.velocities[:, 0]
+    playback = playback_of(TURN, count=3)
+    assert playback.passes.seamless
+    assert playback.track.positions[:, 0].tolist() == [*TURN.tolist(), TURN[0]]
+    assert (playback.passes.first, playback.passes.last) == (0, 99)
+    slopes = playback.track.velocities[:, 0]
     assert slopes[0] == slopes[-1] == pytest.approx(0.02 * 2 * np.pi, rel=0.01)
 
 
 def test_a_range_that_is_a_cycle_flows_by_itself() -> None:
-    course = course_of(np.tile(TURN, 3), first=Place(frame=100), last=Place(frame=199), passes=0)
-    assert (course.flows, course.offset, course.first, course.last) == (True, 100, 0, 99)
-    assert (course.eases_in, course.eases_out) == (True, True)
-    assert course.row_of(Place(frame=150)) == 50
+    playback = playback_of(np.tile(TURN, 3), first=Place(frame=100), last=Place(frame=199), count=0)
+    passes = playback.passes
+    assert (passes.seamless, playback.offset, passes.first, passes.last) == (True, 100, 0, 99)
+    assert (passes.eases_in, passes.eases_out) == (True, True)
+    assert playback.row_of(Place(frame=150)) == 50
 
 
 def test_a_place_that_is_not_played_now_cannot_be_sought() -> None:
-    course = course_of(RISE, first=Place(frame=20), last=Place(frame=60))
-    with pytest.raises(CourseError) as caught:
-        course.row_of(Place(frame=61))
+    playback = playback_of(RISE, first=Place(frame=20), last=Place(frame=60))
+    with pytest.raises(PlaybackError) as caught:
+        playback.row_of(Place(frame=61))
     assert str(caught.value) == "wave: row 61 is not played now; it plays rows 20 to 60; name one of them"
 
 
 def test_a_seam_that_bends_more_than_a_joint_may_does_not_flow() -> None:
     saw = np.concatenate((np.zeros(3), 0.04 * np.arange(10), np.full(3, 0.36)))
-    with pytest.raises(CourseError, match="from its first at joint 'elbow'"):
-        course_of(np.repeat(saw, 8) * 0.1, passes=2)
+    with pytest.raises(PlaybackError, match="from its first at joint 'elbow'"):
+        playback_of(np.repeat(saw, 8) * 0.1, count=2)
 
 
 def test_the_speed_of_a_loop_is_bounded_by_its_seam_too() -> None:
-    course = course_of(SWING, passes=2)
-    assert course.track.max_speed <= course.plan.max_speed
+    playback = playback_of(SWING, count=2)
+    assert playback.track.max_speed <= playback.plan.max_speed
     kinked = SWING.copy()
     kinked[-1] += 0.0009
-    assert course_of(kinked, passes=2).track.max_speed < course.plan.max_speed
+    assert playback_of(kinked, count=2).track.max_speed < playback.plan.max_speed
 
 
 def test_ends_within_the_tolerance_but_not_on_each_other_are_joined_by_a_way_back() -> None:
-    assert course_of(RISE, passes=2, first=Place(frame=45), last=Place(frame=55), tolerance=0.2).returns
+    assert playback_of(RISE, count=2, first=Place(frame=45), last=Place(frame=55), tolerance=0.2).returns
 
 
 def test_what_is_between_a_last_row_and_the_first_counts_where_they_are_taken_for_the_same() -> None:
     drift = np.linspace(0.0, 0.009, 101)  # in one tick, both ways, that is more than acceleration allows
-    assert course_of(SWING + drift / 100, passes=2).flows
-    assert not course_of(SWING + drift, passes=2, tolerance=0.1).flows
+    assert playback_of(SWING + drift / 100, count=2).passes.seamless
+    assert not playback_of(SWING + drift, count=2, tolerance=0.1).passes.seamless

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from motiond.daemon.ipc.messages import CheckLimits
 from motiond.daemon.ipc.ring import Record
-from motiond.daemon.stream.checks import Bounds, Broken, Guards
+from motiond.daemon.stream.checks import CheckFailure, Checks
 
 PERIOD_S = 0.01
 CHECKS = 4
 
 
-def bounds_of(**changes: Any) -> Bounds:
+def limits_of(**changes: Any) -> CheckLimits:
     values: dict[str, Any] = {
         "effort": [2.0, None],
         "effort_s": 0.5,
@@ -24,28 +25,28 @@ def bounds_of(**changes: Any) -> Bounds:
         "stall_error": 0.05,
         "may_stall": [False, False],
     }
-    return Bounds(**(values | changes))
+    return CheckLimits(**(values | changes))
 
 
 class Bench:
-    """Guards of two joints that are where they should be, looked at in every period."""
+    """Checks of two joints that are where they should be, looked at in every period."""
 
     def __init__(self, **changes: Any) -> None:
-        self.guards = Guards(bounds_of(**changes), ["elbow", "slide"], ["rad", "m"], ["servo 1", "servo 2"])
+        self.checks = Checks(limits_of(**changes), ["elbow", "slide"], ["rad", "m"], ["servo 1", "servo 2"])
         self.record = Record(2)
         for part in ("reference_position", "position", "effort", "temperature_c"):
             self.record[part][:] = 0.0
         self.stamps_s = np.zeros(2)
         self.now_s = 0.0
-        self.guards.start(self.record["position"], 0.0)
+        self.checks.start(self.record["position"], 0.0)
 
-    def look(self, duration_s: float, *, fresh: bool = True) -> Broken | None:
+    def look(self, duration_s: float, *, fresh: bool = True) -> CheckFailure | None:
         for _ in range(round(duration_s / PERIOD_S)):
             self.now_s += PERIOD_S
             if fresh:
                 self.stamps_s[:] = self.now_s
-            if broken := self.guards.look(self.record, self.stamps_s, self.now_s):
-                return broken
+            if failure := self.checks.next_check(self.record, self.stamps_s, self.now_s):
+                return failure
         return None
 
 
@@ -57,13 +58,13 @@ def test_an_effort_beyond_its_limit_is_allowed_for_a_moment_only() -> None:
     bench = Bench()
     bench.record["effort"][:] = [-2.5, 1e9]
     assert bench.look(0.4) is None
-    broken = bench.look(0.3)
-    assert broken is not None
-    assert (broken.code, broken.message) == (
+    failure = bench.look(0.3)
+    assert failure is not None
+    assert (failure.code, failure.message) == (
         "HARDWARE_FAULT",
         "joint 'elbow' needs 2.5 N·m for 0.52 s; its effort limit is 2 N·m; look for what holds it",
     )
-    assert broken.details == {"check": "effort", "joint": "elbow", "value": 2.5, "limit": 2.0, "unit": "N·m"}
+    assert failure.details == {"check": "effort", "joint": "elbow", "value": 2.5, "limit": 2.0, "unit": "N·m"}
 
 
 def test_an_effort_that_comes_down_in_between_is_counted_anew() -> None:
@@ -78,51 +79,51 @@ def test_an_effort_that_comes_down_in_between_is_counted_anew() -> None:
 def test_the_hottest_actuator_is_told() -> None:
     bench = Bench()
     bench.record["temperature_c"][:] = [81.0, 90.5]
-    broken = bench.look(CHECKS * PERIOD_S)
-    assert broken is not None
-    assert broken.code == "HARDWARE_FAULT"
-    assert broken.message == "joint 'slide' is at 90.5 °C; checks.temperature_c is 80 °C; let it cool down"
+    failure = bench.look(CHECKS * PERIOD_S)
+    assert failure is not None
+    assert failure.code == "HARDWARE_FAULT"
+    assert failure.message == "joint 'slide' is at 90.5 °C; checks.temperature_c is 80 °C; let it cool down"
 
 
 def test_feedback_that_stands_still_is_told_with_its_age() -> None:
     bench = Bench()
     bench.look(0.1)
-    broken = bench.look(1.0, fresh=False)
-    assert broken is not None
-    assert broken.code == "COMM_LOST"
+    failure = bench.look(1.0, fresh=False)
+    assert failure is not None
+    assert failure.code == "COMM_LOST"
     what = "actuator 'servo 1' last reported 0.250 s ago; checks.stale_s is 0.25 s"
-    assert broken.message == f"{what}; check its cable and power"
+    assert failure.message == f"{what}; check its cable and power"
 
 
 def test_feedback_that_never_came_is_stale() -> None:
     bench = Bench()
     bench.stamps_s[1] = np.nan
-    broken = bench.look(CHECKS * PERIOD_S, fresh=False)
-    assert broken is not None
-    assert broken.message.startswith("actuator 'servo 2' never reported; ")
-    assert broken.details["value"] is None
+    failure = bench.look(CHECKS * PERIOD_S, fresh=False)
+    assert failure is not None
+    assert failure.message.startswith("actuator 'servo 2' never reported; ")
+    assert failure.details["value"] is None
 
 
 def test_old_feedback_is_told_at_rest_too_unless_the_check_is_off() -> None:
     stamps_s = np.array([1.0, 0.9])
-    guards = Bench().guards
-    assert guards.look_at_age(stamps_s, 1.1) is None
-    broken = guards.look_at_age(stamps_s, 1.2)
-    assert broken is not None
+    checks = Bench().checks
+    assert checks.check_age(stamps_s, 1.1) is None
+    failure = checks.check_age(stamps_s, 1.2)
+    assert failure is not None
     what = "actuator 'servo 2' last reported 0.300 s ago; checks.stale_s is 0.25 s"
-    assert broken.message == f"{what}; check its cable and power"
-    assert Bench(stale_s=None).guards.look_at_age(stamps_s, 9.0) is None
+    assert failure.message == f"{what}; check its cable and power"
+    assert Bench(stale_s=None).checks.check_age(stamps_s, 9.0) is None
 
 
 def test_a_joint_that_stands_still_away_from_its_setpoint_is_blocked() -> None:
     bench = Bench()
     bench.record["reference_position"][:] = [0.2, 0.0]
     assert bench.look(0.45) is None
-    broken = bench.look(0.2)
-    assert broken is not None
-    assert broken.code == "PATH_TOLERANCE_VIOLATED"
+    failure = bench.look(0.2)
+    assert failure is not None
+    assert failure.code == "PATH_TOLERANCE_VIOLATED"
     what = "joint 'elbow' stands still for 0.52 s, 0.2 rad off"
-    assert broken.message == f"{what}; look for what blocks it, or set allow_stalling"
+    assert failure.message == f"{what}; look for what blocks it, or set allow_stalling"
 
 
 def test_a_joint_that_is_late_but_moves_is_not_blocked() -> None:
@@ -137,10 +138,10 @@ def test_a_joint_that_may_stall_is_forgiven_and_told() -> None:
     bench = Bench(may_stall=[True, False])
     bench.record["reference_position"][:] = [0.2, 0.0]
     assert bench.look(1.0) is None
-    assert bench.guards.stalled.tolist() == bench.guards.forgiven.tolist() == [True, False]
+    assert bench.checks.stalled.tolist() == bench.checks.forgiven.tolist() == [True, False]
     bench.record["position"][0] = 0.2
     bench.look(CHECKS * PERIOD_S)
-    assert not bench.guards.forgiven.any()
+    assert not bench.checks.forgiven.any()
 
 
 def test_what_was_before_a_motion_does_not_count() -> None:
@@ -148,7 +149,7 @@ def test_what_was_before_a_motion_does_not_count() -> None:
     bench.record["reference_position"][:] = [0.2, 0.0]
     bench.record["effort"][0] = 2.5
     bench.look(0.4)
-    bench.guards.start(bench.record["position"], bench.now_s)
+    bench.checks.start(bench.record["position"], bench.now_s)
     assert bench.look(0.4) is None
 
 
@@ -163,9 +164,9 @@ def test_a_check_that_is_switched_off_is_never_broken(check: str) -> None:
     other.record["reference_position"][:] = 1.0
     other.record["effort"][:] = 9.0
     other.record["temperature_c"][:] = 200.0
-    broken = other.look(2.0, fresh=False)
-    assert broken is not None
-    assert broken.details["check"] == check.removesuffix("_s").removesuffix("_c")
+    failure = other.look(2.0, fresh=False)
+    assert failure is not None
+    assert failure.details["check"] == check.removesuffix("_s").removesuffix("_c")
 
 
 def test_a_joint_that_leaves_its_setpoint_has_all_the_time_to_move_from_then_on() -> None:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.ipc import channel as ch
-from motiond.daemon.ipc import ring
+from motiond.daemon.ipc import messages, ring
+from motiond.daemon.ipc.channel import Channel
 from motiond.daemon.ipc.ring import SCALARS, RingReader, RingWriter
 from motiond.daemon.ipc.states import State
 from motiond.daemon.joints.transmission import Transmission
-from motiond.daemon.stream.checks import Bounds
+from motiond.daemon.stream.clocks import VirtualClock
 from motiond.daemon.stream.loop import StreamLoop
-from motiond.daemon.trajectory.clock import VirtualClock
+from motiond.daemon.trajectory.passes import Passes
 from motiond.daemon.trajectory.track import Track, share
 from motiond.drivers.base import (
     ActuatorCommand,
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 JOINTS = ["shoulder", "elbow"]
 START = [0.1, -0.2]
 RATE_HZ = 500.0
-UNBOUNDED = Bounds([None, None], None, None, None, None, 0.05, [False, False])
+UNLIMITED = messages.CheckLimits([None, None], None, None, None, None, 0.05, [False, False])
 ROWS = np.linspace(START, [0.3, 0.4], 400)
 
 
-def setup_of(**changes: Any) -> ch.Setup:
+def setup_of(**changes: Any) -> messages.Setup:
     values: dict[str, Any] = {
         "robot": "arm",
         "driver": "sim",
@@ -52,12 +52,12 @@ def setup_of(**changes: Any) -> ch.Setup:
         "idle_rate_hz": 100.0,
         "max_lateness_s": 0.1,
         "max_skip_s": 0.02,
-        "bounds": UNBOUNDED,
+        "limits": UNLIMITED,
         "priority": None,
         "core": None,
         "lock_memory": False,
     }
-    return ch.Setup(**(values | changes))
+    return messages.Setup(**(values | changes))
 
 
 def plain_transmission(reduction: float = 1.0, offset: float = 0.0) -> Transmission:
@@ -68,19 +68,21 @@ def plain_transmission(reduction: float = 1.0, offset: float = 0.0) -> Transmiss
 class Bench:
     """A loop on virtual time, and the daemon's ends of its channel and ring."""
 
-    def __init__(self, folder: Path, setup: ch.Setup | None = None, driver: Driver | None = None) -> None:
+    def __init__(
+        self, folder: Path, setup: messages.Setup | None = None, driver: Driver | None = None
+    ) -> None:
         self.trace_path = folder / "trace.npy"
         self.clock = VirtualClock(100.0)
         options = {"trace": self.trace_path, "initial": dict(zip(JOINTS, START, strict=True))}
         self.driver = driver or make_driver("sim", options, JOINTS, self.clock.now)
         self.driver.open()
-        self.channel, theirs = ch.Channel.pair()
-        self._theirs = ch.Channel(theirs)
+        self.channel, theirs = Channel.pair()
+        self._theirs = Channel(theirs)
         fd = ring.create(2)
         self._writer, self.reader = RingWriter(fd, 2), RingReader(fd, 2)
         os.close(fd)
         self.loop = StreamLoop(setup or setup_of(), self.driver, self.clock, self._theirs, self._writer)
-        self.notices: list[ch.Command | ch.Notice] = []
+        self.notices: list[messages.Command | messages.Notice] = []
 
     def step(self, times: int = 1) -> None:
         for _ in range(times):
@@ -109,9 +111,9 @@ class Bench:
         return [notice for notice in self.notices if isinstance(notice, kind)]
 
     def enable(self) -> list[float]:
-        self.channel.send(ch.Enable())
+        self.channel.send(messages.Enable())
         self.step()
-        reference: list[float] = self.told(ch.Status)[-1].reference
+        reference: list[float] = self.told(messages.Status)[-1].reference
         return reference
 
     def play(
@@ -126,17 +128,16 @@ class Bench:
         approach = Track(np.empty((0, 2)), np.empty((0, 2)), np.array([True, True]), RATE_HZ, 2.0)
         fds = share(approach), share(motion), share(approach)
         self.channel.send(
-            ch.Play(
-                "goal-1",
-                "wave",
-                speed,
-                start if start is not None else START,
-                2.0,
-                [-1.0] * 2,
-                [-1.0] * 2,
-                0.0,
-                first=0,
-                last=len(rows) - 1,
+            messages.Play(
+                goal_id="goal-1",
+                motion="wave",
+                speed=speed,
+                start=start if start is not None else START,
+                clock_acceleration=2.0,
+                path_tolerance=[messages.OFF] * 2,
+                goal_tolerance=[messages.OFF] * 2,
+                goal_time_s=0.0,
+                passes=Passes(0, len(rows) - 1),
                 **play,
             ),
             fds,
@@ -145,7 +146,7 @@ class Bench:
             os.close(fd)
 
     def ended(self) -> bool:
-        return bool(self.told(ch.Ended))
+        return bool(self.told(messages.Ended))
 
     def state(self) -> State:
         return self.loop.player.state
@@ -215,7 +216,7 @@ def test_a_play_is_refused_where_the_approach_was_planned_from_elsewhere(bench: 
     bench.enable()
     bench.play(start=[0.0, 0.0])
     bench.step()
-    (ended,) = bench.told(ch.Ended)
+    (ended,) = bench.told(messages.Ended)
     assert (ended.code, ended.message) == (
         "INVALID_GOAL",
         "the robot is not where the approach was planned from; ask again",
@@ -226,7 +227,7 @@ def test_a_play_is_refused_where_the_approach_was_planned_from_elsewhere(bench: 
 def test_a_play_without_torque_is_refused(bench: Bench) -> None:
     bench.play()
     bench.step()
-    (ended,) = bench.told(ch.Ended)
+    (ended,) = bench.told(messages.Ended)
     assert ended.message == "the robot is idle, released; it cannot play now"
 
 
@@ -234,11 +235,11 @@ def test_a_stop_comes_to_rest_on_the_path_and_is_told_as_canceled(bench: Bench) 
     bench.enable()
     bench.play()
     bench.step(50)
-    bench.channel.send(ch.Stop())
+    bench.channel.send(messages.Stop())
     bench.step_until(bench.ended)
-    (ended,) = bench.told(ch.Ended)
+    (ended,) = bench.told(messages.Ended)
     assert ended.code == "CANCELED"
-    assert bench.told(ch.Status)[-1].state == "idle"
+    assert bench.told(messages.Status)[-1].state == "idle"
     path = np.interp(bench.loop.player.position[0], ROWS[:, 0], ROWS[:, 1])
     assert bench.loop.player.position[1] == pytest.approx(path, abs=1e-9)
 
@@ -248,13 +249,13 @@ def test_an_emergency_stop_halts_in_the_next_tick_and_latches(bench: Bench) -> N
     bench.play()
     bench.step(50)
     reached = bench.loop.player.position.tolist()
-    bench.channel.send(ch.Estop())
+    bench.channel.send(messages.Estop())
     bench.step()
     assert bench.state() is State.ESTOPPED
     bench.step(100)
     assert bench.loop.player.position.tolist() == reached
-    assert [ended.code for ended in bench.told(ch.Ended)] == ["ESTOP"]
-    bench.channel.send(ch.Reset())
+    assert [ended.code for ended in bench.told(messages.Ended)] == ["ESTOP"]
+    bench.channel.send(messages.Reset())
     bench.step(2)
     assert bench.state() is State.IDLE
     assert bench.loop.player.position == pytest.approx(bench.loop.record["position"], abs=1e-3)
@@ -275,7 +276,7 @@ class LateClock(VirtualClock):
 def late_by(bench: Bench, oversleep_s: float) -> None:
     clock = LateClock()
     clock.time_s = bench.clock.time_s
-    bench.loop.clock = clock
+    bench.loop.clock = bench.loop.schedule.clock = clock
     bench.driver.now = clock.now
     clock.oversleep_s = oversleep_s
 
@@ -295,17 +296,17 @@ def test_a_late_tick_plays_where_the_clock_is_now_and_nothing_is_replayed(bench:
 
 
 def test_a_resume_in_full_motion_does_not_put_off_the_checks(tmp_path: Path) -> None:
-    bounds = replace(UNBOUNDED, stall_s=0.2, stall_error=0.01)
-    bench = Bench(tmp_path, setup_of(bounds=bounds), Failing())  # whose joints never move
+    limits = replace(UNLIMITED, stall_s=0.2, stall_error=0.01)
+    bench = Bench(tmp_path, setup_of(limits=limits), Failing())  # whose joints never move
     bench.enable()
     bench.play()
     for _ in range(5000):
         if bench.state() not in {State.IDLE, State.PLAYING} or bench.ended():
             break
-        bench.channel.send(ch.Resume())
+        bench.channel.send(messages.Resume())
         bench.step()
     bench.step_until(bench.ended)
-    (ended,) = bench.told(ch.Ended)
+    (ended,) = bench.told(messages.Ended)
     assert (ended.code, ended.details["check"]) == ("PATH_TOLERANCE_VIOLATED", "stall")
     bench.close()
 
@@ -316,7 +317,7 @@ def test_a_resume_in_full_motion_does_not_put_off_the_checks(tmp_path: Path) -> 
 def test_a_late_tick_skips_no_more_than_it_may_and_the_motion_ends_later_by_the_rest(
     bench: Bench, max_skip_s: float, rows: int, skipped: int
 ) -> None:
-    bench.loop.setup = setup_of(max_skip_s=max_skip_s)
+    bench.loop.schedule.max_skip_s = max_skip_s
     bench.enable()
     bench.play()
     bench.step(50)
@@ -338,7 +339,7 @@ def test_a_tick_later_than_allowed_stops_softly_from_where_the_robot_is_and_says
     assert bench.state() is State.STOPPING
     assert before < bench.loop.player.frame <= before + 1
     bench.step_until(bench.ended)
-    (ended,) = bench.told(ch.Ended)
+    (ended,) = bench.told(messages.Ended)
     assert (ended.code, ended.message) == (
         "DEADLINE_MISSED",
         "a tick came 0.150 s late; max_lateness_s is 0.1 s; ease the load on the machine or grant SCHED_FIFO",
@@ -360,11 +361,11 @@ def test_a_shutdown_in_the_middle_stops_softly_first(bench: Bench) -> None:
     bench.enable()
     bench.play()
     bench.step(50)
-    bench.channel.send(ch.Shutdown())
+    bench.channel.send(messages.Shutdown())
     for _ in bench.steps_to_the_end():
         bench.hear()
     bench.hear()
-    assert [ended.code for ended in bench.told(ch.Ended)] == ["CANCELED"]
+    assert [ended.code for ended in bench.told(messages.Ended)] == ["CANCELED"]
 
 
 class Failing(Driver):
@@ -401,9 +402,9 @@ def test_what_the_driver_notices_becomes_events_once(tmp_path: Path) -> None:
     bench = Bench(tmp_path, driver=driver)
     driver.notices.extend(["elbow: at its position limit", "elbow: off its position limit"])
     bench.step(3)
-    assert bench.told(ch.Happened) == [
-        ch.Happened("driver", "elbow: at its position limit"),
-        ch.Happened("driver", "elbow: off its position limit"),
+    assert bench.told(messages.Happened) == [
+        messages.Happened("driver", "elbow: at its position limit"),
+        messages.Happened("driver", "elbow: off its position limit"),
     ]
     bench.close()
 
@@ -426,8 +427,8 @@ def test_a_driver_that_fails_ends_the_goal_halts_and_is_counted(
     driver.error = error
     bench.step(3)
     assert bench.state() is State.FAULT
-    assert [(ended.code, ended.message) for ended in bench.told(ch.Ended)] == [(code, message)]
-    assert [happened.message for happened in bench.told(ch.Happened)] == [message]
+    assert [(ended.code, ended.message) for ended in bench.told(messages.Ended)] == [(code, message)]
+    assert [happened.message for happened in bench.told(messages.Happened)] == [message]
     assert driver.halts == 2
     assert bench.loop.record.data[SCALARS.index("errors")] == 3
     bench.close()
@@ -443,7 +444,7 @@ def test_a_lost_bus_ends_the_goal_halts_what_is_left_and_ends_the_loop_so_that_a
     bench.step(10)
     driver.error = CommunicationLost("/dev/ttyUSB0", "bus lost")
     bench.step()
-    assert [(ended.code, ended.message) for ended in bench.told(ch.Ended)] == [
+    assert [(ended.code, ended.message) for ended in bench.told(messages.Ended)] == [
         ("COMM_LOST", "/dev/ttyUSB0: bus lost")
     ]
     assert (bench.state(), driver.halts, bench.loop.lost) == (State.FAULT, 1, "/dev/ttyUSB0: bus lost")
@@ -467,7 +468,7 @@ def test_an_appointment_before_the_end_of_the_approach_is_refused_by_how_much(be
     bench.enable()
     bench.play(start_s=bench.clock.now() - 1.0)
     bench.step()
-    (ended,) = bench.told(ch.Ended)
+    (ended,) = bench.told(messages.Ended)
     assert (ended.code, bench.state()) == ("INVALID_GOAL", State.IDLE)
     assert ended.message.endswith("; the robot is not on the first row by then; set it later")
 

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from motiond.daemon.ipc.messages import OFF
 from motiond.daemon.ipc.states import ACTIVE, TRANSITIONS, Event, ResultCode, State
-from motiond.daemon.stream.player import Goal, Player
-from motiond.daemon.stream.tolerances import OFF, Tolerances
+from motiond.daemon.stream.execution import Execution
+from motiond.daemon.stream.player import Player
+from motiond.daemon.stream.tolerances import Tolerances
+from motiond.daemon.trajectory.passes import Passes
 from motiond.daemon.trajectory.route import Route
 from motiond.daemon.trajectory.track import Track
 
@@ -28,15 +31,17 @@ def track_of(rows: list[list[float]], clock_acceleration: float = 50.0) -> Track
     return Track(positions, velocities, np.array([True, True]), RATE_HZ, clock_acceleration)
 
 
-def goal_of(
+def execution_of(
     approach: list[list[float]] = APPROACH,
     motion: list[list[float]] = MOTION,
     speed: float = 1.0,
     **route: Any,
-) -> Goal:
+) -> Execution:
     none, track = Tolerances([OFF, OFF]), track_of(motion)
-    whole = Route(track_of(approach), track, track_of([]), first=0, last=track.last)
-    return Goal("goal-1", "wave", replace(whole, **route), speed, track.clock_acceleration, none, none, 0.0)
+    whole = Route(track_of(approach), track, track_of([]), Passes(first=0, last=track.last))
+    return Execution(
+        "goal-1", "wave", replace(whole, **route), speed, track.clock_acceleration, none, none, 0.0
+    )
 
 
 @pytest.fixture
@@ -60,7 +65,7 @@ def play_on(player: Player, ticks: int) -> list[list[float]]:
 
 
 def test_a_goal_goes_through_the_approach_and_then_every_row_once_and_ends_successful(player: Player) -> None:
-    player.play(goal_of())
+    player.play(execution_of())
     assert state_of(player) is State.APPROACHING
     rows = play_on(player, 7)
     assert rows == APPROACH + MOTION
@@ -69,26 +74,26 @@ def test_a_goal_goes_through_the_approach_and_then_every_row_once_and_ends_succe
 
 
 def test_after_the_end_the_last_row_is_held_at_rest(player: Player) -> None:
-    player.play(goal_of())
+    player.play(execution_of())
     play_on(player, 7)
     assert play_on(player, 3) == [MOTION[-1]] * 3
     assert player.velocity.tolist() == [0.0, 0.0]
 
 
 def test_a_robot_that_is_at_the_first_row_plays_at_once(player: Player) -> None:
-    player.play(goal_of(approach=[]))
+    player.play(execution_of(approach=[]))
     assert state_of(player) is State.PLAYING
     assert play_on(player, 2) == MOTION[:2]
 
 
 def test_a_motion_of_one_row_is_played(player: Player) -> None:
-    player.play(goal_of(motion=MOTION[:1]))
+    player.play(execution_of(motion=MOTION[:1]))
     assert play_on(player, 3)[-1] == MOTION[0]
     assert player.results[0].code is ResultCode.SUCCESSFUL
 
 
 def test_half_speed_takes_twice_as_long_and_passes_through_the_rows(player: Player) -> None:
-    player.play(goal_of(approach=[], speed=0.5))
+    player.play(execution_of(approach=[], speed=0.5))
     rows = play_on(player, 9)
     assert rows[::2] == MOTION
     assert state_of(player) is State.IDLE
@@ -96,7 +101,7 @@ def test_half_speed_takes_twice_as_long_and_passes_through_the_rows(player: Play
 
 def test_a_stop_slows_down_on_the_path_and_ends_canceled(player: Player) -> None:
     motion = [[0.01 * row, 1.0] for row in range(100)]
-    player.play(goal_of(approach=[], motion=motion))
+    player.play(execution_of(approach=[], motion=motion))
     play_on(player, 10)
     player.stop(ResultCode.CANCELED, "asked to")
     steps = np.diff([row[0] for row in play_on(player, 5)])
@@ -113,7 +118,7 @@ def long_motion() -> list[list[float]]:
 
 
 def test_a_pause_waits_on_the_path_and_a_resume_goes_on_through_every_row_from_there(player: Player) -> None:
-    player.play(goal_of(approach=[], motion=long_motion()))
+    player.play(execution_of(approach=[], motion=long_motion()))
     play_on(player, 10)
     player.pause()
     assert state_of(player) is State.PAUSING
@@ -133,7 +138,7 @@ def test_a_pause_waits_on_the_path_and_a_resume_goes_on_through_every_row_from_t
 
 def test_a_pause_in_the_approach_goes_on_with_the_approach(player: Player) -> None:
     approach = [[0.002 * row, 1.0] for row in range(1, 101)]
-    player.play(goal_of(approach=approach))
+    player.play(execution_of(approach=approach))
     play_on(player, 20)
     player.pause()
     play_on(player, 50)
@@ -145,7 +150,7 @@ def test_a_pause_in_the_approach_goes_on_with_the_approach(player: Player) -> No
 
 
 def test_a_resume_while_still_slowing_down_turns_the_rate_without_a_step(player: Player) -> None:
-    player.play(goal_of(approach=[], motion=long_motion()))
+    player.play(execution_of(approach=[], motion=long_motion()))
     play_on(player, 10)
     player.pause()
     play_on(player, 1)
@@ -156,7 +161,7 @@ def test_a_resume_while_still_slowing_down_turns_the_rate_without_a_step(player:
 
 
 def test_a_stop_while_paused_ends_the_goal_where_it_is(player: Player) -> None:
-    player.play(goal_of(approach=[], motion=long_motion()))
+    player.play(execution_of(approach=[], motion=long_motion()))
     play_on(player, 10)
     player.pause()
     play_on(player, 50)
@@ -168,7 +173,7 @@ def test_a_stop_while_paused_ends_the_goal_where_it_is(player: Player) -> None:
 
 
 def test_a_new_speed_is_reached_gently_and_kept(player: Player) -> None:
-    player.play(goal_of(approach=[], motion=long_motion()))
+    player.play(execution_of(approach=[], motion=long_motion()))
     play_on(player, 10)
     player.set_speed(0.5, 5.0)
     steps = np.diff([row[0] for row in play_on(player, 100)])
@@ -177,7 +182,7 @@ def test_a_new_speed_is_reached_gently_and_kept(player: Player) -> None:
 
 
 def test_a_speed_set_while_paused_counts_from_the_resume_on(player: Player) -> None:
-    player.play(goal_of(approach=[], motion=long_motion()))
+    player.play(execution_of(approach=[], motion=long_motion()))
     play_on(player, 10)
     player.pause()
     play_on(player, 50)
@@ -199,7 +204,7 @@ def test_without_a_goal_there_is_nothing_to_pause_or_resume(player: Player, act:
 
 def test_a_stop_in_the_approach_never_reaches_the_motion(player: Player) -> None:
     approach = [[0.002 * row, 1.0] for row in range(1, 101)]
-    player.play(goal_of(approach=approach))
+    player.play(execution_of(approach=approach))
     play_on(player, 20)
     player.stop(ResultCode.CANCELED, "")
     play_on(player, 100)
@@ -208,7 +213,7 @@ def test_a_stop_in_the_approach_never_reaches_the_motion(player: Player) -> None
 
 
 def test_the_first_stop_decides_the_code(player: Player) -> None:
-    player.play(goal_of(motion=[[0.0, 1.0]] * 100))
+    player.play(execution_of(motion=[[0.0, 1.0]] * 100))
     play_on(player, 10)
     player.stop(ResultCode.DEADLINE_MISSED, "late")
     player.stop(ResultCode.CANCELED, "asked to")
@@ -223,7 +228,7 @@ def test_a_stop_at_rest_changes_nothing(player: Player) -> None:
 
 
 def test_an_emergency_stop_freezes_the_reference_and_ends_the_goal(player: Player) -> None:
-    player.play(goal_of())
+    player.play(execution_of())
     play_on(player, 3)
     player.estop()
     frozen = player.position.tolist()
@@ -240,7 +245,7 @@ def test_an_emergency_stop_at_rest_latches_without_a_result(player: Player) -> N
 
 
 def test_a_fault_ends_the_goal_with_its_code_and_details(player: Player) -> None:
-    player.play(goal_of())
+    player.play(execution_of())
     player.fault(ResultCode.COMM_LOST, "bus lost", {"joint": "elbow"})
     assert state_of(player) is State.FAULT
     assert [(r.code, r.message, r.details) for r in player.results] == [
@@ -249,7 +254,7 @@ def test_a_fault_ends_the_goal_with_its_code_and_details(player: Player) -> None
 
 
 def test_missed_ticks_skip_rows_but_never_the_first_or_the_last(player: Player) -> None:
-    player.play(goal_of())
+    player.play(execution_of())
     player.tick(9)
     assert (player.position.tolist(), player.state) == (APPROACH[-1], State.PLAYING)
     player.tick(1)
@@ -267,8 +272,8 @@ def follow(player: Player, ticks: int, off: list[float]) -> None:
 
 
 def test_a_joint_that_leaves_the_path_stops_the_motion_softly_and_is_named(player: Player) -> None:
-    goal = replace(goal_of(approach=[], motion=long_motion()), path=Tolerances([0.1, OFF]))
-    player.play(goal)
+    execution = replace(execution_of(approach=[], motion=long_motion()), path=Tolerances([0.1, OFF]))
+    player.play(execution)
     follow(player, 50, [0.05, 9.0])
     assert state_of(player) is State.PLAYING
     follow(player, 1, [0.3, 9.0])
@@ -292,7 +297,7 @@ def test_a_joint_that_leaves_the_path_stops_the_motion_softly_and_is_named(playe
 
 
 def test_a_goal_ends_successful_once_the_joints_have_come_within_its_tolerance(player: Player) -> None:
-    player.play(replace(goal_of(), goal=Tolerances([0.1, 0.1]), goal_ticks=50))
+    player.play(replace(execution_of(), goal=Tolerances([0.1, 0.1]), goal_ticks=50))
     follow(player, 20, [0.2, 0.0])
     assert (state_of(player), player.results) == (State.PLAYING, [])
     follow(player, 1, [0.05, 0.0])
@@ -301,7 +306,7 @@ def test_a_goal_ends_successful_once_the_joints_have_come_within_its_tolerance(p
 
 
 def test_a_joint_that_never_gets_to_the_goal_is_named_when_its_time_is_over(player: Player) -> None:
-    player.play(replace(goal_of(), goal=Tolerances([0.1, 0.1]), goal_ticks=50))
+    player.play(replace(execution_of(), goal=Tolerances([0.1, 0.1]), goal_ticks=50))
     follow(player, 7 + 49, [0.0, np.nan])
     assert player.results == []
     follow(player, 2, [0.0, np.nan])
@@ -317,7 +322,7 @@ def test_a_joint_that_never_gets_to_the_goal_is_named_when_its_time_is_over(play
 
 
 def test_a_stop_while_the_joints_settle_ends_canceled(player: Player) -> None:
-    player.play(replace(goal_of(), goal=Tolerances([0.1, 0.1]), goal_ticks=np.inf))
+    player.play(replace(execution_of(), goal=Tolerances([0.1, 0.1]), goal_ticks=np.inf))
     follow(player, 30, [0.5, 0.0])
     player.pause()
     assert state_of(player) is State.PLAYING

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.ipc import channel as ch
+from motiond.daemon.ipc import messages
+from motiond.daemon.ipc.channel import Channel
+from motiond.daemon.stream.clocks import VirtualClock
 from motiond.daemon.stream.reconnect import reopen
-from motiond.daemon.trajectory.clock import VirtualClock
 from motiond.drivers.base import CommunicationLost, Driver, DriverOptions
 from tests.daemon.rig import FULL_SWING, Rig, ask
 
@@ -45,24 +46,24 @@ class Away(Driver):
 
 
 def test_a_driver_is_opened_again_with_torque_off_after_longer_and_longer_waits() -> None:
-    ours, theirs = ch.Channel.pair()
-    driver, clock, loop_end = Away(), VirtualClock(), ch.Channel(theirs)
+    ours, theirs = Channel.pair()
+    driver, clock, loop_end = Away(), VirtualClock(), Channel(theirs)
     assert reopen(driver, loop_end, clock)
     assert driver.calls == ["close", "open", "close", "open", "close", "open", "disable"]
     assert clock.now() == pytest.approx(0.1 + 0.5 + 1.0)
     notices = [received[0] for _ in range(2) if (received := ours.receive())]
-    assert notices == [ch.Lost("/dev/ttyUSB0: no such port")] * 2
+    assert notices == [messages.Lost("/dev/ttyUSB0: no such port")] * 2
     ours.close()
     loop_end.close()
 
 
 @pytest.mark.parametrize("how", ["told", "gone"])
 def test_the_search_ends_when_the_daemon_says_so_or_has_gone(how: str) -> None:
-    ours, theirs = ch.Channel.pair()
-    driver, loop_end = Away(), ch.Channel(theirs)
+    ours, theirs = Channel.pair()
+    driver, loop_end = Away(), Channel(theirs)
     if how == "told":
-        ours.send(ch.Enable())
-        ours.send(ch.Shutdown())
+        ours.send(messages.Enable())
+        ours.send(messages.Shutdown())
     else:
         ours.close()
     assert not reopen(driver, loop_end, VirtualClock())

@@ -1,9 +1,8 @@
-"""Behaviour of time: the machine's, the virtual, the trajectory's."""
+"""Behaviour of the trajectory clock and its ramps."""
 
 from __future__ import annotations
 
 import math
-import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motiond.daemon.trajectory.clock import FULL_RAMP, RealClock, TrajectoryClock, VirtualClock, longest_stop
+from motiond.daemon.trajectory.clock import TrajectoryClock
+from motiond.daemon.trajectory.ramp import FULL_RAMP, longest_stop
 
 if TYPE_CHECKING:
     from motiond.daemon.trajectory.track import Floats
@@ -39,7 +39,7 @@ def test_missed_ticks_move_the_place_on_by_as_many_rows() -> None:
 
 
 MOST_AIMS = 1000
-STEEPEST = FULL_RAMP / 50  # a full ramp takes 50 ticks
+MAX_SLOPE = FULL_RAMP / 50  # a full ramp takes 50 ticks
 
 
 def ticks_of(clock: TrajectoryClock, count: int) -> tuple[Floats, Floats]:
@@ -53,7 +53,7 @@ def ticks_of(clock: TrajectoryClock, count: int) -> tuple[Floats, Floats]:
 
 
 def test_a_full_ramp_to_rest_takes_the_time_it_is_allowed_and_half_as_many_rows() -> None:
-    clock = started(1.0, STEEPEST)
+    clock = started(1.0, MAX_SLOPE)
     clock.advance(11)
     assert clock.rows_to_rest == pytest.approx(25.0)
     clock.aim(0.0)
@@ -63,7 +63,7 @@ def test_a_full_ramp_to_rest_takes_the_time_it_is_allowed_and_half_as_many_rows(
 
 
 def test_after_a_pause_and_a_resume_the_place_is_on_whole_rows_again() -> None:
-    clock = started(1.0, STEEPEST)
+    clock = started(1.0, MAX_SLOPE)
     clock.advance(11)
     clock.aim(0.0)
     clock.advance(23)
@@ -74,7 +74,7 @@ def test_after_a_pause_and_a_resume_the_place_is_on_whole_rows_again() -> None:
 
 
 def test_a_late_tick_in_the_middle_of_a_ramp_is_where_the_ticks_before_would_have_been() -> None:
-    one, other = started(1.0, STEEPEST), started(1.0, STEEPEST)
+    one, other = started(1.0, MAX_SLOPE), started(1.0, MAX_SLOPE)
     for clock in (one, other):
         clock.advance(5)
         clock.aim(0.3)
@@ -96,8 +96,8 @@ rates = st.sampled_from([0.0, 0.1, 0.5, 0.75, 1.0, 1.5, 2.0])
 def test_whatever_is_asked_when_the_rate_is_smooth_bounded_and_never_negative(
     first: float, changes: list[tuple[float, int]], full_ticks: int
 ) -> None:
-    steepest = FULL_RAMP / full_ticks
-    clock = started(first, steepest)
+    max_slope = FULL_RAMP / full_ticks
+    clock = started(first, max_slope)
     clock.advance(1)
     places, rates = [clock.position], [clock.rate]
     for rate, ticks in changes:
@@ -108,9 +108,9 @@ def test_whatever_is_asked_when_the_rate_is_smooth_bounded_and_never_negative(
             rates.append(clock.rate)
     assert min(rates) > -1e-9
     assert max(rates) <= max(first, *(rate for rate, _ in changes)) + 1e-9
-    assert np.abs(np.diff(rates)).max() <= steepest * (1 + 1e-6)
-    slowest = np.minimum(rates[1:], rates[:-1]) - steepest
-    fastest = np.maximum(rates[1:], rates[:-1]) + steepest
+    assert np.abs(np.diff(rates)).max() <= max_slope * (1 + 1e-6)
+    slowest = np.minimum(rates[1:], rates[:-1]) - max_slope
+    fastest = np.maximum(rates[1:], rates[:-1]) + max_slope
     steps = np.diff(places)
     assert (steps >= slowest).all()
     assert (steps <= fastest).all()
@@ -128,8 +128,8 @@ def test_whatever_is_asked_when_the_rate_is_smooth_bounded_and_never_negative(
 def test_a_brake_for_a_row_comes_to_rest_on_it_softly_and_never_passes_it(
     row: int, changes: list[tuple[float, int]], last: float, full_ticks: int, ticks: int
 ) -> None:
-    steepest = FULL_RAMP / full_ticks
-    clock = started(0.0, steepest)
+    max_slope = FULL_RAMP / full_ticks
+    clock = started(0.0, max_slope)
     rates = [clock.rate]
 
     def tick() -> None:
@@ -152,7 +152,7 @@ def test_a_brake_for_a_row_comes_to_rest_on_it_softly_and_never_passes_it(
                 break
     clock.advance(20 * full_ticks)
     assert (clock.position, clock.rate) == (row, 0.0)
-    assert np.abs(np.diff(rates)).max() <= ticks * steepest * (1 + 1e-6)
+    assert np.abs(np.diff(rates)).max() <= ticks * max_slope * (1 + 1e-6)
     assert max(rates) <= max([last, *(rate for rate, _ in changes)]) + 1e-9
 
 
@@ -180,21 +180,21 @@ def test_a_stop_takes_no_longer_than_computed(
 def test_a_brake_for_a_row_takes_no_longer_than_a_stop_is_said_to_take(
     rate: float, full_ticks: int, row: float
 ) -> None:
-    steepest = FULL_RAMP / full_ticks
-    clock = started(rate, steepest)
-    row += math.ceil(2.0 * rate * longest_stop(rate, steepest))
+    max_slope = FULL_RAMP / full_ticks
+    clock = started(rate, max_slope)
+    row += math.ceil(2.0 * rate * longest_stop(rate, max_slope))
     for _ in range(math.ceil(2.0 * row / rate) + full_ticks):
         if clock._braking:
             break
         clock.brake_for(row, 1)
         clock.advance(1)
     assert clock._braking
-    clock.advance(math.ceil(longest_stop(rate, steepest)) - 1)
+    clock.advance(math.ceil(longest_stop(rate, max_slope)) - 1)
     assert clock.at_rest
 
 
 def test_a_ramp_goes_on_as_it_was_when_rows_are_counted_anew() -> None:
-    one, other = started(1.0, STEEPEST), started(1.0, STEEPEST)
+    one, other = started(1.0, MAX_SLOPE), started(1.0, MAX_SLOPE)
     for clock in (one, other):
         clock.advance(8)
         clock.aim(0.5)
@@ -204,33 +204,3 @@ def test_a_ramp_goes_on_as_it_was_when_rows_are_counted_anew() -> None:
     other.advance(60)
     assert other.position == pytest.approx(one.position - 12)
     assert other.rate == one.rate
-
-
-def test_the_real_clock_returns_at_a_deadline_and_not_before() -> None:
-    clock = RealClock()
-    deadline_s = clock.now() + 0.01
-    clock.sleep_until(deadline_s)
-    assert clock.now() >= deadline_s
-
-
-def test_the_real_clock_does_not_wait_for_a_deadline_that_has_passed() -> None:
-    clock = RealClock()
-    clock.sleep_until(clock.now() - 3600.0)
-
-
-def test_virtual_time_passes_only_by_sleeping_and_never_backwards() -> None:
-    clock = VirtualClock(start_s=10.0)
-    clock.sleep_until(12.5)
-    clock.sleep_until(11.0)
-    assert clock.now() == 12.5
-
-
-@pytest.mark.parametrize("clock", [RealClock(), VirtualClock()])
-def test_a_message_ends_the_wait_before_its_deadline(clock: RealClock | VirtualClock) -> None:
-    reading, writing = os.pipe()
-    os.write(writing, b"x")
-    deadline_s = clock.now() + 3600.0
-    clock.wait_readable(reading, deadline_s)
-    assert clock.now() < deadline_s
-    os.close(reading)
-    os.close(writing)

@@ -1,0 +1,136 @@
+"""A motion's rows in the robot's columns: which joint is which, who follows whom, what is left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from .violations import PlanError, position_violations
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from motiond.formats.model.motion import Motion
+
+    from ..config.robot import RobotSettings
+    from ..joints.joint_map import JointMap
+
+    Floats: TypeAlias = NDArray[np.float64]
+    Booleans: TypeAlias = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class MotionRows:
+    """A motion's rows in the robot's columns; undriven columns are 0.
+
+    Attributes
+    ----------
+    times : ndarray, shape (rows,)
+        In s, from the first row.
+    positions : ndarray, shape (rows, joints)
+        In rad or m.
+    effort : ndarray, shape (rows, joints), or None
+        In N·m or N, where the motion tells it.
+    driven : ndarray of bool, shape (joints,)
+        The joints that the motion moves.
+    frame_rate_hz : float
+    uniform : bool
+        Whether the rows are equally far apart.
+    warnings : tuple of str
+    """
+
+    name: str
+    times: Floats
+    positions: Floats
+    effort: Floats | None
+    driven: Booleans
+    frame_rate_hz: float
+    uniform: bool
+    warnings: tuple[str, ...]
+
+
+def in_columns(motion: Motion, joint_map: JointMap, settings: RobotSettings) -> MotionRows:
+    """Put a motion's rows into the robot's columns.
+
+    Raises
+    ------
+    PlanError
+        If it has no rows that joints could follow.
+    JointMapError
+        With every joint of the motion that the robot does not have.
+    """
+    _refuse_unplayable(motion)
+    count = motion.positions.shape[1]
+    columns = joint_map.columns_of(motion.name, motion.joint_names, count, settings.motion_joints)
+    kept = columns >= 0
+    driven = np.zeros(len(joint_map.joints), dtype=bool)
+    driven[columns[kept]] = True
+    positions = np.zeros((len(motion.positions), len(joint_map.joints)))
+    positions[:, columns[kept]] = motion.positions[:, kept]
+    _follow(joint_map, positions, driven)
+    uniform = motion.is_uniform
+    frames = np.arange(len(positions))
+    return MotionRows(
+        name=motion.name,
+        times=frames / motion.frame_rate if uniform else motion.times - motion.times[0],
+        positions=positions,
+        effort=_effort_of(motion, columns, driven.size),
+        driven=driven,
+        frame_rate_hz=motion.frame_rate,
+        uniform=uniform,
+        warnings=_left_out(motion, joint_map, columns),
+    )
+
+
+def _refuse_unplayable(motion: Motion) -> None:
+    if motion.positions.shape[1] == 0:
+        raise PlanError(f"{motion.name}: no joint positions; there is nothing to play; choose another motion")
+    bad = np.flatnonzero(~np.isfinite(motion.positions).all(axis=1))
+    if bad.size:
+        raise PlanError(
+            f"{motion.name}: frame {bad[0]} is not finite; joints cannot go there; correct the file"
+        )
+    back = np.flatnonzero(np.diff(motion.times) <= 0)
+    if back.size:
+        why = "time must rise from frame to frame"
+        raise PlanError(
+            f"{motion.name}: frame {back[0] + 1} is not after the one before; {why}; correct the file"
+        )
+
+
+def _follow(joint_map: JointMap, positions: Floats, driven: Booleans) -> None:
+    """Fill the columns of mimic joints whose leaders are driven, and mark them as driven too."""
+    joint_map.follow(positions)
+    for mimic in joint_map.mimics:
+        driven[mimic.joint] = driven[mimic.leader]
+    positions[:, ~driven] = 0.0
+
+
+def _effort_of(motion: Motion, columns: NDArray[np.intp], joints: int) -> Floats | None:
+    """Return the efforts that a motion tells for its joints, or None."""
+    told = motion.components.get("JointEffort")
+    if not isinstance(told, np.ndarray) or told.shape != motion.positions.shape:
+        return None
+    effort = np.zeros((len(told), joints))
+    effort[:, columns[columns >= 0]] = told[:, columns >= 0]
+    return effort
+
+
+def _left_out(motion: Motion, joint_map: JointMap, columns: NDArray[np.intp]) -> tuple[str, ...]:
+    if (columns >= 0).all():
+        return ()
+    names = [joint_map.joints[mimic.joint] for mimic in joint_map.mimics]
+    listed = ", ".join(f"'{name}'" for name in motion.joint_names or names if name in names)
+    return (f"columns of {listed} are left out; these joints follow others",)
+
+
+def clipped(rows: MotionRows, joint_map: JointMap) -> MotionRows:
+    """Cut positions at the limits, mimic joints' after their leaders'."""
+    limits = joint_map.limits
+    positions = np.clip(rows.positions, limits.lower, limits.upper)
+    _follow(joint_map, positions, rows.driven)
+    found = position_violations(rows.times, rows.positions, joint_map, rows.driven)
+    warnings = tuple(f"clipped: {violation}" for violation in found)
+    return replace(rows, positions=positions, warnings=(*rows.warnings, *warnings))

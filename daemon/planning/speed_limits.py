@@ -1,0 +1,157 @@
+"""How fast setpoints may be played, and how steeply the clock may ramp over them, within a robot's limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from motiond.formats.model.motion import pchip_slopes
+
+from ..trajectory.ramp import FULL_RAMP
+from .violations import accelerations_of, speeds_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from motiond.formats.model.motion import Interpolation
+
+    from ..joints.joint_map import JointMap
+
+    Floats: TypeAlias = NDArray[np.float64]
+    Booleans: TypeAlias = NDArray[np.bool_]
+
+FASTEST = 10.0  # the highest speed factor that a play request may ask for
+LONGEST_STOP = 4.0  # in units of stop_duration_s; a stop must end, even where acceleration is short
+
+
+def slopes_of(positions: Floats, rate_hz: float, interpolation: Interpolation) -> Floats:
+    """Return the velocity of the curve through setpoints at each of them, shape (ticks, joints)."""
+    if interpolation == "cubic":
+        return pchip_slopes(np.arange(len(positions)) / rate_hz, positions)
+    slopes = np.zeros_like(positions)
+    if interpolation == "linear":
+        slopes[:-1] = np.diff(positions, axis=0) * rate_hz
+    return slopes
+
+
+def peak_speeds(positions: Floats, velocities: Floats, rate_hz: float) -> Floats:
+    """Return the highest speed, without sign, of the cubic curve between each two rows.
+
+    Other speeds than 1 play places between the rows. There the slope of the curve is a parabola: with the
+    slopes a and b at the rows and the secant c, a + (6c - 4a - 2b) s + (3a + 3b - 6c) s² for s from 0 to 1.
+
+    Parameters
+    ----------
+    positions, velocities : ndarray, shape (rows, joints)
+
+    Returns
+    -------
+    ndarray, shape (rows - 1, joints)
+    """
+    before, after = velocities[:-1], velocities[1:]
+    secants = np.diff(positions, axis=0) * rate_hz
+    linear = 6.0 * secants - 4.0 * before - 2.0 * after
+    square = 3.0 * (before + after) - 6.0 * secants
+    turns = linear * (linear + 2.0 * square) < 0.0  # the slope of the parabola changes its sign in between
+    peaks = np.divide(-(linear**2), 4.0 * square, out=np.zeros_like(secants), where=turns)
+    peaks += before
+    np.abs(peaks, out=peaks)
+    np.maximum(peaks, np.abs(after), out=peaks)
+    return np.maximum(peaks, np.abs(before), out=peaks)
+
+
+def max_speed_of(
+    positions: Floats, velocities: Floats, rate_hz: float, joint_map: JointMap, driven: Booleans
+) -> tuple[float, str]:
+    """Return the fastest speed factor, at least 1, and the joint that sets it.
+
+    Parameters
+    ----------
+    positions, velocities : ndarray, shape (ticks, joints)
+        Setpoints at `rate_hz`, played from rest to rest.
+    driven : ndarray of bool, shape (joints,)
+        The joints to look at.
+    """
+    if len(positions) < 2:
+        return FASTEST, ""
+    peaks = peak_speeds(positions, velocities, rate_hz).max(axis=0)
+    changes = np.zeros_like(peaks)
+    if np.isfinite(joint_map.limits.acceleration).any():
+        changes = np.abs(accelerations_of(*speeds_of(np.arange(len(positions)) / rate_hz, positions))).max(
+            axis=0
+        )
+    factor, joint = fastest_factor(peaks, changes, joint_map, driven)
+    return max(1.0, factor), joint
+
+
+def fastest_factor(
+    speeds: Floats, accelerations: Floats, joint_map: JointMap, driven: Booleans
+) -> tuple[float, str]:
+    """Return the highest speed factor, at most `FASTEST`, within the limits, and the joint that sets it.
+
+    Parameters
+    ----------
+    speeds, accelerations : ndarray, shape (joints,)
+        The highest at speed 1, without sign.
+    """
+    limits = joint_map.limits
+    factors = _ratio(limits.velocity, speeds)
+    factors = np.minimum(factors, np.sqrt(_ratio(limits.acceleration, accelerations)))
+    factors[~driven] = np.inf
+    joint = int(factors.argmin())
+    if factors[joint] >= FASTEST:
+        return FASTEST, ""
+    return float(factors[joint]), joint_map.joints[joint]
+
+
+def clock_acceleration(
+    positions: Floats,
+    velocities: Floats,
+    rate_hz: float,
+    joint_map: JointMap,
+    stop_duration_s: float,
+    *,
+    speed: float = 1.0,
+) -> tuple[float, tuple[str, ...]]:
+    """Return the steepest ramp of the clock's rate r that no acceleration limit forbids, and doubts about it.
+
+    On the path q(s) the acceleration is q'' r² + q' dr/dt; with r up to `speed` it stays within the limit A
+    where |dr/dt| is at most (A - |q''| speed²) / |q'|. Where that leaves next to nothing, a stop that ends
+    comes first.
+
+    Parameters
+    ----------
+    positions, velocities : ndarray, shape (ticks, joints)
+        Setpoints at `rate_hz`.
+
+    Returns
+    -------
+    ramp : float
+        In 1/s; at most that which stops from rate 1 in `stop_duration_s` (`ramp.plan_ramp`)
+    doubts : tuple of str
+        The joint whose limit such a ramp may pass, as a warning; () where none is..
+    """
+    wanted = FULL_RAMP / stop_duration_s
+    least = wanted / LONGEST_STOP
+    limited = np.flatnonzero(np.isfinite(joint_map.limits.acceleration))
+    if len(positions) < 2 or not limited.size:
+        return wanted, ()
+    steps, speeds = speeds_of(np.arange(len(positions)) / rate_hz, positions[:, limited])
+    own = np.abs(accelerations_of(steps, speeds)) * speed**2
+    spare = joint_map.limits.acceleration[limited] - own
+    ramps = _ratio(spare, np.abs(velocities[:, limited])).min(axis=0)
+    tightest = int(ramps.argmin())
+    if ramps[tightest] >= least:
+        return float(min(wanted, ramps[tightest])), ()
+    joint = joint_map.joints[limited[tightest]]
+    why = f"it may take no longer than {FULL_RAMP / least:g} s"
+    return least, (
+        f"a soft stop may pass the acceleration limit of joint '{joint}'; {why}; raise stop_duration_s",
+    )
+
+
+def _ratio(limits: Floats, values: Floats) -> Floats:
+    """Return by how much each value, not negative, could grow; infinitely where it is zero or next to it."""
+    with np.errstate(over="ignore"):
+        return np.divide(limits, values, out=np.full(values.shape, np.inf), where=values > 0)

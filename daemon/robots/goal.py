@@ -1,0 +1,52 @@
+"""A goal as the daemon knows it, from its acceptance to its result."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..trajectory.ramp import longest_stop
+
+if TYPE_CHECKING:
+    from ..api.schemas import PlayRequest
+    from ..planning.playback import Playback
+
+
+@dataclass(slots=True)
+class Goal:
+    """One play, with what is known of how fast and how gently it goes.
+
+    Attributes
+    ----------
+    speed : float
+        The speed that was asked for last.
+    fastest : float
+        The highest that was asked for.
+    gentlest : float
+        In 1/s: the least steep ramp of the clock's rate on any of its ways.
+    """
+
+    goal_id: str
+    playback: Playback
+    request: PlayRequest
+    speed: float
+    fastest: float
+    gentlest: float
+
+    @property
+    def motion(self) -> str:
+        """The motion's name."""
+        return self.playback.plan.motion
+
+    @property
+    def stops_within_s(self) -> float:
+        """A bound of how long a stop takes, in s, from any moment of the goal."""
+        rate_hz = self.playback.track.rate_hz
+        return longest_stop(self.fastest, self.gentlest / rate_hz) / rate_hz
+
+
+def new_goal(playback: Playback, request: PlayRequest) -> Goal:
+    """Make a goal with an id of its own."""
+    speed, gentlest = request.speed, playback.track.clock_acceleration
+    return Goal(uuid.uuid4().hex, playback, request, speed, max(1.0, speed), gentlest)

@@ -1,0 +1,84 @@
+"""One play in the stream process: what is to be played, how far it is, and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from ..ipc.states import ResultCode
+    from ..trajectory.route import Route
+    from .tolerances import Tolerances
+
+
+class Phase(Enum):
+    """How far an execution is, beside the state of the robot: it may be paused or stopped in each of them."""
+
+    APPROACH = "approach"  # on the way to the row that is played next
+    WAIT = "wait"  # on that row, for the time at which it is due
+    MOTION = "motion"
+    SETTLE = "settle"  # the last row is out; the joints have to come within the goal tolerance
+
+
+ON_MOTION = frozenset({Phase.MOTION, Phase.SETTLE})
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What is to be played.
+
+    Attributes
+    ----------
+    speed : float
+        Rows of the motion per tick, to begin with.
+    clock_acceleration : float
+        In 1/s: how fast the clock's rate may change on the motion at that speed.
+    path, goal : Tolerances
+        Of the feedback, while the motion plays and after its last row.
+    goal_ticks : float
+        How many ticks after the last row the joints may take to come within the goal tolerance.
+    not_before : int
+        The tick, counted from 1, in which the first row is due at the earliest.
+    offset : int
+        The row of the plan that is the first of the motion's track.
+    markers : tuple of float
+        Places to tell of as they are passed, in rows of the plan, ascending.
+    """
+
+    goal_id: str
+    motion_name: str
+    route: Route
+    speed: float
+    clock_acceleration: float
+    path: Tolerances
+    goal: Tolerances
+    goal_ticks: float
+    not_before: int = 0
+    offset: int = 0
+    markers: tuple[float, ...] = ()
+
+    @property
+    def rate_hz(self) -> float:
+        """Rows per second at speed 1."""
+        return self.route.motion.rate_hz
+
+
+class PassedMarker(NamedTuple):
+    """A marker that was passed: its number, in which pass, and how many ticks ago."""
+
+    execution: Execution
+    marker: int
+    loop: int
+    ticks_ago: float
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How an execution ended."""
+
+    execution: Execution
+    code: ResultCode
+    message: str
+    played_ticks: int
+    details: dict[str, Any] = field(default_factory=dict)

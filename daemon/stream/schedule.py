@@ -1,0 +1,124 @@
+"""When ticks are due: absolute deadlines on a grid, and what becomes of those that were missed."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .clocks import Clock
+
+ROUNDING = 1e-9  # of a time in periods
+
+
+class Schedule:
+    """The deadlines of one loop.
+
+    At rest each deadline is one idle period after the tick before; in motion, deadlines lie on a grid.
+
+    Parameters
+    ----------
+    clock : Clock
+        Real or virtual time.
+    idle_period_s : float
+        Between two ticks at rest.
+    max_lateness_s : float
+        A tick that is later skips nothing, as the motion is to stop.
+    max_skip_s : float
+        How far a late tick may move the trajectory on beyond its own row.
+
+    Attributes
+    ----------
+    period_s : float
+        Between two deadlines of the grid.
+    index : int
+        The number of the present tick on the grid; ticks that were missed count.
+    deadline_s : float
+        When the present tick was due; where several have become due, the first of them.
+    missed : int
+        Deadlines missed since the start.
+    skipped : int
+        Rows passed over because of them.
+    """
+
+    __slots__ = (
+        "_origin_s",
+        "clock",
+        "deadline_s",
+        "idle_period_s",
+        "index",
+        "max_lateness_s",
+        "max_skip_s",
+        "missed",
+        "period_s",
+        "skipped",
+    )
+
+    def __init__(self, clock: Clock, idle_period_s: float, max_lateness_s: float, max_skip_s: float) -> None:
+        self.clock = clock
+        self.idle_period_s = idle_period_s
+        self.max_lateness_s = max_lateness_s
+        self.max_skip_s = max_skip_s
+        self.period_s = idle_period_s
+        self._origin_s = self.deadline_s = clock.now()
+        self.index = self.missed = self.skipped = 0
+
+    def wait_at_rest(self, fd: int) -> float:
+        """Wait for the next tick of a robot at rest, or for a message on `fd`; return how late it is in s."""
+        clock = self.clock
+        self._origin_s = self.deadline_s = deadline_s = clock.now() + self.idle_period_s
+        self.index = 0
+        clock.wait_readable(fd, deadline_s)
+        return max(0.0, clock.now() - deadline_s)
+
+    def wait(self, *, paused: bool) -> tuple[int, float]:
+        """Wait for the next deadline of the grid.
+
+        Returns
+        -------
+        due : int
+            How many ticks have become due: more than 1 where deadlines were missed.
+        lateness_s : float
+            Since the first of them.
+        """
+        clock = self.clock
+        self.index += 1
+        self.deadline_s = deadline_s = self._origin_s + self.index * self.period_s
+        if paused:
+            clock.rest_until(deadline_s)
+        else:
+            clock.sleep_until(deadline_s)
+        lateness_s = clock.now() - deadline_s
+        if lateness_s < self.period_s:
+            return 1, lateness_s
+        missed = int(lateness_s / self.period_s)
+        self.index += missed
+        self.missed += missed
+        return 1 + missed, lateness_s
+
+    def ticks_to_move(self, due: int, lateness_s: float, *, active: bool) -> int:
+        """Return how many of the ticks that are due the trajectory moves on by.
+
+        A late tick plays where the clock is now. Further than `max_skip_s` that would be a lunge: what is
+        left is caught up by ending later.
+        """
+        if lateness_s > self.max_lateness_s:
+            return 1
+        skipped = min(due - 1, int(self.max_skip_s / self.period_s + ROUNDING))
+        self.skipped += skipped if active else 0
+        return 1 + skipped
+
+    def start_grid(self, period_s: float) -> None:
+        """Put the next deadline one period from now, and the following ones on its grid."""
+        self._start(period_s, self.clock.now())
+
+    def start_grid_for(self, period_s: float, due_s: float) -> int:
+        """Put a deadline on a given time, and the others on its grid; return how many ticks it is away."""
+        ticks = math.ceil((due_s - self.clock.now()) / period_s - ROUNDING)
+        self._start(period_s, due_s - ticks * period_s)
+        return ticks
+
+    def _start(self, period_s: float, origin_s: float) -> None:
+        self.period_s = period_s
+        self._origin_s = self.deadline_s = origin_s
+        self.index = 0
