@@ -38,6 +38,7 @@ SCALARS = (
     "skipped",  # rows passed over because of them
     "errors",  # driver errors since the start
 )
+COLUMN = {name: index for index, name in enumerate(SCALARS)}
 VECTORS = (
     "reference_position",
     "reference_velocity",

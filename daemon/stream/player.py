@@ -10,10 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ..ipc.states import ACTIVE, HALTED, SLOWING, STATES, TRANSITIONS, Event, ResultCode, State
-from ..trajectory.clock import TrajectoryClock
-from ..trajectory.route import Leg
-from .execution import ON_MOTION, PassedMarker, Phase, Result
-from .markers import MarkerCursor
+from .execution import ON_MOTION, Phase, Result
+from .reference import Reference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +37,15 @@ class _Sought(NamedTuple):
     goes_on: bool
 
 
-class Player:
+class _Reason(NamedTuple):
+    """Why the robot stops softly: what its result will say."""
+
+    code: ResultCode
+    message: str
+    details: dict[str, Any] | None
+
+
+class Player(Reference):
     """One robot's state and reference.
 
     Parameters
@@ -47,7 +53,7 @@ class Player:
     joints, units : sequence of str
         For messages.
     position, velocity : ndarray, shape (joints,)
-        Where the reference is written, in place: views of the telemetry record. The velocity is 0 at rest.
+        As of `Reference`.
 
     Attributes
     ----------
@@ -69,43 +75,26 @@ class Player:
         Whether the actuators hold; without torque there is no reference.
     goal_count : int
         Goals taken since the start.
-    frame : float
-        The place on the newest goal's motion, in rows of the plan.
-    loop : int
-        The pass over it, counted from 1.
-    passed : list of PassedMarker
-        Markers that were passed, until somebody takes them out.
     """
 
     def __init__(
         self, joints: Sequence[str], units: Sequence[str], position: Floats, velocity: Floats
     ) -> None:
+        super().__init__(position, velocity)
         self._joints, self._units = joints, units
-        self.position = position
-        self.velocity = velocity
-        self.velocity[:] = 0.0
         self.changes = 0
         self._enter(State.IDLE)
         self.torque = False
         self.execution: Execution | None = None
         self.phase: Phase | None = None
         self.goal_count = 0
-        self.frame = 0.0
-        self.loop = 1
         self.speed = 1.0
-        self.clock = TrajectoryClock()
         self.results: list[Result] = []
-        self.passed: list[PassedMarker] = []
-        self._leg: Leg | None = None
         self._sought: _Sought | None = None
-        self._cursor = MarkerCursor()
         self._elapsed = 0
         self._waited_ticks = 0
-        self._played_ticks = 0
-        self._stop_details: dict[str, Any] = {}
         self._clock_acceleration = 0.0
-        self._stop_code = ResultCode.CANCELED
-        self._stop_message = ""
+        self._reason = _Reason(ResultCode.CANCELED, "", None)
 
     # -- events ---------------------------------------------------------------------------------------------
 
@@ -126,10 +115,10 @@ class Player:
         """Begin an execution; only from idle, with torque on."""
         self.execution = execution
         self.goal_count += 1
-        self.frame, self.loop = float(execution.offset + execution.route.passes.first), 1
+        self._start_route(execution)
         self.speed, self._clock_acceleration = execution.speed, execution.clock_acceleration
-        self._elapsed = self._played_ticks = self._waited_ticks = 0
-        self._sought, self._cursor = None, MarkerCursor(execution.markers)
+        self._elapsed = self._waited_ticks = 0
+        self._sought = None
         self._apply(Event.PLAY)
         self._approach(execution, execution.route.approach)
 
@@ -143,7 +132,7 @@ class Player:
     def stop(self, code: ResultCode, message: str, details: dict[str, Any] | None = None) -> None:
         """Slow down on the path and end the goal with `code`; while stopping or at rest nothing changes."""
         if (self.state, Event.STOP) in TRANSITIONS:
-            self._stop_code, self._stop_message, self._stop_details = code, message, details or {}
+            self._reason = _Reason(code, message, details)
             self.clock.aim(0.0)
             self._apply(Event.STOP)
 
@@ -219,39 +208,9 @@ class Player:
             return
         if phase is WAIT and not (ticks := self._ticks_since_due(execution, ticks)):
             return
-        self._move(execution, ticks)
-
-    def _move(self, execution: Execution, ticks: int) -> None:
-        leg = self._leg
-        if leg is None:
-            return
-        if leg.eases_out:
-            self.clock.brake_for(leg.length, ticks)
-        place = max(0.0, self.clock.advance(ticks))  # a ramp that begins before row 0 is there at first
-        while leg.seamless and place >= leg.length:
-            leg, place = self._pass_seam(execution, leg)
-        at_end = place >= leg.length
-        if at_end:
-            place = self.clock.position = float(leg.length)
-        row = leg.first + leg.direction * place
-        leg.track.sample(row, self.position, self.velocity, self.clock.rate * leg.direction)
-        if self.phase is MOTION:
-            self.frame = row + execution.offset
-            self._played_ticks += ticks
-            if execution.markers:
-                self._note_markers(execution, leg, self.frame)
+        at_end = self._advance(execution, ticks, on_motion=self.phase is MOTION)
         if at_end or self.slowing:
             self._conclude(execution, at_end=at_end)
-
-    def _pass_seam(self, execution: Execution, leg: Leg) -> tuple[Leg, float]:
-        """Pass from the end of a pass into the next one; return that, and the place on it."""
-        if execution.markers:
-            self._note_markers(execution, leg, float(execution.offset + leg.last))
-        self.loop += 1
-        self.clock.carry_back(leg.length)
-        self._leg = execution.route.leg(self.loop - 1)
-        self._cursor.restart()
-        return self._leg, self.clock.position
 
     def _ticks_since_due(self, execution: Execution, most: int) -> int:
         """Begin the motion when its time has come; return how many ticks it has to move, 0 before."""
@@ -263,12 +222,6 @@ class Player:
             return 0
         self._begin_motion(execution)
         return min(since + 1, most)
-
-    def _note_markers(self, execution: Execution, leg: Leg, row: float) -> None:
-        """Note the markers that were passed on the way to a row."""
-        for number in self._cursor.advance(float(execution.offset + leg.first), row, leg.direction):
-            ago = abs(row - execution.markers[number]) / self.clock.rate if self.clock.rate > 0.0 else 0.0
-            self.passed.append(PassedMarker(execution, number, self.loop, ago))
 
     def watch(self, measured: Floats, forgiven: Booleans | None = None) -> None:
         """Hold feedback against the goal's tolerances, once the tick's setpoint is written.
@@ -311,29 +264,26 @@ class Player:
     def _approach(self, execution: Execution, track: Track) -> None:
         """Go to the row that is played next; the track may be empty."""
         if track.last >= 0:
-            self.phase, self._leg = APPROACH, Leg(track, 0, track.last)
-            self.clock.start(1.0, track.clock_acceleration / track.rate_hz)
+            self.phase = APPROACH
+            self._start_way(track)
         else:
             self._go_on_from_approach(execution)
 
     def _go_on_from_approach(self, execution: Execution) -> None:
         """Begin the motion, or wait for its time."""
         if self._elapsed + 1 < execution.not_before:
-            self.phase, self._leg = WAIT, None
-            self.clock.start(0.0, 1.0)
-            self.velocity[:] = 0.0
+            self.phase = WAIT
+            self._stay()
         else:
             self._begin_motion(execution)
 
     def _begin_motion(self, execution: Execution) -> None:
         sought, self._sought = self._sought, None
         stays = sought is not None and not sought.goes_on
-        leg = self._leg = execution.route.leg(self.loop - 1, sought.row if sought else None)
+        leg = self._start_pass(execution, sought.row if sought else None)
         max_slope = self._clock_acceleration / execution.rate_hz
         rests = stays or leg.eases_in or leg.is_too_short_to_slow_down(self.speed, max_slope)
         self.phase = MOTION
-        self._cursor.restart()
-        self.frame = float(execution.offset + leg.first)
         self._apply(Event.ARRIVED)
         self.clock.start(0.0 if rests else self.speed, max_slope)
         if stays:
@@ -349,7 +299,7 @@ class Player:
         if self.state is State.STOPPING:
             if at_end or self.clock.at_rest:
                 self._come_to_rest(Event.STOPPED)
-                self._end(self._stop_code, self._stop_message, self._stop_details)
+                self._end(*self._reason)
         elif at_end and self.phase is MOTION and execution.route.passes.end_with(self.loop - 1):
             self._arrive()
         elif self.state is State.PAUSING:

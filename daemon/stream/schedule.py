@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .clocks import Clock
 
 ROUNDING = 1e-9  # of a time in periods
+CHECK_PERIOD_S = 0.01
 
 
 class Schedule:
@@ -35,6 +36,8 @@ class Schedule:
         The number of the present tick on the grid; ticks that were missed count.
     deadline_s : float
         When the present tick was due; where several have become due, the first of them.
+    ticks_per_check : int
+        How many periods make up `CHECK_PERIOD_S`, at least 1.
     missed : int
         Deadlines missed since the start.
     skipped : int
@@ -52,6 +55,7 @@ class Schedule:
         "missed",
         "period_s",
         "skipped",
+        "ticks_per_check",
     )
 
     def __init__(self, clock: Clock, idle_period_s: float, max_lateness_s: float, max_skip_s: float) -> None:
@@ -59,9 +63,8 @@ class Schedule:
         self.idle_period_s = idle_period_s
         self.max_lateness_s = max_lateness_s
         self.max_skip_s = max_skip_s
-        self.period_s = idle_period_s
-        self._origin_s = self.deadline_s = clock.now()
-        self.index = self.missed = self.skipped = 0
+        self.missed = self.skipped = 0
+        self._start(idle_period_s, clock.now())
 
     def wait_at_rest(self, fd: int) -> float:
         """Wait for the next tick of a robot at rest, or for a message on `fd`; return how late it is in s."""
@@ -120,5 +123,6 @@ class Schedule:
 
     def _start(self, period_s: float, origin_s: float) -> None:
         self.period_s = period_s
+        self.ticks_per_check = max(1, round(CHECK_PERIOD_S / period_s))
         self._origin_s = self.deadline_s = origin_s
         self.index = 0

@@ -12,9 +12,8 @@ import numpy as np
 
 from motiond.formats.io.output import replacing
 
-from ..ipc.ring import slices
+from ..ipc.ring import COLUMN, slices
 from ..ipc.states import STATES
-from .observer import COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -33,7 +33,7 @@ from ..robots.goal_planner import GoalPlanner
 from ..stream.clocks import VirtualClock
 from ..stream.loop import StreamLoop
 from ..telemetry.npz import PlayTrace
-from ..telemetry.observer import Timing
+from ..telemetry.timing import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -26,7 +26,7 @@ from tests.daemon.rig import sweep
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from motiond.daemon.telemetry.observer import Timing
+    from motiond.daemon.telemetry.timing import Timing
     from motiond.drivers.base import Floats
 
     Work = Callable[[int], None]

@@ -14,7 +14,7 @@ from tests.bench.fleet import Layout, processor_s, running
 from tests.daemon.rig import sweep
 
 if TYPE_CHECKING:
-    from motiond.daemon.telemetry.observer import Timing
+    from motiond.daemon.telemetry.timing import Timing
 
 SECONDS = 60
 RATE_HZ = 200

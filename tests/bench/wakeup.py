@@ -19,7 +19,7 @@ from tests.bench.rig import playing_robot
 from tests.daemon.rig import sweep
 
 if TYPE_CHECKING:
-    from motiond.daemon.telemetry.observer import Timing
+    from motiond.daemon.telemetry.timing import Timing
 
 SECONDS = 60
 RATE_HZ = 1000

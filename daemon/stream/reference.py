@@ -1,0 +1,122 @@
+"""The reference of one robot: the setpoint, and its place on the route of an execution."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from ..trajectory.clock import TrajectoryClock
+from ..trajectory.route import Leg
+from .execution import PassedMarker
+from .markers import MarkerCursor
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..trajectory.track import Track
+    from .execution import Execution
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+
+class Reference:
+    """The setpoint, moved along the legs of a route.
+
+    A base class of the player, and not a part of it, as every tick reads its attributes.
+
+    Parameters
+    ----------
+    position, velocity : ndarray, shape (joints,)
+        Where the setpoint is written, in place: views of the telemetry record. The velocity is 0 at rest.
+
+    Attributes
+    ----------
+    clock : TrajectoryClock
+        How far along the leg it is.
+    frame : float
+        The place on the newest motion, in rows of the plan.
+    loop : int
+        The pass over it, counted from 1.
+    passed : list of PassedMarker
+        Markers that were passed, until somebody takes them out.
+    """
+
+    def __init__(self, position: Floats, velocity: Floats) -> None:
+        self.position = position
+        self.velocity = velocity
+        self.velocity[:] = 0.0
+        self.clock = TrajectoryClock()
+        self.frame = 0.0
+        self.loop = 1
+        self.passed: list[PassedMarker] = []
+        self._leg: Leg | None = None
+        self._cursor = MarkerCursor()
+        self._played_ticks = 0
+
+    def _start_route(self, execution: Execution) -> None:
+        """Count passes, markers and ticks anew."""
+        self.frame, self.loop = float(execution.offset + execution.route.passes.first), 1
+        self._cursor = MarkerCursor(execution.markers)
+        self._played_ticks = 0
+
+    def _start_way(self, track: Track) -> None:
+        """Stand before the first row of a way to the motion, which is no part of it."""
+        self._leg = Leg(track, 0, track.last)
+        self.clock.start(1.0, track.clock_acceleration / track.rate_hz)
+
+    def _start_pass(self, execution: Execution, begin: int | None) -> Leg:
+        """Take up the present pass over the motion, from its first row or from row `begin`."""
+        leg = self._leg = execution.route.leg(self.loop - 1, begin)
+        self._cursor.restart()
+        self.frame = float(execution.offset + leg.first)
+        return leg
+
+    def _stay(self) -> None:
+        """Hold the setpoint, on no leg."""
+        self._leg = None
+        self.clock.start(0.0, 1.0)
+        self.velocity[:] = 0.0
+
+    def _advance(self, execution: Execution, ticks: int, *, on_motion: bool) -> bool:
+        """Move on along the leg; return whether its end is reached.
+
+        Parameters
+        ----------
+        on_motion : bool
+            Whether the leg is part of the motion, rather than a way to it.
+        """
+        leg = self._leg
+        if leg is None:
+            return False
+        if leg.eases_out:
+            self.clock.brake_for(leg.length, ticks)
+        place = max(0.0, self.clock.advance(ticks))  # a ramp that begins before row 0 is there at first
+        while leg.seamless and place >= leg.length:
+            leg, place = self._pass_seam(execution, leg)
+        at_end = place >= leg.length
+        if at_end:
+            place = self.clock.position = float(leg.length)
+        row = leg.first + leg.direction * place
+        leg.track.sample(row, self.position, self.velocity, self.clock.rate * leg.direction)
+        if on_motion:
+            self.frame = row + execution.offset
+            self._played_ticks += ticks
+            if execution.markers:
+                self._note_markers(execution, leg, self.frame)
+        return at_end
+
+    def _pass_seam(self, execution: Execution, leg: Leg) -> tuple[Leg, float]:
+        """Pass from the end of a pass into the next one; return that, and the place on it."""
+        if execution.markers:
+            self._note_markers(execution, leg, float(execution.offset + leg.last))
+        self.loop += 1
+        self.clock.carry_back(leg.length)
+        self._leg = execution.route.leg(self.loop - 1)
+        self._cursor.restart()
+        return self._leg, self.clock.position
+
+    def _note_markers(self, execution: Execution, leg: Leg, row: float) -> None:
+        """Note the markers that were passed on the way to a row."""
+        for number in self._cursor.advance(float(execution.offset + leg.first), row, leg.direction):
+            ago = abs(row - execution.markers[number]) / self.clock.rate if self.clock.rate > 0.0 else 0.0
+            self.passed.append(PassedMarker(execution, number, self.loop, ago))
