@@ -154,6 +154,7 @@ def convert(
     force: Force = False,
 ) -> None:
     """Convert a motion file; nothing is lost that --drop does not name."""
+    # As long as its list of options, each of which typer wants to see in the signature.
     from rich.console import Console
 
     from ..tools.batch import progress_if_slow

@@ -66,6 +66,7 @@ def play(
     json: AsJson = False,
 ) -> int:
     """Play a motion; exit code 1 if it does not end successfully."""
+    # As long as its list of options, each of which typer wants to see in the signature.
     asked = {
         "motion": motion,
         "speed": speed,

@@ -72,9 +72,9 @@ class RequestHandlers:
         robot, what = self._robot, f"{playback.plan.motion} cannot be played"
         self._refuse_unless_able(what)
         goal = new_goal(playback, request)
-        if robot.goal is not None or robot.queue or self._one_play.locked():
+        if robot.goals.goal is not None or robot.goals.queue or self._one_play.locked():
             if request.on_busy == "queue":
-                return {"goal_id": goal.goal_id, "queued": robot.enqueue(goal)}
+                return {"goal_id": goal.goal_id, "queued": robot.goals.enqueue(goal)}
             if request.on_busy == "reject":
                 raise self._busy()
         try:
@@ -86,9 +86,9 @@ class RequestHandlers:
                 if robot.stops != stops:
                     stopped = "stopped before the motion began"
                     raise RequestError("CANCELED", robot.name, stopped, mend="play it again")
-                return robot.start(goal)
+                return robot.goals.start(goal)
         finally:
-            robot.start_next()
+            robot.goals.start_next()
 
     def _refuse_unless_able(self, what: str) -> None:
         """Refuse what a robot that is leaving, offline or halted cannot do."""
@@ -104,7 +104,7 @@ class RequestHandlers:
             raise RequestError("FAULT", robot.name, what, status.message, "send reset when it is mended")
 
     def _busy(self) -> RequestError:
-        goal = self._robot.goal
+        goal = self._robot.goals.goal
         return RequestError(
             "BUSY",
             self._robot.name,
@@ -124,7 +124,7 @@ class RequestHandlers:
 
     async def disable(self, _request: Request) -> dict[str, Any]:
         """Switch torque off, while nothing plays."""
-        if self._robot.goal is not None:
+        if self._robot.goals.goal is not None:
             raise self._busy()
         await self._robot.disable()
         return {"state": self._robot.status.state, "torque": self._robot.status.torque}
@@ -134,10 +134,10 @@ class RequestHandlers:
     def _playing(self, verb: str) -> Goal:
         """Return what plays; refuse if nothing does."""
         robot = self._robot
-        if robot.goal is None:
+        if robot.goals.goal is None:
             why = f"the robot is {robot.status.state}"
             raise RequestError("NOT_PLAYING", robot.name, f"nothing to {verb}", why, "play first")
-        return robot.goal
+        return robot.goals.goal
 
     async def pause(self, _request: Request) -> dict[str, Any]:
         """Slow down on the path and wait there."""
@@ -176,7 +176,7 @@ class RequestHandlers:
         try:
             await robot.pause()
             start = robot.status.reference
-            if robot.goal is not goal or robot.status.state is not State.PAUSED or start is None:
+            if robot.goals.goal is not goal or robot.status.state is not State.PAUSED or start is None:
                 ended = f"{goal.motion} ended before"
                 raise RequestError("NOT_PLAYING", robot.name, ended, mend="play it again")
             await robot.seek(goal, row, start, goes_on=self._seeks_on)
@@ -188,17 +188,21 @@ class RequestHandlers:
 
     async def list_queue(self, _request: Request) -> dict[str, Any]:
         """List the goals that wait."""
-        return {"queue": [{"goal_id": goal.goal_id, "motion": goal.motion} for goal in self._robot.queue]}
+        return {
+            "queue": [{"goal_id": goal.goal_id, "motion": goal.motion} for goal in self._robot.goals.queue]
+        }
 
     async def clear_queue(self, _request: Request) -> dict[str, Any]:
         """End the goals that wait."""
-        return {"cleared": self._robot.clear_queue(ResultCode.CANCELED, "the queue was cleared on request")}
+        return {
+            "cleared": self._robot.goals.clear_queue(ResultCode.CANCELED, "the queue was cleared on request")
+        }
 
     # -- end ------------------------------------------------------------------------------------------------
 
     async def stop(self, _request: Request) -> dict[str, Any]:
         """Stop softly, and tell how long it takes at most."""
-        robot, goal = self._robot, self._robot.goal
+        robot, goal = self._robot, self._robot.goals.goal
         robot.stop("stopped on request, softly, on the path")
         within_s = goal.stops_within_s if goal else 0.0
         return {

@@ -10,21 +10,17 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from ..api.errors import RequestError
 from ..api.reports import Report
-from ..api.schemas import PlayRequest
 from ..ipc import messages
 from ..ipc.states import ACTIVE, HALTED, ResultCode, State
 from . import payloads
-from .goal import new_goal
 from .goal_planner import GoalPlanner
-from .goal_queue import GoalQueue
+from .goal_runner import GoalRunner
 from .shutdown import SHUTS_DOWN, go_home
 from .status import RobotStatus
+from .telemetry_reporter import TelemetryReporter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..api.reports import ReportHub, Subject
     from ..config.robot import RobotSettings
     from ..joints.joint_map import JointMap
@@ -61,10 +57,8 @@ class Robot:
     ----------
     status : RobotStatus
         What its stream process has told last.
-    goal : Goal or None
-        What it plays.
-    queue : GoalQueue
-        What waits for that.
+    goals : GoalRunner
+        What it plays and what waits.
     estop_latched : bool
         Until a reset, whatever becomes of the stream process.
     stops : int
@@ -89,15 +83,21 @@ class Robot:
         self.stream = stream
         self.planner = GoalPlanner(name, settings, joint_map, library)
         self.status = RobotStatus(name)
-        self.goal: Goal | None = None
-        self.queue = GoalQueue(name)
+        self.goals = GoalRunner(
+            name,
+            settings.on_end,
+            planner=self.planner,
+            status=self.status,
+            stream=stream,
+            report=self.report,
+            report_state=self.report_state,
+        )
         self.estop_latched = False
         self.stops = 0
         self._hub = hub
         self._max_rate_hz: float | None = None
         self._leaving = asyncio.Event()
-        self._next: Callable[[], None] | None = None
-        self._second_s = 0.0
+        self._telemetry = TelemetryReporter(self.report)
         self._lost_for = ""
 
     # -- life -----------------------------------------------------------------------------------------------
@@ -124,25 +124,15 @@ class Robot:
 
     def leave(self) -> None:
         """Stop softly, do what `on_exit` asks for, let the stream process end, and let `run` return."""
+        self.goals.leaving = True
         self._leaving.set()
 
     async def _say_farewell(self) -> None:
         """Wait for `leave`; whatever becomes of the way home, the stream process is then told to end."""
         await self._leaving.wait()
-        try:
-            async with asyncio.timeout(self.settings.exit_timeout_s):
-                await go_home(self)
-        except (TimeoutError, RequestError) as error:
-            log.warning(
-                "%s: on_exit %s was given up; %s", self.name, self.settings.on_exit, error or "timeout"
-            )
-        self.clear_queue(ResultCode.CANCELED, SHUTS_DOWN)
+        await go_home(self)
+        self.goals.clear_queue(ResultCode.CANCELED, SHUTS_DOWN)
         self.stream.leave()
-
-    def park(self) -> None:
-        """Go to the pose `park`, from the last setpoint."""
-        playback = self.planner.playback_to_park()
-        self.start(new_goal(playback, PlayRequest(motion=playback.plan.motion)))
 
     async def reload_motions(self) -> dict[str, Any]:
         """Read the motion folders again, and return and report what is in them."""
@@ -151,97 +141,21 @@ class Robot:
         self.report("motions", motions)
         return motions
 
-    # -- goals ----------------------------------------------------------------------------------------------
-
-    def start(self, goal: Goal) -> dict[str, Any]:
-        """Hand a goal over to the stream process, to begin where the robot holds.
-
-        Raises
-        ------
-        RequestError
-            If it cannot begin there.
-        """
-        if self.status.reference is None:
-            raise RequestError("OFFLINE", self.name, "the robot went offline", self.status.message)
-        with self.planner.prepare(goal, self.status.reference) as prepared:
-            if not self.stream.send(prepared.command, prepared.fds):
-                raise RequestError(
-                    "OFFLINE", self.name, "the stream process does not listen", mend="try again"
-                )
-            told = prepared.told
-        self.goal = goal
-        if self.stream.observer is not None:
-            self.stream.observer.start_goal()
-        return {"goal_id": goal.goal_id, **told}
-
-    def enqueue(self, goal: Goal) -> int:
-        """Let a goal wait until those before it have ended well, and return its place, from 1.
-
-        Raises
-        ------
-        RequestError
-            If too many wait already.
-        """
-        place = self.queue.add(goal)
-        self.report_state()
-        return place
-
-    def clear_queue(self, code: ResultCode, why: str) -> list[str]:
-        """End all goals that wait and return their ids."""
-        cleared = self.queue.clear()
-        for goal in cleared:
-            self._report_result(
-                goal, messages.Ended(goal.goal_id, code, f"{why}; it had not begun", None, {})
-            )
-        if cleared:
-            self.report_state()
-        return [goal.goal_id for goal in cleared]
-
-    def start_next(self) -> None:
-        """Begin what waits, if nothing plays; what cannot begin ends, and all that wait for it."""
-        if (
-            not self.queue
-            or self.goal is not None
-            or self.status.state is not State.IDLE
-            or not self.status.torque
-        ):
-            return
-        goal = self.queue.take()
-        try:
-            self.start(goal)
-        except RequestError as error:
-            self._report_result(
-                goal, messages.Ended(goal.goal_id, ResultCode.INVALID_GOAL, str(error), None, error.data)
-            )
-            self.clear_queue(ResultCode.CANCELED, f"{goal.motion}, before it, could not be played")
-
-    def _end_as_configured(self) -> None:
-        """Go on with what waits; without that, do what `on_end` asks for."""
-        if self.queue:
-            self.start_next()
-        elif self.settings.on_end == "release":
-            self.stream.send(messages.Disable())
-        elif self.settings.on_end == "park":
-            try:
-                self.park()
-            except RequestError as error:
-                self.report("event", {"kind": "not_parked", "message": str(error)})
-
     # -- what it is told to do; the methods that wait raise RequestError, TIMEOUT ----------------------------
 
     def stop(self, why: str) -> None:
         """Stop softly; a play that has not begun does not begin."""
         self.stops += 1
-        self.clear_queue(ResultCode.CANCELED, why)
+        self.goals.clear_queue(ResultCode.CANCELED, why)
         self.stream.send(messages.Stop(ResultCode.CANCELED, why))
 
     async def preempt(self, why: str) -> None:
         """End what plays and what waits, softly, and wait until the robot is at rest."""
-        self.clear_queue(ResultCode.PREEMPTED, why)
-        if self.goal is not None:
+        self.goals.clear_queue(ResultCode.PREEMPTED, why)
+        if self.goals.goal is not None:
             self.stream.send(messages.Stop(ResultCode.PREEMPTED, why))
             await self.status.until(
-                lambda: self.goal is None, "the motion before did not end", RESTART_TIMEOUT_S
+                lambda: self.goals.goal is None, "the motion before did not end", RESTART_TIMEOUT_S
             )
         await self.status.until(lambda: self.status.state not in ACTIVE, "the robot did not come to rest")
 
@@ -331,15 +245,15 @@ class Robot:
             case messages.Failed():
                 self.status.message = notice.message
             case messages.Lost():
-                self._go_offline(notice.message)
+                self.on_exit(notice.message)
             case messages.Status():
-                before = self.status.state
-                self.status.take(notice)
-                self._enter(before)
+                self._enter(self.status.take(notice))
             case messages.Ended():
-                self._conclude(notice)
-            case messages.Reached() if self.goal is not None and self.goal.goal_id == notice.goal_id:
-                self.report("event", payloads.marker_event(self.goal, notice))
+                self.goals.conclude(notice)
+            case messages.Reached() if (
+                self.goals.goal is not None and self.goals.goal.goal_id == notice.goal_id
+            ):
+                self.report("event", payloads.marker_event(self.goals.goal, notice))
             case messages.Happened():
                 if notice.kind in REASONS:
                     self.status.message = notice.message
@@ -347,37 +261,25 @@ class Robot:
 
     def on_records(self, observer: Observer) -> None:
         """Report telemetry, and once a second diagnostics and, in motion, the state."""
-        if observer.sample is not None:
-            frames_per_tick = self.goal.playback.plan.frames_per_tick if self.goal else 1.0
-            self.report("telemetry", observer.sample.payload(frames_per_tick))
-        now_s = asyncio.get_running_loop().time()
-        if now_s >= self._second_s:
-            self._second_s = now_s + 1.0
-            self.report("diagnostics", observer.diagnostics())
-            observer.start_second()
-            if self.status.state in ACTIVE:
-                self.report_state()
+        goal = self.goals.goal
+        frames_per_tick = goal.playback.plan.frames_per_tick if goal else 1.0
+        if self._telemetry.take(observer, frames_per_tick) and self.status.state in ACTIVE:
+            self.report_state()
 
     def on_exit(self, why: str) -> None:
-        """Say that the stream process has ended, and end its goal truthfully."""
-        self._go_offline(why)
-
-    def _go_offline(self, why: str) -> None:
-        """Take note that nothing can be moved; without a reason, because it was to end."""
+        """Note that nothing can be moved, and end the goal; `why` is empty if it was to end."""
         if why and why != self._lost_for:
             log.error("%s: %s", self.name, why)
             self.report("event", {"kind": "stream_lost", "message": why})
             self._lost_for = why
         self.status.message = why or "shut down"
-        if self.goal is not None:
-            self._conclude(
-                messages.Ended(self.goal.goal_id, ResultCode.COMM_LOST, self.status.message, None, {})
+        if self.goals.goal is not None:
+            self.goals.conclude(
+                messages.Ended(self.goals.goal.goal_id, ResultCode.COMM_LOST, self.status.message, None, {})
             )
-        self.clear_queue(ResultCode.CANCELED, self.status.message)
+        self.goals.clear_queue(ResultCode.CANCELED, self.status.message)
         self.report("availability", {"state": "offline"})
-        before = self.status.state
-        self.status.go_offline(self.status.message)
-        self._enter(before)
+        self._enter(self.status.go_offline(self.status.message))
 
     def _come_on_line(self, ready: messages.Ready) -> None:
         for warning in ready.warnings:
@@ -403,24 +305,9 @@ class Robot:
         if before is State.OFFLINE and state is not State.OFFLINE:
             self.report("availability", {"state": "online"})
         if state in HALTED:
-            self.clear_queue(ResultCode.CANCELED, f"the robot is in {state}")
-        if state is State.IDLE and self._next is not None:
-            follow, self._next = self._next, None
-            follow()
-
-    def _conclude(self, ended: messages.Ended) -> None:
-        """End the goal that plays."""
-        goal, self.goal = self.goal, None
-        if goal is None or goal.goal_id != ended.goal_id:
-            message = "%s: a result for goal %s, which is not active: %s"
-            log.error(message, self.name, ended.goal_id, ended.code)
-            return
-        self._report_result(goal, ended)
-        if ended.code != ResultCode.SUCCESSFUL:
-            self.clear_queue(ResultCode.CANCELED, f"{goal.motion}, before it, ended with {ended.code}")
-        elif self.queue or (goal.motion != "park" and not self.leaving):
-            self._next = self._end_as_configured
-        self.status.wake()
+            self.goals.clear_queue(ResultCode.CANCELED, f"the robot is in {state}")
+        if state is State.IDLE:
+            self.goals.go_on()
 
     # -- reports --------------------------------------------------------------------------------------------
 
@@ -436,19 +323,15 @@ class Robot:
         """Return what the robot does now, JSON-ready."""
         observer = self.stream.observer
         return payloads.state_payload(
-            self.goal,
+            self.goals.goal,
             observer.sample if observer else None,
             state=self.status.state,
             torque=self.status.torque,
             estop_latched=self.estop_latched,
             message=self.status.message,
-            queued=len(self.queue),
+            queued=len(self.goals.queue),
         )
 
     def _describe(self) -> None:
         description = payloads.description_payload(self.joint_map, self.settings, self._max_rate_hz)
         self.report("description", description)
-
-    def _report_result(self, goal: Goal, ended: messages.Ended) -> None:
-        observer = self.stream.observer if ended.played_s is not None else None
-        self.report("result", payloads.result_payload(goal, ended, observer))

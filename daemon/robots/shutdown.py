@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Protocol
 
+from ..api.errors import RequestError
 from ..ipc.states import HALTED, State
 
 if TYPE_CHECKING:
     from ..config.robot import RobotSettings
+    from .goal_runner import GoalRunner
     from .status import RobotStatus
+
+log = logging.getLogger(__name__)
 
 SHUTS_DOWN = "the daemon shuts down"
 
@@ -16,35 +22,37 @@ SHUTS_DOWN = "the daemon shuts down"
 class Leaver(Protocol):
     """The robot that is to come to rest."""
 
+    name: str
     settings: RobotSettings
     status: RobotStatus
-    goal: Any
+    goals: GoalRunner
 
     def stop(self, why: str) -> None:
         """Stop softly."""
-
-    def park(self) -> None:
-        """Go to the pose `park`."""
 
     async def disable(self) -> None:
         """Switch torque off."""
 
 
 async def go_home(robot: Leaver) -> None:
-    """Come to rest, and park or release a robot that holds; one that is halted stays as it is.
+    """Do what `on_exit` asks for; what cannot be done, or not in time, is given up with a warning."""
+    settings = robot.settings
+    try:
+        async with asyncio.timeout(settings.exit_timeout_s):
+            await _rest(robot)
+    except (TimeoutError, RequestError) as error:
+        log.warning("%s: on_exit %s was given up; %s", robot.name, settings.on_exit, error or "timeout")
 
-    Raises
-    ------
-    RequestError
-        If it cannot be parked, or something does not happen in time.
-    """
+
+async def _rest(robot: Leaver) -> None:
+    """Come to rest, and park or release a robot that holds; one that is halted stays as it is."""
     status, settings = robot.status, robot.settings
     if settings.on_exit == "hold" or not status.torque or status.state in HALTED:
         return
     robot.stop(SHUTS_DOWN)
     await status.until(lambda: status.state is State.IDLE, "the robot did not come to rest")
     if settings.on_exit == "park":
-        robot.park()
-        await status.until(lambda: robot.goal is None, "it did not get there", settings.exit_timeout_s)
+        robot.goals.park()
+        await status.until(lambda: robot.goals.goal is None, "it did not get there", settings.exit_timeout_s)
     else:
         await robot.disable()

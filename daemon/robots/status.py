@@ -47,14 +47,18 @@ class RobotStatus:
         self._robot = robot
         self._changed = asyncio.Event()
 
-    def take(self, told: messages.Status) -> None:
-        """Take over what the stream process tells; `wake` is the caller's."""
+    def take(self, told: messages.Status) -> State:
+        """Take over what the stream process tells, and return the state before; `wake` is the caller's."""
+        before = self.state
         self.state, self.torque, self.reference = State(told.state), told.torque, told.reference
         self.updates += 1
+        return before
 
-    def go_offline(self, why: str) -> None:
-        """Note that nothing can be moved; `wake` is the caller's."""
+    def go_offline(self, why: str) -> State:
+        """Note that nothing can be moved, and return the state before; `wake` is the caller's."""
+        before = self.state
         self.state, self.torque, self.reference, self.message = State.OFFLINE, False, None, why
+        return before
 
     def wake(self) -> None:
         """Let whoever waits for a change look again."""

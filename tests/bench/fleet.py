@@ -66,7 +66,7 @@ class Fleet:
     async def rest(self, name: str) -> None:
         """Wait until a robot's motion has ended."""
         robot = self.robots[name]
-        await robot.status.until(lambda: robot.goal is None, "the motion did not end", PATIENCE_S)
+        await robot.status.until(lambda: robot.goals.goal is None, "the motion did not end", PATIENCE_S)
 
     async def _ask(self, name: str, verb: str, **values: Any) -> None:
         await self.registry.handle(name, verb, VERBS[verb].schema.model_validate(values))

@@ -1,0 +1,179 @@
+"""What one robot plays and what waits: goals begun, ended and followed by what the configuration asks for."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from ..api.errors import RequestError
+from ..api.schemas import PlayRequest
+from ..ipc import messages
+from ..ipc.states import ResultCode, State
+from . import payloads
+from .goal import new_goal
+from .goal_queue import GoalQueue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..api.reports import Subject
+    from .goal import Goal
+    from .goal_planner import GoalPlanner
+    from .status import RobotStatus
+    from .stream_supervisor import StreamSupervisor
+
+log = logging.getLogger(__name__)
+
+
+class GoalRunner:
+    """The goals of one robot, one after the other.
+
+    Parameters
+    ----------
+    robot : str
+        The robot's name, for messages.
+    on_end : {'hold', 'release', 'park'}
+        What follows a goal that has ended well, when nothing waits.
+    planner : GoalPlanner
+    status : RobotStatus
+    stream : StreamSupervisor
+    report : callable
+        Tells the world of a subject.
+    report_state : callable
+        Tells the world what the robot does now.
+
+    Attributes
+    ----------
+    goal : Goal or None
+        What plays.
+    queue : GoalQueue
+        What waits for that.
+    leaving : bool
+        Whether the robot is about to end, so that nothing follows a goal.
+    """
+
+    def __init__(
+        self,
+        robot: str,
+        on_end: str,
+        *,
+        planner: GoalPlanner,
+        status: RobotStatus,
+        stream: StreamSupervisor,
+        report: Callable[[Subject, dict[str, Any]], None],
+        report_state: Callable[[], None],
+    ) -> None:
+        self.goal: Goal | None = None
+        self.queue = GoalQueue(robot)
+        self.leaving = False
+        self._robot = robot
+        self._on_end = on_end
+        self._planner = planner
+        self._status = status
+        self._stream = stream
+        self._report = report
+        self._report_state = report_state
+        self._ended_well = False
+
+    def start(self, goal: Goal) -> dict[str, Any]:
+        """Hand a goal over to the stream process, to begin where the robot holds.
+
+        Raises
+        ------
+        RequestError
+            If it cannot begin there.
+        """
+        if self._status.reference is None:
+            raise RequestError("OFFLINE", self._robot, "the robot went offline", self._status.message)
+        with self._planner.prepare(goal, self._status.reference) as prepared:
+            if not self._stream.send(prepared.command, prepared.fds):
+                raise RequestError(
+                    "OFFLINE", self._robot, "the stream process does not listen", mend="try again"
+                )
+            told = prepared.told
+        self.goal = goal
+        if self._stream.observer is not None:
+            self._stream.observer.start_goal()
+        return {"goal_id": goal.goal_id, **told}
+
+    def enqueue(self, goal: Goal) -> int:
+        """Let a goal wait until those before it have ended well, and return its place, from 1.
+
+        Raises
+        ------
+        RequestError
+            If too many wait already.
+        """
+        place = self.queue.add(goal)
+        self._report_state()
+        return place
+
+    def clear_queue(self, code: ResultCode, why: str) -> list[str]:
+        """End all goals that wait and return their ids."""
+        cleared = self.queue.clear()
+        for goal in cleared:
+            self._report_result(
+                goal, messages.Ended(goal.goal_id, code, f"{why}; it had not begun", None, {})
+            )
+        if cleared:
+            self._report_state()
+        return [goal.goal_id for goal in cleared]
+
+    def start_next(self) -> None:
+        """Begin what waits, if nothing plays; what cannot begin ends, and all that wait for it."""
+        if (
+            not self.queue
+            or self.goal is not None
+            or self._status.state is not State.IDLE
+            or not self._status.torque
+        ):
+            return
+        goal = self.queue.take()
+        try:
+            self.start(goal)
+        except RequestError as error:
+            self._report_result(
+                goal, messages.Ended(goal.goal_id, ResultCode.INVALID_GOAL, str(error), None, error.data)
+            )
+            self.clear_queue(ResultCode.CANCELED, f"{goal.motion}, before it, could not be played")
+
+    def go_on(self) -> None:
+        """Let what follows a goal that has ended well begin, now that the robot is at rest."""
+        if self._ended_well:
+            self._ended_well = False
+            self._follow()
+
+    def _follow(self) -> None:
+        """Go on with what waits; without that, do what `on_end` asks for."""
+        if self.queue:
+            self.start_next()
+        elif self._on_end == "release":
+            self._stream.send(messages.Disable())
+        elif self._on_end == "park":
+            try:
+                self.park()
+            except RequestError as error:
+                self._report("event", {"kind": "not_parked", "message": str(error)})
+
+    def park(self) -> None:
+        """Go to the pose `park`, from the last setpoint."""
+        playback = self._planner.playback_to_park()
+        self.start(new_goal(playback, PlayRequest(motion=playback.plan.motion)))
+
+    def conclude(self, ended: messages.Ended) -> None:
+        """End the goal that plays."""
+        goal, self.goal = self.goal, None
+        if goal is None or goal.goal_id != ended.goal_id:
+            message = "%s: a result for goal %s, which is not active: %s"
+            log.error(message, self._robot, ended.goal_id, ended.code)
+            return
+        self._report_result(goal, ended)
+        if ended.code != ResultCode.SUCCESSFUL:
+            self.clear_queue(ResultCode.CANCELED, f"{goal.motion}, before it, ended with {ended.code}")
+        elif self.queue or (goal.motion != "park" and not self.leaving):
+            self._ended_well = True
+        self._status.wake()
+
+    def _report_result(self, goal: Goal, ended: messages.Ended) -> None:
+        observer = self._stream.observer if ended.played_s is not None else None
+        self._report("result", payloads.result_payload(goal, ended, observer))
