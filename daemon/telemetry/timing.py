@@ -1,4 +1,4 @@
-"""Statistics of timing in bounded memory: tick rate, lateness, jitter, times in the driver, missed deadlines."""
+"""Statistics of timing in bounded memory: tick rate, lateness, time in the driver, missed deadlines."""
 
 from __future__ import annotations
 
