@@ -1,7 +1,7 @@
 """The telemetry ring: one record a tick, written by the stream process and read by the daemon.
 
-In comes a record (a vector of float64 with named parts), out come all records that a reader has not seen, or
-the number it lost by coming too late. The writer never waits. The memory has no name (`memfd`).
+A record is a vector of float64 with named parts. A reader takes all that it has not seen, and counts what it
+has lost by coming too late; the writer never waits. The memory has no name (`memfd`).
 """
 
 from __future__ import annotations
@@ -88,25 +88,25 @@ class Record:
 
 
 def width(joints: int) -> int:
-    """Give the length of a record's vector."""
+    """Return the length of a record's vector."""
     return len(SCALARS) + len(VECTORS) * joints
 
 
 def slices(joints: int) -> dict[str, slice]:
-    """Give where each vector part lies in a record."""
+    """Return where each vector part lies in a record."""
     starts = (len(SCALARS) + k * joints for k in range(len(VECTORS)))
     return {name: slice(start, start + joints) for name, start in zip(VECTORS, starts, strict=True)}
 
 
 def create(joints: int) -> int:
-    """Make an empty ring and give its file descriptor, which the caller closes."""
+    """Make an empty ring and return its file descriptor, which the caller closes."""
     fd = os.memfd_create("motiond-ring", os.MFD_CLOEXEC)
     os.ftruncate(fd, _HEAD_BYTES + 8 * RECORDS * width(joints))
     return fd
 
 
 def _views(memory: mmap.mmap, joints: int) -> tuple[NDArray[np.uint64], Floats]:
-    """Give the number of records written, shape (1,), and the records, shape (RECORDS, width)."""
+    """Return the number of records written, shape (1,), and the records, shape (RECORDS, width)."""
     rows = np.frombuffer(memory, np.float64, offset=_HEAD_BYTES).reshape(RECORDS, width(joints))
     return np.frombuffer(memory, np.uint64, 1), rows
 

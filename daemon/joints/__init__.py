@@ -1,1 +1,6 @@
-"""The robot's joints, and the actuators that move them."""
+"""The robot's joints, and the actuators that move them.
+
+- `joint_map`: the columns of every array, with limits and mimic joints
+- `transmission`: between joints and actuators
+- `gravity`: the weight of a simulated robot, from its description
+"""

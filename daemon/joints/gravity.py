@@ -1,7 +1,7 @@
 """The weight of a simulated robot, from its description: what the `sim` driver's option `gravity` wants.
 
-In come a robot model and its joint map, out come the driver's options with `from_model` replaced by bodies
-that have the masses of the model. What no joint of the map moves is lumped with what carries it.
+The option's `from_model` is replaced by bodies that have the masses of the model. What no joint of the map
+moves is lumped with what carries it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def with_gravity(options: Mapping[str, Any], model: RobotModel | None, joint_map
 
 
 def _bodies(model: RobotModel, joint_map: JointMap) -> Iterator[dict[str, Any]]:
-    """Give what each actuator's joint carries, up to the next such joints."""
+    """Yield what each actuator's joint carries, up to the next such joints."""
     places = model.forward_kinematics(np.zeros(model.dof))
     driven = _driven(model, joint_map)
     for name, joint in driven.items():
@@ -58,14 +58,14 @@ def _bodies(model: RobotModel, joint_map: JointMap) -> Iterator[dict[str, Any]]:
 
 
 def _driven(model: RobotModel, joint_map: JointMap) -> dict[str, Joint]:
-    """Give the joints that have an actuator of their own, by name."""
+    """Return the joints that have an actuator of their own, by name."""
     of_index = joint_map.transmission.joint_of
     own = {joint_map.joints[int(row)] for row in of_index}
     return {joint.name: joint for joint in model.joints if joint.name in own and not joint.closes_loop}
 
 
 def _place(joint: Joint, places: Mapping[str, Floats]) -> Floats:
-    """Give a joint's frame at zero; a link may have taken its name."""
+    """Return a joint's frame at zero; a link may have taken its name."""
     place: Floats = places[joint.child] @ np.linalg.inv(joint.child_pose)
     return place
 
@@ -73,7 +73,7 @@ def _place(joint: Joint, places: Mapping[str, Floats]) -> Floats:
 def _lumped(
     joint: Joint, model: RobotModel, driven: Mapping[str, Joint], places: Mapping[str, Floats]
 ) -> tuple[float, Floats]:
-    """Give the mass that moves with a joint, and its centre in the model's frame as (x, y, z, 1)."""
+    """Return the mass that moves with a joint, and its centre in the model's frame as (x, y, z, 1)."""
     mass, moment = 0.0, np.zeros(3)
     for link in model.links:
         if _moved_by(link.name, model, driven) == joint.name:
@@ -84,7 +84,7 @@ def _lumped(
 
 
 def _moved_by(link: str, model: RobotModel, driven: Mapping[str, Joint]) -> str | None:
-    """Give the driven joint that a link moves with."""
+    """Return the driven joint that a link moves with."""
     by_child = {one.child: one for one in model.joints if not one.closes_loop}
     attached = {one.name: one.attached_to for one in model.links}
     while link:

@@ -1,8 +1,9 @@
 """Joints and actuators: which belongs to which, how one's position becomes the other's, and their limits.
 
-In come a robot model or the configured joints, out comes a `JointMap`: the columns of every array that the
-planner, the stream process and the telemetry use. `joint = actuator / reduction + offset`, and a mimic joint
-is `multiplier * joint + offset` of the one it follows, as in ros2_control's transmissions and mimic joints.
+A `JointMap` is made of a robot model or of the configured joints, and orders the columns of every array that
+the planner, the stream process and the telemetry use. `joint = actuator / reduction + offset`, and a mimic
+joint is `multiplier * joint + offset` of the one it follows, as in ros2_control's transmissions and mimic
+joints.
 
     ValueError
     └── JointMapError    joints, actuators or a motion's columns that do not fit each other
@@ -117,11 +118,11 @@ class JointMap:
             positions[..., mimic.joint] = mimic.multiplier * positions[..., mimic.leader] + mimic.offset
 
     def actuator_of(self, joint: str) -> str:
-        """Name the actuator that moves a joint; a joint that follows another may have that one's."""
+        """Return the actuator that moves a joint; a joint that follows another may have that one's."""
         return self.actuators[int(self.transmission.actuator_of[self.joints.index(joint)])]
 
     def payload(self) -> dict[str, Any]:
-        """Tell the joints with their units and limits, JSON-ready; null where there is no limit."""
+        """Return the joints with their units and limits, JSON-ready; null where there is no limit."""
         kinds = {kind: getattr(self.limits, kind).tolist() for kind in Limits.__slots__}
         return {
             "joints": [
@@ -138,7 +139,7 @@ class JointMap:
     def columns_of(
         self, motion: str, names: Sequence[str], count: int, configured: Sequence[str] | None = None
     ) -> Indexes:
-        """Find the joint of each column of a motion.
+        """Return the joint of each column of a motion.
 
         Parameters
         ----------
@@ -268,12 +269,12 @@ class _Joints:
                 self._wrong(what, "it can move one joint", "name another, or let one mimic the other")
 
     def actuators(self) -> dict[str, str]:
-        """Give the actuator of each joint that has one."""
+        """Return the actuator of each joint that has one."""
         chosen = {name: joint.actuator or name for name, joint in self.settings.items()}
         return {name: actuator for name, actuator in chosen.items() if actuator != "none"}
 
     def units(self) -> tuple[Unit, ...]:
-        """Give each joint's unit."""
+        """Return each joint's unit."""
         if self.of_model:
             return tuple(_unit(joint) for joint in self.of_model.values())
         return tuple(joint.unit or "rad" for joint in self.settings.values())
@@ -306,7 +307,7 @@ class _Joints:
         limit[0] = value
 
     def configured_limits(self) -> frozenset[tuple[str, str]]:
-        """Give joint and kind of each limit that the configuration sets."""
+        """Return joint and kind of each limit that the configuration sets."""
         chosen = {name: joint.limits.model_dump(exclude_none=True) for name, joint in self.settings.items()}
         return frozenset((name, kind) for name, kinds in chosen.items() for kind in kinds)
 

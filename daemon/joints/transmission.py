@@ -1,8 +1,8 @@
 """Between joints and actuators: `joint = actuator / reduction + offset`.
 
-In come setpoints or feedback on one side, out they go on the other, filled in place: the real-time loop does
-this twice in every tick, so all quantities go together. With a reduction of 1 and an offset of 0 every value
-passes bit for bit. The formula is ros2_control's simple transmission.
+The real-time loop converts twice in every tick, so all quantities go together and are filled in place. With a
+reduction of 1 and an offset of 0 every value passes bit for bit. The formula is ros2_control's simple
+transmission.
 """
 
 from __future__ import annotations
@@ -85,12 +85,12 @@ class Transmission:
         out[0] += self.joint_offset
 
     def as_lists(self) -> dict[str, list[float]]:
-        """Give the arrays as lists, to cross the process border."""
+        """Return the arrays as lists, to cross the process border."""
         return {entry.name: getattr(self, entry.name).tolist() for entry in fields(self) if entry.init}
 
     @classmethod
     def from_lists(cls, lists: dict[str, list[float]]) -> Self:
-        """Give the transmission that `as_lists` wrote."""
+        """Return the transmission that `as_lists` wrote."""
         whole = {"joint_of", "actuator_of"}
         return cls(
             **{name: np.array(values, np.intp if name in whole else float) for name, values in lists.items()}

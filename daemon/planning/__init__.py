@@ -1,1 +1,12 @@
-"""Turns motion files into checked setpoints, before anything moves."""
+"""Turns motion files into checked setpoints, before anything moves.
+
+- `library`: every configured motion, read and planned, playable or not
+- `planner`: a motion as a row of setpoints for each tick
+- `columns`: a motion's rows in the robot's columns
+- `violations`: setpoints beyond a limit
+- `speed_limits`: the fastest speed, and the steepest ramp of the clock
+- `markers`: named places, from a file beside the motion's
+- `playback`: the range, the passes and the seam of one play
+- `approach`: the way from where the joints are to a row
+- `tolerances`: configured tolerances joined with those of a request
+"""

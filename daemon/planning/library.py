@@ -1,8 +1,7 @@
 """The motions that a robot can play: every configured file read, planned, and listed, playable or not.
 
-In come the configured files and folders, out comes an `Entry` for each motion, with its plan or with the
-reason why it cannot be played. A motion whose markers are wrong is not playable, for cues would silently not
-come. One bad file never hides the others.
+Each motion has an `Entry`, with its plan or with the reason why it cannot be played. A motion whose markers
+are wrong is not playable, for cues would silently not come. One bad file never hides the others.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ class Entry:
     markers: tuple[Marker, ...] = ()
 
     def payload(self) -> dict[str, Any]:
-        """Describe the motion, JSON-ready."""
+        """Return the description of the motion, JSON-ready."""
         told = {
             "name": self.name,
             "file": str(self.file),
@@ -129,24 +128,24 @@ class MotionLibrary:
         self._entries = _by_name([*entries, *self._lost_markers()])
 
     def get(self, name: str) -> Entry | None:
-        """Give a motion by its name."""
+        """Return the entry of a motion; None where there is none of that name."""
         return self._entries.get(name)
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries.values())
 
     def unknown(self, name: str) -> str:
-        """Say that there is no such motion, and what there is."""
+        """Return the message that there is no such motion, with what there is."""
         known = f"there are {', '.join(self._entries)}" if self._entries else "there are no motions at all"
         parts = (f"{self._joint_map.robot}: no motion '{name}'", known, nearest(name, self._entries))
         return "; ".join(part for part in parts if part)
 
     def payload(self) -> dict[str, Any]:
-        """List all motions, JSON-ready."""
+        """Return the list of all motions, JSON-ready."""
         return {"motions": [entry.payload() for entry in self]}
 
     def _paths(self) -> Iterator[Path]:
-        """Give every file to read: those configured, and motions in configured folders."""
+        """Yield every file to read: those configured, and motions in configured folders."""
         suffixes = {suffix for kind in MOTIONS.formats() for suffix in kind.SUFFIXES}
         for place in self._settings.motions:
             if place.is_dir():
@@ -156,7 +155,7 @@ class MotionLibrary:
                 yield place
 
     def _lost_markers(self) -> Iterator[Entry]:
-        """Give what cannot be played for each marker file in a configured place that no motion has."""
+        """Yield an unplayable entry for each marker file in a configured place that belongs to no motion."""
         read = {path for file in self._files.values() for path in file.stamps}
         known = [path.name for path in read if path.name.endswith(SUFFIX)]
         why = f"those of wave.seq stand in wave{SUFFIX}, or in wave.NAME{SUFFIX} if it holds several"
@@ -174,7 +173,7 @@ class MotionLibrary:
         return _File(stamps, self.max_rate_hz, tuple(self._read(path, stamps)))
 
     def _read(self, path: Path, stamps: dict[Path, Stamp]) -> Iterator[Entry]:
-        """Read a file, and note how each marker file looks before it is read or missed."""
+        """Yield the entries of a file, and note how each marker file looks before it is read or missed."""
         try:
             motions = self._load(path)
         except FormatError as error:
@@ -211,7 +210,7 @@ class MotionLibrary:
         )
 
     def _moved(self, planned: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Give the joints that a plan moves, and those that it does not."""
+        """Return the joints that a plan moves, and those that it does not."""
         joints = [*zip(self._joint_map.joints, planned.driven, strict=True)]
         moved = tuple(name for name, driven in joints if driven)
         return moved, tuple(name for name, driven in joints if not driven)
@@ -233,7 +232,7 @@ def _unchanged(stamps: Mapping[Path, Stamp]) -> bool:
 
 
 def _stamp_of(path: Path) -> Stamp:
-    """Tell a file's state without reading it; another file in its place has another inode."""
+    """Return a file's state without reading it; another file in its place has another inode."""
     try:
         status = path.stat()
     except (OSError, ValueError):

@@ -1,7 +1,6 @@
 """Markers of a motion: named places, for cues to light, sound and grippers, from a file beside the motion's.
 
-In come a motion and its marker file (`docs/motions.md`), out come its markers in the order of time, or a
-`FormatError` with every mistake.
+`docs/motions.md` describes the file; whatever is wrong with it comes as one `FormatError`.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class Marker:
 
 
 def marker_file(motion_file: Path, motion: str | None = None) -> Path:
-    """Give the path where markers stand.
+    """Return the path where markers stand.
 
     Parameters
     ----------
@@ -79,7 +78,7 @@ def read_markers(path: Path, motion: Motion) -> tuple[Marker, ...]:
 
 
 def _frame_times(motion: Motion) -> NDArray[np.float64]:
-    """Give the time of each frame from the first, in s, shape (frames,), as it is played at speed 1."""
+    """Return the time of each frame from the first, in s, shape (frames,), as it is played at speed 1."""
     times: NDArray[np.float64] = motion.times - motion.times[0]
     return np.arange(motion.times.size) / motion.frame_rate if motion.is_uniform else times
 
@@ -105,7 +104,7 @@ def _named(name: str) -> str:
 
 
 def _json_ready(payload: Any) -> Any:
-    """Let through what JSON gives back as it was; infinities and dates are none of that."""
+    """Return a payload that JSON gives back as it was; infinities and dates are none of that."""
     try:
         returned = orjson.loads(orjson.dumps(payload, option=orjson.OPT_PASSTHROUGH_DATETIME))
     except orjson.JSONEncodeError as error:

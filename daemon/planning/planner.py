@@ -208,7 +208,7 @@ def _fitted(
 def _violations(
     rows: MotionRows, speed: float, ticks: _Ticks, joint_map: JointMap, interpolation: Interpolation
 ) -> list[Violation]:
-    """Hold the file's rows against the limits, then what was put between them, and the curve through it."""
+    """Compare the file's rows with the limits, then what was put between them, and the curve through it."""
     found = find_violations(rows.times / speed, rows.positions, joint_map, rows.driven, rows.effort)
     if not found and ticks.positions is not rows.positions:
         between = find_violations(ticks.times, ticks.positions, joint_map, rows.driven)
@@ -249,7 +249,7 @@ def _frames_per_row(rows: MotionRows, max_rate_hz: float) -> float:
 
 
 def _thinned(rows: MotionRows, max_rate_hz: float) -> tuple[str, ...]:
-    """Tell of rows that are left out because the driver is too slow for them."""
+    """Return a warning of rows that are left out because the driver is too slow for them."""
     every = _frames_per_row(rows, max_rate_hz)
     if not rows.uniform or every == 1.0 or len(rows.times) < 2:
         return ()

@@ -1,9 +1,11 @@
 """Whether setpoints stay within a robot's limits, and by how much they do not.
 
-In come rows of joint positions with their times, out comes one `Violation` for each joint and kind of limit,
-with the worst value. Speeds are steps between rows over their time; accelerations are the differences of
-these, from rest before the first row and to rest after the last. A smooth curve through rows may be faster
-than its steps; that is a violation of its own.
+There is one `Violation` for each joint and kind of limit, with the worst value. Speeds are steps between rows
+over their time; accelerations are the differences of these, from rest before the first row and to rest after
+the last. A smooth curve through rows may be faster than its steps; that is a violation of its own.
+
+    ValueError
+    └── PlanError    a motion that cannot be played within the limits
 """
 
 from __future__ import annotations
@@ -104,7 +106,7 @@ class PlanError(ValueError):
 
 
 def _told_apart(value: float, limit: float) -> tuple[str, str]:
-    """Write two numbers with as few digits as show that they differ."""
+    """Return two numbers with as few digits as show that they differ."""
     for digits in range(3, 18):
         texts = f"{value:.{digits}g}", f"{limit:.{digits}g}"
         if texts[0] != texts[1]:
@@ -123,7 +125,7 @@ def find_violations(
     driven: NDArray[np.bool_],
     effort: Floats | None = None,
 ) -> list[Violation]:
-    """Hold every joint at every row against its limits.
+    """Compare every joint at every row with its limits.
 
     Parameters
     ----------
@@ -158,7 +160,7 @@ def find_violations(
 def position_violations(
     times: Floats, positions: Floats, joint_map: JointMap, driven: NDArray[np.bool_]
 ) -> list[Violation]:
-    """Hold every joint at every row against its position limits alone; otherwise as `find_violations`."""
+    """Compare every joint at every row with its position limits alone; otherwise as `find_violations`."""
     check = _Check(times, joint_map, driven)
     found = [*check.beyond("upper", positions, joint_map.limits.upper)]
     return [*found, *check.beyond("lower", -positions, -joint_map.limits.lower)]
@@ -167,7 +169,7 @@ def position_violations(
 def curve_violations(
     times: Floats, peaks: Floats, joint_map: JointMap, driven: NDArray[np.bool_]
 ) -> list[Violation]:
-    """Hold the speeds between rows against the velocity limits; otherwise as `find_violations`.
+    """Compare the speeds between rows with the velocity limits; otherwise as `find_violations`.
 
     Parameters
     ----------
@@ -180,7 +182,7 @@ def curve_violations(
 
 
 def speeds_of(times: Floats, positions: Floats) -> tuple[Floats, Floats]:
-    """Give the time of each step, shape (rows - 1,), and its speed, shape (rows - 1, joints)."""
+    """Return the time of each step, shape (rows - 1,), and its speed, shape (rows - 1, joints)."""
     steps = np.diff(times)
     speeds: Floats = np.diff(positions, axis=0)
     speeds /= steps[:, None]
@@ -188,7 +190,7 @@ def speeds_of(times: Floats, positions: Floats) -> tuple[Floats, Floats]:
 
 
 def accelerations_of(steps: Floats, speeds: Floats) -> Floats:
-    """Give the acceleration at each row, shape (rows, joints), from rest and to rest."""
+    """Return the acceleration at each row, shape (rows, joints), from rest and to rest."""
     changes = np.empty((len(speeds) + 1, speeds.shape[1]))
     np.subtract(speeds[1:], speeds[:-1], out=changes[1:-1])
     changes[0], changes[-1] = speeds[0], -speeds[-1]
@@ -206,7 +208,7 @@ class _Check:
     def beyond(
         self, kind: Kind, amounts: Floats, limits: Floats, first_frame: int = 0
     ) -> Iterator[Violation]:
-        """Find the joints whose amounts, shape (rows, joints), pass their limits somewhere."""
+        """Yield the joints whose amounts, shape (rows, joints), pass their limits somewhere."""
         slack = 0.0 if kind in {"lower", "upper"} else ROUNDING
         allowed = limits + slack * np.abs(np.where(np.isfinite(limits), limits, 0.0))
         for joint in np.flatnonzero(self.driven & (amounts.max(axis=0) > allowed)):

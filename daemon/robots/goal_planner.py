@@ -1,7 +1,6 @@
 """Turns a play request into what the stream process needs: passes, an approach, tolerances, shared tracks.
 
-In come a checked request and the setpoint that the robot holds, out comes a `Play` command with its tracks,
-or the reason why it is refused. Motions stay in shared memory from their first play on.
+What cannot be played is refused with the reason. Motions stay in shared memory from their first play on.
 """
 
 from __future__ import annotations
@@ -192,7 +191,7 @@ class GoalPlanner:
 
     @contextmanager
     def way_to(self, goal: Goal, row: int, start: Sequence[float]) -> Iterator[int]:
-        """Give the descriptor of an approach from where the robot holds to a row of its goal's track.
+        """Yield the descriptor of an approach from where the robot holds to a row of its goal's track.
 
         Raises
         ------
@@ -206,14 +205,14 @@ class GoalPlanner:
             yield fd
 
     def set_speed(self, goal: Goal, speed: float) -> float:
-        """Take a new speed of a goal; give how fast the clock may ramp to it and from it, in 1/s."""
+        """Take a new speed of a goal; return how fast the clock may ramp to it and from it, in 1/s."""
         ramp = min(self.clock_acceleration(goal.playback, one) for one in (goal.speed, speed))
         goal.speed, goal.fastest = speed, max(goal.fastest, speed)
         goal.gentlest = min(goal.gentlest, ramp)
         return ramp
 
     def clock_acceleration(self, playback: Playback, speed: float) -> float:
-        """Give how fast the clock may ramp at a speed, in 1/s; beyond 1 the path itself leaves less room."""
+        """Return how fast the clock may ramp at a speed, in 1/s; beyond 1 the path leaves less room."""
         track = playback.track
         if speed <= 1.0 and not playback.passes.seamless:
             return track.clock_acceleration
@@ -247,7 +246,7 @@ class GoalPlanner:
         }
 
     def _start_s(self, request: PlayRequest, approach: Track) -> float | None:
-        """Give the monotonic time of the first row; None where it is not appointed."""
+        """Return the monotonic time of the first row; None where it is not appointed."""
         if request.start_at is None:
             return None
         if self._settings.clock == "virtual":
@@ -269,7 +268,7 @@ class GoalPlanner:
         return now_s + in_s
 
     def _track_fd(self, plan: Plan) -> int:
-        """Give the motion in shared memory, copied there when it is first played."""
+        """Return the motion in shared memory, copied there when it is first played."""
         known, fd = self._shared.get(plan.motion, (None, -1))
         if known is not plan:
             if known is not None:
@@ -294,7 +293,7 @@ def _both_clocks() -> tuple[float, float]:
 
 @contextmanager
 def shared(*tracks: Track) -> Iterator[list[int]]:
-    """Copy tracks into shared memory, give their descriptors, and close them in the end."""
+    """Copy tracks into shared memory, yield their descriptors, and close them in the end."""
     fds: list[int] = []
     try:
         for track in tracks:

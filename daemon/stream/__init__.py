@@ -1,1 +1,18 @@
-"""The real-time process: wakes on time, computes, writes, reads, records."""
+"""The real-time process of one robot: wakes on time, computes, writes, reads, checks, records.
+
+- `__main__`: the process, from its setup to its end
+- `loop`: one tick after the other
+- `schedule`: deadlines, and what becomes of those that were missed
+- `clocks`: real and virtual time
+- `realtime`: what is asked of the kernel
+- `commands`: what the daemon's commands do
+- `notices`: what is told to the daemon
+- `actuators`: the driver on the joints' side
+- `player`: the state machine
+- `reference`: the setpoint, and its place on the route
+- `execution`: what is played, how far it is, how it ended
+- `markers`: which markers are passed
+- `checks`: effort, temperature, age of feedback, stalled joints
+- `tolerances`: joints too far from their setpoints
+- `reconnect`: finds lost actuators again
+"""

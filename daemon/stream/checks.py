@@ -1,7 +1,6 @@
 """Checks while a motion plays: effort, temperature, stale feedback, and joints that stand still.
 
-In come the reference and what the actuators report, out comes what is wrong, with the joint and its value.
-Each look makes one of the checks, in turn, so that they cost a tick little; they are about tenths of seconds.
+They are made in turn, so that they cost a tick little; they are about tenths of seconds.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ class Checks:
         self._turn = cycle(self._asked_for())
 
     def _asked_for(self) -> list[Any]:
-        """Give the checks that can be broken; where there is none, one that cannot."""
+        """Return the checks that can fail; where there is none, one that cannot."""
         limits = self._limits
         asked = {
             self._check_effort: limits.effort_s if np.isfinite(self._effort).any() else None,
@@ -103,7 +102,7 @@ class Checks:
             self._all_near = True
 
     def next_check(self, record: Record, stamps_s: Floats, now_s: float) -> CheckFailure | None:
-        """Make the next check.
+        """Make the next check; None where it does not fail.
 
         Parameters
         ----------
@@ -146,7 +145,7 @@ class Checks:
         return self.check_age(stamps_s, now_s)
 
     def check_age(self, stamps_s: Floats, now_s: float) -> CheckFailure | None:
-        """Check how old the feedback is, at rest too; nothing is too old where there is no such check.
+        """Check the age of the feedback, at rest too; nothing is too old where there is no such check.
 
         Parameters
         ----------

@@ -120,7 +120,7 @@ class StreamLoop:
             self.player.stop(ResultCode.DEADLINE_MISSED, message)
 
     def _say_farewell(self) -> None:
-        """Halt if that was asked for last, and tell how the last goal ended."""
+        """Halt if that was asked for last, and send how the last goal ended."""
         if self.player.halted and not self.lost:
             self._write()
         self._tell()
@@ -160,7 +160,7 @@ class StreamLoop:
             self._outbox.append(self._reached(player.passed.pop(0), lateness_s))
 
     def _watch(self, now_s: float) -> None:
-        """Hold what was read against what is allowed; whatever is not stops the motion softly."""
+        """Compare what was read with what is allowed; whatever is not stops the motion softly."""
         player, schedule = self.player, self.schedule
         if not player.active or player.slowing:
             return

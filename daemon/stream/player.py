@@ -224,7 +224,7 @@ class Player(Reference):
         return min(since + 1, most)
 
     def watch(self, measured: Floats, forgiven: Booleans | None = None) -> None:
-        """Hold feedback against the goal's tolerances, once the tick's setpoint is written.
+        """Compare feedback with the tolerances, once the tick's setpoint is written.
 
         Parameters
         ----------
@@ -293,7 +293,7 @@ class Player(Reference):
             self.clock.aim(self.speed)
 
     def _conclude(self, execution: Execution, *, at_end: bool) -> None:
-        """Take note of the end of a leg, and of the clock's coming to rest."""
+        """Go on from the end of a leg, or from where the clock has come to rest."""
         if self.state is State.PAUSED:
             return
         if self.state is State.STOPPING:

@@ -1,6 +1,6 @@
 """What the stream process asks of the kernel, so that it wakes on time.
 
-In come the settings, out comes a list of what was not granted; the caller warns once.
+What is refused is no error: the caller warns once.
 """
 
 from __future__ import annotations

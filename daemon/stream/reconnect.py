@@ -1,7 +1,6 @@
 """Finds lost actuators again: opens the driver anew, with longer and longer waits between.
 
-In comes a driver that has lost its actuators, out it comes open and with torque off, or not at all once the
-daemon wants the process to end. Nothing moves by itself: torque stays off until somebody asks for it.
+Nothing moves by itself: torque stays off until somebody asks for it.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ BACK_OFF_S = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
 def reopen(driver: Driver, channel: Channel, clock: Clock) -> bool:
-    """Open a driver again, however long it takes; False once the process is to end."""
+    """Open a driver that has lost its actuators, however long it takes; False once the process is to end."""
     driver.close()
     for wait_s in chain(BACK_OFF_S, repeat(BACK_OFF_S[-1])):
         if _told_to_leave(channel, clock, clock.now() + wait_s):
@@ -41,7 +40,7 @@ def reopen(driver: Driver, channel: Channel, clock: Clock) -> bool:
 
 
 def _told(channel: Channel, message: str) -> bool:
-    """Say what keeps the driver from opening; False if the daemon has gone."""
+    """Report what keeps the driver from opening; False if the daemon has gone."""
     try:
         channel.send(Lost(message))
     except ChannelClosed:
@@ -52,7 +51,7 @@ def _told(channel: Channel, message: str) -> bool:
 
 
 def _told_to_leave(channel: Channel, clock: Clock, deadline_s: float) -> bool:
-    """Wait, and pass over what cannot be done without actuators."""
+    """Wait, and drop commands that need actuators; True if the process is to end."""
     while clock.now() < deadline_s:
         clock.wait_readable(channel.fileno(), deadline_s)
         try:

@@ -1,7 +1,7 @@
 """What a play put out and got back, tick by tick, as a `.npz` file that NumPy alone reads.
 
-In come the records of the ticks, out goes a file with an array for each quantity. The layout is described in
-`docs/dry-run.md`; there is nothing in it that differs from run to run.
+It has an array for each quantity; `docs/dry-run.md` describes the layout. There is nothing in it that differs
+from run to run.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ class PlayTrace:
         self._vectors: dict[str, list[Floats]] = {name: [] for name in VECTORS}
 
     def add(self, records: Floats) -> None:
-        """Take in the next records, shape (ticks, width); what is needed of them is copied."""
+        """Add the next records, shape (ticks, width); what is needed of them is copied."""
         self._scalars.append(records[:, : len(COLUMN)].copy())
         for name, part in VECTORS.items():
             self._vectors[name].append(records[:, self._parts[part]].copy())
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Give one array for each quantity, with a row or value for each tick."""
+        """Return one array for each quantity, with a row or value for each tick."""
         scalars = np.concatenate(self._scalars)
         return {
             "time_s": scalars[:, COLUMN["deadline_s"]].copy(),

@@ -34,11 +34,11 @@ class Sample:
         self._slices = slices(joints)
 
     def scalar(self, name: str) -> float:
-        """Give a scalar part, by its name in `ring.SCALARS`."""
+        """Return a scalar part, by its name in `ring.SCALARS`."""
         return float(self._record[COLUMN[name]])
 
     def vector(self, name: str) -> Floats:
-        """Give a vector part (joints,), by its name in `ring.VECTORS`."""
+        """Return a vector part (joints,), by its name in `ring.VECTORS`."""
         return self._record[self._slices[name]]
 
     @property
@@ -47,7 +47,7 @@ class Sample:
         return STATES[int(self.scalar("state"))]
 
     def payload(self, frames_per_tick: float) -> dict[str, Any]:
-        """Give the sample as published: reference, feedback and their difference, in joint units.
+        """Return the sample as published: reference, feedback and their difference, in joint units.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class Observer:
         self.goal.add(records[active], missed, skipped)
 
     def diagnostics(self) -> dict[str, Any]:
-        """Give the timing of the second that ends now, and what the driver reports of itself."""
+        """Return the timing of the second that ends now, and what the driver reports of itself."""
         second = self.second.payload()
         if self.sample is None:
             return second
@@ -130,5 +130,5 @@ class Observer:
 
 
 def _grown(before: float, now: float) -> tuple[int, float]:
-    """Give by how much a count has grown; it begins anew with each opening of the driver."""
+    """Return by how much a count has grown; it begins anew with each opening of the driver."""
     return int(now - before if now >= before else now), float(now)

@@ -1,4 +1,4 @@
-"""Statistics of timing in bounded memory: rate, lateness, jitter, times in the driver, missed deadlines."""
+"""Statistics of timing in bounded memory: tick rate, lateness, time in the driver, missed deadlines."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class Durations:
         self.max_s = 0.0
 
     def add(self, durations_s: Floats) -> None:
-        """Take in durations, shape (n,), not negative."""
+        """Add durations, shape (n,), not negative."""
         if durations_s.size:
             bins = np.searchsorted(_EDGES_S, durations_s)
             self._counts += np.bincount(bins, minlength=len(self._counts))
             self.max_s = max(self.max_s, float(durations_s.max()))
 
     def quantile_s(self, share: float) -> float:
-        """Give the duration in seconds that `share` of them did not exceed (upper edge of its bin)."""
+        """Return the duration in seconds that `share` of them did not exceed (upper edge of its bin)."""
         index = int(np.searchsorted(np.cumsum(self._counts), share * self._counts.sum()))
         return min(self.max_s, float(_EDGES_S[min(index, len(_EDGES_S) - 1)]))
 
     def payload(self) -> dict[str, float]:
-        """Give the quantiles as published."""
+        """Return the quantiles as published, JSON-ready."""
         return {
             "p50": round(self.quantile_s(0.5), 6),
             "p99": round(self.quantile_s(0.99), 6),
@@ -46,7 +46,7 @@ class Durations:
         }
 
     def histogram(self) -> dict[str, list[float] | list[int]]:
-        """Give how many were no longer than each bound, and longer than the one before; at last, longer."""
+        """Return how many were no longer than each bound, and longer than the one before; at last, longer."""
         below = np.searchsorted(_EDGES_S, np.array(_SHOWN_S) * (1 - 1e-9), side="right")
         reached = np.cumsum(self._counts)[below]
         counts = np.diff(reached, prepend=0, append=self._counts.sum())
@@ -66,7 +66,7 @@ class Timing:
         self._first_s = self._last_s = self._last_lateness_s = np.nan
 
     def add(self, records: Floats, missed: int, skipped: int = 0) -> None:
-        """Take in records (n, width), and the deadlines missed and rows skipped among them."""
+        """Add records (n, width), and the deadlines missed and rows skipped among them."""
         if not len(records):
             return
         lateness = records[:, COLUMN["lateness_s"]]
@@ -83,7 +83,7 @@ class Timing:
         self._last_s, self._last_lateness_s = deadlines[-1], lateness[-1]
 
     def quantile_s(self, share: float) -> float:
-        """Give the lateness in seconds that `share` of the ticks did not exceed."""
+        """Return the lateness in seconds that `share` of the ticks did not exceed."""
         return self._lateness.quantile_s(share)
 
     @property
@@ -98,7 +98,7 @@ class Timing:
         return (self.ticks - 1) / span_s if self.ticks > 1 and span_s > 0 else 0.0
 
     def payload(self) -> dict[str, Any]:
-        """Give the statistics as published."""
+        """Return the statistics as published, JSON-ready."""
         return {
             "ticks": self.ticks,
             "tick_rate_hz": round(self.rate_hz, 3),

@@ -1,8 +1,8 @@
 """Rows of setpoints in shared memory, and the setpoint at any place on them.
 
-In come the rows of a plan or of an approach, out goes a file descriptor that the stream process maps; there
-each tick asks for the setpoint at the trajectory clock's position. The memory has no name (`memfd`), so no
-crash can leave it behind.
+The daemon shares the rows of a plan or of an approach by a file descriptor, and the stream process maps it;
+there each tick asks for the setpoint at the trajectory clock's position. The memory has no name (`memfd`), so
+no crash can leave it behind.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Track:
 
 
 def share(track: Track) -> int:
-    """Copy a track into nameless shared memory and give its file descriptor, which the caller closes.
+    """Copy a track into nameless shared memory and return its file descriptor, which the caller closes.
 
     Raises
     ------

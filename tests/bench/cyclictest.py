@@ -27,7 +27,7 @@ class Latencies:
     max_us: int
 
     def quantile_us(self, share: float) -> float:
-        """Give the lateness in µs that `share` of the wake-ups did not exceed."""
+        """Return the lateness in µs that `share` of the wake-ups did not exceed."""
         wanted, passed = share * sum(self.counts.values()), 0
         for late_us, count in sorted(self.counts.items()):
             passed += count
@@ -41,7 +41,7 @@ class Latencies:
 
 
 def is_there() -> bool:
-    """Tell whether it is installed, and say so if it is not."""
+    """Return whether it is installed, and print it if it is not."""
     found = shutil.which("cyclictest") is not None
     if not found:
         print(MISSING)

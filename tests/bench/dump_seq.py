@@ -23,7 +23,7 @@ TIMES = 3
 
 
 def walk(frames: int, joints: int, rate_hz: float) -> formats.Motion:
-    """Give a motion of smooth joints."""
+    """Return a motion of smooth joints."""
     rng = np.random.default_rng(1)
     times = np.arange(frames) / rate_hz
     phases = times[:, None] * rng.uniform(0.5, 3, joints) + rng.uniform(0, 6, joints)
@@ -31,7 +31,7 @@ def walk(frames: int, joints: int, rate_hz: float) -> formats.Motion:
 
 
 def seconds(call: Callable[[], object]) -> float:
-    """Give the shortest time of some calls."""
+    """Return the shortest time of some calls."""
     taken = []
     for _ in range(TIMES):
         start = time.perf_counter()

@@ -88,7 +88,7 @@ def _emulate(connection: Connection) -> None:
 
 
 def _play(port: str, seconds: float) -> tuple[NDArray[np.float64], int]:
-    """Play a sweep; give the times of write and read in s (ticks, 2), and how many ticks missed anything."""
+    """Play a sweep; return the times of write and read in s (ticks, 2), and how many ticks missed any."""
     ids = {f"joint{one}": one for one in IDS}
     options = {"ports": [{"port": port, "baud_rate": BAUD_RATE, "ids": ids}]}
     driver = DynamixelDriver(tuple(ids), DynamixelOptions.model_validate(options))
@@ -125,7 +125,7 @@ def _tick_on(driver: DynamixelDriver, ticks: int) -> tuple[NDArray[np.float64], 
 
 
 def _play_by_sdk(port: str) -> NDArray[np.float64]:
-    """Do the same with the vendor's SDK; give the time of each round in s (rounds,); NaN if it failed."""
+    """Do the same with the vendor's SDK; return the time of each round in s (rounds,); NaN if it failed."""
     wire, handler = PortHandler(port), PacketHandler(2.0)
     wire.setBaudRate(BAUD_RATE)
     writing, reading = GroupSyncWrite(wire, handler, GOAL, 4), GroupSyncRead(wire, handler, PRESENT, SHORT)

@@ -47,7 +47,7 @@ class Fleet:
         await self._ask(name, "play", motion=motion, **values)
 
     async def cycle(self, name: str, motion: str, **values: Any) -> Observer:
-        """Let a robot play a motion to and fro for ever; give what observes it, from its first row on."""
+        """Let a robot play a motion to and fro for ever; return what observes it, from its first row on."""
         robot = self.robots[name]
         await self.play(name, motion, loop="forever", ping_pong=True, **values)
         await robot.status.until(
@@ -72,12 +72,12 @@ class Fleet:
         await self.registry.handle(name, verb, VERBS[verb].schema.model_validate(values))
 
     def processor_s(self) -> float:
-        """Give the processor time that the stream processes have used so far."""
+        """Return the processor time that the stream processes have used so far."""
         return sum(processor_s(robot.stream.pid) for robot in self.robots.values())
 
 
 def processor_s(pid: int | None) -> float:
-    """Give the processor time that a process has used so far; None is this one."""
+    """Return the processor time that a process has used so far; None is this one."""
     times = psutil.Process(pid).cpu_times()
     return float(times.user + times.system)
 

@@ -50,7 +50,7 @@ class _Entry:
 
 
 def bare(setpoints: Sequence[Any] | Floats) -> Callable[[int], None]:
-    """Give a tick as one writes it with hebi-py alone: set three fields, send, get, copy three fields."""
+    """Return a tick as one writes it with hebi-py alone: set three fields, send, get, copy three fields."""
     hebi = import_hebi()
     group = hebi.util.create_imitation_group(MODULES)
     command, feedback = hebi.GroupCommand(MODULES), hebi.GroupFeedback(MODULES)
@@ -70,7 +70,7 @@ def bare(setpoints: Sequence[Any] | Floats) -> Callable[[int], None]:
 
 
 def ours(setpoints: Floats) -> Callable[[int], None]:
-    """Give a tick of the driver, which also watches temperatures, voltages, flags, silence and lifetimes."""
+    """Return a tick of the driver, which watches temperatures, voltages, flags, silence and lifetimes too."""
     names = [f"module{index}" for index in range(MODULES)]
     driver = HebiDriver(names, HebiOptions(families="Arm"), look=lambda _: Network(names))
     driver.open()

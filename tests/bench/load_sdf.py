@@ -20,7 +20,7 @@ POSE = "0.01 0 0.02 0.1 0.2 0.3"
 
 
 def nested_frames(count: int) -> str:
-    """Give a model in which each frame is attached to the one before and placed in it."""
+    """Return a model in which each frame is attached to the one before and placed in it."""
     before = ["base", *(f"frame{number}" for number in range(count))]
     frames = "".join(
         f'<frame name="frame{number}" attached_to="{before[number]}"><pose>{POSE}</pose></frame>\n'
@@ -30,7 +30,7 @@ def nested_frames(count: int) -> str:
 
 
 def nested_models(count: int) -> str:
-    """Give a model with a chain of joints between nested models of two links and a frame."""
+    """Return a model with a chain of joints between nested models of two links and a frame."""
     models = "".join(
         f'<model name="m{number}"><pose>{POSE}</pose><link name="a"/>'
         f'<link name="b"><pose relative_to="turn"/></link><frame name="tip" attached_to="b"/>'

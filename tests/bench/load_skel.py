@@ -24,7 +24,7 @@ TIMES = 31
 
 
 def chain(joints: int) -> str:
-    """Give a chain of bodies on ball joints, each with shapes as such files have them."""
+    """Return a chain of bodies on ball joints, each with shapes as such files have them."""
     shape = "<geometry><box><size>0.01 0.05 0.01</size></box></geometry>"
     parts = []
     for number in range(joints):
@@ -48,7 +48,7 @@ def chain(joints: int) -> str:
 
 
 def seconds(call: Callable[[], object]) -> float:
-    """Give the median time of several calls."""
+    """Return the median time of several calls."""
     taken = []
     for _ in range(TIMES):
         start = time.perf_counter()

@@ -109,12 +109,12 @@ async def _ours(seconds: float, realtime: Mapping[str, Any]) -> tuple[Figures, c
 
 
 def _behind_s(timing: Timing) -> float:
-    """Give how much further apart the first and the last deadline are than the ticks in between take."""
+    """Return how much further apart the first and the last deadline are than the ticks in between take."""
     return (timing.ticks - 1) / timing.rate_hz - (timing.ticks - 1 + timing.missed) * PERIOD_S
 
 
 def _figures(ticked_s: Floats, processor: float, *, aims_at_grid: bool) -> Figures:
-    """Give the figures of a loop by when its ticks came."""
+    """Return the figures of a loop by when its ticks came."""
     behind_s = ticked_s - PERIOD_S * np.arange(len(ticked_s))
     # The grid of a busy wait is where its most punctual tick came.
     late_s = behind_s - behind_s.min() if aims_at_grid else np.diff(ticked_s) - PERIOD_S
@@ -124,7 +124,7 @@ def _figures(ticked_s: Floats, processor: float, *, aims_at_grid: bool) -> Figur
 
 
 def _theirs(loop: Callable[[Work, Floats], None], ticks: int) -> tuple[Floats, float]:
-    """Run a loop; give when its ticks came, and its processor time in cores."""
+    """Run a loop; return when its ticks came, and its processor time in cores."""
     velocities = np.gradient(ROWS, PERIOD_S, axis=0)
     track = Track(ROWS, velocities, np.ones(JOINTS, dtype=bool), RATE_HZ, 1.0)
     position, velocity, ticked_s = np.empty(JOINTS), np.empty(JOINTS), np.empty(ticks)

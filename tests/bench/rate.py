@@ -78,7 +78,7 @@ async def _search(driver: str, rates: tuple[int, ...], seconds: float) -> Trial 
 
 
 async def _climb(fleet: Fleet, rates: tuple[int, ...]) -> list[int]:
-    """Give the rates that passed a short trial, up to the first that did not."""
+    """Return the rates that passed a short trial, up to the first that did not."""
     passed = []
     for rate in rates:
         for _ in range(TRIES):

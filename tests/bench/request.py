@@ -121,6 +121,6 @@ async def _play(ear: Ear, motion: str) -> None:
 
 
 def _first_steps(trace: np.ndarray[tuple[int], np.dtype[np.void]], asked: list[float]) -> list[float]:
-    """Give the time from each request to the first setpoint that differs from the one held."""
+    """Return the time from each request to the first setpoint that differs from the one held."""
     moved_s = trace["time"][1:][(np.diff(trace["position"], axis=0) != 0).any(axis=1)]
     return [float(moved_s[np.searchsorted(moved_s, asked_s)] - asked_s) for asked_s in asked]

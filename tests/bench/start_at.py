@@ -58,7 +58,7 @@ def _verdict(*, met: bool) -> str:
 
 
 async def _measure(starts: int) -> tuple[Floats, cyclictest.Latencies, Floats]:
-    """Give when the first rows were written (robots, starts), in monotonic s, and when they were due."""
+    """Return when the first rows were written (robots, starts), in monotonic s, and when they were due."""
     rows = np.repeat(np.linspace(FIRST, LAST, ROWS)[:, None], JOINTS, axis=1)
     driver = {"type": "sim", "trace": "{robot}.npy"}
     with tempfile.TemporaryDirectory() as name:
@@ -76,7 +76,7 @@ async def _measure(starts: int) -> tuple[Floats, cyclictest.Latencies, Floats]:
 
 
 async def _start(fleet: Fleet) -> float:
-    """Let both start at the same instant, and wait until they have; give it in monotonic s."""
+    """Let both start at the same instant, and wait until they have; return it in monotonic s."""
     now_s = time.monotonic()
     await _both(fleet, start_at=time.time() + LEAD_S)
     return now_s + LEAD_S
@@ -88,7 +88,7 @@ async def _both(fleet: Fleet, **values: Any) -> None:
 
 
 def _first_rows(trace: Path, since_s: float) -> Floats:
-    """Give when the first row was written, every time: the last setpoint there before it moves on.
+    """Return when the first row was written, every time: the last setpoint there before it moves on.
 
     Setpoints before it may be the same, as the robot waits there for the time to come.
     """

@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def measure(joints: int, driver: str, speed: float) -> tuple[Floats, Floats]:
-    """Give what each tick costs in µs (ticks,), and its parts in another run (ticks, 4)."""
+    """Return what each tick costs in µs (ticks,), and its parts in another run (ticks, 4)."""
     realtime.prepare(None, None, lock_memory=True)
     with _playing(joints, driver, speed) as loop:
         whole_us = np.array([_time_us(loop.step) for _ in range(TICKS)])
@@ -88,7 +88,7 @@ def _timed(call: Callable[..., Any], spent_us: Floats, part: int) -> Callable[..
 
 
 def copy_us(joints: int) -> float:
-    """Give what it takes on average to copy positions and velocities of a row, in µs."""
+    """Return what it takes on average to copy positions and velocities of a row, in µs."""
     rows, reference = np.zeros((2, TICKS, joints)), np.zeros((2, joints))
 
     def copy() -> None:
@@ -101,7 +101,7 @@ def copy_us(joints: int) -> float:
 
 @contextmanager
 def _playing(joints: int, name: str, speed: float) -> Iterator[StreamLoop]:
-    """Give a loop in the middle of a motion that lasts for all ticks."""
+    """Return a loop in the middle of a motion that lasts for all ticks."""
     names = [f"joint{number}" for number in range(joints)]
     clock = VirtualClock()
     driver: Driver = make_driver(name, {}, names, clock.now) if name != NAME else _null(names, clock)

@@ -1,7 +1,7 @@
 """The whole engine in one process on virtual time, and a record of what its driver received.
 
-In comes a `Sequence`; it is planned, handed over and commanded as the daemon does it, through a real channel,
-the streaming loop and simulated actuators. Out comes an `Account` for `tests.daemon.invariants` to judge.
+A `Sequence` is planned, handed over and commanded as the daemon does it, through a real channel,
+the streaming loop and simulated actuators. The result is an `Account` for `tests.daemon.invariants` to judge.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class WatchedSim(SimDriver):
             raise error
 
     def taken(self) -> list[float] | None:
-        """Give the setpoint since the last call, if there was one."""
+        """Return the setpoint since the last call, if there was one."""
         received, self.received = self.received, None
         return received
 
@@ -275,7 +275,7 @@ class Engine:
                 del self._rest_by[number]
 
     def _skips_of(self, late_s: float) -> int:
-        """Give how many ticks beyond one a late one may move on by."""
+        """Return how many ticks beyond one a late one may move on by."""
         settings = self.settings
         if self.active is None or late_s > settings.max_lateness_s:
             return 0
@@ -400,12 +400,12 @@ class Engine:
         self.account.handed.append(Handed(goal, command, doubts, max(1.0, goal.speed)))
 
     def _doubts(self, playback: Playback, speed: float) -> float:
-        """Give how steeply the clock may ramp where the plan says that a limit may be passed by it."""
+        """Return how steeply the clock may ramp where the plan says that a limit may be passed by it."""
         ramp = self.goals.clock_acceleration(playback, speed)
         return ramp if ramp <= self._least_ramp * (1 + 1e-9) else 0.0
 
     def _goal(self) -> Handed | None:
-        """Give the goal that the daemon takes for active: the only one that has not ended."""
+        """Return the goal that the daemon takes for active: the only one that has not ended."""
         going_on = [handed for handed in self.account.handed if not handed.ended]
         return going_on[0] if len(going_on) == 1 else None
 
@@ -501,7 +501,7 @@ class Engine:
 
 
 def _speed(share: float, most: float) -> float:
-    """Give a speed between the slowest and the fastest, half of them below 1."""
+    """Return a speed between the slowest and the fastest, half of them below 1."""
     return 0.1 + 1.8 * share if share < 0.5 else 1.0 + 2.0 * (share - 0.5) * (most - 1.0)
 
 

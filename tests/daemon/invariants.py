@@ -1,7 +1,4 @@
-"""What must hold of every setpoint that a driver receives and of every goal, whatever happened.
-
-In comes the account of a sequence, out comes a line for each invariant that is broken.
-"""
+"""What must hold of every setpoint that a driver receives and of every goal, whatever happened."""
 
 from __future__ import annotations
 
@@ -50,7 +47,7 @@ class Stretch:
 
 
 def broken(account: Account) -> list[str]:
-    """Tell what is broken; nothing where all is well."""
+    """Return a line for each invariant that the account of a sequence breaks."""
     found = [*account.problems, *_wrong_moves(account), *_wrong_results(account)]
     for stretch in _stretches(account):
         for look in (_beyond_position, _beyond_velocity, _beyond_acceleration, _moved_at_rest, _off_the_rows):
@@ -134,7 +131,7 @@ def _beyond_position(account: Account, stretch: Stretch) -> list[str]:
 
 
 def _periods(account: Account, stretch: Stretch) -> Floats:
-    """Give the time between ticks at each setpoint, shape (setpoints, 1)."""
+    """Return the time between ticks at each setpoint, shape (setpoints, 1)."""
     rates = [handed.goal.playback.plan.rate_hz for handed in account.handed] + [1.0]
     return np.array([[1.0 / rates[one.goal]] for one in stretch.received])
 
@@ -144,7 +141,7 @@ def _ticks(stretch: Stretch) -> Floats:
 
 
 def _held(account: Account, stretch: Stretch) -> Floats:
-    """Give the largest step of rows that are held, times how many may be passed; 0 elsewhere."""
+    """Return the largest step of rows that are held, times how many may be passed; 0 elsewhere."""
     steps = [_held_step(handed) for handed in account.handed] + [np.zeros(stretch.positions.shape[1])]
     fastest = [handed.fastest for handed in account.handed] + [1.0]
     rows = [[np.floor(fastest[one.goal] * one.skips) + 1.0] for one in stretch.received]
@@ -199,7 +196,7 @@ def _beyond_acceleration(account: Account, stretch: Stretch) -> list[str]:
 
 
 def _between_rows(account: Account, stretch: Stretch) -> NDArray[np.bool_]:
-    """Tell where one of the last three setpoints was between rows of a cubic curve."""
+    """Return where one of the last three setpoints was between rows of a cubic curve."""
     if account.sequence.settings.interpolation != "cubic":
         return np.zeros(len(stretch.received), dtype=bool)
     off = np.array([one.frame % 1.0 != 0.0 for one in stretch.received])
@@ -207,7 +204,7 @@ def _between_rows(account: Account, stretch: Stretch) -> NDArray[np.bool_]:
 
 
 def _doubted(account: Account, stretch: Stretch) -> Floats:
-    """Give the ramps of the clock that may take more acceleration than there is, shape (setpoints, 1)."""
+    """Return the ramps of the clock that may take more acceleration than there is, shape (setpoints, 1)."""
     on_motion = [handed.doubts for handed in account.handed] + [0.0]
     approach = FULL_RAMP / account.sequence.settings.stop_duration_s / LONGEST_STOP
     return np.array(
@@ -251,7 +248,7 @@ def _off_the_rows(account: Account, stretch: Stretch) -> list[str]:
 
 
 def _ramp_ticks(handed: Handed) -> float:
-    """Give a bound of how long the clock may take to rate 1, on a row; 0 at speed 1 throughout."""
+    """Return a bound of how long the clock may take to rate 1, on a row; 0 at speed 1 throughout."""
     if handed.fastest == 1.0 and not handed.disturbed and not handed.goal.playback.passes.eases_in:
         return 0.0
     return longest_stop(max(1.0, handed.fastest), _max_slope(handed)) + 25.0

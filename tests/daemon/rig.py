@@ -179,7 +179,7 @@ class Rig:
         return next(k for k, report in enumerate(self.reports) if report.data is data)
 
     def results(self) -> list[str]:
-        """Give the codes of all results so far."""
+        """Return the codes of all results so far."""
         return [report.data["code"] for report in self.reports if report.subject == "result"]
 
 

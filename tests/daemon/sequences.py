@@ -1,6 +1,6 @@
 """Random robots, motions and commands: a seed gives one sequence, the same on every machine.
 
-In comes a seed, out comes a `Sequence` for `tests.daemon.engine` to play. Motions use up the limits of their
+`tests.daemon.engine` plays the `Sequence` of a seed. Motions use up the limits of their
 robot to the last digit now and then, since that is where an engine goes wrong.
 """
 
@@ -93,7 +93,7 @@ class Sequence:
 
 
 def sequence(seed: int) -> Sequence:
-    """Give the sequence of a seed."""
+    """Return the sequence of a seed."""
     chance = np.random.default_rng(seed)
     settings = _robot(chance)
     joint_map = build_joint_map("arm", None, settings.joints)
@@ -169,7 +169,7 @@ def _planned(
 
 
 def _shape(chance: Chance, count: int, joints: int) -> Floats:
-    """Give rows around 0, shape (count, joints): smooth, jagged, straight, with rests, or to and fro."""
+    """Return rows around 0, shape (count, joints): smooth, jagged, straight, with rests, or to and fro."""
     at = np.linspace(0.0, 1.0, count)[:, None]
     kind = chance.choice(["smooth", "jagged", "straight", "rests", "cycle", "steps"])
     if kind == "smooth":
@@ -190,7 +190,7 @@ def _shape(chance: Chance, count: int, joints: int) -> Floats:
 def _fit(
     shape: Floats, rate_hz: float, driven: NDArray[np.bool_], joint_map: JointMap
 ) -> tuple[Floats, Floats]:
-    """Give by how much to stretch each joint's rows so that they just keep its limits, and their middle."""
+    """Return by how much to stretch each joint's rows so that they just keep its limits, and their middle."""
     limits = joint_map.limits
     middle = (limits.lower + limits.upper)[driven] / 2
     rested = np.concatenate((shape[:1], shape, shape[-1:]))
@@ -206,7 +206,7 @@ def _fit(
 
 
 def _near(plans: dict[str, Plan], joint_map: JointMap, chance: Chance) -> list[float]:
-    """Give a start near the first row of a motion, mostly, so that the way to it is short."""
+    """Return a start near the first row of a motion, mostly, so that the way to it is short."""
     limits = joint_map.limits
     start = chance.uniform(limits.lower, limits.upper)
     if plans:
@@ -252,7 +252,7 @@ def _act(verb: str, plans: dict[str, Plan], chance: Chance) -> Act:
 
 
 def _play(plans: dict[str, Plan], chance: Chance) -> dict[str, Any]:
-    """Give a play request, with its speed and range as shares of what there is."""
+    """Return a play request, with its speed and range as shares of what there is."""
     motion = str(chance.choice(list(plans) or ["none"]))
     asked: dict[str, Any] = {"motion": motion, "seam": str(chance.choice(["reject", "approach"]))}
     asked["speed_share"] = float(chance.choice([-1.0, 0.0, 1.0, chance.random()], p=[0.5, 0.1, 0.15, 0.25]))

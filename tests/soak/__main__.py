@@ -1,6 +1,6 @@
 """Plays many random sequences through the engine: `python -m tests.soak [--count N] [--first N] [SEED…]`.
 
-In come seeds, from `--first` on or those named; out come progress and, for each sequence that breaks an
+Seeds count from `--first` on, or are named. It prints progress and, for each sequence that breaks an
 invariant, what it breaks and the command that plays it again. What fails is kept in `tests/files/seeds`.
 """
 
@@ -24,7 +24,7 @@ COUNT = 100_000
 
 
 def play(seed: int) -> tuple[int, list[str]]:
-    """Play one sequence; give its seed and what is broken."""
+    """Play one sequence; return its seed and what is broken."""
     logging.disable()  # each daemon that dies would be told of
     try:
         return seed, broken(account_of(sequence(seed)))

@@ -43,7 +43,7 @@ MAX_SLOPE = FULL_RAMP / 50  # a full ramp takes 50 ticks
 
 
 def ticks_of(clock: TrajectoryClock, count: int) -> tuple[Floats, Floats]:
-    """Advance tick by tick; give the places and the rates, what they were before included."""
+    """Advance tick by tick; return the places and the rates, what they were before included."""
     seen = [(clock.position, clock.rate)]
     for _ in range(count):
         clock.advance(1)
