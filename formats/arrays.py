@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
+Booleans: TypeAlias = NDArray[np.bool_]
 Integers: TypeAlias = NDArray[np.int64]
 Indices: TypeAlias = NDArray[np.intp]
 AnyArray: TypeAlias = NDArray[Any]

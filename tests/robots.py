@@ -8,7 +8,7 @@ from motiond.daemon.config.robot import JointSettings, RobotSettings
 from motiond.daemon.joints.joint_map import JointMap, build_joint_map
 
 if TYPE_CHECKING:
-    from motiond.formats.model.robot import RobotModel
+    from motiond.formats import RobotModel
 
 WIDE = {"lower": -2.0, "upper": 2.0, "velocity": 1.0}
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from motiond.formats import Source
 from motiond.formats.errors import FormatError, Problem, nearest
-from motiond.formats.io.source import Source
 
 from .section import ConfigError, Section, SettingError
 

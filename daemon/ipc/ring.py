@@ -10,14 +10,15 @@ import mmap
 import os
 import struct
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats: TypeAlias = NDArray[np.float64]
+    from motiond.formats.arrays import Floats
+
 
 RECORDS = 8192
 _HEAD_BYTES = mmap.PAGESIZE

@@ -6,20 +6,18 @@ moves is lumped with what carries it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
-    from motiond.formats.model.robot import Joint, RobotModel
+    from motiond.formats import Joint, RobotModel
+    from motiond.formats.arrays import Floats
 
     from .joint_map import JointMap
 
-    Floats: TypeAlias = NDArray[np.float64]
 
 _SLIDES = frozenset({"prismatic", "translational"})
 

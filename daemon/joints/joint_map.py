@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
+from motiond.formats import Mimic
 from motiond.formats.errors import nearest
-from motiond.formats.model.robot import Mimic
 
 from ..config.robot import JointSettings
 from .transmission import Transmission
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from motiond.formats.model.robot import Joint, RobotModel
+    from motiond.formats import Joint, RobotModel
+    from motiond.formats.arrays import Floats
 
-    Floats: TypeAlias = NDArray[np.float64]
     Indexes: TypeAlias = NDArray[np.intp]
 
 Unit = Literal["rad", "m"]

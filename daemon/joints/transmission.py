@@ -15,7 +15,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats: TypeAlias = NDArray[np.float64]
+    from motiond.formats.arrays import Floats
+
     Indexes: TypeAlias = NDArray[np.intp]
 
 

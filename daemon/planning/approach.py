@@ -10,7 +10,7 @@ From rest to rest a profile never turns back, so a joint stays between its start
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from ruckig import InputParameter, Ruckig, RuckigError, Trajectory
@@ -21,13 +21,11 @@ from .speed_limits import clock_acceleration
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from motiond.formats.arrays import Booleans, Floats
 
     from ..config.robot import ApproachSettings, RobotSettings
     from ..joints.joint_map import JointMap
 
-    Floats: TypeAlias = NDArray[np.float64]
-    Booleans: TypeAlias = NDArray[np.bool_]
 
 FAR_OUTSIDE = 0.05  # of a joint's range: what a calibration may be off, and far less than a turn
 FAR_OUTSIDE_OF_ENDLESS = 0.1  # rad or m, where one side has no limit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,13 +12,11 @@ from .violations import PlanError, position_violations
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from motiond.formats.model.motion import Motion
+    from motiond.formats import Motion
+    from motiond.formats.arrays import Booleans, Floats
 
     from ..config.robot import RobotSettings
     from ..joints.joint_map import JointMap
-
-    Floats: TypeAlias = NDArray[np.float64]
-    Booleans: TypeAlias = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

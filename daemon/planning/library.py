@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from motiond.formats.model.motion import Motion
+    from motiond.formats import Motion
 
     from ..config.robot import RobotSettings
     from ..joints.joint_map import JointMap

@@ -13,7 +13,7 @@ import orjson
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
 from motiond.formats.errors import FormatError, Problem
-from motiond.formats.model.motion import SAME_TIME_S
+from motiond.formats.model.interpolation import SAME_TIME_S
 
 from ..config.section import Section, SettingError
 from ..config.yaml_file import load_yaml
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from motiond.formats.model.motion import Motion
+    from motiond.formats import Motion
 
 SUFFIX = ".markers.yaml"
 MOST_MARKERS = 1000

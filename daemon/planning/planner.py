@@ -10,11 +10,12 @@ Where the driver takes the file's frame rate, the plan's rows are the file's, bi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motiond.formats.model.motion import Motion, interpolate
+from motiond.formats import Motion
+from motiond.formats.model.interpolation import interpolate
 
 from ..trajectory.track import Track
 from .columns import MotionRows, clipped, in_columns
@@ -24,15 +25,12 @@ from .violations import PlanError, Violation, curve_violations, find_violations
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
-    from motiond.formats.model.motion import Interpolation
+    from motiond.formats import Interpolation
+    from motiond.formats.arrays import Booleans, Floats
 
     from ..config.robot import RobotSettings
     from ..joints.joint_map import JointMap
 
-    Floats: TypeAlias = NDArray[np.float64]
-    Booleans: TypeAlias = NDArray[np.bool_]
 
 FREE_RATE_HZ = 200.0  # of motions whose frames have times of their own
 MOST_SLOWINGS = 20

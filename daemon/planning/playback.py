@@ -9,7 +9,7 @@ A seam that keeps the limits is passed without stopping.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,14 +21,12 @@ from .speed_limits import fastest_factor, peak_speeds, slopes_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from motiond.formats.arrays import Floats
 
     from ..joints.joint_map import JointMap
     from ..trajectory.passes import Place, SeamPolicy
     from .markers import Marker
     from .planner import Plan
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 
 class PlaybackError(ValueError):

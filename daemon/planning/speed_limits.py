@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motiond.formats.model.motion import pchip_slopes
+from motiond.formats.model.interpolation import pchip_slopes
 
 from ..trajectory.ramp import FULL_RAMP
 from .violations import accelerations_of, speeds_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from motiond.formats.model.motion import Interpolation
+    from motiond.formats import Interpolation
+    from motiond.formats.arrays import Booleans, Floats
 
     from ..joints.joint_map import JointMap
 
-    Floats: TypeAlias = NDArray[np.float64]
-    Booleans: TypeAlias = NDArray[np.bool_]
 
 FASTEST = 10.0  # the highest speed factor that a play request may ask for
 LONGEST_STOP = 4.0  # in units of stop_duration_s; a stop must end, even where acceleration is short

@@ -11,7 +11,7 @@ the last. A smooth curve through rows may be faster than its steps; that is a vi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from motiond.formats.arrays import Floats
+
     from ..joints.joint_map import JointMap, Unit
 
-    Floats: TypeAlias = NDArray[np.float64]
 
 Kind = Literal["lower", "upper", "velocity", "acceleration", "effort"]
 

@@ -9,7 +9,7 @@ import os
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from ..trajectory.track import share
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from motiond.formats.arrays import Floats
 
     from ..api.schemas import GotoRequest, PlayRequest
     from ..config.robot import RobotSettings
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from ..planning.tolerances import GoalTolerances
     from ..trajectory.track import Track
     from .goal import Goal
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 
 POSE_RATE_HZ = 200.0  # of ticks on the way to a posture

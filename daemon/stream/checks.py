@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,13 +16,11 @@ from ..ipc.states import ResultCode
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from motiond.formats.arrays import Booleans, Floats
 
     from ..ipc.messages import CheckLimits
     from ..ipc.ring import Record
 
-    Floats: TypeAlias = NDArray[np.float64]
-    Booleans: TypeAlias = NDArray[np.bool_]
 
 STILL = 0.1  # of the stall error: a joint that moves less stands still
 _EFFORT_UNIT = {"rad": "N·m", "m": "N"}

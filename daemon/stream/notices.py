@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,14 +14,11 @@ if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from motiond.formats.arrays import Booleans, Floats
 
     from ..ipc.channel import Channel
     from ..ipc.messages import Notice
     from .execution import Result
-
-    Floats: TypeAlias = NDArray[np.float64]
-    Booleans: TypeAlias = NDArray[np.bool_]
 
 
 def ended(

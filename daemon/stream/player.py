@@ -7,7 +7,7 @@ clock.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..ipc.states import ACTIVE, HALTED, SLOWING, STATES, TRANSITIONS, Event, ResultCode, State
 from .execution import ON_MOTION, Phase, Result
@@ -16,15 +16,12 @@ from .reference import Reference
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
+    from motiond.formats.arrays import Booleans, Floats
 
     from ..trajectory.track import Track
     from .execution import Execution
     from .tolerances import Excess
 
-    Booleans: TypeAlias = NDArray[np.bool_]
-    Floats: TypeAlias = NDArray[np.float64]
 
 # Members of enums are slow to look up in every tick.
 APPROACH, WAIT, MOTION, SETTLE = Phase.APPROACH, Phase.WAIT, Phase.MOTION, Phase.SETTLE

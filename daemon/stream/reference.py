@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from ..trajectory.clock import TrajectoryClock
 from ..trajectory.route import Leg
@@ -10,13 +10,10 @@ from .execution import PassedMarker
 from .markers import MarkerCursor
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from motiond.formats.arrays import Floats
 
     from ..trajectory.track import Track
     from .execution import Execution
-
-    Floats: TypeAlias = NDArray[np.float64]
 
 
 class Reference:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,10 +12,7 @@ from ..ipc.messages import OFF
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Booleans: TypeAlias = NDArray[np.bool_]
-    Floats: TypeAlias = NDArray[np.float64]
+    from motiond.formats.arrays import Booleans, Floats
 
 
 class Excess(NamedTuple):

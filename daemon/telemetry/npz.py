@@ -6,7 +6,7 @@ from run to run.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Floats: TypeAlias = NDArray[np.float64]
+    from motiond.formats.arrays import Floats
+
 
 VECTORS = {
     "reference_position": "reference_position",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,11 +11,10 @@ from ..ipc.states import ACTIVE, STATES, State
 from .timing import Timing
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from motiond.formats.arrays import Floats
 
     from ..ipc.ring import RingReader
 
-    Floats: TypeAlias = NDArray[np.float64]
 
 _ACTIVE_NUMBERS = [STATES.index(state) for state in ACTIVE]
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..ipc.ring import COLUMN
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from motiond.formats.arrays import Floats
 
-    Floats: TypeAlias = NDArray[np.float64]
 
 # A hundred bins a decade from 1 µs to 10 s: a quantile is right to 2.4 %.
 _EDGES_S: Floats = np.logspace(-6, 1, 701)

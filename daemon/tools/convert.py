@@ -11,8 +11,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from motiond.formats import FormatError, KeyFrames, Problem, dump_motion, load_motion, xmdi
-from motiond.formats.model.editing import name_joints, rename, select, without
+from motiond.formats import (
+    FormatError,
+    KeyFrames,
+    Problem,
+    dump_motion,
+    load_motion,
+    name_joints,
+    rename,
+    select,
+    without,
+    xmdi,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

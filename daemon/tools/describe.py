@@ -6,12 +6,11 @@ does not limit is infinite here and null in JSON.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.formats import FormatError, Problem, load_motions, load_robots
-from motiond.formats.io.source import Source
+from motiond.formats import FormatError, Problem, Source, load_motions, load_robots
 from motiond.formats.registry import MOTIONS, ROBOTS
 
 from ..planning.markers import marker_file, read_markers
@@ -20,21 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from motiond.formats import Frame, Joint, Link, Motion, RobotModel
+    from motiond.formats.arrays import Floats
 
     from ..planning.markers import Marker
 
-    Floats: TypeAlias = NDArray[np.float64]
 
 Description = dict[str, Any]
 
 # Peaks nearer than this are the same one: differences of rounded positions are never quite alike.
 SAME = 1e-9
-
-# The coordinates that move along, by a joint's type; all others turn.
-_ALONG = {"prismatic": {0}, "translational": {0, 1, 2}, "planar": {0, 1}, "free": {3, 4, 5}}
 
 
 def describe_file(path: Path) -> list[Description]:
@@ -106,7 +100,7 @@ def _describe_joint(joint: Joint) -> Iterator[Description]:
             "type": joint.type,
             "parent": joint.parent,
             "child": joint.child,
-            "unit": coordinate_unit(joint, number),
+            "unit": joint.unit(number),
             "lower": coordinate.lower,
             "upper": coordinate.upper,
             "velocity_limit": coordinate.velocity_limit,
@@ -114,11 +108,6 @@ def _describe_joint(joint: Joint) -> Iterator[Description]:
             "initial": coordinate.initial,
             "follows": joint.mimic.of if joint.mimic else None,
         }
-
-
-def coordinate_unit(joint: Joint, number: int) -> str:
-    """Give the unit of one of a joint's coordinates, counted from 0: rad or m."""
-    return "m" if number in _ALONG.get(joint.type, ()) else "rad"
 
 
 def _describe_link(link: Link) -> Description:

@@ -12,7 +12,7 @@ import os
 import time
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,13 +40,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from motiond.formats.arrays import Floats
+
     from ..api.schemas import PlayRequest
     from ..config.robot import RobotSettings
     from ..config.settings import Settings
     from ..joints.joint_map import JointMap
     from ..robots.goal import Goal
 
-    Floats: TypeAlias = NDArray[np.float64]
 
 SIMULATED = "sim"
 OUTSIDE = frozenset({"faults", "plant", "trace"})

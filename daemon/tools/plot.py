@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from motiond.formats import FormatError, Problem
 from motiond.formats.io.output import replacing
-
-from .describe import coordinate_unit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,8 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from motiond.formats import Motion, RobotModel
+    from motiond.formats.arrays import Floats
 
-    Floats: TypeAlias = NDArray[np.float64]
 
 SUFFIXES = (".png", ".svg")
 
@@ -119,7 +117,7 @@ def _told_by(robot: RobotModel | None) -> dict[str, dict[str, Any]]:
     """Give unit and limits of each coordinate of a robot."""
     return {
         coordinate.name: {
-            "unit": coordinate_unit(joint, number),
+            "unit": joint.unit(number),
             "lower": coordinate.lower,
             "upper": coordinate.upper,
             "velocity_limit": coordinate.velocity_limit,

@@ -10,17 +10,14 @@ from __future__ import annotations
 import mmap
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from motiond.formats import Interpolation
+    from motiond.formats.arrays import Booleans, Floats
 
-    from motiond.formats.model.motion import Interpolation
-
-    Floats: TypeAlias = NDArray[np.float64]
-    Booleans: TypeAlias = NDArray[np.bool_]
 
 _INTERPOLATIONS: tuple[Interpolation, ...] = ("cubic", "linear", "hold")
 _HEADER = np.dtype(

@@ -18,7 +18,6 @@ from ..arrays import Floats, frozen
 from .interpolation import (
     SAME_TIME_S,
     Interpolation,
-    hermite,
     interpolate,
     interpolate_poses,
     pchip_slopes,
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import ArrayLike
-
-__all__ = ["SAME_TIME_S", "Interpolation", "Motion", "MotionError", "hermite", "interpolate", "pchip_slopes"]
 
 # Relative departure of a frame's spacing from 1 / frame_rate that files with rounded times show.
 SAME_SPACING = 1e-3

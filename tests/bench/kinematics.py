@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motiond.formats import skel
-from motiond.formats.io.source import Source
+from motiond.formats import Source, skel
 from tests.bench.load_skel import chain
 
 if TYPE_CHECKING:
-    from motiond.formats.model.robot import RobotModel
+    from motiond.formats import RobotModel
 
 GOAL = 20
 JOINTS, POSTURES, IN_LOOP = 40, 10_000, 200

@@ -21,7 +21,7 @@ from motiond.daemon.config.robot import (
 from motiond.daemon.joints.joint_map import build_joint_map
 from motiond.daemon.planning.planner import plan
 from motiond.daemon.planning.violations import PlanError
-from motiond.formats.model.motion import Motion
+from motiond.formats import Motion
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

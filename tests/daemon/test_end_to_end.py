@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from motiond.daemon.trajectory.track import Floats
+    from motiond.formats.arrays import Floats
     from tests.daemon.conftest import Ear
 
 WALK_JOINTS = tuple(f"joint{number}" for number in range(29))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from motiond.daemon.joints.joint_map import JointMap
-    from motiond.formats.model.robot import RobotModel
+    from motiond.formats import RobotModel
 
 ARM = Path(__file__).parents[3] / "config" / "robots" / "six_axis.hrdf"
 ASKED = {"gravity": {"from_model": True}}

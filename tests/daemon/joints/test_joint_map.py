@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from motiond.daemon.joints.joint_map import JointMapError
-from motiond.formats.model.robot import Coordinate, Joint, JointType, Mimic, RobotModel
+from motiond.formats import Coordinate, Joint, JointType, Mimic, RobotModel
 from tests.robots import WIDE, map_of
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from motiond.formats.model.motion import Motion
+    from motiond.formats import Motion
 
 ELBOW: dict[str, dict[str, Any]] = {"elbow": {"limits": {"lower": -2, "upper": 2, "velocity": 9}}}
 

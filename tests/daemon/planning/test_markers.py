@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from motiond.daemon.planning.markers import Marker, read_markers
-from motiond.formats import FormatError
-from motiond.formats.model.motion import Motion
+from motiond.formats import FormatError, Motion
 
 if TYPE_CHECKING:
     from pathlib import Path

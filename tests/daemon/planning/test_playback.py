@@ -11,7 +11,7 @@ from motiond.daemon.planning.markers import Marker
 from motiond.daemon.planning.planner import plan
 from motiond.daemon.planning.playback import Playback, PlaybackError, plan_playback, whole
 from motiond.daemon.trajectory.passes import Place
-from motiond.formats.model.motion import Motion
+from motiond.formats import Motion
 from tests.robots import map_of, settings_of
 
 if TYPE_CHECKING:

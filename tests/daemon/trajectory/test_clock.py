@@ -14,7 +14,7 @@ from motiond.daemon.trajectory.clock import TrajectoryClock
 from motiond.daemon.trajectory.ramp import FULL_RAMP, longest_stop
 
 if TYPE_CHECKING:
-    from motiond.daemon.trajectory.track import Floats
+    from motiond.formats.arrays import Floats
 
 
 def started(rate: float, ramp: float = 0.25) -> TrajectoryClock:

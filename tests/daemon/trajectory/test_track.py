@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from motiond.daemon.trajectory.track import Track, map_shared, share
-from motiond.formats.model.motion import pchip_slopes
+from motiond.formats.model.interpolation import pchip_slopes
 
 if TYPE_CHECKING:
-    from motiond.daemon.trajectory.track import Floats
-    from motiond.formats.model.motion import Interpolation
+    from motiond.formats import Interpolation
+    from motiond.formats.arrays import Floats
 
 
 def track_of(positions: list[list[float]], rate_hz: float = 100.0, driven: list[bool] | None = None) -> Track:

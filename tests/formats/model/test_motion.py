@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motiond.formats import Motion
-from motiond.formats.model.motion import MotionError, hermite, pchip_slopes
+from motiond.formats.model.interpolation import hermite, pchip_slopes
+from motiond.formats.model.motion import MotionError
 
 if TYPE_CHECKING:
     from motiond.formats import Interpolation
