@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -206,3 +208,18 @@ def test_the_plugin_by_itself_imports_pytest_and_the_standard_library_alone(
     imported = installed.run("python", "-c", source, folder=tmp_path)
     packages = {name.partition(".")[0] for name in imported.stdout.split()}
     assert packages - sys.stdlib_module_names == {"pytest_motiond"}, imported.stderr
+
+
+PACKAGES = sorted(path.parent for path in ROOT.glob("[df]*/**/__init__.py") if path.parent.name != "tables")
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_package_tells_what_each_of_its_modules_is_for(package: Path) -> None:
+    """Private and generated names apart; a package's own packages count as its modules."""
+    said = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
+    modules = {path.stem for path in package.glob("*.py")} | {
+        path.parent.name for path in package.glob("*/__init__.py")
+    }
+    untold = {name for name in modules - {"__init__"} if not re.search(rf"(?<!\w){name}(?!\w)", said)}
+    assert said.splitlines()[0].endswith(".")
+    assert untold == set()

@@ -1,1 +1,8 @@
-"""Requests, answers and reports, without any transport."""
+"""What a robot is asked for, what is answered and what is reported, without any transport.
+
+- `schemas`: what each verb takes
+- `requests`: a request on its way in, and the table of verbs
+- `errors`: how a request is refused
+- `dispatcher`: answers every request, and acts once
+- `reports`: what the world is told
+"""

@@ -1,7 +1,6 @@
 """What the daemon tells the world about its robots, and how listeners get it.
 
-In come reports from the supervisor, out they go to every listener (MQTT, the live table) through bounded
-queues, so that a slow listener never holds anything up.
+Every listener has a bounded queue, so that a slow one never holds anything up.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ class Subscription:
         return self._reports.popleft()
 
     def get_now(self) -> Report | None:
-        """Give the next report, if there is one."""
+        """Return the next report, if there is one."""
         return self._reports.popleft() if self._reports else None
 
     async def __aiter__(self) -> AsyncIterator[Report]:
@@ -102,14 +101,14 @@ class ReportHub:
         self._latest: dict[tuple[str, Subject], Report] = {}
 
     def publish(self, report: Report) -> None:
-        """Give a report to all listeners."""
+        """Hand a report to all listeners."""
         if report.subject in LASTING:
             self._latest[report.robot, report.subject] = report
         for subscription in self._subscriptions:
             subscription.put(report)
 
     def latest(self) -> list[Report]:
-        """Give the newest of every lasting report, for a listener that has just come (back)."""
+        """Return the newest of every lasting report, for a listener that has just come (back)."""
         return list(self._latest.values())
 
     @contextmanager

@@ -1,7 +1,6 @@
 """The demonstration: the whole daemon with its own broker, playing by itself until it is told to end.
 
-In comes a configuration, out comes a robot that plays its motions over and over, shown as it moves. Other
-clients may take the robot at any time; the demonstration goes on when it is idle again.
+Other clients may take the robot at any time; the demonstration goes on when it is idle again.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ LINE_S = 1.0
 
 
 def demo_config() -> Path:
-    """Give the demonstration's configuration: the checkout's, else the installed one."""
+    """Return the demonstration's configuration: the checkout's, else the installed one."""
     beside = Path(__file__).resolve().parents[2] / "config" / "demo.yaml"
     return beside if beside.is_file() else Path(sys.prefix, "share", "motiond", "config", "demo.yaml")
 
@@ -72,7 +71,7 @@ def _free_port(host: str, port: int) -> int | None:
 
 
 def trigger_lines(mqtt: MqttSettings, robot: str, motions: list[str], program: str) -> Iterator[str]:
-    """Give two commands for another terminal: by the command line, and by any MQTT client.
+    """Yield two commands for another terminal: by the command line, and by any MQTT client.
 
     Parameters
     ----------

@@ -1,7 +1,4 @@
-"""What `motiond play --dry-run` says and writes.
-
-In comes a request as for a daemon, out go the result on stdout or stderr, the trace, and the exit code.
-"""
+"""What `motiond play --dry-run` says and writes; its exit codes are those of a real play."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a robot does, for a terminal: a table that is drawn anew, or one line a second.
-
-In come the robot's reports, out comes what to show of the latest of each kind.
-"""
+"""What a robot does, for a terminal: a table that is drawn anew, or one line a second."""
 
 from __future__ import annotations
 
@@ -48,7 +45,7 @@ class LiveTable:
         return Group(Text(self._doing(), style=self._style()), self._joints(), self._timing(), self._result())
 
     def line(self) -> str:
-        """Give everything in one line, for where there is no terminal."""
+        """Return everything in one line, for where there is no terminal."""
         telemetry = self._latest.get("telemetry")
         parts = [self._doing(), self._timing()]
         if telemetry is not None:

@@ -108,7 +108,7 @@ def _play_to_the_end(mqtt: "MqttSettings", robot: str, request: dict[str, Any], 
 
 
 def _plays_here(asks: dict[str, bool], *, dry_run: bool, traced: bool) -> bool:
-    """Tell whether it is a dry run; options that ask a daemon exclude it, and a trace is of one."""
+    """Return whether it is a dry run; options that ask a daemon exclude it, and a trace is of one."""
     if traced and not dry_run:
         raise typer.BadParameter("--trace is written by a dry run; add --dry-run")
     for option, given in asks.items():

@@ -1,7 +1,6 @@
 """A play request and the wait for its end: what `motiond play` does.
 
-In comes a request, out comes its result; the first Ctrl-C asks for a soft stop and waits on, the second ends
-the wait.
+The first Ctrl-C asks for a soft stop and waits on, the second ends the wait.
 """
 
 from __future__ import annotations

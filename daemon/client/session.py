@@ -1,9 +1,7 @@
-"""Asks a running daemon over MQTT: what `motiond play`, `stop`, `status` and `monitor` are made of.
+"""Asks a running daemon over MQTT: what the subcommands that ask a daemon are made of.
 
-In come the broker's settings and a request, out come the answer's data, or the reports as they arrive.
-
-    Exception
-    └── NoAnswer         nobody answers: no broker, no daemon, or no such robot
+Exception
+└── NoAnswer         nobody answers: no broker, no daemon, or no such robot
 """
 
 from __future__ import annotations
@@ -117,7 +115,7 @@ async def play_and_wait(
 async def watch(
     settings: MqttSettings, robot: str = ANY_ROBOT, subjects: Iterable[Subject] = SUBJECTS
 ) -> AsyncGenerator[Report]:
-    """Give reports as they arrive, those that last at once, until the caller closes it.
+    """Yield reports as they arrive, those that last at once, until the caller closes it.
 
     Parameters
     ----------
@@ -224,7 +222,7 @@ class _Connection:
         return properties
 
     async def reports(self, silence_s: float | None) -> AsyncIterator[Report]:
-        """Give reports as they arrive; after a silence, ask for the status to see that someone is there."""
+        """Yield reports as they arrive; after a silence, ask for the status to see that someone is there."""
         while True:
             while self._reports:
                 yield self._reports.popleft()

@@ -1,7 +1,4 @@
-"""All robots at a broker and what they do: what `motiond status` shows.
-
-In come the broker's settings, out comes a JSON-ready row for each robot that has ever said something there.
-"""
+"""All robots that have ever been at a broker and what they do: what `motiond status` shows."""
 
 from __future__ import annotations
 

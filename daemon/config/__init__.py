@@ -1,1 +1,9 @@
-"""The configuration: one YAML file, checked whole."""
+"""The configuration: one YAML file, checked whole.
+
+- `settings`: the whole of it
+- `mqtt`, `robot`: its sections
+- `client`: what a client needs of it
+- `types`: kinds of values
+- `section`: what a section is, and what is raised where one is wrong
+- `yaml_file`: reads YAML into checked sections
+"""

@@ -96,7 +96,7 @@ def load_yaml(
 
 
 def _parse(data: bytes, file: str, *, aliases: bool) -> tuple[Any, Mapping[Loc, int], list[Problem]]:
-    """Give the values of a YAML document, the line of each key, and the keys that stand twice."""
+    """Return the values of a YAML document, the line of each key, and the keys that stand twice."""
     lines: dict[Loc, int] = {}
     problems: list[Problem] = []
     try:
@@ -199,7 +199,7 @@ def _parts(details: ErrorDetails, loc: Loc, kind: type[BaseModel]) -> tuple[str,
 
 
 def _section_at(loc: Loc, kind: type[BaseModel]) -> type[BaseModel]:
-    """Give the section that stands at a place, for what it knows."""
+    """Return the section that stands at a place, for what it knows."""
     keys = iter(loc)
     for key in keys:
         kinds = _inside(kind.model_fields[key].annotation)
@@ -210,6 +210,6 @@ def _section_at(loc: Loc, kind: type[BaseModel]) -> type[BaseModel]:
 
 
 def _inside(annotation: Any) -> list[Any]:
-    """Give every type that a field's annotation is made of."""
+    """Return every type that a field's annotation is made of."""
     kinds = [get_origin(annotation) or annotation]
     return kinds + [kind for inner in get_args(annotation) for kind in _inside(inner)]

@@ -1,1 +1,7 @@
-"""The MQTT transport: topics, the connection, the bridge, and the embedded broker."""
+"""The MQTT transport.
+
+- `topics`: how topics are spelled
+- `connection`: clients for the configured broker
+- `bridge`: carries requests in and reports out
+- `broker`: the embedded broker
+"""

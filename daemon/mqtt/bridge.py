@@ -113,7 +113,7 @@ class MqttBridge:
         )
 
     def _waits_s(self) -> Iterator[float]:
-        """Give how long to wait before each new try; random, lest many daemons come back at once."""
+        """Yield how long to wait before each new try; random, lest many daemons come back at once."""
         longest_s = self._settings.reconnect_min_s
         while True:
             yield longest_s * random.uniform(0.5, 1.0)  # noqa: S311 # no secret
@@ -303,6 +303,6 @@ def _encode(data: dict[str, Any]) -> bytes:
 
 
 def _first(errors: BaseExceptionGroup[Any]) -> BaseException:
-    """Give the first error of a group, however deep it lies."""
+    """Return the first error of a group, however deep it lies."""
     error = errors.exceptions[0]
     return _first(error) if isinstance(error, BaseExceptionGroup) else error

@@ -1,7 +1,7 @@
 """The broker inside the daemon: amqtt, listening on the loopback unless told otherwise.
 
-In comes an address, out comes a running MQTT 3.1.1 broker (OASIS MQTT Version 3.1.1) for as long as the
-context lasts. It asks for no login. What it cannot do stands in `docs/mqtt.md`.
+It speaks MQTT 3.1.1 (OASIS MQTT Version 3.1.1), lasts as long as its context, and asks for no login. What it
+cannot do stands in `docs/mqtt.md`.
 
     Exception
     └── BrokerError      it cannot listen

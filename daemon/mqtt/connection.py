@@ -1,4 +1,4 @@
-"""How to reach the broker: in come the settings, out comes an MQTT client that is not connected yet."""
+"""Makes MQTT clients for the configured broker: address, login, TLS, and nothing left behind by a failure."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Client(aiomqtt.Client):
 
 
 def address_of(settings: MqttSettings) -> Address:
-    """Give the broker's address; the embedded one is reached on the loopback if it listens everywhere."""
+    """Return the broker's address; the embedded one is reached on the loopback if it listens everywhere."""
     if settings.broker == "embedded":
         host, port = split_listen(settings.listen)
         return Address("mqtt", "127.0.0.1" if host == "0.0.0.0" else host, port)  # noqa: S104 # compared only

@@ -1,1 +1,13 @@
-"""The robots: their goals, and the life of their stream processes."""
+"""The robots: their goals, and the life of their stream processes.
+
+- `registry`: all robots of a daemon
+- `assembly`: makes robots of a configuration
+- `handlers`: which requests a robot takes, and what it answers
+- `robot`: one robot, and what becomes of it
+- `goal_runner`, `goal_queue`: what plays and what waits
+- `goal`, `goal_planner`: a goal, and what the stream process needs for it
+- `status`: what the stream process has told last
+- `payloads`, `telemetry_reporter`: what is reported
+- `shutdown`: what a robot does when the daemon ends
+- `stream_supervisor`, `stream_process`: keeps a stream process alive; one run of it
+"""

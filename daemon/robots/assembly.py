@@ -89,7 +89,7 @@ def make_setup(
 
 
 def _limits(robot: RobotSettings, joint_map: JointMap) -> CheckLimits:
-    """Give what the stream process checks while a motion plays."""
+    """Return what the stream process checks while a motion plays."""
     effort = joint_map.limits.effort.tolist()
     may_stall = [robot.joints.get(joint, JointSettings()).allow_stalling for joint in joint_map.joints]
     return CheckLimits(

@@ -1,7 +1,6 @@
 """A stream process as the daemon sees it: started, commanded, listened to, ended.
 
-In come commands, out come notices and the end of the process. Whatever happens, `close` leaves no process, no
-socket and no shared memory behind.
+Whatever happens, `close` leaves no process, no socket and no shared memory behind.
 """
 
 from __future__ import annotations

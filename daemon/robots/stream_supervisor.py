@@ -1,7 +1,7 @@
 """Keeps one robot's stream process alive: starts it, listens to it, watches that it ticks, starts another.
 
-In come the process's notices and records, out they go to the robot, with word of every end. A process that
-does not tick is killed; after a failure the next start waits longer each time, until one has lasted.
+A process that does not tick is killed; after a failure the next start waits longer each time, until one has
+lasted.
 """
 
 from __future__ import annotations

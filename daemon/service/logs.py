@@ -1,7 +1,7 @@
-"""What the daemon writes to stderr: one line an event, as journald and people like it.
+"""What the daemon writes to stderr: log records and the robots' reports, one line an event.
 
-In come log records and the robots' reports, out go lines. Under systemd a line begins with its priority
-instead of the time (sd-daemon(3), systemd.exec(5) on JOURNAL_STREAM), for the journal knows the time itself.
+Under systemd a line begins with its priority instead of the time (sd-daemon(3), systemd.exec(5) on
+JOURNAL_STREAM), as the journal knows the time itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Tells systemd how the daemon does: ready, alive, stopping (sd_notify(3)).
-
-In come states, out go datagrams to the socket that systemd names; without systemd nothing happens.
-"""
+"""Tells systemd how the daemon does (sd_notify(3)): ready, alive, stopping; without systemd, nothing."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ def notify(*states: str) -> bool:
 
 
 def watchdog_period_s() -> float | None:
-    """Give how often systemd wants to hear WATCHDOG=1 (half its timeout); None if it does not."""
+    """Return how often systemd wants to hear WATCHDOG=1 (half its timeout); None if it does not."""
     timeout_us = os.environ.get("WATCHDOG_USEC")
     meant_for = os.environ.get("WATCHDOG_PID", str(os.getpid()))
     if not timeout_us or meant_for != str(os.getpid()):

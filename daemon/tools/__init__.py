@@ -1,1 +1,9 @@
-"""What needs no daemon: check, dry run, convert, describe, plot."""
+"""What needs no daemon.
+
+- `check`: whether motions fit robots
+- `dry_run`: a play on simulated actuators and virtual time
+- `convert`: from one motion file to another
+- `describe`, `describe_tables`: what is in a file, for programs and for people
+- `plot`: a motion as a picture
+- `batch`: work on many files
+"""

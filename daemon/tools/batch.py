@@ -1,6 +1,7 @@
-"""Work on many files: one after the other or in several processes, with progress where somebody watches.
+"""Work on many files, one after the other or in several processes, with progress on a terminal.
 
-In come files and what to do with one of them, out come the results in the order of the files.
+Exception
+└── ReaderDied       a process that read files ended by itself
 """
 
 from __future__ import annotations

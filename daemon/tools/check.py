@@ -1,7 +1,6 @@
-"""A dry run of planning: whether every motion fits every robot, without touching an actuator.
+"""Plans motions without moving anything: whether every motion fits every robot, and what stands against it.
 
-In comes the checked configuration, or a robot description and motion files; out comes for each motion what
-the daemon would say of it.
+The robots are those of a configuration, or one from a description, whose limits alone then count.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class Finding:
     warnings: tuple[str, ...] = ()
 
     def payload(self) -> dict[str, Any]:
-        """Give the finding JSON-ready."""
+        """Return the finding JSON-ready."""
         return {**asdict(self), "ok": not self.problems}
 
 

@@ -1,6 +1,6 @@
 """From one motion file to another: joints picked and renamed, frames at another rate, another format.
 
-In come two paths and what is wanted, out goes a file, whole or not at all. Only what was named is lost.
+A file is written whole or not at all, and only what was named is lost.
 
     ValueError
     └── ConversionError  an option that the format written does not have, or has not with such a value

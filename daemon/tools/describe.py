@@ -1,7 +1,6 @@
-"""What is in a robot description or a motion file, for programs; `docs/cli.md` tells every key.
+"""What is in a robot description or a motion file, JSON-ready; `docs/cli.md` tells every key.
 
-In comes a file of any format that motiond reads, out come JSON-ready descriptions. Units are SI; what a file
-does not limit is infinite here and null in JSON.
+Units are SI; what a file does not limit is infinite here and null in JSON.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ def _with_markers(description: Description, path: Path, motion: Motion) -> Descr
 
 
 def describe_robot(robot: RobotModel) -> Description:
-    """Give a robot's joints, links and frames; frames where they are with every joint at 0."""
+    """Return a robot's joints, links and frames; frames where they are with every joint at 0."""
     places = robot.forward_kinematics(np.zeros(robot.dof))
     return {
         "kind": "robot",
@@ -130,7 +129,7 @@ def _describe_frame(frame: Frame, place: Floats) -> Description:
 
 
 def describe_motion(motion: Motion) -> Description:
-    """Give a motion's timing, and each joint's range and greatest speed and acceleration."""
+    """Return a motion's timing, and each joint's range and greatest speed and acceleration."""
     names = motion.joint_names or tuple(str(number) for number in range(motion.positions.shape[1]))
     velocities, accelerations = motion.derivatives()
     lower, upper = motion.positions.min(axis=0), motion.positions.max(axis=0)
@@ -163,7 +162,7 @@ def describe_motion(motion: Motion) -> Description:
 
 
 def _peak(name: str, series: Floats, times: Floats) -> Description:
-    """Give the greatest value of a joint's series, shape (frames,), without sign, and its first time."""
+    """Return the greatest value of a joint's series, shape (frames,), without sign, and its first time."""
     amounts = np.abs(series)
     peak = amounts.max()
     first = int((amounts >= peak - SAME * max(peak, 1.0)).argmax())

@@ -1,7 +1,4 @@
-"""What is in a robot description or a motion file, for people.
-
-In comes a description as `daemon/tools/describe.py` makes it, out come lines and tables for a terminal.
-"""
+"""What is in a robot description or a motion file, as lines and tables for a terminal."""
 
 from __future__ import annotations
 

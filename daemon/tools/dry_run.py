@@ -1,8 +1,7 @@
 """A play without a daemon, on simulated actuators and virtual time: what `motiond play --dry-run` does.
 
-In come the settings and a play request, out come the result that a daemon would report and, if wanted, a
-trace of every tick. Library, planner, goals, stream loop and driver are those of a real play; there is no
-other process, and nothing waits.
+Library, planner, goals, stream loop and driver are those of a real play; there is no other process, and
+nothing waits. The result is the one that a daemon would report; a trace of every tick is kept if wanted.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ class Rehearsal:
     trace: dict[str, NDArray[Any]] | None
 
     def payload(self) -> dict[str, Any]:
-        """Give all but the trace JSON-ready."""
+        """Return all but the trace JSON-ready."""
         run = {"in_place_of": self.in_place_of, "lasted_s": self.lasted_s, "took_s": self.took_s}
         return {**self.result, "dry_run": run}
 
@@ -136,7 +135,7 @@ def _refuse_endless(name: str, request: PlayRequest) -> None:
 
 
 def _simulated(robot: RobotSettings, joint_map: JointMap, options: dict[str, Any]) -> dict[str, Any]:
-    """Give the options of the actuators that play: a simulated robot's own, or default ones.
+    """Return the options of the actuators that play: a simulated robot's own, or default ones.
 
     Those begin at 0, or as near to it as the joints' limits allow.
     """
@@ -193,7 +192,7 @@ class _Stage:
         return timing, time.perf_counter() - begun_s
 
     def notices(self) -> Iterator[messages.Command | messages.Notice]:
-        """Give what the loop has told since."""
+        """Yield what the loop has told since."""
         while (received := self._channel.receive()) is not None:
             yield received[0]
 

@@ -1,6 +1,6 @@
-"""A motion as a picture: each joint's positions and velocities over time, and the limits of a robot.
+"""A motion as a picture (PNG or SVG): each joint's positions and velocities over time, and a robot's limits.
 
-In come a motion and perhaps a robot model, out goes PNG or SVG. Drawn with matplotlib, the extra `plot`.
+Drawn with matplotlib, the extra `plot`.
 
     RuntimeError
     └── PlottingUnavailable  matplotlib is not installed
@@ -114,7 +114,7 @@ def _curves(motion: Motion, robot: RobotModel | None) -> list[_Curve]:
 
 
 def _told_by(robot: RobotModel | None) -> dict[str, dict[str, Any]]:
-    """Give unit and limits of each coordinate of a robot."""
+    """Return unit and limits of each coordinate of a robot."""
     return {
         coordinate.name: {
             "unit": joint.unit(number),
