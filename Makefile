@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench fuzz soak clean
+TARGETS := help demo test lint format bench fuzz soak clean
+.PHONY: $(TARGETS)
 
 help:
 	@echo "make demo    play a motion on a simulated six-axis arm"
 	@echo "make test    run the tests"
 	@echo "make lint    ruff, mypy and the import contract"
-	@echo "make bench   print each figure beside its yardstick"
+	@echo "make bench   print each figure beside its yardstick; \`make bench rate stop\` prints those two alone"
 	@echo "make fuzz    feed each reader broken files for ten minutes, or SECONDS=…; READERS=\"seq sdf\" picks"
 	@echo "make soak    play 100,000 random sequences through the engine, or COUNT=… from seed FIRST=…"
 
@@ -32,8 +33,15 @@ format: $(VENV)/.ready
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# Beside `bench`, a word that is no target is the name of a benchmark.
+ifneq (,$(filter bench,$(MAKECMDGOALS)))
+BENCHMARKS := $(filter-out $(TARGETS) $(VENV)/.ready,$(MAKECMDGOALS))
+.PHONY: $(sort $(BENCHMARKS))
+$(sort $(BENCHMARKS)): ; @:
+endif
+
 bench: $(VENV)/.ready
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench $(BENCHMARKS)
 
 fuzz: $(VENV)/.ready
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]' || \

@@ -1,4 +1,7 @@
-"""Runs all benchmarks, or those named on the command line: `python -m tests.bench [--seconds S] [NAME…]`."""
+"""Runs all benchmarks, or those named on the command line: `python -m tests.bench [--seconds S] [NAME…]`.
+
+A name may be written with hyphens for its underscores.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +38,12 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(NAMES)}")
     parser.add_argument("--seconds", type=float, help=f"how long {', '.join(sorted(TIMED))} measure")
     asked = parser.parse_args()
-    unknown = [name for name in asked.names if name not in NAMES]
+    names = [name.replace("-", "_") for name in asked.names]
+    unknown = [name for name in names if name not in NAMES]
     if unknown:
         print(f"no benchmark {', '.join(unknown)}; there are {', '.join(NAMES)}", file=sys.stderr)
         return 2
-    for name in asked.names or NAMES:
+    for name in names or NAMES:
         print(f"== {name}", flush=True)
         shortened = (asked.seconds,) if asked.seconds and name in TIMED else ()
         importlib.import_module(f"tests.bench.{name}").main(*shortened)
