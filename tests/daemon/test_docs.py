@@ -1,42 +1,176 @@
-"""What the documentation draws and links is what the code does and the checkout holds."""
+"""What the documentation says, draws and links is what the code does and the checkout holds."""
 
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 
+import orjson
 import pytest
+import typer.main
 
+from motiond.daemon.api.reports import LASTING, STREAMED, SUBJECTS
+from motiond.daemon.api.requests import VERBS
+from motiond.daemon.api.schemas import PlayRequest, Request
+from motiond.daemon.cli.main import app
+from motiond.daemon.config.robot import CheckSettings
 from motiond.daemon.ipc.states import TRANSITIONS
+from motiond.drivers.sim.faults import FAULTS
+from tests.bench.__main__ import NAMES
 
 CHECKOUT = Path(__file__).parents[2]
-PAGES = sorted([*CHECKOUT.glob("*.md"), *CHECKOUT.glob("docs/**/*.md")])
+DOCS = CHECKOUT / "docs"
+PAGES = sorted([*CHECKOUT.glob("*.md"), *DOCS.glob("**/*.md")])
+TEXTS = [*PAGES, *CHECKOUT.glob("config/*.yaml"), *CHECKOUT.glob("systemd/*")]
+FOLDERS = "config|daemon|docs|drivers|examples|formats|motiond|scripts|systemd|tests"
+PATH = re.compile(rf"(?<![\w/.-])((?:{FOLDERS})/[\w./-]*\w\.[a-z]\w*)")
+MODULE = re.compile(r"(?<![\w.])motiond\.(?:daemon|drivers|formats)(?:\.\w+)*")
+
+
+def rows_of(page: str, section: str) -> list[list[str]]:
+    """Return the cells of each row of the first table in a section, without its head."""
+    text = (DOCS / page).read_text(encoding="utf-8").split(f"# {section}\n")[1]
+    table = re.search(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    assert table is not None
+    lines = table.group().splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def quoted(text: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", text)
+
+
+# -- the pages by themselves --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)[^):]*\)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
+def test_links_to_headings_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^):#]*)#([^)]+)\)", page.read_text(encoding="utf-8"))
+    assert [
+        (file, heading)
+        for file, heading in links
+        if heading not in anchors(page.parent / file if file else page)
+    ] == []
+
+
+def anchors(page: Path) -> set[str]:
+    """Return what links call the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_page_stands_in_the_index() -> None:
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    pages = [page.relative_to(DOCS) for page in DOCS.glob("**/*.md") if "decisions" not in page.parts]
+    missing = [str(page) for page in pages if f"({page})" not in index and page.name != "index.md"]
+    assert missing == []
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: str(text.relative_to(CHECKOUT)))
+def test_files_that_are_named_exist(text: Path) -> None:
+    named = [name for name in PATH.findall(text.read_text(encoding="utf-8")) if "NAME" not in name]
+    assert [
+        name for name in named if not any((base / name).exists() for base in (CHECKOUT, text.parent))
+    ] == []
+
+
+def test_modules_that_are_named_exist() -> None:
+    named = {name for text in TEXTS for name in MODULE.findall(text.read_text(encoding="utf-8"))}
+    assert len(named) > 5
+    assert [name for name in sorted(named) if not is_there(name)] == []
+
+
+def is_there(name: str) -> bool:
+    """Whether a dotted name is that of a module, or of something in one."""
+    try:
+        import_module(name)
+    except ModuleNotFoundError:
+        module, _, last = name.rpartition(".")
+        return hasattr(import_module(module), last)
+    return True
+
+
+# -- the pages and the code ---------------------------------------------------------------------------------
 
 
 def test_the_drawn_state_machine_is_the_players() -> None:
-    text = (CHECKOUT / "docs" / "architecture.md").read_text()
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
     drawn = re.findall(r"^ +(\w+) --> (\w+): (\w+)$", text, re.MULTILINE)
     assert len(drawn) == len(set(drawn))
     assert set(drawn) == {(state, after, event) for (state, event), after in TRANSITIONS.items()}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
-def test_links_between_pages_lead_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\(([^)#:]+)[^):]*\)", page.read_text())
-    assert [link for link in links if not (page.parent / link).exists()] == []
+def test_every_verb_has_its_row_with_its_keys() -> None:
+    told = {
+        verb: set(quoted(row[1]))
+        for row in rows_of("mqtt.md", "What it can be asked")
+        for verb in quoted(row[0])
+    }
+    assert set(told) == set(VERBS)
+    for verb, keys in told.items():
+        if verb != "play":
+            assert VERBS[verb].schema.model_fields.keys() - Request.model_fields.keys() <= keys
 
 
-def test_every_page_stands_in_the_index() -> None:
-    docs = CHECKOUT / "docs"
-    index = (docs / "index.md").read_text()
-    pages = [page.relative_to(docs) for page in docs.glob("**/*.md") if "decisions" not in page.parts]
-    missing = [str(page) for page in pages if f"({page})" not in index and page.name != "index.md"]
-    assert missing == []
+def test_the_keys_of_play_are_those_of_its_schema() -> None:
+    told = {key: row[2] for row in rows_of("mqtt.md", "Keys of `play`") for key in quoted(row[0])}
+    assert told == {
+        key: "required" if field.is_required() else f"`{orjson.dumps(whole(field.default)).decode()}`"
+        for key, field in PlayRequest.model_fields.items()
+        if key not in Request.model_fields
+    }
 
 
-def test_modules_that_the_architecture_names_exist() -> None:
-    named = re.findall(
-        r"`((?:daemon|formats|drivers)/\w+\.py)`", (CHECKOUT / "docs/architecture.md").read_text()
-    )
-    assert named
-    assert [name for name in named if not (CHECKOUT / name).exists()] == []
+def whole(value: object) -> object:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def test_every_topic_has_its_row() -> None:
+    told = {quoted(row[0])[0]: row[1:3] for row in rows_of("mqtt.md", "What the daemon says")}
+    of_daemon = "motiond/bridge/motiond/availability"
+    assert told.pop(of_daemon) == ["1", "yes"]
+    assert told.pop("motiond/arm/response/<verb>") == ["1", "no"]
+    assert told == {
+        f"motiond/arm/{subject}": ["0" if subject in STREAMED else "1", "yes" if subject in LASTING else "no"]
+        for subject in SUBJECTS
+    }
+
+
+def test_every_subcommand_has_its_row() -> None:
+    told = {text.split()[1] for row in rows_of("cli.md", "Command line") for text in quoted(row[0])}
+    group = typer.main.get_command(app)
+    assert isinstance(group, typer.core.TyperGroup)
+    assert told == set(group.commands)
+
+
+def test_every_check_is_explained() -> None:
+    told = {
+        name
+        for row in rows_of("planning.md", "Checks while it moves")
+        for cell in row
+        for name in quoted(cell)
+    }
+    assert told >= CheckSettings.model_fields.keys()
+
+
+def test_every_benchmark_is_explained() -> None:
+    told = [
+        name
+        for section in ("The motion engine", "Files, robots and drivers")
+        for row in rows_of("benchmarks.md", section)
+        for name in quoted(row[0])
+    ]
+    assert sorted(told) == sorted(NAMES)
+
+
+def test_every_fault_has_its_row() -> None:
+    page = (DOCS / "faults.md").read_text(encoding="utf-8")
+    (table,) = (part for part in page.split("\n\n") if part.startswith("| `fault` |"))
+    assert sorted(quoted(row)[0] for row in table.splitlines()[2:]) == sorted(FAULTS)
