@@ -6,8 +6,10 @@ import ast
 import re
 import tomllib
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import grimp
 import pytest
 
 from motiond.drivers.registry import OWN
@@ -115,3 +117,11 @@ def test_every_driver_is_held_to_the_contract_and_has_a_page(driver: str) -> Non
     assert re.search(r"^class Test\w+\(DriverContract\):", suite, re.MULTILINE)
     section = f"\n## `{driver}`\n" in (ROOT / "docs" / "drivers.md").read_text(encoding="utf-8")
     assert section or (ROOT / "docs" / f"{driver}.md").is_file()
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Imports for type checkers count."""
+    graph = grimp.build_graph("motiond")
+    modules = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    assert len(modules) > 200
+    TopologicalSorter(modules).prepare()  # raises CycleError, which tells the circle

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from .connection import Message
-    from .robot import MotiondRobot
-
 LEAVE_S = 30.0
 RESULT_S = 60.0
 
@@ -35,6 +33,23 @@ def result_from(data: Mapping[str, Any]) -> Result:
     return Result(**values)
 
 
+Found = TypeVar("Found")
+
+
+class Watched(Protocol):
+    """The robot that plays it."""
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The latest report of its state."""
+
+    def messages(self, subject: str) -> list[Message]:
+        """Return what it has reported on a subject."""
+
+    def wait(self, find: Callable[[], Found | None], timeout_s: float, failure: str) -> Found:
+        """Wait until `find` returns something."""
+
+
 class Goal:
     """A motion that a robot has accepted; made by `MotiondRobot.play(…, wait=False)`.
 
@@ -45,7 +60,7 @@ class Goal:
         The time of the request, as `time.monotonic()`.
     """
 
-    def __init__(self, robot: MotiondRobot, goal_id: str, sent_s: float) -> None:
+    def __init__(self, robot: Watched, goal_id: str, sent_s: float) -> None:
         self.goal_id = goal_id
         self.sent_s = sent_s
         self._robot = robot
