@@ -48,7 +48,7 @@ class DynamixelRig(Rig):
     def _options(self, ids: dict[str, int]) -> DynamixelOptions:
         port = {"port": str(self._path), "baud_rate": 1_000_000, "ids": ids}
         return DynamixelOptions.model_validate(
-            {"ports": [port], "command_lifetime_s": LIFETIME_S, "answer_timeout_s": 0.05}
+            {"ports": [port], "command_lifetime_s": LIFETIME_S, "answer_timeout_s": 0.2}
         )
 
     def make(self, actuators: Sequence[str] = ACTUATORS) -> Driver:

@@ -223,7 +223,7 @@ def test_advises_on_what_makes_ticks_slow() -> None:
     two_axes = servo(2, "2XL430-W250")
     with Bench([servo(1, return_delay=250), two_axes]) as bench:
         port = {"port": bench.ports[0].path, "baud_rate": 57_600, "ids": {"base": 1, "shoulder": 2}}
-        driver = make_driver("dynamixel", {"ports": [port], "answer_timeout_s": 0.05}, ["base", "shoulder"])
+        driver = make_driver("dynamixel", {"ports": [port], "answer_timeout_s": 0.2}, ["base", "shoulder"])
         driver.open()
         assert driver.warnings == [
             (
