@@ -25,6 +25,7 @@ NAMES = (
     "start_at",
     "stop",
     "request",
+    "cli",
     "dynamixel",
     "hebi",
 )
