@@ -163,7 +163,7 @@ def test_every_check_is_explained() -> None:
 def test_every_benchmark_is_explained() -> None:
     told = [
         name
-        for section in ("The motion engine", "Files, robots and drivers")
+        for section in ("The motion engine", "Files, robots and drivers", "The command line")
         for row in rows_of("benchmarks.md", section)
         for name in quoted(row[0])
     ]
