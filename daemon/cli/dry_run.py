@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..api.schemas import PlayRequest
-    from ..tools.dry_run import Rehearsal
+    from ..tools.dry_run import DryRun
 
 
 def play_dry(config: Path, robot: str, request: dict[str, Any], trace: Path | None, *, json: bool) -> int:
@@ -27,29 +27,29 @@ def play_dry(config: Path, robot: str, request: dict[str, Any], trace: Path | No
         Where to write every tick.
     """
     from ..telemetry.npz import save_trace
-    from ..tools.dry_run import rehearse
+    from ..tools.dry_run import run_dry
 
     checked = cast("PlayRequest", parse(RawRequest(robot, "play", orjson.dumps(request))))
-    rehearsal = rehearse(load_settings(config), robot, checked, traced=trace is not None)
-    if trace is not None and rehearsal.trace is not None:
-        save_trace(trace, rehearsal.trace)
-    return _tell(robot, rehearsal, json=json)
+    dry_run = run_dry(load_settings(config), robot, checked, traced=trace is not None)
+    if trace is not None and dry_run.trace is not None:
+        save_trace(trace, dry_run.trace)
+    return _tell(robot, dry_run, json=json)
 
 
-def _tell(robot: str, rehearsal: Rehearsal, *, json: bool) -> int:
-    result = rehearsal.result
+def _tell(robot: str, dry_run: DryRun, *, json: bool) -> int:
+    result = dry_run.result
     text = f"{robot}: {result['motion']} ended with {result['code']}; {result['message']}"
     succeeded = result["code"] == "SUCCESSFUL"
     if json:
-        print_json(rehearsal.payload())
+        print_json(dry_run.payload())
     elif succeeded:
         typer.echo(text)
     if not json:
-        typer.echo(f"{robot}: {_how(rehearsal)}")
+        typer.echo(f"{robot}: {_how(dry_run)}")
     return DONE if succeeded else tell(text, FAILED)
 
 
-def _how(rehearsal: Rehearsal) -> str:
-    replaced = f" in place of {rehearsal.in_place_of}" if rehearsal.in_place_of else ""
-    times = f"{rehearsal.lasted_s:.1f} s of motion in {rehearsal.took_s:.2f} s"
+def _how(dry_run: DryRun) -> str:
+    replaced = f" in place of {dry_run.in_place_of}" if dry_run.in_place_of else ""
+    times = f"{dry_run.lasted_s:.1f} s of motion in {dry_run.took_s:.2f} s"
     return f"dry run on simulated actuators{replaced}; {times}"

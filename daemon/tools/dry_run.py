@@ -54,7 +54,7 @@ OUTSIDE = frozenset({"faults", "plant", "trace"})
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsal:
+class DryRun:
     """How a play went.
 
     Attributes
@@ -81,7 +81,7 @@ class Rehearsal:
         return {**self.result, "dry_run": run}
 
 
-def rehearse(settings: Settings, name: str, request: PlayRequest, *, traced: bool = False) -> Rehearsal:
+def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool = False) -> DryRun:
     """Play a motion on simulated actuators, as fast as it goes.
 
     Parameters
@@ -115,7 +115,7 @@ def rehearse(settings: Settings, name: str, request: PlayRequest, *, traced: boo
         result = _result(goal, list(stage.notices()), timing)
         in_place_of = None if robot.driver.type == SIMULATED else robot.driver.type
         arrays = _arrays(trace, joint_map, goal, result) if trace else None
-        return Rehearsal(result, in_place_of, stage.clock.now(), took_s, arrays)
+        return DryRun(result, in_place_of, stage.clock.now(), took_s, arrays)
 
 
 def _robot(settings: Settings, name: str) -> RobotSettings:

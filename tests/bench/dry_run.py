@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from motiond.daemon.api.schemas import PlayRequest
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.tools.dry_run import rehearse
+from motiond.daemon.tools.dry_run import run_dry
 from tests.daemon.rig import Rig, sweep, write_seq
 
 if TYPE_CHECKING:
-    from motiond.daemon.tools.dry_run import Rehearsal
+    from motiond.daemon.tools.dry_run import DryRun
 
 GOAL = 50
 JOINTS, RATE_HZ, LASTS_S = 30, 500, 20.0
@@ -51,10 +51,10 @@ def _rig(folder: Path) -> Rig:
     return rig
 
 
-def _play(rig: Rig, *, traced: bool) -> Rehearsal:
-    rehearsal = rehearse(load_settings(rig.config), "arm", PlayRequest(motion="swing"), traced=traced)
-    assert rehearsal.result["code"] == "SUCCESSFUL"
-    return rehearsal
+def _play(rig: Rig, *, traced: bool) -> DryRun:
+    dry_run = run_dry(load_settings(rig.config), "arm", PlayRequest(motion="swing"), traced=traced)
+    assert dry_run.result["code"] == "SUCCESSFUL"
+    return dry_run
 
 
 if __name__ == "__main__":

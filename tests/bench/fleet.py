@@ -108,14 +108,14 @@ class Layout:
 async def running(folder: Path, layout: Layout) -> AsyncIterator[Fleet]:
     """Run a fleet, from all robots on line to all shut down."""
     os.environ["XDG_CACHE_HOME"] = str(folder)  # a benchmark leaves nothing in the user's cache
-    supervisor = make_registry(load_settings(_configuration(folder, layout)), ReportHub())
-    run = asyncio.create_task(supervisor.run(), name="fleet.run")
+    registry = make_registry(load_settings(_configuration(folder, layout)), ReportHub())
+    run = asyncio.create_task(registry.run(), name="fleet.run")
     try:
-        for robot in supervisor._robots.values():
+        for robot in registry._robots.values():
             await robot.status.until(_is_idle(robot), "the robot did not come on line", PATIENCE_S)
-        yield Fleet(supervisor, supervisor._robots)
+        yield Fleet(registry, registry._robots)
     finally:
-        supervisor.leave()
+        registry.leave()
         async with asyncio.timeout(PATIENCE_S):
             await run
 

@@ -48,20 +48,20 @@ async def playing_robot(folder: Path, rows: NDArray[Any], rate_hz: int) -> Async
     mosquitto = Mosquitto(free_port(), folder)
     rig.daemon["mqtt"] = {"broker": mosquitto.settings.broker}
     settings, hub = load_settings(rig.config), ReportHub()
-    supervisor = make_registry(settings, hub)
-    bridge = MqttBridge(settings.mqtt, settings.id, supervisor, hub)
+    registry = make_registry(settings, hub)
+    bridge = MqttBridge(settings.mqtt, settings.id, registry, hub)
     async with AsyncExitStack() as stack:
         await mosquitto.start()
         stack.push_async_callback(mosquitto.kill)
         bridging = asyncio.create_task(bridge.run())
         stack.push_async_callback(asyncio.wait, (bridging,))
         stack.callback(bridging.cancel)
-        await stack.enter_async_context(rig.running_on(supervisor, hub))
+        await stack.enter_async_context(rig.running_on(registry, hub))
         await rig.until_state("idle")
-        await ask(supervisor, "play", motion="motion")
+        await ask(registry, "play", motion="motion")
         await rig.until_state("playing")
-        keeper = supervisor._robots["arm"].stream
-        assert keeper.pid is not None
-        assert keeper.observer is not None
-        keeper.observer.start_goal()
-        yield PlayingRobot(keeper.pid, keeper.observer)
+        stream = registry._robots["arm"].stream
+        assert stream.pid is not None
+        assert stream.observer is not None
+        stream.observer.start_goal()
+        yield PlayingRobot(stream.pid, stream.observer)

@@ -133,7 +133,7 @@ async def mosquitto(free_port: int, tmp_path: Path) -> AsyncIterator[Mosquitto]:
 
 
 class Robots:
-    """Stands in for the supervisor: notes every request, and does what the tests tell it.
+    """Stands in for the registry: notes every request, and does what the tests tell it.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ def robots() -> Robots:
 
 @pytest.fixture
 def hub() -> ReportHub:
-    """A hub that knows what a supervisor says when it starts."""
+    """A hub that knows what a registry says when it starts."""
     hub = ReportHub()
     for robot in Robots.robots:
         hub.publish(Report(robot, "availability", {"state": "online"}))

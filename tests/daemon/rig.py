@@ -1,4 +1,4 @@
-"""A robot of two simulated joints with a motion or two, run by a real supervisor, for tests of the daemon."""
+"""A robot of two simulated joints with a motion or two, run by a real registry, for tests of the daemon."""
 
 from __future__ import annotations
 
@@ -106,19 +106,19 @@ class Rig:
     async def running(self) -> AsyncIterator[RobotRegistry]:
         """Run the robots without MQTT, from on line to shut down."""
         hub = ReportHub()
-        async with self.running_on(make_registry(load_settings(self.config), hub), hub) as supervisor:
-            yield supervisor
+        async with self.running_on(make_registry(load_settings(self.config), hub), hub) as registry:
+            yield registry
 
     @asynccontextmanager
-    async def running_on(self, supervisor: RobotRegistry, hub: ReportHub) -> AsyncIterator[RobotRegistry]:
-        """Run a supervisor's robots and note what they report."""
+    async def running_on(self, registry: RobotRegistry, hub: ReportHub) -> AsyncIterator[RobotRegistry]:
+        """Run a registry's robots and note what they report."""
         with hub.subscribe() as reports:
             hearing = asyncio.create_task(self._hear(reports), name="rig.hear")
-            running = asyncio.create_task(supervisor.run(), name="rig.run")
+            running = asyncio.create_task(registry.run(), name="rig.run")
             try:
-                yield supervisor
+                yield registry
             finally:
-                supervisor.leave()
+                registry.leave()
                 async with asyncio.timeout(PATIENCE_S):
                     await running
                 hearing.cancel()
@@ -183,10 +183,10 @@ class Rig:
         return [report.data["code"] for report in self.reports if report.subject == "result"]
 
 
-async def ask(supervisor: RobotRegistry, verb: str, **values: Any) -> dict[str, Any]:
+async def ask(registry: RobotRegistry, verb: str, **values: Any) -> dict[str, Any]:
     """Send the robot a request as MQTT or the command line would."""
     try:
         async with asyncio.timeout(PATIENCE_S):
-            return await supervisor.handle("arm", verb, VERBS[verb].schema.model_validate(values))
+            return await registry.handle("arm", verb, VERBS[verb].schema.model_validate(values))
     except TimeoutError as error:
         raise AssertionError(f"{verb}: no answer in {PATIENCE_S:g} s") from error

@@ -63,11 +63,11 @@ def rig(tmp_path: Path, cable: Cable) -> Rig:
 
 
 async def test_servos_play_a_motion_to_its_end_and_hold(rig: Rig, cable: Cable) -> None:
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
-        goal_id = (await ask(supervisor, "play", motion="nod"))["goal_id"]
+        goal_id = (await ask(registry, "play", motion="nod"))["goal_id"]
         result = await rig.result_of(goal_id)
-        assert (await ask(supervisor, "status"))["torque"]
+        assert (await ask(registry, "status"))["torque"]
     assert (result["code"], result["details"]["reached_goal"]) == ("SUCCESSFUL", True)
     told = [report.data["message"] for report in rig.reports if report.subject == "event"]
     found = f"driver dynamixel: found XM430-W350 firmware 52 as {cable.path} servo 1 (shoulder)"
@@ -77,9 +77,9 @@ async def test_servos_play_a_motion_to_its_end_and_hold(rig: Rig, cable: Cable) 
 async def test_an_unplugged_cable_ends_the_motion_and_plugged_in_again_the_robot_waits_without_torque(
     rig: Rig, cable: Cable
 ) -> None:
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
-        goal_id = (await ask(supervisor, "play", motion="sway"))["goal_id"]
+        goal_id = (await ask(registry, "play", motion="sway"))["goal_id"]
         await rig.until_state("playing")
         since = len(rig.reports)
         cable.unplug()
@@ -88,7 +88,7 @@ async def test_an_unplugged_cable_ends_the_motion_and_plugged_in_again_the_robot
         cable.plug_in()
         idle = await rig.until_state("idle", since)
         assert not idle["torque"]
-        goal_id = (await ask(supervisor, "play", motion="nod"))["goal_id"]
+        goal_id = (await ask(registry, "play", motion="nod"))["goal_id"]
         assert (await rig.result_of(goal_id))["code"] == "SUCCESSFUL"
     assert result["code"] == "COMM_LOST"
     assert str(cable.path) in result["message"]

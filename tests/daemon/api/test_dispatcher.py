@@ -23,7 +23,7 @@ NOW_S = 1_700_000_000.0
 
 
 @pytest.fixture
-def desk(robots: Robots) -> Dispatcher:
+def dispatcher(robots: Robots) -> Dispatcher:
     return Dispatcher(robots, now=lambda: NOW_S, handle_timeout_s=20.0)
 
 
@@ -35,24 +35,24 @@ def refused(code: str, error: str, transaction: str | None = None, **data: Any) 
     return {"status": "error", "code": code, "error": error, "data": data, "transaction": transaction}
 
 
-async def answer(desk: Dispatcher, call: RawRequest) -> Any:
-    return orjson.loads(await desk.answer(call))
+async def answer(dispatcher: Dispatcher, call: RawRequest) -> Any:
+    return orjson.loads(await dispatcher.answer(call))
 
 
-async def test_what_the_commands_refuse_is_passed_on(desk: Dispatcher) -> None:
-    said = await answer(desk, play(motion="unknown", transaction="t"))
+async def test_what_the_commands_refuse_is_passed_on(dispatcher: Dispatcher) -> None:
+    said = await answer(dispatcher, play(motion="unknown", transaction="t"))
     assert said == refused("UNKNOWN_MOTION", "arm: no motion 'unknown'", "t", known=["wave"])
 
 
 async def test_an_unforeseen_failure_is_answered_and_logged(
-    desk: Dispatcher, robots: Robots, caplog: pytest.LogCaptureFixture
+    dispatcher: Dispatcher, robots: Robots, caplog: pytest.LogCaptureFixture
 ) -> None:
-    said = await answer(desk, play(motion="crash", transaction="t"))
+    said = await answer(dispatcher, play(motion="crash", transaction="t"))
     why = "ZeroDivisionError('division by zero')"
     message = f"arm/play: failed inside motiond; {why}; the daemon's log says more"
     assert said == refused("INTERNAL", message, "t")
     assert "arm/play failed" in caplog.text
-    assert (await answer(desk, play()))["status"] == "ok"
+    assert (await answer(dispatcher, play()))["status"] == "ok"
     assert robots.verbs() == ["play", "play"]
 
 
@@ -68,61 +68,61 @@ async def test_acting_is_bounded_in_time(robots: Robots) -> None:
     ids=["expires_at", "barely", "MQTT 5"],
 )
 async def test_an_expired_request_is_refused(
-    desk: Dispatcher, robots: Robots, late_s: float | None, lifetime_s: int | None, told: str
+    dispatcher: Dispatcher, robots: Robots, late_s: float | None, lifetime_s: int | None, told: str
 ) -> None:
     keys = {} if late_s is None else {"expires_at": NOW_S - late_s}
     deadline = None if lifetime_s is None else NOW_S + lifetime_s
     call = RawRequest("arm", "play", orjson.dumps({"motion": "wave", **keys}), deadline=deadline)
     why = "it was not to be served any more; send it anew, or with more time"
     message = f"arm/play: expired {told} s ago; {why}"
-    assert await answer(desk, call) == refused("EXPIRED", message, late_s=late_s or 0.0)
+    assert await answer(dispatcher, call) == refused("EXPIRED", message, late_s=late_s or 0.0)
     assert robots.handled == []
 
 
-async def test_a_request_in_time_is_served(desk: Dispatcher, robots: Robots) -> None:
-    assert (await answer(desk, play(expires_at=NOW_S + 0.001)))["status"] == "ok"
+async def test_a_request_in_time_is_served(dispatcher: Dispatcher, robots: Robots) -> None:
+    assert (await answer(dispatcher, play(expires_at=NOW_S + 0.001)))["status"] == "ok"
     assert robots.verbs() == ["play"]
 
 
 async def test_a_repeated_transaction_gets_its_first_answer_whatever_it_was(
-    desk: Dispatcher, robots: Robots
+    dispatcher: Dispatcher, robots: Robots
 ) -> None:
     for motion in ("wave", "unknown", "crash"):
-        first = await desk.answer(play(motion=motion, transaction=motion))
-        again = await desk.answer(play(motion=motion, transaction=motion, expires_at=NOW_S - 9.0))
+        first = await dispatcher.answer(play(motion=motion, transaction=motion))
+        again = await dispatcher.answer(play(motion=motion, transaction=motion, expires_at=NOW_S - 9.0))
         assert again == first
     assert len(robots.handled) == 3
 
 
-async def test_a_transaction_belongs_to_its_robot_and_verb(desk: Dispatcher, robots: Robots) -> None:
+async def test_a_transaction_belongs_to_its_robot_and_verb(dispatcher: Dispatcher, robots: Robots) -> None:
     for robot, verb in (("arm", "stop"), ("hand", "stop"), ("arm", "reset")):
-        await desk.answer(RawRequest(robot, verb, b'{"transaction":"t"}'))
+        await dispatcher.answer(RawRequest(robot, verb, b'{"transaction":"t"}'))
     assert len(robots.handled) == 3
 
 
-async def test_a_refused_key_does_not_use_up_the_transaction(desk: Dispatcher, robots: Robots) -> None:
-    said = await answer(desk, play(sped=1, transaction="t"))
+async def test_a_refused_key_does_not_use_up_the_transaction(dispatcher: Dispatcher, robots: Robots) -> None:
+    said = await answer(dispatcher, play(sped=1, transaction="t"))
     assert (said["code"], said["transaction"]) == ("INVALID_REQUEST", "t")
-    assert (await answer(desk, play(transaction="t")))["status"] == "ok"
+    assert (await answer(dispatcher, play(transaction="t")))["status"] == "ok"
     assert robots.verbs() == ["play"]
 
 
-async def test_a_flood_is_refused_but_never_a_stop(desk: Dispatcher, robots: Robots) -> None:
+async def test_a_flood_is_refused_but_never_a_stop(dispatcher: Dispatcher, robots: Robots) -> None:
     robots.gate.clear()
     async with asyncio.TaskGroup() as tasks:
-        waiting = [tasks.create_task(desk.answer(play())) for _ in range(MOST_RUNNING)]
+        waiting = [tasks.create_task(dispatcher.answer(play())) for _ in range(MOST_RUNNING)]
         await asyncio.sleep(0)
         message = "arm/play: 32 requests are being served; a robot takes no more at once; "
-        assert await answer(desk, play()) == refused("BUSY", message + "wait for their answers")
+        assert await answer(dispatcher, play()) == refused("BUSY", message + "wait for their answers")
         for call in (
             RawRequest("arm", "stop", b""),
             RawRequest("arm", "estop", b""),
             RawRequest("hand", "status", b""),
         ):
-            assert (await answer(desk, call))["status"] == "ok"
+            assert (await answer(dispatcher, call))["status"] == "ok"
         robots.gate.set()
     assert all(orjson.loads(task.result())["status"] == "ok" for task in waiting)
-    assert (await answer(desk, play()))["status"] == "ok"
+    assert (await answer(dispatcher, play()))["status"] == "ok"
 
 
 async def test_data_that_is_not_json_is_an_internal_error() -> None:

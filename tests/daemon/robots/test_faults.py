@@ -1,6 +1,6 @@
 """What motiond makes of each simulated fault: state, events and result, and that nothing lunges.
 
-Robots of a real supervisor and stream process are taken through all of them in the middle of a motion; what
+Robots of a real registry and stream process are taken through all of them in the middle of a motion; what
 they did is then looked at fault by fault.
 """
 
@@ -265,34 +265,34 @@ def make_rig(folder: Path) -> Rig:
     return rig
 
 
-async def play(supervisor: RobotRegistry, motion: str) -> str:
-    goal_id: str = (await ask(supervisor, "play", motion=motion))["goal_id"]
+async def play(registry: RobotRegistry, motion: str) -> str:
+    goal_id: str = (await ask(registry, "play", motion=motion))["goal_id"]
     return goal_id
 
 
-async def play_to_full_swing(rig: Rig, supervisor: RobotRegistry) -> str:
+async def play_to_full_swing(rig: Rig, registry: RobotRegistry) -> str:
     since = len(rig.reports)
-    goal_id = await play(supervisor, "swing")
+    goal_id = await play(registry, "swing")
     await rig.until_state("playing", since)
     await rig.until("telemetry", lambda data: (data["frame"] or 0) > AT_SPEED, len(rig.reports))
     return goal_id
 
 
-async def go_through(rig: Rig, supervisor: RobotRegistry, case: Case) -> Story:
+async def go_through(rig: Rig, registry: RobotRegistry, case: Case) -> Story:
     """Let a motion meet a fault, and make the robot ready again as docs/faults.md says."""
     before = "idle" if case.is_harmless else "playing"
-    goal_id = "" if case.is_harmless else await play_to_full_swing(rig, supervisor)
+    goal_id = "" if case.is_harmless else await play_to_full_swing(rig, registry)
     since, fault_s = len(rig.reports), time.monotonic()
-    await ask(supervisor, "fault", **case.fault)
-    goal_id = goal_id or await play(supervisor, "short")
+    await ask(registry, "fault", **case.fault)
+    goal_id = goal_id or await play(registry, "short")
     result = await rig.until("result", lambda data: data["goal_id"] == goal_id, since)
     at_rest = await rig.until("state", lambda data: data["state"] in AT_REST, rig.place_of(result))
     resting = at_rest["state"]
     rest_s = time.monotonic()
-    await make_ready(rig, supervisor, resting, result["code"])
+    await make_ready(rig, registry, resting, result["code"])
     ready_s = time.monotonic()
     await rig.until("telemetry", lambda data: data["stamp_s"] > ready_s + WATCHED_S, len(rig.reports))
-    torque = (await ask(supervisor, "status"))["torque"]
+    torque = (await ask(registry, "status"))["torque"]
     told = rig.reports[since:]
     samples = [report.data for report in told if report.subject == "telemetry"]
     states = [before, *(report.data["state"] for report in told if report.subject == "state")]
@@ -310,15 +310,15 @@ async def go_through(rig: Rig, supervisor: RobotRegistry, case: Case) -> Story:
     )
 
 
-async def make_ready(rig: Rig, supervisor: RobotRegistry, state: str, code: str) -> None:
+async def make_ready(rig: Rig, registry: RobotRegistry, state: str, code: str) -> None:
     since = len(rig.reports)
     if state == "idle":
         if code != "SUCCESSFUL":
-            await ask(supervisor, "disable")
-        await ask(supervisor, "fault", fault="clear")
+            await ask(registry, "disable")
+        await ask(registry, "fault", fault="clear")
         await rig.until("event", lambda data: data["message"] == CLEARED[1], since)
     elif code == "HARDWARE_FAULT":
-        await ask(supervisor, "reset")
+        await ask(registry, "reset")
     else:
         await rig.until_state("idle", since)
 
@@ -326,9 +326,9 @@ async def make_ready(rig: Rig, supervisor: RobotRegistry, state: str, code: str)
 async def tell(folder: Path, cases: list[Case]) -> dict[str, Story]:
     """Go through cases; each needs the robot that the one before has left ready."""
     rig = make_rig(folder)
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
-        return {case.name: await go_through(rig, supervisor, case) for case in cases}
+        return {case.name: await go_through(rig, registry, case) for case in cases}
 
 
 async def tell_all(folder: Path) -> dict[str, Story]:
@@ -400,13 +400,13 @@ def test_joints_that_a_fault_spares_stay_within_their_limits(chronicle: Chronicl
 
 async def test_a_joint_that_comes_back_a_turn_off_is_not_turned_around(tmp_path: Path) -> None:
     rig = make_rig(tmp_path)
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
-        await ask(supervisor, "fault", fault="power_cycle", joint="elbow", for_s=0.1)
+        await ask(registry, "fault", fault="power_cycle", joint="elbow", for_s=0.1)
         await rig.until("event", lambda data: data["message"] == ends("power_cycle of elbow for 0.1 s")[1])
         with pytest.raises(RequestError) as refusal:
-            await play(supervisor, "short")
-        status = await ask(supervisor, "status")
+            await play(registry, "short")
+        status = await ask(registry, "status")
     assert (refusal.value.code, str(refusal.value)) == (
         "INVALID_MOTION",
         (
@@ -420,12 +420,12 @@ async def test_a_joint_that_comes_back_a_turn_off_is_not_turned_around(tmp_path:
 
 async def test_a_robot_without_feedback_takes_no_torque(tmp_path: Path) -> None:
     rig = make_rig(tmp_path)
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
-        await ask(supervisor, "fault", fault="lost_feedback", joint="elbow")
+        await ask(registry, "fault", fault="lost_feedback", joint="elbow")
         with pytest.raises(RequestError) as refusal:
-            await play(supervisor, "short")
-        status = await ask(supervisor, "status")
+            await play(registry, "short")
+        status = await ask(registry, "status")
     assert (refusal.value.code, str(refusal.value)) == (
         "FAULT",
         (
@@ -438,16 +438,16 @@ async def test_a_robot_without_feedback_takes_no_torque(tmp_path: Path) -> None:
 
 async def test_torque_is_not_switched_on_by_feedback_of_long_ago(tmp_path: Path) -> None:
     rig = make_rig(tmp_path)
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
-        goal_id = await play_to_full_swing(rig, supervisor)
-        await ask(supervisor, "fault", fault="stale_feedback", joint="elbow")
+        goal_id = await play_to_full_swing(rig, registry)
+        await ask(registry, "fault", fault="stale_feedback", joint="elbow")
         await rig.result_of(goal_id)
-        await ask(supervisor, "disable")
+        await ask(registry, "disable")
         disabled_s = time.monotonic()
         with pytest.raises(RequestError) as refusal:
-            await play(supervisor, "short")
-        status = await ask(supervisor, "status")
+            await play(registry, "short")
+        status = await ask(registry, "status")
     assert re.fullmatch(
         r"arm: short cannot be played; arm: actuator 'elbow' last reported \d\.\d{3} s ago; "
         "checks.stale_s is 0.15 s; check its cable and power; send reset when it is mended",

@@ -23,22 +23,22 @@ def rig(tmp_path: Path) -> Rig:
     return Rig(tmp_path)
 
 
-async def start(rig: Rig, supervisor: RobotRegistry, **asked: Any) -> str:
+async def start(rig: Rig, registry: RobotRegistry, **asked: Any) -> str:
     await rig.until_state("idle")
-    accepted = await ask(supervisor, "play", **asked)
+    accepted = await ask(registry, "play", **asked)
     goal_id: str = accepted["goal_id"]
     return goal_id
 
 
-async def playing_long(rig: Rig, supervisor: RobotRegistry) -> str:
-    goal_id = await start(rig, supervisor, motion="long")
+async def playing_long(rig: Rig, registry: RobotRegistry) -> str:
+    goal_id = await start(rig, registry, motion="long")
     await rig.until("telemetry", lambda data: (data["frame"] or 0) > FULL_SWING)
     return goal_id
 
 
 async def test_a_loop_plays_its_passes_tells_them_and_ends_once(rig: Rig) -> None:
-    async with rig.running() as supervisor:
-        goal_id = await start(rig, supervisor, motion="short", loop=3)
+    async with rig.running() as registry:
+        goal_id = await start(rig, registry, motion="short", loop=3)
         result = await rig.result_of(goal_id)
     assert (result["code"], result["played_s"], rig.results()) == ("SUCCESSFUL", 1.5, ["SUCCESSFUL"])
     states = [report.data for report in rig.reports if report.subject == "state"]
@@ -48,11 +48,11 @@ async def test_a_loop_plays_its_passes_tells_them_and_ends_once(rig: Rig) -> Non
 async def test_a_loop_over_ends_that_do_not_meet_is_refused_or_approached(rig: Rig) -> None:
     half = sweep(1.0)[:101]
     write_seq(rig.folder / "motions" / "rise.seq", half, JOINTS, RATE_HZ)
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
         with pytest.raises(RequestError) as caught:
-            await ask(supervisor, "play", motion="rise", loop=2)
-        goal_id = await start(rig, supervisor, motion="rise", loop=2, seam="approach")
+            await ask(registry, "play", motion="rise", loop=2)
+        goal_id = await start(rig, registry, motion="rise", loop=2, seam="approach")
         result = await rig.result_of(goal_id)
     assert caught.value.code == "INVALID_MOTION"
     assert caught.value.data == {"joint": "elbow", "distance": pytest.approx(0.4), "unit": "rad"}
@@ -62,9 +62,9 @@ async def test_a_loop_over_ends_that_do_not_meet_is_refused_or_approached(rig: R
 
 
 async def test_a_seek_goes_to_the_place_and_plays_on_to_the_end(rig: Rig) -> None:
-    async with rig.running() as supervisor:
-        goal_id = await playing_long(rig, supervisor)
-        answer = await ask(supervisor, "seek", time=19.5)
+    async with rig.running() as registry:
+        goal_id = await playing_long(rig, registry)
+        answer = await ask(registry, "seek", time=19.5)
         result = await rig.result_of(goal_id)
     assert answer["goal_id"] == goal_id
     assert answer["state"] in {"approaching", "playing"}
@@ -75,15 +75,15 @@ async def test_a_seek_goes_to_the_place_and_plays_on_to_the_end(rig: Rig) -> Non
 
 
 async def test_a_seek_in_a_pause_stays_paused_at_the_new_place(rig: Rig) -> None:
-    async with rig.running() as supervisor:
-        await playing_long(rig, supervisor)
-        await ask(supervisor, "pause")
+    async with rig.running() as registry:
+        await playing_long(rig, registry)
+        await ask(registry, "pause")
         since = len(rig.reports)
-        await ask(supervisor, "seek", frame=1050)
+        await ask(registry, "seek", frame=1050)
         await rig.until_state("paused", since)
-        assert (await ask(supervisor, "status"))["state"] in {"paused", "approaching"}
+        assert (await ask(registry, "status"))["state"] in {"paused", "approaching"}
         await rig.until("telemetry", lambda data: data["frame"] == 1050.0)
-        await ask(supervisor, "stop")
+        await ask(registry, "stop")
 
 
 @pytest.mark.parametrize(
@@ -99,33 +99,33 @@ async def test_a_seek_in_a_pause_stays_paused_at_the_new_place(rig: Rig) -> None
 async def test_a_place_that_is_not_there_is_refused_and_the_motion_plays_on(
     rig: Rig, place: dict[str, Any], message: str
 ) -> None:
-    async with rig.running() as supervisor:
-        await playing_long(rig, supervisor)
+    async with rig.running() as registry:
+        await playing_long(rig, registry)
         with pytest.raises(RequestError) as caught:
-            await ask(supervisor, "seek", **place)
-        assert (await ask(supervisor, "status"))["state"] == "playing"
+            await ask(registry, "seek", **place)
+        assert (await ask(registry, "status"))["state"] == "playing"
     assert (caught.value.code, str(caught.value)) == ("UNKNOWN_PLACE", message)
 
 
 async def test_queued_motions_play_one_after_the_other_and_end_once_each(rig: Rig) -> None:
-    async with rig.running() as supervisor:
-        first = await playing_long(rig, supervisor)
-        second = await ask(supervisor, "play", motion="short", speed=1.1, on_busy="queue")
-        third = await ask(supervisor, "goto", joints={"elbow": 0.3}, on_busy="queue")
+    async with rig.running() as registry:
+        first = await playing_long(rig, registry)
+        second = await ask(registry, "play", motion="short", speed=1.1, on_busy="queue")
+        third = await ask(registry, "goto", joints={"elbow": 0.3}, on_busy="queue")
         assert (second["queued"], third["queued"]) == (1, 2)
-        waiting = (await ask(supervisor, "queue"))["queue"]
+        waiting = (await ask(registry, "queue"))["queue"]
         assert [one["motion"] for one in waiting] == ["short", "goto"]
-        await ask(supervisor, "seek", time=19.5)
+        await ask(registry, "seek", time=19.5)
         codes = [(await rig.result_of(one))["code"] for one in (first, second["goal_id"], third["goal_id"])]
     assert codes == ["SUCCESSFUL"] * 3
     assert len(rig.results()) == 3
 
 
 async def test_a_stop_clears_the_queue_and_every_goal_in_it_ends(rig: Rig) -> None:
-    async with rig.running() as supervisor:
-        playing = await playing_long(rig, supervisor)
-        waiting = await ask(supervisor, "play", motion="short", on_busy="queue")
-        await ask(supervisor, "stop")
+    async with rig.running() as registry:
+        playing = await playing_long(rig, registry)
+        waiting = await ask(registry, "play", motion="short", on_busy="queue")
+        await ask(registry, "stop")
         result = await rig.result_of(waiting["goal_id"])
         await rig.result_of(playing)
     assert result["code"] == "CANCELED"
@@ -134,40 +134,40 @@ async def test_a_stop_clears_the_queue_and_every_goal_in_it_ends(rig: Rig) -> No
 
 
 async def test_a_cleared_queue_lets_what_plays_play_on(rig: Rig) -> None:
-    async with rig.running() as supervisor:
-        await playing_long(rig, supervisor)
-        waiting = await ask(supervisor, "play", motion="short", on_busy="queue")
-        assert await ask(supervisor, "queue/clear") == {"cleared": [waiting["goal_id"]]}
+    async with rig.running() as registry:
+        await playing_long(rig, registry)
+        waiting = await ask(registry, "play", motion="short", on_busy="queue")
+        assert await ask(registry, "queue/clear") == {"cleared": [waiting["goal_id"]]}
         assert (await rig.result_of(waiting["goal_id"]))["code"] == "CANCELED"
-        assert (await ask(supervisor, "status"))["state"] == "playing"
+        assert (await ask(registry, "status"))["state"] == "playing"
 
 
 async def test_what_waits_for_a_motion_that_fails_does_not_begin(rig: Rig) -> None:
-    async with rig.running() as supervisor:
-        await playing_long(rig, supervisor)
-        waiting = await ask(supervisor, "play", motion="short", on_busy="queue")
-        await ask(supervisor, "estop")
+    async with rig.running() as registry:
+        await playing_long(rig, registry)
+        waiting = await ask(registry, "play", motion="short", on_busy="queue")
+        await ask(registry, "estop")
         result = await rig.result_of(waiting["goal_id"])
     assert result["code"] == "CANCELED"
     assert result["message"] == "long, before it, ended with ESTOP; it had not begun"
 
 
 async def test_a_replacing_play_preempts_what_waits_too(rig: Rig) -> None:
-    async with rig.running() as supervisor:
-        await playing_long(rig, supervisor)
-        waiting = await ask(supervisor, "play", motion="short", on_busy="queue")
-        last = await ask(supervisor, "play", motion="short", on_busy="replace")
+    async with rig.running() as registry:
+        await playing_long(rig, registry)
+        waiting = await ask(registry, "play", motion="short", on_busy="queue")
+        last = await ask(registry, "play", motion="short", on_busy="replace")
         assert (await rig.result_of(waiting["goal_id"]))["code"] == "PREEMPTED"
         assert (await rig.result_of(last["goal_id"]))["code"] == "SUCCESSFUL"
 
 
 async def test_the_queue_comes_before_what_is_to_be_done_at_the_end(rig: Rig) -> None:
     rig.robot["on_end"] = "release"
-    async with rig.running() as supervisor:
-        await playing_long(rig, supervisor)
+    async with rig.running() as registry:
+        await playing_long(rig, registry)
         enabled = len(rig.reports)
-        second = await ask(supervisor, "play", motion="short", on_busy="queue")
-        await ask(supervisor, "seek", time=19.5)
+        second = await ask(registry, "play", motion="short", on_busy="queue")
+        await ask(registry, "seek", time=19.5)
         result = await rig.result_of(second["goal_id"])
         released = await rig.until("state", lambda data: not data["torque"], enabled)
     assert rig.results() == ["SUCCESSFUL"] * 2
@@ -176,10 +176,10 @@ async def test_the_queue_comes_before_what_is_to_be_done_at_the_end(rig: Rig) ->
 
 
 async def test_a_motion_begins_at_the_time_it_is_appointed_for(rig: Rig) -> None:
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
         start_at = time.time() + 3.0
-        accepted = await ask(supervisor, "play", motion="short", start_at=start_at)
+        accepted = await ask(registry, "play", motion="short", start_at=start_at)
         await rig.until_state("playing")
         late_s = time.time() - start_at
         result = await rig.result_of(accepted["goal_id"])
@@ -189,11 +189,11 @@ async def test_a_motion_begins_at_the_time_it_is_appointed_for(rig: Rig) -> None
 
 
 async def test_an_appointment_that_cannot_be_kept_is_refused_with_by_how_much(rig: Rig) -> None:
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
         with pytest.raises(RequestError) as caught:
-            await ask(supervisor, "play", motion="short", start_at=time.time() - 10.0)
-        assert (await ask(supervisor, "status"))["goal_id"] is None
+            await ask(registry, "play", motion="short", start_at=time.time() - 10.0)
+        assert (await ask(registry, "status"))["goal_id"] is None
     assert caught.value.code == "TOO_LATE"
     assert caught.value.data["too_late_s"] > 10.0
     assert "; set it later" in str(caught.value)
@@ -201,10 +201,10 @@ async def test_an_appointment_that_cannot_be_kept_is_refused_with_by_how_much(ri
 
 async def test_a_first_row_that_is_too_far_away_is_refused_by_joint(rig: Rig) -> None:
     rig.robot["approach"]["longest_s"] = 0.01
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
         with pytest.raises(RequestError) as caught:
-            await ask(supervisor, "play", motion="short")
+            await ask(registry, "play", motion="short")
     assert caught.value.data["start_distance"] == {"joint": "shoulder", "value": 0.1, "unit": "rad"}
     assert "joint 'shoulder' is 0.1 rad away; approach.longest_s is 0.01; go nearer first" in str(
         caught.value
@@ -212,9 +212,9 @@ async def test_a_first_row_that_is_too_far_away_is_refused_by_joint(rig: Rig) ->
 
 
 async def test_a_stop_is_answered_with_how_long_it_takes_at_most(rig: Rig) -> None:
-    async with rig.running() as supervisor:
-        goal_id = await playing_long(rig, supervisor)
-        answer = await ask(supervisor, "stop")
+    async with rig.running() as registry:
+        goal_id = await playing_long(rig, registry)
+        answer = await ask(registry, "stop")
         result = await rig.result_of(goal_id)
     assert result["code"] == "CANCELED"
     assert 0.2 <= answer["stops_within_s"] < 1.0
@@ -222,10 +222,10 @@ async def test_a_stop_is_answered_with_how_long_it_takes_at_most(rig: Rig) -> No
 
 async def test_an_actuator_that_is_too_hot_stops_the_motion_softly_and_holds(rig: Rig) -> None:
     rig.robot["checks"] = {"temperature_c": 10.0}
-    async with rig.running() as supervisor:
-        goal_id = await start(rig, supervisor, motion="long")
+    async with rig.running() as registry:
+        goal_id = await start(rig, registry, motion="long")
         result = await rig.result_of(goal_id)
-        assert (await ask(supervisor, "status"))["torque"]
+        assert (await ask(registry, "status"))["torque"]
     assert result["code"] == "HARDWARE_FAULT"
     assert result["details"]["check"] == "temperature"
     assert result["details"]["reached_goal"] is False

@@ -26,27 +26,27 @@ def rig(tmp_path: Path) -> Rig:
     return Rig(tmp_path)
 
 
-def arm(supervisor: RobotRegistry) -> Robot:
-    return supervisor._robots["arm"]
+def arm(registry: RobotRegistry) -> Robot:
+    return registry._robots["arm"]
 
 
-def stream_pid(supervisor: RobotRegistry) -> int:
-    pid = arm(supervisor).stream.pid
+def stream_pid(registry: RobotRegistry) -> int:
+    pid = arm(registry).stream.pid
     assert pid is not None
     return pid
 
 
-async def start_long(rig: Rig, supervisor: RobotRegistry) -> str:
+async def start_long(rig: Rig, registry: RobotRegistry) -> str:
     await rig.until_state("idle")
-    goal_id: str = (await ask(supervisor, "play", motion="long"))["goal_id"]
+    goal_id: str = (await ask(registry, "play", motion="long"))["goal_id"]
     await rig.until("telemetry", lambda data: (data["frame"] or 0) > FULL_SWING)
     return goal_id
 
 
 async def test_a_motion_plays_row_by_row_after_an_approach_within_its_bounds(rig: Rig) -> None:
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
-        accepted = await ask(supervisor, "play", motion="short", transaction="t-1")
+        accepted = await ask(registry, "play", motion="short", transaction="t-1")
         result = await rig.result_of(accepted["goal_id"])
     assert (result["code"], result["motion"], result["transaction"]) == ("SUCCESSFUL", "short", "t-1")
     assert result["played_s"] == 0.5
@@ -60,9 +60,9 @@ async def test_a_motion_plays_row_by_row_after_an_approach_within_its_bounds(rig
 
 
 async def test_states_are_reported_in_the_order_of_a_goal(rig: Rig) -> None:
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
-        accepted = await ask(supervisor, "play", motion="short")
+        accepted = await ask(registry, "play", motion="short")
         await rig.rest_after(accepted["goal_id"])
     states = [report.data["state"] for report in rig.reports if report.subject == "state"]
     changes = [state for k, state in enumerate(states) if k == 0 or state != states[k - 1]]
@@ -70,19 +70,19 @@ async def test_states_are_reported_in_the_order_of_a_goal(rig: Rig) -> None:
 
 
 async def test_nothing_moves_and_torque_stays_off_until_a_play(rig: Rig) -> None:
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         idle = await rig.until_state("idle")
         await rig.until("telemetry", lambda _: True)
-        assert (await ask(supervisor, "status"))["torque"] is False
+        assert (await ask(registry, "status"))["torque"] is False
     assert idle["torque"] is False
     assert len(read_trace(rig.folder / "trace.npy")) == 0
 
 
 async def test_a_second_play_is_refused_while_one_is_on(rig: Rig) -> None:
-    async with rig.running() as supervisor:
-        goal_id = await start_long(rig, supervisor)
+    async with rig.running() as registry:
+        goal_id = await start_long(rig, registry)
         with pytest.raises(RequestError) as refusal:
-            await ask(supervisor, "play", motion="short")
+            await ask(registry, "play", motion="short")
     assert (refusal.value.code, str(refusal.value), refusal.value.data) == (
         "BUSY",
         "arm: busy with long; one motion plays at a time; stop it first or send on_busy: replace",
@@ -91,18 +91,18 @@ async def test_a_second_play_is_refused_while_one_is_on(rig: Rig) -> None:
 
 
 async def test_a_replacing_play_stops_the_first_softly_and_then_plays(rig: Rig) -> None:
-    async with rig.running() as supervisor:
-        first = await start_long(rig, supervisor)
-        second = (await ask(supervisor, "play", motion="short", on_busy="replace"))["goal_id"]
+    async with rig.running() as registry:
+        first = await start_long(rig, registry)
+        second = (await ask(registry, "play", motion="short", on_busy="replace"))["goal_id"]
         results = [(await rig.result_of(goal))["code"] for goal in (first, second)]
     assert results == ["PREEMPTED", "SUCCESSFUL"]
 
 
 async def test_a_stop_ends_the_goal_canceled_on_the_path_and_may_be_sent_twice(rig: Rig) -> None:
-    async with rig.running() as supervisor:
-        goal_id = await start_long(rig, supervisor)
-        await ask(supervisor, "stop")
-        assert (await ask(supervisor, "stop"))["goal_id"] in {goal_id, None}
+    async with rig.running() as registry:
+        goal_id = await start_long(rig, registry)
+        await ask(registry, "stop")
+        assert (await ask(registry, "stop"))["goal_id"] in {goal_id, None}
         result = await rig.rest_after(goal_id)
     assert (result["code"], result["message"]) == ("CANCELED", "stopped on request, softly, on the path")
     assert rig.results() == ["CANCELED"]
@@ -110,27 +110,27 @@ async def test_a_stop_ends_the_goal_canceled_on_the_path_and_may_be_sent_twice(r
 
 
 async def test_a_pause_waits_on_the_path_and_a_resume_goes_on_to_a_stop(rig: Rig) -> None:
-    async with rig.running() as supervisor:
-        goal_id = await start_long(rig, supervisor)
-        assert await ask(supervisor, "pause") == {"state": "paused", "goal_id": goal_id}
-        status = await ask(supervisor, "status")
+    async with rig.running() as registry:
+        goal_id = await start_long(rig, registry)
+        assert await ask(registry, "pause") == {"state": "paused", "goal_id": goal_id}
+        status = await ask(registry, "status")
         assert (status["state"], status["motion"]) == ("paused", "long")
-        assert await ask(supervisor, "resume") == {"state": "playing", "goal_id": goal_id}
-        await ask(supervisor, "stop")
+        assert await ask(registry, "resume") == {"state": "playing", "goal_id": goal_id}
+        await ask(registry, "stop")
         assert (await rig.result_of(goal_id))["code"] == "CANCELED"
     assert comes_to_rest_softly(read_trace(rig.folder / "trace.npy")["position"])
 
 
 async def test_a_speed_is_taken_while_a_motion_plays_and_told_in_the_state(rig: Rig) -> None:
-    async with rig.running() as supervisor:
-        goal_id = await start_long(rig, supervisor)
-        assert await ask(supervisor, "speed", speed=0.5) == {"speed": 0.5, "goal_id": goal_id}
+    async with rig.running() as registry:
+        goal_id = await start_long(rig, registry)
+        assert await ask(registry, "speed", speed=0.5) == {"speed": 0.5, "goal_id": goal_id}
         await rig.until("state", lambda data: data.get("speed") == 0.5)
-        observer = arm(supervisor).stream.observer
+        observer = arm(registry).stream.observer
         assert observer is not None
         await rig.until("telemetry", lambda _: observer.sample.scalar("clock_rate") == 0.5)  # type: ignore[union-attr]
         with pytest.raises(RequestError) as refusal:
-            await ask(supervisor, "speed", speed=9.0)
+            await ask(registry, "speed", speed=9.0)
     assert refusal.value.code == "INVALID_MOTION"
     assert (refusal.value.data["joint"], str(refusal.value)) == (
         "elbow",
@@ -140,9 +140,9 @@ async def test_a_speed_is_taken_while_a_motion_plays_and_told_in_the_state(rig: 
 
 async def test_a_joint_that_cannot_follow_ends_the_goal_by_its_tolerance(rig: Rig) -> None:
     rig.driver["velocity_limit"] = {"elbow": 0.2}
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
-        accepted = await ask(supervisor, "play", motion="long", path_tolerance={"elbow": 0.05})
+        accepted = await ask(registry, "play", motion="long", path_tolerance={"elbow": 0.05})
         result = await rig.result_of(accepted["goal_id"])
     assert result["code"] == "PATH_TOLERANCE_VIOLATED"
     assert (result["details"]["joint"], result["details"]["tolerance"]) == ("elbow", 0.05)
@@ -150,10 +150,10 @@ async def test_a_joint_that_cannot_follow_ends_the_goal_by_its_tolerance(rig: Ri
 
 
 async def test_a_tolerance_of_an_unknown_joint_is_refused(rig: Rig) -> None:
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
         with pytest.raises(RequestError) as refusal:
-            await ask(supervisor, "play", motion="short", goal_tolerance={"elbo": 0.05})
+            await ask(registry, "play", motion="short", goal_tolerance={"elbo": 0.05})
     assert (refusal.value.code, str(refusal.value)) == (
         "INVALID_REQUEST",
         "arm: goal_tolerance of an unknown joint 'elbo'; it has shoulder, elbow; did you mean 'elbow'?",
@@ -162,10 +162,10 @@ async def test_a_tolerance_of_an_unknown_joint_is_refused(rig: Rig) -> None:
 
 async def test_a_robot_goes_to_joint_positions_and_to_a_pose_by_name(rig: Rig) -> None:
     rig.robot["poses"] = {"home": {"shoulder": 0.3, "elbow": -0.2}}
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
         for request in ({"joints": {"elbow": 0.25}}, {"pose": "home"}):
-            accepted = await ask(supervisor, "goto", **request)
+            accepted = await ask(registry, "goto", **request)
             assert (await rig.rest_after(accepted["goal_id"]))["code"] == "SUCCESSFUL"
     positions = read_trace(rig.folder / "trace.npy")["position"]
     assert [0.0, 0.25] in positions.tolist()
@@ -192,30 +192,30 @@ async def test_a_posture_that_cannot_be_meant_or_reached_is_refused(
     rig: Rig, request_: dict[str, Any], code: str, message: str
 ) -> None:
     rig.robot["poses"] = {"home": {"shoulder": 0.3}}
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
         with pytest.raises(RequestError) as refusal:
-            await ask(supervisor, "goto", **request_)
+            await ask(registry, "goto", **request_)
     assert (refusal.value.code, str(refusal.value)) == (code, message)
 
 
 async def test_torque_is_switched_on_and_off_at_rest_and_stays_on_while_a_motion_plays(rig: Rig) -> None:
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
-        assert await ask(supervisor, "enable") == {"state": "idle", "torque": True}
-        assert await ask(supervisor, "enable") == {"state": "idle", "torque": True}
-        assert await ask(supervisor, "disable") == {"state": "idle", "torque": False}
-        await start_long(rig, supervisor)
+        assert await ask(registry, "enable") == {"state": "idle", "torque": True}
+        assert await ask(registry, "enable") == {"state": "idle", "torque": True}
+        assert await ask(registry, "disable") == {"state": "idle", "torque": False}
+        await start_long(rig, registry)
         with pytest.raises(RequestError) as refusal:
-            await ask(supervisor, "disable")
+            await ask(registry, "disable")
     assert refusal.value.code == "BUSY"
 
 
 async def test_a_robot_that_releases_at_the_end_has_no_torque_then(rig: Rig) -> None:
     rig.robot["on_end"] = "release"
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
-        await ask(supervisor, "play", motion="short")
+        await ask(registry, "play", motion="short")
         seen = len(rig.reports)
         await rig.until("state", lambda data: data["state"] == "idle" and not data["torque"], seen)
     assert rig.results() == ["SUCCESSFUL"]
@@ -226,9 +226,9 @@ PARK = {"park": {"shoulder": 0.5, "elbow": -0.5}}
 
 async def test_a_robot_that_parks_at_the_end_goes_there_once(rig: Rig) -> None:
     rig.robot |= {"poses": PARK, "on_end": "park"}
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
-        await ask(supervisor, "play", motion="short")
+        await ask(registry, "play", motion="short")
         parked = await rig.until("result", lambda data: data["motion"] == "park")
         await rig.rest_after(parked["goal_id"])
     assert rig.results() == ["SUCCESSFUL", "SUCCESSFUL"]
@@ -237,8 +237,8 @@ async def test_a_robot_that_parks_at_the_end_goes_there_once(rig: Rig) -> None:
 
 async def test_a_shutdown_in_the_middle_parks_from_the_last_setpoint(rig: Rig) -> None:
     rig.robot |= {"poses": PARK, "on_exit": "park"}
-    async with rig.running() as supervisor:
-        await start_long(rig, supervisor)
+    async with rig.running() as registry:
+        await start_long(rig, registry)
     assert rig.results() == ["CANCELED", "SUCCESSFUL"]
     positions = read_trace(rig.folder / "trace.npy")["position"]
     assert positions[-1].tolist() == [0.5, -0.5]
@@ -247,18 +247,18 @@ async def test_a_shutdown_in_the_middle_parks_from_the_last_setpoint(rig: Rig) -
 
 async def test_a_shutdown_may_release(rig: Rig) -> None:
     rig.robot["on_exit"] = "release"
-    async with rig.running() as supervisor:
-        await start_long(rig, supervisor)
+    async with rig.running() as registry:
+        await start_long(rig, registry)
     states = [report.data for report in rig.reports if report.subject == "state"]
     assert any(data["state"] == "idle" and not data["torque"] for data in states[-3:])
 
 
 @pytest.mark.parametrize("verb", ["pause", "resume"])
 async def test_without_a_goal_there_is_nothing_to_pause_or_resume(rig: Rig, verb: str) -> None:
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
         with pytest.raises(RequestError) as refusal:
-            await ask(supervisor, verb)
+            await ask(registry, verb)
     assert (refusal.value.code, str(refusal.value)) == (
         "NOT_PLAYING",
         f"arm: nothing to {verb}; the robot is idle; play first",
@@ -266,9 +266,9 @@ async def test_without_a_goal_there_is_nothing_to_pause_or_resume(rig: Rig, verb
 
 
 async def test_a_stop_at_rest_is_accepted_and_moves_nothing(rig: Rig) -> None:
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
-        assert await ask(supervisor, "stop") == {
+        assert await ask(registry, "stop") == {
             "state": "idle",
             "goal_id": None,
             "stops_within_s": 0.0,
@@ -277,14 +277,14 @@ async def test_a_stop_at_rest_is_accepted_and_moves_nothing(rig: Rig) -> None:
 
 
 async def test_an_emergency_stop_latches_until_reset(rig: Rig) -> None:
-    async with rig.running() as supervisor:
-        goal_id = await start_long(rig, supervisor)
-        assert await ask(supervisor, "estop") == {"state": "estopped", "latched": True}
+    async with rig.running() as registry:
+        goal_id = await start_long(rig, registry)
+        assert await ask(registry, "estop") == {"state": "estopped", "latched": True}
         assert (await rig.result_of(goal_id))["code"] == "ESTOP"
         with pytest.raises(RequestError) as refusal:
-            await ask(supervisor, "play", motion="short")
-        assert await ask(supervisor, "reset") == {"state": "idle"}
-        again = await ask(supervisor, "play", motion="short")
+            await ask(registry, "play", motion="short")
+        assert await ask(registry, "reset") == {"state": "idle"}
+        again = await ask(registry, "play", motion="short")
         assert (await rig.result_of(again["goal_id"]))["code"] == "SUCCESSFUL"
     assert (refusal.value.code, str(refusal.value)) == (
         "ESTOPPED",
@@ -293,26 +293,26 @@ async def test_an_emergency_stop_latches_until_reset(rig: Rig) -> None:
 
 
 async def test_an_emergency_stop_stays_latched_when_the_stream_process_dies(rig: Rig) -> None:
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
-        await ask(supervisor, "estop")
+        await ask(registry, "estop")
         seen = len(rig.reports)
-        os.kill(stream_pid(supervisor), signal.SIGKILL)
+        os.kill(stream_pid(registry), signal.SIGKILL)
         offline = await rig.until_state("offline", seen)
         await rig.until_state("estopped", rig.place_of(offline))
 
 
 async def test_a_killed_stream_process_lets_the_actuators_go_and_a_new_one_plays(rig: Rig) -> None:
     rig.driver["command_lifetime_s"] = 0.1
-    async with rig.running() as supervisor:
-        goal_id = await start_long(rig, supervisor)
+    async with rig.running() as registry:
+        goal_id = await start_long(rig, registry)
         seen = len(rig.reports)
-        os.kill(stream_pid(supervisor), signal.SIGKILL)
+        os.kill(stream_pid(registry), signal.SIGKILL)
         result = await rig.result_of(goal_id)
         offline = await rig.until_state("offline", seen)
         idle = await rig.until_state("idle", seen)
         assert idle["torque"] is False
-        again = await ask(supervisor, "play", motion="short")
+        again = await ask(registry, "play", motion="short")
         assert (await rig.result_of(again["goal_id"]))["code"] == "SUCCESSFUL"
     why = "the stream process ended unasked (killed by signal 9)"
     assert (result["code"], result["message"], offline["message"]) == ("COMM_LOST", why, why)
@@ -323,21 +323,21 @@ async def test_a_killed_stream_process_lets_the_actuators_go_and_a_new_one_plays
 
 async def test_a_stream_process_that_hangs_is_killed_and_replaced(rig: Rig) -> None:
     rig.robot["stream_timeout_s"] = 0.5
-    async with rig.running() as supervisor:
-        goal_id = await start_long(rig, supervisor)
+    async with rig.running() as registry:
+        goal_id = await start_long(rig, registry)
         seen = len(rig.reports)
-        os.kill(stream_pid(supervisor), signal.SIGSTOP)
+        os.kill(stream_pid(registry), signal.SIGSTOP)
         result = await rig.result_of(goal_id)
         await rig.until_state("idle", seen)
-        assert supervisor.ticking
+        assert registry.ticking
     assert result["code"] == "COMM_LOST"
     assert result["message"].startswith("the stream process did not tick for ")
     assert result["message"].endswith(" s and was killed")
 
 
 async def test_a_shutdown_in_the_middle_stops_softly_and_says_so(rig: Rig) -> None:
-    async with rig.running() as supervisor:
-        goal_id = await start_long(rig, supervisor)
+    async with rig.running() as registry:
+        goal_id = await start_long(rig, registry)
     result = await rig.result_of(goal_id)
     assert (result["code"], result["message"]) == ("CANCELED", "the daemon shuts down")
     assert comes_to_rest_softly(read_trace(rig.folder / "trace.npy")["position"])
@@ -346,20 +346,20 @@ async def test_a_shutdown_in_the_middle_stops_softly_and_says_so(rig: Rig) -> No
 
 async def test_a_robot_whose_driver_cannot_open_is_offline_and_says_why(rig: Rig) -> None:
     rig.driver["trace"] = "missing/trace.npy"
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         lost = await rig.until("event", lambda data: data["kind"] == "stream_lost")
         with pytest.raises(RequestError) as refusal:
-            await ask(supervisor, "play", motion="short")
+            await ask(registry, "play", motion="short")
     assert refusal.value.code == "OFFLINE"
     assert str(refusal.value) == f"arm: short cannot be played; the robot is offline; {lost['message']}"
     assert "missing/trace.npy" in lost["message"]
 
 
 async def test_an_unknown_motion_is_refused_with_the_nearest_name(rig: Rig) -> None:
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
         with pytest.raises(RequestError) as refusal:
-            await ask(supervisor, "play", motion="shot")
+            await ask(registry, "play", motion="shot")
     assert (refusal.value.code, str(refusal.value)) == (
         "UNKNOWN_MOTION",
         "arm: no motion 'shot'; there are long, short; did you mean 'short'?",
@@ -368,11 +368,11 @@ async def test_an_unknown_motion_is_refused_with_the_nearest_name(rig: Rig) -> N
 
 async def test_a_motion_beyond_the_limits_is_listed_with_the_reason_and_refused(rig: Rig) -> None:
     write_seq(rig.folder / "motions" / "far.seq", 10 * sweep(0.5), JOINTS, RATE_HZ)
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
         motions = await rig.until("motions", lambda _: True)
         with pytest.raises(RequestError) as refusal:
-            await ask(supervisor, "play", motion="far")
+            await ask(registry, "play", motion="far")
     far = next(motion for motion in motions["motions"] if motion["name"] == "far")
     assert (far["ok"], refusal.value.code) == (False, "INVALID_MOTION")
     assert str(refusal.value) == far["reason"]
@@ -380,30 +380,30 @@ async def test_a_motion_beyond_the_limits_is_listed_with_the_reason_and_refused(
 
 
 async def test_a_speed_beyond_the_limits_is_answered_with_the_fastest(rig: Rig) -> None:
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
         with pytest.raises(RequestError) as refusal:
-            await ask(supervisor, "play", motion="short", speed=9.0)
+            await ask(registry, "play", motion="short", speed=9.0)
     assert refusal.value.code == "INVALID_MOTION"
     assert refusal.value.data["max_speed"] == pytest.approx(1.19, abs=0.01)
 
 
 async def test_reloading_finds_a_new_motion_and_plays_it(rig: Rig) -> None:
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
         write_seq(rig.folder / "motions" / "new.seq", sweep(0.6), JOINTS, RATE_HZ)
-        listed = await ask(supervisor, "motions/reload")
-        accepted = await ask(supervisor, "play", motion="new")
+        listed = await ask(registry, "motions/reload")
+        accepted = await ask(registry, "play", motion="new")
         result = await rig.result_of(accepted["goal_id"])
     assert [motion["name"] for motion in listed["motions"]] == ["long", "new", "short"]
     assert result["code"] == "SUCCESSFUL"
 
 
 async def test_an_unknown_robot_is_refused_by_name(rig: Rig) -> None:
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
         with pytest.raises(RequestError) as refusal:
-            await supervisor.handle("army", "status", StatusRequest())
+            await registry.handle("army", "status", StatusRequest())
     assert (refusal.value.code, str(refusal.value)) == (
         "UNKNOWN_ROBOT",
         "no robot 'army'; there are arm; did you mean 'arm'?",

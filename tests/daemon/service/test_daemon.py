@@ -101,7 +101,7 @@ def wait_for_idle(port: str) -> None:
 
 
 class Streams:
-    """Stands in for a supervisor whose streams tick again from the fourth look on."""
+    """Stands in for a registry whose streams tick again from the fourth look on."""
 
     def __init__(self) -> None:
         self.looks = 0

@@ -78,18 +78,18 @@ async def test_a_lost_bus_ends_the_motion_and_the_robot_comes_back_idle_without_
     rig = Rig(tmp_path)
     rig.robot["fault_requests"] = True
     del rig.driver["plant"]
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
-        goal_id = (await ask(supervisor, "play", motion="long"))["goal_id"]
+        goal_id = (await ask(registry, "play", motion="long"))["goal_id"]
         await rig.until("telemetry", lambda data: (data["frame"] or 0) > FULL_SWING)
         since = len(rig.reports)
-        await ask(supervisor, "fault", fault="bus_lost", for_s=1.0)
+        await ask(registry, "fault", fault="bus_lost", for_s=1.0)
         result = await rig.result_of(goal_id)
         await rig.until_state("offline", since)
         back = await rig.until("event", lambda data: data["kind"] == "back", since)
         idle = await rig.until("state", lambda data: data["state"] == "idle", since)
         assert not idle["torque"]
-        played = await ask(supervisor, "play", motion="short")
+        played = await ask(registry, "play", motion="short")
         assert (await rig.result_of(played["goal_id"]))["code"] == "SUCCESSFUL"
     assert result["code"] == "COMM_LOST"
     assert back["message"] == "the actuators are back; torque is off until it is enabled, or a motion plays"

@@ -17,7 +17,7 @@ from motiond.daemon.api.schemas import PlayRequest
 from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.telemetry.npz import save_trace
-from motiond.daemon.tools.dry_run import Rehearsal, rehearse
+from motiond.daemon.tools.dry_run import DryRun, run_dry
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.programs import run_here
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, write_seq
@@ -46,25 +46,25 @@ def rig(tmp_path: Path) -> Rig:
     return rig
 
 
-def play(rig: Rig, motion: str = "nod", **request: Any) -> Rehearsal:
+def play(rig: Rig, motion: str = "nod", **request: Any) -> DryRun:
     checked = PlayRequest.model_validate({"motion": motion, **request})
-    return rehearse(load_settings(rig.config), "arm", checked, traced=True)
+    return run_dry(load_settings(rig.config), "arm", checked, traced=True)
 
 
-def traced(rehearsal: Rehearsal) -> dict[str, np.ndarray[Any, Any]]:
-    assert rehearsal.trace is not None
-    return rehearsal.trace
+def traced(dry_run: DryRun) -> dict[str, np.ndarray[Any, Any]]:
+    assert dry_run.trace is not None
+    return dry_run.trace
 
 
 def test_a_dry_run_ends_like_a_play_and_puts_out_the_rows_bit_for_bit(rig: Rig) -> None:
-    rehearsal = play(rig, transaction="t1")
-    trace = traced(rehearsal)
+    dry_run = play(rig, transaction="t1")
+    trace = traced(dry_run)
     playing = np.flatnonzero(trace["state"] == "playing")
     begin = int(np.flatnonzero((trace["reference_position"] == nod()[0]).all(axis=1))[-1])
-    assert rehearsal.result["code"] == "SUCCESSFUL"
-    assert rehearsal.result["message"] == "the last row is out and held"
-    assert (rehearsal.result["played_s"], rehearsal.result["transaction"]) == (1.0, "t1")
-    assert rehearsal.result["timing"]["lateness_s"] == {"p50": 0.0, "p99": 0.0, "max": 0.0}
+    assert dry_run.result["code"] == "SUCCESSFUL"
+    assert dry_run.result["message"] == "the last row is out and held"
+    assert (dry_run.result["played_s"], dry_run.result["transaction"]) == (1.0, "t1")
+    assert dry_run.result["timing"]["lateness_s"] == {"p50": 0.0, "p99": 0.0, "max": 0.0}
     assert np.array_equal(trace["reference_position"][begin : begin + 201], nod())
     assert set(trace["state"][:begin]) == {"approaching", "playing"}
     assert playing.size
@@ -121,19 +121,19 @@ def test_simulated_actuators_stand_in_for_real_ones_and_begin_within_the_limits(
     rig.robot["driver"] = {"type": "hebi", "families": ["arm"]}
     rig.robot["joints"]["elbow"]["reduction"] = -2.0
     rig.robot["joints"]["shoulder"]["limits"] = {"lower": 0.1, "upper": 2.0, "velocity": 3.0}
-    rehearsal = play(rig)
-    assert rehearsal.in_place_of == "hebi"
-    assert rehearsal.result["code"] == "SUCCESSFUL"
-    assert np.abs(traced(rehearsal)["feedback_position"][0] - [0.1, 0.0]).max() < 1e-3
+    dry_run = play(rig)
+    assert dry_run.in_place_of == "hebi"
+    assert dry_run.result["code"] == "SUCCESSFUL"
+    assert np.abs(traced(dry_run)["feedback_position"][0] - [0.1, 0.0]).max() < 1e-3
 
 
 def test_a_play_that_would_not_succeed_does_not_here_either(rig: Rig) -> None:
     rig.driver["disable_commands"] = True
     rig.robot["tolerances"] = {"path": 0.05}
-    rehearsal = play(rig)
-    trace = traced(rehearsal)
-    assert rehearsal.result["code"] == "PATH_TOLERANCE_VIOLATED"
-    assert rehearsal.result["details"]["joint"] == "shoulder"
+    dry_run = play(rig)
+    trace = traced(dry_run)
+    assert dry_run.result["code"] == "PATH_TOLERANCE_VIOLATED"
+    assert dry_run.result["details"]["joint"] == "shoulder"
     assert trace["result"] == "PATH_TOLERANCE_VIOLATED"
     assert trace["state"][-1] == "idle"
     assert not trace["reference_velocity"][-1].any()
@@ -168,17 +168,17 @@ def test_what_cannot_be_played_is_refused(
 ) -> None:
     checked = PlayRequest.model_validate({"motion": "nod", **request_})
     with pytest.raises(RequestError) as caught:
-        rehearse(load_settings(rig.config), robot, checked)
+        run_dry(load_settings(rig.config), robot, checked)
     assert str(caught.value) == message
 
 
 async def test_a_daemon_on_virtual_time_puts_out_the_setpoints_of_the_dry_run(rig: Rig) -> None:
     rig.robot["clock"] = "virtual"
     expected = traced(play(rig, "long"))["reference_position"]
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
         begun_s = time.monotonic()
-        accepted = await ask(supervisor, "play", motion="long")
+        accepted = await ask(registry, "play", motion="long")
         result = await rig.result_of(accepted["goal_id"])
         took_s = time.monotonic() - begun_s
     put_out = from_first_move(read_trace(rig.folder / "trace.npy")["position"])
@@ -197,15 +197,15 @@ def from_first_move(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 async def test_the_virtual_time_of_a_robot_at_rest_does_not_run_away(rig: Rig) -> None:
     rig.robot["clock"] = "virtual"
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
         # virtual time may run away with any motion that ends before a pause is asked for
-        accepted = await ask(supervisor, "play", motion="long", loop="forever")
-        await ask(supervisor, "pause")
+        accepted = await ask(registry, "play", motion="long", loop="forever")
+        await ask(registry, "pause")
         before_s, begun_s = await newest_stamp_s(rig), time.monotonic()
         await asyncio.sleep(0.3)
         passed_s, real_s = await newest_stamp_s(rig) - before_s, time.monotonic() - begun_s
-        await ask(supervisor, "stop")
+        await ask(registry, "stop")
         result = await rig.result_of(accepted["goal_id"])
     assert 0.0 < passed_s <= real_s + 5.0  # it would be hours
     assert result["code"] == "CANCELED"
@@ -219,10 +219,10 @@ async def newest_stamp_s(rig: Rig) -> float:
 
 async def test_an_appointment_is_refused_on_virtual_time(rig: Rig) -> None:
     rig.robot["clock"] = "virtual"
-    async with rig.running() as supervisor:
+    async with rig.running() as registry:
         await rig.until_state("idle")
         with pytest.raises(RequestError) as caught:
-            await ask(supervisor, "play", motion="nod", start_at=time.time() + 60.0)
+            await ask(registry, "play", motion="nod", start_at=time.time() + 60.0)
     why = "start_at is a time of the real clock; the robot's clock is virtual; leave it out"
     assert str(caught.value) == f"arm: {why}"
 
