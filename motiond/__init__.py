@@ -4,5 +4,5 @@
 - `motiond.drivers` moves actuators; it knows nothing of the other two.
 - `motiond.daemon` is the running program; it sits on both.
 
-The three are links: their folders stand at the top of the repository.
+In a checkout the three are links: their folders stand at the top of the repository.
 """

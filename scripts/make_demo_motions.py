@@ -48,7 +48,7 @@ STRETCH = (Leg(LONG, 2.5, rest_s=1.0), Leg(WIDE, 3.0, rest_s=1.0), Leg(HOME, 2.5
 
 
 def positions_at(times: Floats, legs: tuple[Leg, ...]) -> Floats:
-    """Give positions, shape (times, joints), of a motion that starts in HOME at 0 s."""
+    """Return positions, shape (times, joints), of a motion that starts in HOME at 0 s."""
     positions = np.tile(np.array(HOME), (times.size, 1))
     start_s, pose = 0.0, np.array(HOME)
     for leg in legs:
@@ -59,12 +59,12 @@ def positions_at(times: Floats, legs: tuple[Leg, ...]) -> Floats:
 
 
 def length_s(legs: tuple[Leg, ...]) -> float:
-    """Give the duration of a motion."""
+    """Return the duration of a motion."""
     return sum(leg.duration_s + leg.rest_s for leg in legs)
 
 
 def moving_times(legs: tuple[Leg, ...], spacing_s: float) -> Floats:
-    """Give times about `spacing_s` apart while the robot moves; a rest needs none in between."""
+    """Return times about `spacing_s` apart while the robot moves; a rest needs none in between."""
     times, start_s = [0.0], 0.0
     for leg in legs:
         count = round(leg.duration_s / spacing_s)

@@ -14,12 +14,12 @@ WIDE = {"lower": -2.0, "upper": 2.0, "velocity": 1.0}
 
 
 def settings_of(joints: dict[str, dict[str, Any]], **options: Any) -> RobotSettings:
-    """Give settings of a robot whose joints have wide limits where none are given."""
+    """Return settings of a robot whose joints have wide limits where none are given."""
     listed = {name: {"limits": WIDE} | settings for name, settings in joints.items()}
     return RobotSettings.model_validate({"driver": {"type": "sim"}, "joints": listed} | options)
 
 
 def map_of(joints: dict[str, dict[str, Any]], model: RobotModel | None = None) -> JointMap:
-    """Give the joint map of a robot called `arm`."""
+    """Return the joint map of a robot called `arm`."""
     settings = {name: JointSettings.model_validate(joint) for name, joint in joints.items()}
     return build_joint_map("arm", model, settings)

@@ -31,7 +31,7 @@ def eventually(
 
 
 def lines_until(stream: IO[Any] | None, part: str, patience_s: float = PATIENCE_S) -> list[str]:
-    """Give the lines that a program writes from now on, up to the one that contains a text.
+    """Return the lines that a program writes from now on, up to the one that contains a text.
 
     They are read byte by byte, so that whoever reads on finds all that follows.
     """
@@ -50,7 +50,7 @@ def output_until(
     patience_s: float = PATIENCE_S,
     at_once: int = 4096,
 ) -> str:
-    """Give all that comes from a pipe or a terminal until it holds."""
+    """Return all that comes from a pipe or a terminal until it holds."""
     seen, deadline_s = bytearray(), time.monotonic() + patience_s
     while not holds(text := seen.decode(errors="replace")):
         try:

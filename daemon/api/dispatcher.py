@@ -115,7 +115,7 @@ class Dispatcher:
     def _refuse_expired(self, raw: RawRequest, request: Request) -> None:
         now_s = self._now()
         late_s = 0.0 if request.expires_at is None else round(now_s - request.expires_at, 3)
-        if late_s > 0.0 or (raw.deadline is not None and now_s >= raw.deadline):
+        if late_s > 0.0 or (raw.deadline_s is not None and now_s >= raw.deadline_s):
             what, why = f"expired {late_s:.3f} s ago", "it was not to be served any more"
             raise RequestError(
                 "EXPIRED", raw.where, what, why, "send it anew, or with more time", late_s=late_s

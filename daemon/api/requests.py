@@ -34,7 +34,7 @@ class RawRequest:
         What the client sent, of any kind and length.
     caller : str
         Who sent it, as the transport knows them; '' where it does not.
-    deadline : float or None
+    deadline_s : float or None
         Unix time in seconds from which on it is not to be served any more.
     refusal : RequestError or None
         Why the transport does not want it served.
@@ -44,7 +44,7 @@ class RawRequest:
     verb: str
     payload: bytes
     caller: str = ""
-    deadline: float | None = None
+    deadline_s: float | None = None
     refusal: RequestError | None = None
 
     @property

@@ -256,7 +256,7 @@ class _Session:
             robot,
             verb,
             message.payload if isinstance(message.payload, bytes) else b"",
-            deadline=None if lifetime_s is None else time.time() + lifetime_s,
+            deadline_s=None if lifetime_s is None else time.time() + lifetime_s,
             refusal=_retained(f"{robot}/{verb}") if message.retain else None,
         )
 

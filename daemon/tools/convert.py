@@ -56,7 +56,7 @@ class Conversion:
     interpolation : str or None
         Between rows and between key frames; by default cubic and, for key frames, linear.
     format, version, precision, tolerance, drop
-        As `formats.dump_motion` takes them.
+        As `motiond.formats.dump_motion` takes them.
     frame_period_s : float or None
         Of XMDI, read or written.
     overwrite : bool

@@ -92,11 +92,6 @@ class Bus:
         self._poller = select.poll()
         self._received = bytearray()
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the port is open."""
-        return self._serial is not None
-
     def open(self) -> None:
         """Open the port for this program alone.
 

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from pydantic import BeforeValidator, Field
@@ -272,22 +272,9 @@ AnyFault: TypeAlias = (
     LostFeedback | StaleFeedback | Delay | PacketLoss | Stuck | Slipping | Overheating | MStop
     | PowerCycle | LifetimeExpiry | Blocks | Crash | BusLost | Clear
 )  # fmt: skip
-FAULTS: Mapping[str, type[Fault]] = {
-    "blocks": Blocks,
-    "bus_lost": BusLost,
-    "clear": Clear,
-    "crash": Crash,
-    "delay": Delay,
-    "lifetime_expiry": LifetimeExpiry,
-    "lost_feedback": LostFeedback,
-    "m_stop": MStop,
-    "overheating": Overheating,
-    "packet_loss": PacketLoss,
-    "power_cycle": PowerCycle,
-    "slipping": Slipping,
-    "stale_feedback": StaleFeedback,
-    "stuck": Stuck,
-}
+FAULTS: Mapping[str, type[Fault]] = dict(
+    sorted((get_args(kind.model_fields["fault"].annotation)[0], kind) for kind in get_args(AnyFault))
+)
 
 
 def make_fault(where: str, fault: Mapping[str, Any]) -> Fault:

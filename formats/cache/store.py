@@ -82,7 +82,7 @@ class MotionCache:
     def load_motions(
         self, path: str | os.PathLike[str], *, key_frames: KeyFrames = DEFAULT_KEY_FRAMES
     ) -> list[Motion]:
-        """Read every motion in a file, as `formats.load_motions` does, or map what it returned last time.
+        """Return every motion in a file as `motiond.formats.load_motions` does, from memory where it can.
 
         Raises
         ------

@@ -69,7 +69,7 @@ def _state(mqtt: MqttSettings) -> Any:
 
 
 def _measure(commands: dict[str, tuple[str, ...]]) -> dict[str, tuple[float, float]]:
-    """Give the medians of each command's processor time and wall time, in s, over runs in turn."""
+    """Return the medians of each command's processor time and wall time, in s, over runs in turn."""
     for command in commands.values():
         _run(command)  # the first one compiles what is new, and reads all from the disk
     rounds = [[_run(command) for command in commands.values()] for _ in range(RUNS)]
@@ -85,7 +85,7 @@ def _run(command: tuple[str, ...]) -> tuple[float, float]:
 
 
 def _used_by_children_s() -> float:
-    """Give the processor time of the processes that have ended, which the daemon has not."""
+    """Return the processor time of the processes that have ended, which the daemon has not."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

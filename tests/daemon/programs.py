@@ -55,7 +55,7 @@ class Daemon:
         self.process = process
 
     def streams(self) -> list[psutil.Process]:
-        """Give its stream processes."""
+        """Return its stream processes."""
         return psutil.Process(self.process.pid).children()
 
     async def end(self) -> int:

@@ -175,7 +175,7 @@ class Rig:
         return result
 
     def place_of(self, data: dict[str, Any]) -> int:
-        """Give the number of the report with just these data."""
+        """Return the number of the report with just these data."""
         return next(k for k, report in enumerate(self.reports) if report.data is data)
 
     def results(self) -> list[str]:

@@ -71,8 +71,8 @@ async def test_an_expired_request_is_refused(
     dispatcher: Dispatcher, robots: Robots, late_s: float | None, lifetime_s: int | None, told: str
 ) -> None:
     keys = {} if late_s is None else {"expires_at": NOW_S - late_s}
-    deadline = None if lifetime_s is None else NOW_S + lifetime_s
-    call = RawRequest("arm", "play", orjson.dumps({"motion": "wave", **keys}), deadline=deadline)
+    deadline_s = None if lifetime_s is None else NOW_S + lifetime_s
+    call = RawRequest("arm", "play", orjson.dumps({"motion": "wave", **keys}), deadline_s=deadline_s)
     why = "it was not to be served any more; send it anew, or with more time"
     message = f"arm/play: expired {told} s ago; {why}"
     assert await answer(dispatcher, call) == refused("EXPIRED", message, late_s=late_s or 0.0)

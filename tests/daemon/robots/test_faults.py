@@ -239,7 +239,7 @@ class Chronicle:
     traces: dict[str, NDArray[np.void]]
 
     def setpoints(self, case: Case, since_s: float, until_s: float) -> Floats:
-        """Give those between two moments, shape (commands, joints)."""
+        """Return those between two moments, shape (commands, joints)."""
         trace = self.traces[case.name]
         within = (trace["time"] >= since_s) & (trace["time"] <= until_s)
         positions: Floats = trace["position"][within]

@@ -41,7 +41,7 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 
 def processes_in(folder: Path) -> list[psutil.Process]:
-    """Give all other processes that are in a folder, whoever is their parent now."""
+    """Return all other processes that are in a folder, whoever is their parent now."""
     found = []
     for process in psutil.process_iter():
         try:

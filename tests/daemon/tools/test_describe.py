@@ -58,7 +58,7 @@ def test_every_key_is_documented_and_no_other() -> None:
 
 
 def keys_of(description: Any) -> Iterable[str]:
-    """Give the keys of a description, and those of what its lists hold as `list.key`."""
+    """Return the keys of a description, and those of what its lists hold as `list.key`."""
     for key, value in description.items():
         if key in LISTS and isinstance(value, list):
             yield from (f"{key}.{inner}" for item in value for inner in item)

@@ -33,7 +33,7 @@ Another way to plan approaches, ramps or interpolation changes it; another machi
 
 
 def nod() -> np.ndarray[Any, Any]:
-    """Give rows that only sums and products make, so that they have the same bits on every machine."""
+    """Return rows that only sums and products make, so that they have the same bits on every machine."""
     u = np.arange(201) / 200
     rise = u * u * u * (10.0 - u * (15.0 - 6.0 * u))
     return 0.125 + np.outer(rise, [0.25, -0.5])
