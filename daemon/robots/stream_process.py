@@ -49,6 +49,7 @@ class StreamProcess:
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
+                start_new_session=True,  # a terminal that closes must not end it in mid-motion
             )
         except BaseException:
             self._channel.close()

@@ -26,7 +26,7 @@ LOOK_PERIOD_S = 0.1
 
 
 async def serve(settings: Settings, hub: ReportHub, robots: RobotRegistry) -> None:
-    """Run the daemon until SIGTERM or SIGINT.
+    """Run the daemon until it is told to end (SIGTERM, SIGINT, SIGHUP or SIGQUIT).
 
     Raises
     ------
@@ -77,7 +77,7 @@ async def _stop_when_lost(bridge: MqttBridge, robots: RobotRegistry, allowed_s: 
 @contextmanager
 def _leave_on_signals(robots: RobotRegistry) -> Iterator[None]:
     loop = asyncio.get_running_loop()
-    signals = (signal.SIGTERM, signal.SIGINT)
+    signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
     for number in signals:
         loop.add_signal_handler(number, robots.leave)
     try:

@@ -29,7 +29,7 @@ log = logging.getLogger("motiond.daemon.stream")
 def main() -> int:
     """Run one robot's stream on the socket whose descriptor is the only argument."""
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         # A terminal and systemd send them to all; the daemon decides, and its end is seen on the channel.
         signal.signal(number, signal.SIG_IGN)
     channel = Channel(socket.socket(fileno=int(sys.argv[1])))

@@ -78,6 +78,26 @@ def test_a_sigterm_to_all_its_processes_stops_a_motion_softly(systemd: socket.so
     assert "Traceback" not in log
 
 
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGQUIT], ids=["SIGHUP", "SIGQUIT"])
+def test_a_terminal_that_goes_stops_a_motion_softly(
+    systemd: socket.socket, rig: Rig, number: signal.Signals
+) -> None:
+    port = rig.daemon["mqtt"]["listen"].rpartition(":")[2]
+    with background("run", "-c", rig.config, env=under(systemd)) as daemon:
+        assert heard(systemd) == "READY=1"
+        wait_for_idle(port)
+        played = motiond("play", "arm", "long", "--no-wait", "--broker", f"mqtt://127.0.0.1:{port}")
+        assert played.returncode == 0, played.stderr
+        (stream,) = psutil.Process(daemon.pid).children()
+        assert os.getsid(stream.pid) == stream.pid != os.getsid(daemon.pid)
+        stream.send_signal(number)
+        daemon.send_signal(number)
+        _, log = daemon.communicate(timeout=PATIENCE_S)
+    assert daemon.returncode == 0
+    assert "arm: long ended with CANCELED" in log
+    assert "Traceback" not in log
+
+
 def test_a_sigterm_to_all_its_processes_leaves_the_time_to_park(systemd: socket.socket, rig: Rig) -> None:
     rig.robot |= {"poses": {"park": {"shoulder": 0.5}}, "on_exit": "park"}
     port = rig.daemon["mqtt"]["listen"].rpartition(":")[2]
