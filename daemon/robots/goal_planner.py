@@ -25,6 +25,7 @@ from ..planning.speed_limits import clock_acceleration
 from ..planning.tolerances import ToleranceError, join_tolerances
 from ..planning.violations import PlanError
 from ..trajectory.track import share
+from .shared_tracks import SharedTracks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -74,7 +75,7 @@ class GoalPlanner:
         self._settings = settings
         self._joint_map = joint_map
         self._library = library
-        self._shared: dict[str, tuple[Plan, int]] = {}
+        self._tracks = SharedTracks()
 
     def playback_for(self, request: PlayRequest) -> Playback:
         """Return the playback of the motion that a request names.
@@ -183,7 +184,7 @@ class GoalPlanner:
         )
         seamless = playback.passes.seamless
         with shared(approach, back, *([playback.track.track] if seamless else [])) as fds:
-            motion = fds[2] if seamless else self._track_fd(playback.plan)
+            motion = fds[2] if seamless else self._tracks.fd(playback.plan)
             told = self._told_of(approach, playback, np.array(start))
             yield PreparedGoal(command, (fds[0], motion, fds[1]), told)
 
@@ -265,21 +266,17 @@ class GoalPlanner:
             )
         return now_s + in_s
 
-    def _track_fd(self, plan: Plan) -> int:
-        """Return the motion in shared memory, copied there when it is first played."""
-        known, fd = self._shared.get(plan.motion, (None, -1))
-        if known is not plan:
-            if known is not None:
-                os.close(fd)
-            fd = share(plan.track)
-            self._shared[plan.motion] = plan, fd
-        return fd
+    def forget_dropped(self) -> None:
+        """Free the shared memory of motions that the library no longer has, or has anew."""
+        self._tracks.keep_only(self._is_in_library)
+
+    def _is_in_library(self, plan: Plan) -> bool:
+        entry = self._library.get(plan.motion)
+        return entry is not None and entry.plan is plan
 
     def close(self) -> None:
         """Free the shared memory."""
-        for _plan, fd in self._shared.values():
-            os.close(fd)
-        self._shared.clear()
+        self._tracks.close()
 
 
 def _both_clocks() -> tuple[float, float]:

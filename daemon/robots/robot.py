@@ -137,6 +137,7 @@ class Robot:
     async def reload_motions(self) -> dict[str, Any]:
         """Read the motion folders again, and return and report what is in them."""
         await asyncio.to_thread(self.library.load_all)
+        self.planner.forget_dropped()
         motions = self.library.payload()
         self.report("motions", motions)
         return motions
