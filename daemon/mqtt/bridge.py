@@ -240,12 +240,22 @@ class _Session:
         """Answer one request; where the answer cannot be sent, its transaction may be asked for again."""
         raw = self._raw_request(message)
         answer = await self.dispatcher.answer(raw)
-        topic = getattr(message.properties, "ResponseTopic", self.topics.response(raw.robot, raw.verb))
+        topic = self._response_topic(message, raw)
         properties = _correlated(message.properties) if self.version_5 else None
         try:
             await self.client.publish(topic, answer, 1, False, properties, timeout=PUBLISH_TIMEOUT_S)
         except (aiomqtt.MqttError, ValueError) as error:
             log.warning("%s: the answer could not be sent to '%s'; %s", raw.where, topic, error)
+
+    def _response_topic(self, message: aiomqtt.Message, raw: RawRequest) -> str:
+        """Return where the answer goes: where the client asks for it, if it may ask for that (MQTT 5)."""
+        own = self.topics.response(raw.robot, raw.verb)
+        wanted: str = getattr(message.properties, "ResponseTopic", own)
+        if self.topics.takes_response(wanted):
+            return wanted
+        what = "%s: no answer can be sent to the response topic %.60r; it goes to '%s'"
+        log.warning(what, raw.where, wanted, own)
+        return own
 
     def _raw_request(self, message: aiomqtt.Message) -> RawRequest:
         """Return a request with all that MQTT says of it."""

@@ -70,6 +70,15 @@ class Topics:
         """Return where a robot answers."""
         return f"{self.base}/{robot}/response/{verb}"
 
+    def takes_response(self, topic: str) -> bool:
+        """Whether a client may have an answer sent to a topic: a plain one, and none that is motiond's own.
+
+        Whoever may only send requests could otherwise have the daemon forge states and results.
+        """
+        plain = bool(topic) and not topic.startswith("$") and not set(topic) & set("+#\x00")
+        ours = topic == self.base or topic.startswith(f"{self.base}/")
+        return plain and (not ours or isinstance(self.meaning(topic), ResponseTopic))
+
     def meaning(self, topic: str) -> Meaning | None:
         """Return what a topic is for; None if it is none of ours."""
         match topic.removeprefix(f"{self.base}/").split("/"):

@@ -196,7 +196,7 @@ async def test_on_version_5_the_answer_goes_where_the_request_says(
     mosquitto: Mosquitto, robots: Robots, hub: ReportHub
 ) -> None:
     properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
-    properties.ResponseTopic = "motiond/answers/me"
+    properties.ResponseTopic = "motiond/arm/response/mine"
     properties.CorrelationData = b"\x01\x02"
     properties.MessageExpiryInterval = 60
     async with (
@@ -204,11 +204,31 @@ async def test_on_version_5_the_answer_goes_where_the_request_says(
         listening(mosquitto.settings) as ear,
     ):
         await ear.client.publish("motiond/arm/request/stop", b"{}", 1, properties=properties)
-        answer = await ear.until("motiond/answers/me")
+        answer = await ear.until("motiond/arm/response/mine")
         await ear.ask("motiond/arm/request/status", b"")
     assert said(answer)["status"] == "ok"
     assert getattr(answer.properties, "CorrelationData", None) == b"\x01\x02"
     assert all(message.topic.value != "motiond/arm/response/stop" for message in ear.heard)
+
+
+@pytest.mark.parametrize("topic", ["", "motiond/arm/state", "motiond/bridge/d1/availability", "motiond"])
+async def test_a_response_topic_that_is_not_the_clients_own_is_not_written_to(
+    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, topic: str
+) -> None:
+    properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
+    properties.ResponseTopic = topic
+    async with (
+        running(MqttBridge(mosquitto.settings, "d1", robots, hub)),
+        listening(mosquitto.settings) as ear,
+    ):
+        await ear.until(BRIDGE, lambda said: said == {"state": "online"})
+        await ear.client.publish("motiond/arm/request/stop", b'{"transaction":"t"}', 1, properties=properties)
+        answer = await ear.until("motiond/arm/response/stop")
+        await ear.ask("motiond/arm/request/status", b"")
+    assert said(answer)["status"] == "ok"  # a stop is heard, whatever else it asks for
+    answers = {message.topic.value for message in ear.heard if b'"transaction"' in message.payload}
+    assert topic not in answers
+    assert robots.verbs() == ["stop", "status"]
 
 
 async def test_a_clean_shutdown_says_what_is_left_and_then_offline(
