@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 MOST_BYTES = 65536
+MOST_PROBLEMS, MOST_TOLD_BYTES = 20, 3500  # of what an answer tells, so that it fits in 4 kB
+LONGEST_WORD = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class RawRequest:
     @property
     def where(self) -> str:
         """The robot and the verb, as messages name them: `arm/play`."""
-        return f"{self.robot}/{self.verb}"
+        return f"{_short(self.robot)}/{_short(self.verb)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +149,32 @@ def _checked(raw: RawRequest, body: dict[str, Any]) -> Request:
         raise raw.refusal
     if raw.verb not in VERBS:
         known = f"motiond knows {', '.join(VERBS)}"
-        raise RequestError("UNKNOWN_VERB", raw.where, "unknown verb", known, nearest(raw.verb, VERBS))
+        raise RequestError("UNKNOWN_VERB", raw.where, "unknown verb", known, nearest(_short(raw.verb), VERBS))
     schema = VERBS[raw.verb].schema
     try:
         return schema.model_validate(body)
     except ValidationError as error:
-        problems = [_invalid(raw, *_problem(found, raw.verb, schema)) for found in error.errors()]
-        raise RequestError.of("INVALID_REQUEST", "\n".join(map(str, problems))) from error
+        raise RequestError.of("INVALID_REQUEST", _told(raw, schema, error)) from error
+
+
+def _told(raw: RawRequest, schema: type[Request], error: ValidationError) -> str:
+    """Return what is wrong, one problem a line: at most `MOST_PROBLEMS`, no more than fit."""
+    found = error.errors(include_url=False, include_context=False)
+    lines, room = [], MOST_TOLD_BYTES
+    for one in found[:MOST_PROBLEMS]:
+        line = str(_invalid(raw, *_problem(one, raw.verb, schema)))
+        room -= len(line.encode())
+        if room < 0 and lines:
+            break
+        lines.append(line)
+    if len(found) > len(lines):
+        lines.append(f"{raw.where}: {len(found) - len(lines)} more problems; correct these first")
+    return "\n".join(lines)
+
+
+def _short(word: str) -> str:
+    """Return a client's word, cut where it is longer than any of ours."""
+    return word if len(word) <= LONGEST_WORD else f"{word[:LONGEST_WORD]}…"
 
 
 def _invalid(raw: RawRequest, what: str, why: str, mend: str) -> RequestError:
@@ -162,7 +183,7 @@ def _invalid(raw: RawRequest, what: str, why: str, mend: str) -> RequestError:
 
 def _problem(found: ErrorDetails, verb: str, schema: type[Request]) -> tuple[str, str, str]:
     """Say what pydantic found in the house's words."""
-    key = str(found["loc"][0]) if found["loc"] else verb
+    key = _short(str(found["loc"][0])) if found["loc"] else verb
     match found["type"]:
         case "extra_forbidden":
             known = sorted(schema.model_fields, key=Request.model_fields.__contains__)  # its own keys first

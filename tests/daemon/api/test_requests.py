@@ -109,3 +109,34 @@ def test_an_unknown_verb_is_told_what_there_is() -> None:
 def test_a_sound_request_comes_with_its_defaults() -> None:
     request = parse(RawRequest("arm", "play", b'{"motion": "wave", "speed": 2, "transaction": "t"}'))
     assert request == PlayRequest(motion="wave", speed=2.0, on_busy="reject", transaction="t")
+
+
+def refused(robot: str, verb: str, payload: bytes) -> str:
+    with pytest.raises(RequestError) as caught:
+        parse(RawRequest(robot, verb, payload))
+    return str(caught.value)
+
+
+def test_of_very_many_problems_the_first_are_told() -> None:
+    body = {"motion": "wave", **{f"k{number}": 0 for number in range(6500)}}
+    lines = refused("arm", "play", orjson.dumps(body)).splitlines()
+    assert lines[0] == f"arm/play: unknown key 'k0'; {KNOWN}"
+    assert 10 < len(lines) <= 21
+    assert lines[-1] == f"arm/play: {6501 - len(lines)} more problems; correct these first"
+
+
+@pytest.mark.parametrize(
+    ("robot", "verb", "body"),
+    [
+        ("arm", "play", {f"{number}{'k' * 3000}": 1 for number in range(20)}),
+        ("arm", "play", {"motion": "ü" * 20_000, **{f"{number}{'ü' * 50}": 1 for number in range(20)}}),
+        ("arm", "play", {"motion": "m" * 60_000, "speed": "s" * 5000}),
+        ("arm", "v" * 60_000, {}),
+        ("a" * 60_000, "play", {"speed": 0}),
+    ],
+    ids=["long keys", "long letters", "long values", "long verb", "long robot"],
+)
+def test_what_is_told_of_a_request_stays_short(robot: str, verb: str, body: dict[str, object]) -> None:
+    told = refused(robot, verb, orjson.dumps(body))
+    assert len(told.encode()) < 4096
+    assert len(max(told.splitlines(), key=len)) < 700
