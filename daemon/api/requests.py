@@ -160,7 +160,8 @@ def _checked(raw: RawRequest, body: dict[str, Any]) -> Request:
 def _told(raw: RawRequest, schema: type[Request], error: ValidationError) -> str:
     """Return what is wrong, one problem a line: at most `MOST_PROBLEMS`, no more than fit."""
     found = error.errors(include_url=False, include_context=False)
-    lines, room = [], MOST_TOLD_BYTES
+    lines: list[str] = []
+    room = MOST_TOLD_BYTES
     for one in found[:MOST_PROBLEMS]:
         line = str(_invalid(raw, *_problem(one, raw.verb, schema)))
         room -= len(line.encode())
