@@ -176,4 +176,4 @@ class GoalRunner:
 
     def _report_result(self, goal: Goal, ended: messages.Ended) -> None:
         observer = self._stream.observer if ended.played_s is not None else None
-        self._report("result", payloads.result_payload(goal, ended, observer))
+        self._report("result", payloads.result_payload(goal, ended, observer.goal if observer else None))

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from ..ipc import messages
     from ..ipc.states import State
     from ..joints.joint_map import JointMap
-    from ..telemetry.observer import Observer, Sample
+    from ..telemetry.observer import Sample
+    from ..telemetry.timing import Timing
     from .goal import Goal
 
 
@@ -88,13 +89,13 @@ def description_payload(
     }
 
 
-def result_payload(goal: Goal, ended: messages.Ended, observer: Observer | None) -> dict[str, Any]:
+def result_payload(goal: Goal, ended: messages.Ended, timing: Timing | None) -> dict[str, Any]:
     """Return how a goal ended.
 
     Parameters
     ----------
-    observer : Observer, optional
-        Of the stream process that played it; None where it did not begin.
+    timing : Timing, optional
+        Of its ticks; None where it did not begin.
     """
     return {
         "goal_id": goal.goal_id,
@@ -104,7 +105,7 @@ def result_payload(goal: Goal, ended: messages.Ended, observer: Observer | None)
         "transaction": goal.request.transaction,
         "played_s": ended.played_s,
         "details": ended.details,
-        "timing": observer.goal.payload() if observer else None,
+        "timing": timing.payload() if timing else None,
     }
 
 

@@ -29,6 +29,7 @@ from ..planning.library import MotionLibrary
 from ..robots.assembly import make_setup
 from ..robots.goal import new_goal
 from ..robots.goal_planner import GoalPlanner
+from ..robots.payloads import result_payload
 from ..stream.clocks import VirtualClock
 from ..stream.loop import StreamLoop
 from ..telemetry.npz import PlayTrace
@@ -219,17 +220,8 @@ def _no_collector() -> Iterator[None]:
 
 def _result(goal: Goal, notices: list[messages.Command | messages.Notice], timing: Timing) -> dict[str, Any]:
     (ended,) = (notice for notice in notices if isinstance(notice, messages.Ended))
-    return {
-        "goal_id": goal.goal_id,
-        "motion": goal.motion,
-        "code": ended.code,
-        "message": ended.message,
-        "transaction": goal.request.transaction,
-        "played_s": ended.played_s,
-        "details": ended.details,
-        "timing": timing.payload(),
-        "events": [event for notice in notices if (event := _event(goal, notice))],
-    }
+    events = [event for notice in notices if (event := _event(goal, notice))]
+    return result_payload(goal, ended, timing) | {"events": events}
 
 
 def _event(goal: Goal, notice: messages.Command | messages.Notice) -> dict[str, Any] | None:
