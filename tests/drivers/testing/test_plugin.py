@@ -74,7 +74,7 @@ def test_the_example_keeps_the_contract_by_its_own_rig_and_from_the_command_line
     packages: Path, controller: str
 ) -> None:
     options = ["--motiond-driver=toy", "--motiond-driver-settle=0.05"]
-    options += ["--motiond-driver-options", json.dumps({"address": controller})]
+    options += ["--motiond-driver-options", json.dumps({"address": controller, "timeout_s": 0.2})]
     done = run(str(EXAMPLE / "test_toy.py"), *options, packages=packages, folder=EXAMPLE)
     tests = sum(name.startswith("test_") for name in dir(DriverContract))
     assert done.returncode == 0, done.stdout + done.stderr
