@@ -107,16 +107,18 @@ async def test_one_request_through_the_broker_plays_every_row_of_a_29_joint_walk
 ) -> None:
     use(rig, settings)
     rows = walk(rig)
+    rig.robot["on_late"] = "stretch"  # where the machine stands still, the walk ends later and skips no row
     async with running(rig) as daemon, hearing(settings) as ear:
         await state(ear, "idle")
-        for _attempt in range(10):  # a machine may stand still for two milliseconds; it does not ten times
+        for _attempt in range(3):
             ended = await result(ear, await play(ear, "walk"))
             assert ended["code"] == "SUCCESSFUL"
             if ended["timing"]["missed_deadlines"] == 0:
                 break
         assert await daemon.end() == 0
-    assert ended["timing"]["missed_deadlines"] == 0
-    assert ended["played_s"] == 2.0
+    assert ended["timing"]["skipped_rows"] == 0
+    missed = ended["timing"]["missed_deadlines"]
+    assert ended["played_s"] == pytest.approx(2.0) if missed == 0 else ended["played_s"] >= 2.0
     assert contains_in_order(read_trace(rig.folder / "trace.npy")["position"], rows)
 
 
