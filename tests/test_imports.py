@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 DEMO = Path(__file__).parents[1] / "config" / "demo.yaml"
 PLANNER = {"motiond.daemon.planning", "ruckig", "lxml", "numpy"}
-MQTT = {"amqtt", "aiomqtt", "paho", "motiond.daemon.mqtt"}
+MQTT = {"aiomqtt", "paho", "motiond.daemon.mqtt"}
 NAMES_MODULES = """
 import sys
 from motiond.daemon.cli.main import main

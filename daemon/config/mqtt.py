@@ -26,9 +26,9 @@ class MqttSettings(Section):
     base: Text = "motiond"
     """First part of every topic."""
     username: Text | None = None
-    """Name to log in with, where the URL holds none."""
+    """Name to log in with, where the URL holds none; the embedded broker asks for it."""
     password_file: FilePath | None = None
-    """File whose first line is the password."""
+    """File whose first line is the password; the embedded broker asks for that one."""
     ca_file: FilePath | None = None
     """Certificates that the broker's is checked against; the system's by default."""
     cert_file: FilePath | None = None
@@ -66,7 +66,9 @@ class MqttSettings(Section):
         return self
 
     def _check_embedded(self) -> None:
-        self._refuse({"username", "password_file"}, "the embedded broker asks for no login")
+        if (self.username is None) != (self.password_file is None):
+            given, other = ("username", "password_file") if self.username else ("password_file", "username")
+            raise SettingError(given, f"'{given}' stands alone; a login needs name and password; add {other}")
         self._refuse({"ca_file", "cert_file", "key_file"}, "the embedded broker does not encrypt")
         if self.protocol != "3.1.1":
             self._refuse({"protocol"}, "the embedded broker speaks 3.1.1 only")

@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from ..mqtt.bridge import MqttBridge
-from ..mqtt.broker import EmbeddedBroker
+from ..mqtt.broker import EmbeddedBroker, login_of
 from . import systemd
 from .logs import write_journal
 
@@ -35,7 +35,7 @@ async def serve(settings: Settings, hub: ReportHub, robots: RobotRegistry) -> No
     """
     embedded = settings.mqtt.broker == "embedded"
     async with (
-        EmbeddedBroker(settings.mqtt.listen) if embedded else nullcontext(),
+        EmbeddedBroker(settings.mqtt.listen, login_of(settings.mqtt)) if embedded else nullcontext(),
         asyncio.TaskGroup() as tasks,
     ):
         bridge = MqttBridge(settings.mqtt, settings.id, robots, hub)

@@ -107,7 +107,11 @@ def test_every_mistake_is_told_at_once_with_its_line() -> None:
         ),
         (
             ARM + "mqtt:\n  username: arm",
-            "arm.yaml:3: 'username' has no effect; the embedded broker asks for no login; remove it",
+            "arm.yaml:3: 'username' stands alone; a login needs name and password; add password_file",
+        ),
+        (
+            ARM + "mqtt:\n  password_file: secret",
+            "arm.yaml:3: 'password_file' stands alone; a login needs name and password; add username",
         ),
         (
             ARM + "mqtt: {broker: mqtt://host,\n  ca_file: ca.pem}",

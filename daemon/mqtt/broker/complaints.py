@@ -1,0 +1,35 @@
+"""The log of what clients are refused: a few lines in each period, then a count."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+log = logging.getLogger(__name__)
+
+MOST = 10
+PERIOD_S = 10.0
+
+
+class Complaints:
+    """Logs at most ten refusals in ten seconds, and counts the others."""
+
+    def __init__(self) -> None:
+        self._begin_s = -PERIOD_S
+        self._logged = 0
+        self._left_out = 0
+
+    def say(self, what: str, *details: object) -> None:
+        """Log one refusal, unless there were too many lately."""
+        now_s = time.monotonic()
+        if now_s - self._begin_s >= PERIOD_S:
+            if self._left_out:
+                log.warning(
+                    "%d more refusals were not logged; they came faster than a log can", self._left_out
+                )
+            self._begin_s, self._logged, self._left_out = now_s, 0, 0
+        if self._logged < MOST:
+            self._logged += 1
+            log.warning(what, *details)
+        else:
+            self._left_out += 1

@@ -1,0 +1,158 @@
+"""The embedded broker as a context: it listens, looks after its connections, and ends with all sent.
+
+Exception
+└── BrokerError      it cannot listen
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import os
+import socket
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from ..connection import split_listen
+from .complaints import Complaints
+from .connection import Connection
+from .limits import Limits
+from .registry import ConnectionRegistry
+from .router import Router
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from .login import Login
+
+log = logging.getLogger(__name__)
+
+LOOK_PERIOD_S = 0.1
+FLUSH_S = 1.0
+ACCEPTED_AT_ONCE = 32
+"""In a round of the event loop: what each brings is read two rounds later, before it counts as waiting."""
+BACKLOG = 1024  # connections that wait in the system meanwhile
+
+
+class BrokerError(Exception):
+    """The embedded broker cannot listen."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class EmbeddedBroker:
+    """A broker for as long as its context lasts.
+
+    Parameters
+    ----------
+    listen : str
+        `host:port`; port 0 takes a free one.
+    login : Login, optional
+        What is asked of clients; without it, everyone may connect.
+    """
+
+    def __init__(self, listen: str, login: Login | None = None, limits: Limits | None = None) -> None:
+        limits = limits or Limits()
+        self._listen = listen
+        self._registry = ConnectionRegistry(limits, login)
+        self._router = Router(limits, Complaints())
+        self._server: asyncio.Server
+        self._keeper: asyncio.Task[None]
+
+    @property
+    def port(self) -> int:
+        """The port it listens on."""
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
+
+    async def __aenter__(self) -> Self:
+        """Listen.
+
+        Raises
+        ------
+        BrokerError
+            If the address cannot be had.
+        """
+        host, port = split_listen(self._listen)
+        loop = asyncio.get_running_loop()
+        try:
+            self._server = await loop.create_server(self._accept, host, port, backlog=ACCEPTED_AT_ONCE)
+        except OSError as error:
+            reason = os.strerror(error.errno).lower() if error.errno and error.errno > 0 else str(error)
+            mend = "stop the other broker or set mqtt.listen"
+            raise BrokerError(f"{self._listen}: cannot listen; {reason}; {mend}") from error
+        self._lengthen_backlog()
+        self._warn_if_open()
+        self._keeper = asyncio.create_task(self._look_after(), name="broker")
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Stop listening, publish what wills there are, send what is still to be sent, and close."""
+        self._server.close()
+        self._keeper.cancel()
+        try:
+            await asyncio.sleep(LOOK_PERIOD_S / 10)  # what has come is read
+            for connection in self._registry.connections:
+                connection.client.publish_will()
+            await self._until(lambda: not any(one.is_busy for one in self._registry.connections))
+            for connection in self._registry.connections:
+                connection.close()
+            await self._until(lambda: not self._registry.connections)
+        finally:
+            for connection in self._registry.connections:
+                connection.abort()
+            await asyncio.sleep(0)
+            await self._server.wait_closed()
+
+    def _accept(self) -> Connection:
+        return Connection(self._router, self._registry)
+
+    def _lengthen_backlog(self) -> None:
+        """Have the system hold more connections than asyncio takes at once, for which it knows one number."""
+        for listener in self._server.sockets:
+            with socket.socket(fileno=os.dup(listener.fileno())) as same:
+                same.listen(BACKLOG)
+
+    def _warn_if_open(self) -> None:
+        """Say what it means to listen to a network and to ask for no login."""
+        addresses = [listener.getsockname()[0] for listener in self._server.sockets]
+        if self._registry.login is None and not all(map(_is_loopback, addresses)):
+            mend = "set mqtt.username and mqtt.password_file, or listen on 127.0.0.1"
+            log.warning(
+                "%s: everyone on the network can move the robots; no login is asked for; %s",
+                self._listen,
+                mend,
+            )
+
+    async def _look_after(self) -> None:
+        """Disconnect who is silent for too long, and forget who has been away for too long."""
+        loop = asyncio.get_running_loop()
+        before_s = loop.time()
+        while True:
+            await asyncio.sleep(LOOK_PERIOD_S)
+            now_s = loop.time()
+            late_s = max(0.0, now_s - before_s - 2 * LOOK_PERIOD_S)
+            before_s = now_s
+            try:
+                for connection in self._registry.connections:
+                    connection.check(now_s, late_s)
+                self._router.forget_expired(now_s)
+            except Exception:
+                log.exception("%s: looking after connections failed inside motiond", self._listen)
+
+    async def _until(self, is_so: Callable[[], bool]) -> None:
+        """Wait until something is so, but not for long."""
+        loop = asyncio.get_running_loop()
+        deadline_s = loop.time() + FLUSH_S
+        while not is_so() and loop.time() < deadline_s:  # noqa: ASYNC110 # many connections, no one event
+            await asyncio.sleep(LOOK_PERIOD_S / 10)
+
+
+def _is_loopback(address: str) -> bool:
+    return ipaddress.ip_address(address.partition("%")[0]).is_loopback
