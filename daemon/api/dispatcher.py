@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 
 MOST_RUNNING = 32
 MOST_REMEMBERED = 1000
+MOST_REMEMBERED_BYTES = 500_000
 REMEMBERED_S = 600.0
 HANDLE_TIMEOUT_S = 30.0
 
@@ -34,10 +35,14 @@ Answer = bytes
 
 
 class IdempotencyCache:
-    """The first answer to each transaction, also while it is still to come; bounded by number and age."""
+    """The first answer to each transaction, also while it is still to come.
+
+    Bounded by number, age and bytes; the newest answer is always remembered.
+    """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._answers: OrderedDict[str, tuple[float, asyncio.Future[Answer]]] = OrderedDict()
+        self._bytes = 0
         self._now = now
 
     def get(self, transaction: str) -> asyncio.Future[Answer] | None:
@@ -47,17 +52,29 @@ class IdempotencyCache:
         return answer
 
     def expect(self, transaction: str) -> asyncio.Future[Answer]:
-        """Note that a transaction is being served; the caller sets its answer."""
+        """Note that a transaction is being served; the caller sets its answer and calls `weigh`."""
         if len(self._answers) >= MOST_REMEMBERED:
-            self._answers.popitem(last=False)
+            self._forget_first()
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._answers[transaction] = self._now(), answer
         return answer
 
+    def weigh(self, transaction: str) -> None:
+        """Count the bytes of an answer that is there now, and forget the oldest where they are too many."""
+        if transaction not in self._answers:  # forgotten already, as so many have come since
+            return
+        self._bytes += _size(self._answers[transaction][1])
+        while self._bytes > MOST_REMEMBERED_BYTES and len(self._answers) > 1:
+            self._forget_first()
+
     def _forget_old(self) -> None:
         oldest_s = self._now() - REMEMBERED_S
         while self._answers and next(iter(self._answers.values()))[0] < oldest_s:
-            self._answers.popitem(last=False)
+            self._forget_first()
+
+    def _forget_first(self) -> None:
+        _, (_, answer) = self._answers.popitem(last=False)
+        self._bytes -= _size(answer)
 
 
 class Dispatcher:
@@ -108,6 +125,7 @@ class Dispatcher:
         first = answers.expect(request.transaction)
         try:
             first.set_result(await self._act(raw, request))
+            answers.weigh(request.transaction)
         finally:
             first.cancel()  # only a cancelled request comes here without a result
         return first.result()
@@ -153,6 +171,10 @@ class Dispatcher:
                 raise RequestError("TIMEOUT", raw.where, what, "it was given up", "ask for status") from error
             mend = "the daemon's log says more"
             raise RequestError("INTERNAL", raw.where, "failed inside motiond", repr(error), mend) from error
+
+
+def _size(answer: asyncio.Future[Answer]) -> int:
+    return len(answer.result()) if answer.done() and not answer.cancelled() else 0
 
 
 def _refused(error: RequestError, transaction: str | None) -> Answer:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 MOST_BYTES = 65536
+MOST_KEYS = 100
 MOST_PROBLEMS, MOST_TOLD_BYTES = 20, 3500  # of what an answer tells, so that it fits in 4 kB
 LONGEST_WORD = 60
 
@@ -67,27 +68,30 @@ class Verb:
         The method of the robot's request handlers that acts on it.
     never_busy : bool
         Whether it is served however many requests are being served.
+    begins : bool
+        Whether it may set the robot going, so that a stop that was sent later must not find it done.
     """
 
     schema: type[Request]
     handler: str
     never_busy: bool = False
+    begins: bool = False
 
 
 VERBS: dict[str, Verb] = {
-    "play": Verb(schemas.PlayRequest, "play"),
-    "goto": Verb(schemas.GotoRequest, "goto"),
-    "enable": Verb(schemas.EnableRequest, "enable"),
+    "play": Verb(schemas.PlayRequest, "play", begins=True),
+    "goto": Verb(schemas.GotoRequest, "goto", begins=True),
+    "enable": Verb(schemas.EnableRequest, "enable", begins=True),
     "disable": Verb(schemas.DisableRequest, "disable"),
     "pause": Verb(schemas.PauseRequest, "pause"),
-    "resume": Verb(schemas.ResumeRequest, "resume"),
-    "speed": Verb(schemas.SpeedRequest, "set_speed"),
-    "seek": Verb(schemas.SeekRequest, "seek"),
+    "resume": Verb(schemas.ResumeRequest, "resume", begins=True),
+    "speed": Verb(schemas.SpeedRequest, "set_speed", begins=True),
+    "seek": Verb(schemas.SeekRequest, "seek", begins=True),
     "queue": Verb(schemas.QueueRequest, "list_queue"),
     "queue/clear": Verb(schemas.ClearQueueRequest, "clear_queue"),
     "stop": Verb(schemas.StopRequest, "stop", never_busy=True),
     "estop": Verb(schemas.EstopRequest, "estop", never_busy=True),
-    "reset": Verb(schemas.ResetRequest, "reset"),
+    "reset": Verb(schemas.ResetRequest, "reset", begins=True),
     "fault": Verb(schemas.FaultRequest, "inject_fault"),
     "status": Verb(schemas.StatusRequest, "status"),
     "motions/reload": Verb(schemas.ReloadMotionsRequest, "reload_motions"),
@@ -141,6 +145,8 @@ def _body(raw: RawRequest) -> dict[str, Any]:
         raise _invalid(raw, what, "a request is a JSON object in UTF-8, without NaN", "correct it") from error
     if not isinstance(body, dict):
         raise _invalid(raw, f"{reprlib.repr(body)} is no JSON object", "", "put keys and values in { }")
+    if len(body) > MOST_KEYS:  # to find fault with each of thousands would hold up others
+        raise _invalid(raw, f"{len(body)} keys", f"a request has at most {MOST_KEYS}", "leave some out")
     return body
 
 

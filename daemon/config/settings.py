@@ -7,6 +7,8 @@ would have no effect are refused.
 
 from __future__ import annotations
 
+import re
+import socket
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, Field
@@ -38,11 +40,16 @@ def _not_reserved(name: str) -> str:
     return topic_safe(name)
 
 
+def host_name() -> str:
+    """Return the machine's name, as far as it can be a part of a topic."""
+    return re.sub(r"[^A-Za-z0-9_-]", "-", socket.gethostname()) or "motiond"
+
+
 class Settings(Section):
     """The whole configuration of one daemon."""
 
-    id: Name = "motiond"
-    """The daemon's own name among daemons on one broker."""
+    id: Name = Field(default_factory=host_name)
+    """The daemon's own name among daemons on one broker; by default the machine's."""
     mqtt: MqttSettings = MqttSettings()
     """The broker."""
     realtime: RealtimeSettings = RealtimeSettings()

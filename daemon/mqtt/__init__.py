@@ -2,6 +2,19 @@
 
 - `topics`: how topics are spelled
 - `connection`: clients for the configured broker
-- `bridge`: carries requests in and reports out
+- `link`: keeps a connection, for ever
+- `bridge`: carries requests in and reports out, over two connections
+- `main_session`: the one for reports and stops
+- `requests_session`: the one for all other requests
+- `heartbeat`: the daemon hears itself through the broker
+- `subscriptions`: subscribes, and says what the broker refuses
+- `inbox`: requests that wait to be served
+- `stop_order`: which requests a stop has overtaken
+- `responder`: serves a request and sends its answer
+- `reports_out`: publishes reports
+- `retained`: what the broker keeps for the daemon, and what others make of it
+- `results`: results that could not be told yet
+- `identity`: who a daemon is among others
+- `claims`: which daemon has which robot's name
 - `broker`: the embedded broker
 """

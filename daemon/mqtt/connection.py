@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 from urllib.parse import unquote, urlsplit
 
 import aiomqtt
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     import paho.mqtt.client as paho
 
     from ..config.mqtt import MqttSettings
 
+log = logging.getLogger(__name__)
+
 TIMEOUT_S = 5.0
+MOST_IN_FLIGHT = 64  # messages that the broker sends before it waits for acknowledgements (MQTT 5)
+MOST_PACKET_BYTES = 262_144
+MOST_PASSWORD_BYTES = 1024
 PORTS = {"mqtt": 1883, "mqtts": 8883}
 QUICK_ACK: int | None = getattr(socket, "TCP_QUICKACK", None)  # Linux has it
 NO_DELAY = ((socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),)
@@ -37,12 +46,75 @@ class Address:
 
 
 class Client(aiomqtt.Client):
-    """An aiomqtt client that leaves nothing behind when it cannot connect, and that acknowledges at once."""
+    """An aiomqtt client that leaves nothing behind when it cannot connect, and that acknowledges at once.
+
+    It may be connected again and again; one with a session delivers what was cut off before, as MQTT says.
+
+    Parameters
+    ----------
+    settings : MqttSettings
+    receive : callable or None
+        Takes each message as it arrives; None lets them wait in `messages`.
+    session_s : int
+        How long the broker keeps the session when the connection has broken (MQTT 5), in s; 0 keeps none.
+    **options : object
+        As of aiomqtt's client.
+    """
 
     _dialled: asyncio.Event
 
+    def __init__(
+        self,
+        settings: MqttSettings,
+        receive: Callable[[aiomqtt.Message], None] | None = None,
+        session_s: int = 0,
+        **options: Any,
+    ) -> None:
+        address = address_of(settings)
+        properties = None
+        if speaks_5(settings):
+            properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call] # paho's is untyped
+            properties.ReceiveMaximum = MOST_IN_FLIGHT
+            properties.MaximumPacketSize = MOST_PACKET_BYTES
+            properties.SessionExpiryInterval = session_s
+        super().__init__(address.host, address.port, properties=properties, **options)
+        self._settings = settings
+        self._receive = receive
+        self._keeps_session = session_s > 0
+        self._was_connected = False
+        self._confirmed = asyncio.Event()
+
+    @property
+    def version_5(self) -> bool:
+        """Whether it speaks MQTT 5."""
+        return speaks_5(self._settings)
+
     async def __aenter__(self) -> Self:
+        """Connect; the login is read anew each time.
+
+        Raises
+        ------
+        aiomqtt.MqttError
+            If there is no connection.
+        OSError
+            If the password file cannot be read.
+        """
+        self._client.username_pw_set(*_login(self._settings))
+        first, self._was_connected = not self._was_connected, True
+        if self._keeps_session and first and not self.version_5:
+            # MQTT 3.1.1 can only end a session that an earlier process left by beginning a clean one.
+            await self._enter(clean=True)
+            await self.__aexit__(None, None, None)
+        return await self._enter(clean=not self._keeps_session or (first and self.version_5))
+
+    async def _enter(self, *, clean: bool) -> Self:
+        loop = asyncio.get_running_loop()
         self._dialled = asyncio.Event()
+        self._connected, self._disconnected = loop.create_future(), loop.create_future()
+        if self.version_5:
+            self._clean_start = clean
+        else:
+            self._client._clean_session = clean  # noqa: SLF001 # paho takes it but when it is made
         try:
             return await super().__aenter__()
         except BaseException:
@@ -79,6 +151,57 @@ class Client(aiomqtt.Client):
                     self._connected.set_result(None)
                     await self.__aexit__(None, None, None)
 
+    def _on_message(self, client: paho.Client, userdata: Any, message: paho.MQTTMessage) -> None:
+        """Hand a message over as it arrives; what fails at it must not end the connection."""
+        if self._receive is None:
+            super()._on_message(client, userdata, message)
+            return
+        try:
+            self._receive(aiomqtt.Message._from_paho_message(message))  # noqa: SLF001 # it makes them so itself
+        except Exception:
+            log.exception("%.60s: a message was left out", message.topic)
+
+    async def broken(self) -> NoReturn:
+        """Wait until the connection breaks.
+
+        Raises
+        ------
+        aiomqtt.MqttError
+            Then.
+        """
+        await asyncio.wait((self._disconnected,))
+        raise aiomqtt.MqttError("the connection broke") from self._disconnected.exception()
+
+    def hand_over(self, topic: str, payload: bytes) -> int:
+        """Have a message delivered exactly once, on this connection or a later one; return its number.
+
+        It takes a session, and QoS 2.
+        """
+        return self._client.publish(topic, payload, qos=2).mid
+
+    def is_outstanding(self, number: int) -> bool:
+        """Whether the broker has not confirmed a message yet."""
+        return number in self._client._out_messages  # noqa: SLF001 # paho tells it nowhere else
+
+    async def delivered(self, number: int, timeout_s: float) -> None:
+        """Wait until the broker has confirmed a message.
+
+        Raises
+        ------
+        aiomqtt.MqttError
+            If it does not in time; the message is still on its way.
+        """
+        if self.is_outstanding(number):
+            confirmed = asyncio.Event()
+            with self._pending_call(number, confirmed, self._pending_publishes):
+                await self._wait_for(confirmed.wait(), timeout=timeout_s)
+
+    async def all_delivered(self) -> None:
+        """Wait until the broker has confirmed every message."""
+        while self._client._out_messages:  # noqa: SLF001 # the same
+            self._confirmed.clear()
+            await self._confirmed.wait()
+
     def _on_publish(self, client: paho.Client, *details: Any) -> None:
         """Let TCP acknowledge the broker's acknowledgement without delay.
 
@@ -86,6 +209,7 @@ class Client(aiomqtt.Client):
         send next would wait for it, up to 40 ms on Linux.
         """
         super()._on_publish(client, *details)
+        self._confirmed.set()
         connection = client.socket()
         if QUICK_ACK is not None and isinstance(connection, socket.socket):
             connection.setsockopt(socket.IPPROTO_TCP, QUICK_ACK, 1)
@@ -107,7 +231,11 @@ def split_listen(listen: str) -> tuple[str, int]:
 
 
 def make_client(
-    settings: MqttSettings, identifier: str | None = None, will: aiomqtt.Will | None = None
+    settings: MqttSettings,
+    identifier: str | None = None,
+    will: aiomqtt.Will | None = None,
+    receive: Callable[[aiomqtt.Message], None] | None = None,
+    session_s: int = 0,
 ) -> Client:
     """Make a client for the configured broker; `async with` connects it.
 
@@ -117,21 +245,17 @@ def make_client(
         The client's name at the broker; made up where there is none.
     will : aiomqtt.Will, optional
         What the broker publishes when the connection breaks.
-
-    Raises
-    ------
-    OSError
-        If the password file cannot be read.
+    receive, session_s
+        As of `Client`.
     """
     address = address_of(settings)
-    username, password = _login(settings)
     client = Client(
-        address.host,
-        address.port,
-        username=username,
-        password=password,
+        settings,
+        receive,
+        session_s,
         identifier=identifier,
         protocol=_protocol(settings),
+        clean_session=None if speaks_5(settings) else not session_s,
         will=will,
         timeout=TIMEOUT_S,
         keepalive=settings.keepalive_s,
@@ -152,11 +276,25 @@ def _protocol(settings: MqttSettings) -> aiomqtt.ProtocolVersion:
 
 
 def _login(settings: MqttSettings) -> tuple[str | None, str | None]:
+    """Return the name and the password to log in with.
+
+    Raises
+    ------
+    OSError
+        If the password file cannot be read.
+    """
     url = urlsplit(settings.broker)
     username = unquote(url.username) if url.username else settings.username
-    if settings.password_file is not None:
-        return username, settings.password_file.read_text("utf-8").partition("\n")[0]
-    return username, unquote(url.password) if url.password else None
+    if settings.password_file is None:
+        return username, unquote(url.password) if url.password else None
+    if not settings.password_file.is_file():  # a pipe would hold up the daemon
+        raise OSError(f"{settings.password_file}: no such file; write the password there")
+    with settings.password_file.open("rb") as file:
+        line = file.readline(MOST_PASSWORD_BYTES).rstrip(b"\r\n")
+    try:
+        return username, line.decode()
+    except UnicodeDecodeError as error:
+        raise OSError(f"{settings.password_file}: the password is not UTF-8; save it as UTF-8") from error
 
 
 def _tls(settings: MqttSettings) -> aiomqtt.TLSParameters:

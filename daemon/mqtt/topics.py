@@ -5,11 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..api.reports import LASTING
+from ..api.requests import VERBS
+
 ANY_ROBOT = "+"
+STOPS = [name for name, verb in VERBS.items() if verb.never_busy]
 
 
 class DaemonTopic(NamedTuple):
     """Where a daemon tells its availability."""
+
+    daemon_id: str
+
+
+class HeartbeatTopic(NamedTuple):
+    """Where a daemon hears itself."""
 
     daemon_id: str
 
@@ -35,7 +45,7 @@ class ResponseTopic(NamedTuple):
     verb: str
 
 
-Meaning = DaemonTopic | ReportTopic | RequestTopic | ResponseTopic
+Meaning = DaemonTopic | HeartbeatTopic | ReportTopic | RequestTopic | ResponseTopic
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +64,10 @@ class Topics:
         """Return where a daemon tells its availability; without an id, the filter of all daemons."""
         return f"{self.base}/bridge/{daemon_id}/availability"
 
+    def heartbeat(self, daemon_id: str) -> str:
+        """Return where a daemon hears itself."""
+        return f"{self.base}/bridge/{daemon_id}/heartbeat"
+
     def report(self, robot: str, subject: str) -> str:
         """Return where a robot reports on a subject; `+` stands for any robot."""
         return f"{self.base}/{robot}/{subject}"
@@ -65,6 +79,14 @@ class Topics:
     def requests(self, robot: str) -> str:
         """Return the filter of all requests to a robot."""
         return self.request(robot, "#")
+
+    def stops(self, robot: str) -> list[str]:
+        """Return where a robot is stopped."""
+        return [self.request(robot, verb) for verb in STOPS]
+
+    def lasting(self, robot: str) -> list[str]:
+        """Return where a robot reports what lasts."""
+        return [self.report(robot, subject) for subject in sorted(LASTING)]
 
     def response(self, robot: str, verb: str) -> str:
         """Return where a robot answers."""
@@ -79,11 +101,22 @@ class Topics:
         ours = topic == self.base or topic.startswith(f"{self.base}/")
         return plain and (not ours or isinstance(self.meaning(topic), ResponseTopic))
 
+    def request_of(self, topic: str) -> RequestTopic | None:
+        """Return what a topic asks for; None if it is no request."""
+        meaning = self.meaning(topic)
+        return meaning if isinstance(meaning, RequestTopic) else None
+
+    def is_stop(self, asked: RequestTopic) -> bool:
+        """Whether a request is one that is never kept waiting."""
+        return asked.verb in STOPS
+
     def meaning(self, topic: str) -> Meaning | None:
         """Return what a topic is for; None if it is none of ours."""
         match topic.removeprefix(f"{self.base}/").split("/"):
             case ["bridge", daemon_id, "availability"]:
                 return DaemonTopic(daemon_id)
+            case ["bridge", daemon_id, "heartbeat"]:
+                return HeartbeatTopic(daemon_id)
             case [robot, "request", *verb]:
                 return RequestTopic(robot, "/".join(verb))
             case [robot, "response", *verb]:

@@ -33,8 +33,9 @@ class TelemetryReporter:
         frames_per_tick : float
             The file's frames in a row of the plan that plays.
         """
-        if observer.sample is not None:
-            self._report("telemetry", observer.sample.payload(frames_per_tick))
+        if observer.sample is None:  # there is no record yet
+            return False
+        self._report("telemetry", observer.sample.payload(frames_per_tick))
         now_s = asyncio.get_running_loop().time()
         if now_s < self._second_s:
             return False

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..mqtt.bridge import MqttBridge
 from ..mqtt.broker import EmbeddedBroker, login_of
+from ..mqtt.results import default_folder
 from . import systemd
 from .logs import write_journal
 
@@ -38,7 +39,7 @@ async def serve(settings: Settings, hub: ReportHub, robots: RobotRegistry) -> No
         EmbeddedBroker(settings.mqtt.listen, login_of(settings.mqtt)) if embedded else nullcontext(),
         asyncio.TaskGroup() as tasks,
     ):
-        bridge = MqttBridge(settings.mqtt, settings.id, robots, hub)
+        bridge = MqttBridge(settings.mqtt, settings.id, robots, hub, default_folder())
         helpers = [
             tasks.create_task(bridge.run(), name="mqtt"),
             tasks.create_task(_feed_watchdog(robots), name="watchdog"),
@@ -65,12 +66,10 @@ async def _feed_watchdog(robots: RobotRegistry) -> None:
 async def _stop_when_lost(bridge: MqttBridge, robots: RobotRegistry, allowed_s: float | None) -> None:
     """Stop motions that nobody could stop any more, because the broker is away."""
     loop = asyncio.get_running_loop()
-    seen_s = loop.time()
+    started_s = loop.time()
     while allowed_s is not None:
         await asyncio.sleep(LOOK_PERIOD_S)
-        if bridge.connected.is_set():
-            seen_s = loop.time()
-        elif loop.time() - seen_s > allowed_s:
+        if not bridge.connected.is_set() and loop.time() - max(started_s, bridge.heard_s) > allowed_s:
             robots.stop(f"the broker has been away for more than {allowed_s:g} s; nobody could stop it")
 
 

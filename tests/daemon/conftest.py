@@ -6,6 +6,7 @@ import asyncio
 import getpass
 import os
 import shutil
+import signal
 import subprocess
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal
@@ -61,7 +62,7 @@ class Mosquitto:
         self.settings = MqttSettings(
             broker=f"mqtt://127.0.0.1:{port}", protocol=protocol, reconnect_min_s=0.05, reconnect_max_s=0.2
         )
-        self._port = port
+        self.port = port
         self._config = folder / "mosquitto.conf"
         self.configure("allow_anonymous true")
         self._process: subprocess.Popen[str] | None = None
@@ -69,7 +70,7 @@ class Mosquitto:
     def configure(self, *lines: str) -> None:
         # told to become another user, mosquitto could not read a folder of root's
         common = (f"user {getpass.getuser()}", "log_dest stderr", "log_type information")
-        self._config.write_text("\n".join((f"listener {self._port} 127.0.0.1", *lines, *common, "")))
+        self._config.write_text("\n".join((f"listener {self.port} 127.0.0.1", *lines, *common, "")))
 
     async def start(self) -> None:
         self._process = started([mosquitto_program(), "-c", str(self._config)])
@@ -78,6 +79,15 @@ class Mosquitto:
         except AssertionError:
             await self.kill()
             raise
+
+    def freeze(self) -> None:
+        """Let it hang: connections stay, and nothing is served."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
 
     async def kill(self) -> None:
         if self._process is not None:
@@ -127,6 +137,16 @@ async def broker(request: pytest.FixtureRequest, free_port: int, tmp_path: Path)
 @pytest.fixture
 async def mosquitto(free_port: int, tmp_path: Path) -> AsyncIterator[Mosquitto]:
     broker = Mosquitto(free_port, tmp_path)
+    await broker.start()
+    yield broker
+    await broker.kill()
+
+
+@pytest.fixture(params=["5", "3.1.1"])
+async def mosquitto_of_any_version(
+    request: pytest.FixtureRequest, free_port: int, tmp_path: Path
+) -> AsyncIterator[Mosquitto]:
+    broker = Mosquitto(free_port, tmp_path, request.param)
     await broker.start()
     yield broker
     await broker.kill()
@@ -281,4 +301,10 @@ async def listening(settings: MqttSettings) -> AsyncIterator[Ear]:
 @pytest.fixture
 async def ear(broker: AnyBroker) -> AsyncIterator[Ear]:
     async with listening(broker.settings) as ear:
+        yield ear
+
+
+@pytest.fixture
+async def ear_at_mosquitto(mosquitto: Mosquitto) -> AsyncIterator[Ear]:
+    async with listening(mosquitto.settings) as ear:
         yield ear

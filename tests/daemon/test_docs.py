@@ -10,12 +10,13 @@ import orjson
 import pytest
 import typer.main
 
-from motiond.daemon.api.reports import LASTING, STREAMED, SUBJECTS
+from motiond.daemon.api.reports import LASTING, SUBJECTS
 from motiond.daemon.api.requests import VERBS
 from motiond.daemon.api.schemas import PlayRequest, Request
 from motiond.daemon.cli.main import app
 from motiond.daemon.config.robot import CheckSettings
 from motiond.daemon.ipc.states import TRANSITIONS
+from motiond.daemon.mqtt.reports_out import qos_of
 from motiond.drivers.sim.faults import FAULTS
 from tests.bench.__main__ import NAMES
 
@@ -136,11 +137,11 @@ def whole(value: object) -> object:
 
 def test_every_topic_has_its_row() -> None:
     told = {quoted(row[0])[0]: row[1:3] for row in rows_of("mqtt.md", "What the daemon says")}
-    of_daemon = "motiond/bridge/motiond/availability"
-    assert told.pop(of_daemon) == ["1", "yes"]
+    assert told.pop("motiond/bridge/motiond/availability") == ["1", "yes"]
+    assert told.pop("motiond/bridge/motiond/heartbeat") == ["0", "no"]
     assert told.pop("motiond/arm/response/<verb>") == ["1", "no"]
     assert told == {
-        f"motiond/arm/{subject}": ["0" if subject in STREAMED else "1", "yes" if subject in LASTING else "no"]
+        f"motiond/arm/{subject}": [str(qos_of(subject)), "yes" if subject in LASTING else "no"]
         for subject in SUBJECTS
     }
 

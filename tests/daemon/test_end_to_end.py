@@ -12,6 +12,7 @@ import orjson
 import pytest
 
 from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.config.settings import host_name
 from motiond.drivers.sim.command_log import read_trace
 from motiond.drivers.sim.plant_file import read_plant
 from tests.daemon.conftest import Mosquitto, listening, said
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 WALK_JOINTS = tuple(f"joint{number}" for number in range(29))
 WALK_HZ = 500
 """A robot of the size of a small humanoid."""
+DAEMON = f"motiond/bridge/{host_name()}/availability"
+"""Where a daemon tells its availability that was given no id."""
 
 
 async def play(ear: Ear, motion: str) -> str:
@@ -127,7 +130,7 @@ async def test_what_the_robot_does_is_told_while_it_plays_and_kept_for_those_who
 ) -> None:
     use(rig, settings)
     async with running(rig) as daemon, hearing(settings) as ear:
-        assert said(await ear.until("motiond/arm/availability"))["bridge"] == "motiond"
+        assert said(await ear.until("motiond/arm/availability"))["bridge"] == host_name()
         await state(ear, "idle")
         description = said(await ear.until("motiond/arm/description", lambda data: data["rates"]["max_hz"]))
         motions = said(await ear.until("motiond/arm/motions"))
@@ -191,11 +194,11 @@ async def test_when_the_daemon_is_killed_the_stream_stops_softly_ends_and_a_fres
             streams = daemon.streams()
             await daemon.kill()
             await gone(streams)
-            await ear.until("motiond/bridge/motiond/availability", lambda data: data["state"] == "offline")
+            await ear.until(DAEMON, lambda data: data["state"] == "offline")
         stopped = read_trace(rig.folder / "trace.npy")["position"]
         ear.heard.clear()
         async with running(rig) as daemon:
-            await ear.until("motiond/bridge/motiond/availability", lambda data: data["state"] == "online")
+            await ear.until(DAEMON, lambda data: data["state"] == "online")
             await ear.until("motiond/arm/availability", lambda data: data["state"] == "online")
             assert (await result(ear, await play(ear, "short")))["code"] == "SUCCESSFUL"
             assert await daemon.end() == 0
@@ -235,6 +238,6 @@ async def test_sigterm_in_the_middle_of_a_motion_stops_softly_and_exits_cleanly(
         assert await daemon.end() == 0
         ended = await result(ear, goal_id)
         await gone(streams)
-        await ear.until("motiond/bridge/motiond/availability", lambda data: data["state"] == "offline")
+        await ear.until(DAEMON, lambda data: data["state"] == "offline")
     assert (ended["code"], ended["message"]) == ("CANCELED", "the daemon shuts down")
     assert comes_to_rest_softly(read_trace(rig.folder / "trace.npy")["position"])

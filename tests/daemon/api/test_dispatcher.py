@@ -8,6 +8,7 @@ import pytest
 
 from motiond.daemon.api.dispatcher import (
     MOST_REMEMBERED,
+    MOST_REMEMBERED_BYTES,
     MOST_RUNNING,
     REMEMBERED_S,
     Dispatcher,
@@ -134,6 +135,22 @@ async def test_data_that_is_not_json_is_an_internal_error() -> None:
 
     said = await answer(Dispatcher(Confused()), RawRequest("arm", "status", b""))
     assert said["code"] == "INTERNAL"
+
+
+async def test_first_answers_are_forgotten_by_bytes_and_the_newest_is_kept() -> None:
+    answers = IdempotencyCache()
+    for number in range(10):
+        answers.expect(str(number)).set_result(b"x" * (MOST_REMEMBERED_BYTES // 4))
+        answers.weigh(str(number))
+    assert [number for number in range(10) if answers.get(str(number))] == [6, 7, 8, 9]
+    answers.expect("huge").set_result(b"x" * (2 * MOST_REMEMBERED_BYTES))
+    answers.weigh("huge")
+    assert answers.get("9") is None
+    assert answers.get("huge") is not None
+    answers.expect("small").set_result(b"x")
+    answers.weigh("small")
+    assert answers.get("huge") is None
+    assert answers.get("small") is not None
 
 
 async def test_first_answers_are_forgotten_by_number_and_by_age() -> None:

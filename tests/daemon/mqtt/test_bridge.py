@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +12,30 @@ import pytest
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from motiond.daemon.api.reports import Report
+from motiond.daemon.api.dispatcher import MOST_RUNNING
+from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
-from tests.daemon.conftest import PATIENCE_S, is_connected, is_lost, listening, running, said, started
+from motiond.daemon.mqtt.connection import make_client
+from tests.daemon.conftest import (
+    PATIENCE_S,
+    Ear,
+    Robots,
+    WatchedBridge,
+    happens,
+    is_connected,
+    is_lost,
+    listening,
+    running,
+    said,
+    started,
+)
+from tests.daemon.mqtt.cutter import Cutter
 
 if TYPE_CHECKING:
-    from motiond.daemon.api.reports import ReportHub
-    from tests.daemon.conftest import AnyBroker, Ear, Mosquitto, Robots, WatchedBridge
+    from pathlib import Path
+
+    from tests.daemon.conftest import AnyBroker, Mosquitto
 
 BRIDGE = "motiond/bridge/d1/availability"
 LASTING: dict[str, Any] = {
@@ -35,7 +52,11 @@ async def is_told(broker: AnyBroker, topics: dict[str, Any]) -> None:
     async with listening(broker.settings) as newcomer:
         for topic, data in topics.items():
             message = await newcomer.until(topic)
-            assert (topic, said(message), message.retain) == (topic, data, True)
+            told = said(message)
+            if topic == BRIDGE:
+                assert told.pop("host") == socket.gethostname()
+                assert len(told.pop("instance")) == 8
+            assert (topic, told, message.retain) == (topic, data, True)
 
 
 @pytest.mark.usefixtures("bridge")
@@ -166,9 +187,10 @@ async def test_a_repeated_transaction_acts_once_also_while_it_is_served(ear: Ear
 async def test_a_stop_does_not_wait_for_a_slow_play(ear: Ear, robots: Robots) -> None:
     robots.gate.clear()
     await ear.client.publish("motiond/arm/request/play", b'{"motion":"wave"}', 1)
+    await ear.ask("motiond/arm/request/status", b"")
     stopped = await ear.ask("motiond/arm/request/stop", b"")
     assert stopped["status"] == "ok"
-    assert robots.verbs() == ["play", "stop"]
+    assert robots.verbs() == ["play", "status", "stop"]
     robots.gate.set()
     await ear.until("motiond/arm/response/play")
 
@@ -221,7 +243,7 @@ async def test_a_response_topic_that_is_not_the_clients_own_is_not_written_to(
         running(MqttBridge(mosquitto.settings, "d1", robots, hub)),
         listening(mosquitto.settings) as ear,
     ):
-        await ear.until(BRIDGE, lambda said: said == {"state": "online"})
+        await ear.until(BRIDGE, lambda said: said["state"] == "online")
         await ear.client.publish("motiond/arm/request/stop", b'{"transaction":"t"}', 1, properties=properties)
         answer = await ear.until("motiond/arm/response/stop")
         await ear.ask("motiond/arm/request/status", b"")
@@ -235,10 +257,10 @@ async def test_a_clean_shutdown_says_what_is_left_and_then_offline(
     broker: AnyBroker, robots: Robots, hub: ReportHub, ear: Ear
 ) -> None:
     async with running(MqttBridge(broker.settings, "d1", robots, hub)):
-        await ear.until(BRIDGE, lambda said: said == {"state": "online"})
+        await ear.until(BRIDGE, lambda said: said["state"] == "online")
         hub.publish(Report("arm", "result", {"goal_id": "g1", "code": "CANCELED"}))
     await ear.until("motiond/arm/result", lambda said: said["code"] == "CANCELED")
-    await ear.until(BRIDGE, lambda said: said == {"state": "offline"})
+    await ear.until(BRIDGE, lambda said: said["state"] == "offline")
     gone = {"state": "offline", "bridge": "d1"}
     await is_told(broker, {BRIDGE: {"state": "offline"}, "motiond/hand/availability": gone})
 
@@ -259,20 +281,20 @@ async def test_the_last_will_says_offline_when_the_daemon_is_killed(broker: AnyB
     settings = broker.settings.model_dump_json(exclude_unset=True)
     daemon = started([sys.executable, "-c", DAEMON, settings])
     try:
-        await ear.until(BRIDGE, lambda said: said == {"state": "online"})
+        await ear.until(BRIDGE, lambda said: said["state"] == "online")
     finally:
         daemon.kill()
         daemon.communicate(timeout=PATIENCE_S)
-    await ear.until(BRIDGE, lambda said: said == {"state": "offline"})
+    await ear.until(BRIDGE, lambda said: said["state"] == "offline")
     await is_told(broker, {BRIDGE: {"state": "offline"}})
 
 
 @pytest.mark.usefixtures("bridge")
 async def test_a_will_that_comes_late_does_not_leave_the_daemon_offline(broker: AnyBroker, ear: Ear) -> None:
     await ear.client.publish(BRIDGE, b'{"state":"offline"}', 1, True)
-    await ear.until(BRIDGE, lambda said: said == {"state": "offline"})
+    await ear.until(BRIDGE, lambda said: said["state"] == "offline")
     ear.heard.clear()
-    await ear.until(BRIDGE, lambda said: said == {"state": "online"})
+    await ear.until(BRIDGE, lambda said: said["state"] == "online")
     await is_told(broker, {BRIDGE: {"state": "online"}})
 
 
@@ -298,3 +320,187 @@ async def test_nothing_is_left_when_cancelled_while_a_broker_does_not_answer(
         with pytest.raises(asyncio.CancelledError):
             await task
         await over.wait()
+
+
+# -- the daemon hears itself --------------------------------------------------------------------------------
+
+
+async def test_a_broker_that_hangs_is_lost_in_time_and_found_again(
+    mosquitto: Mosquitto, robots: Robots, hub: ReportHub
+) -> None:
+    settings = mosquitto.settings.model_copy(update={"stop_when_lost_s": 0.5})
+    bridge = WatchedBridge(settings, robots, hub)
+    async with running(bridge):
+        heard_s = bridge.heard_s
+        mosquitto.freeze()
+        await is_lost(bridge)
+        assert not bridge.connected.is_set()
+        assert bridge.heard_s - heard_s < 0.5
+        mosquitto.thaw()
+        await is_connected(bridge)
+        async with listening(settings) as ear:
+            assert (await ear.ask("motiond/arm/request/status", b""))["status"] == "ok"
+
+
+@pytest.mark.parametrize("permitted", ["read", "write"])
+async def test_a_broker_that_does_not_let_the_daemon_hear_itself_is_of_no_use(
+    mosquitto: Mosquitto, permitted: str, tmp_path: Path, caplog: Any
+) -> None:
+    rules = [
+        "motiond/bridge/+/availability",
+        "motiond/arm/#",
+        "motiond/hand/#",
+        f"{permitted} motiond/bridge/#",
+    ]
+    (tmp_path / "acl").write_text("".join(f"topic {rule}\n" for rule in rules))
+    await mosquitto.kill()
+    mosquitto.configure("allow_anonymous true", f"acl_file {tmp_path / 'acl'}")
+    await mosquitto.start()
+    settings = mosquitto.settings.model_copy(update={"stop_when_lost_s": 0.3})
+    bridge = WatchedBridge(settings, Robots(), ReportHub())
+    task = asyncio.create_task(bridge.run())
+    await is_lost(bridge)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not bridge.connected.is_set()
+    address = mosquitto.settings.broker
+    lost = next(line for line in caplog.messages if line.startswith(f"{address}: not connected; "))
+    assert lost.split("; next try")[0] == (
+        f"{address}: not connected; what is published on 'motiond/bridge/d1/heartbeat' "
+        "has not come back for 0.3 s; permit it in the broker's access list"
+    )
+
+
+# -- stops and floods ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("bridge")
+async def test_a_stop_does_not_wait_for_those_who_ask_too_much(broker: AnyBroker, robots: Robots) -> None:
+    robots.gate.clear()
+    async with make_client(broker.settings) as flood:
+        for number in range(3000):
+            await flood.publish("motiond/arm/request/play", b'{"motion":"wave%d"}' % number)
+        await flood.subscribe("motiond/arm/response/stop", qos=1)  # an ear for all would be flooded itself
+        stopped = await Ear(flood).ask("motiond/arm/request/stop", b"")
+        assert stopped["status"] == "ok"
+        assert robots.verbs().index("stop") <= MOST_RUNNING
+        robots.gate.set()
+
+
+# -- exactly one result -------------------------------------------------------------------------------------
+
+
+async def test_a_result_that_is_cut_off_arrives_once(
+    mosquitto_of_any_version: Mosquitto, robots: Robots, hub: ReportHub
+) -> None:
+    mosquitto = mosquitto_of_any_version
+    async with listening(mosquitto.settings) as ear, Cutter(mosquitto.port) as cutter:
+        settings = mosquitto.settings.model_copy(update={"broker": f"mqtt://127.0.0.1:{cutter.port}"})
+        bridge = WatchedBridge(settings, robots, hub)
+        async with running(bridge):
+            for number in range(6):
+                bridge.lost.clear()
+                if number % 2:
+                    cutter.cut_at(b'"g%d"' % number, "to broker")
+                else:
+                    cutter.cut_at(b"", "from broker")
+                hub.publish(Report("arm", "result", {"goal_id": f"g{number}"}))
+                await is_lost(bridge)
+                await is_connected(bridge)
+            hub.publish(Report("arm", "result", {"goal_id": "last"}))
+            await ear.until("motiond/arm/result", lambda said: said["goal_id"] == "last")
+    results = [said(one)["goal_id"] for one in ear.heard if one.topic.value == "motiond/arm/result"]
+    assert sorted(results) == [f"g{number}" for number in range(6)]
+
+
+async def test_a_result_that_could_not_be_told_is_told_by_the_next_daemon(
+    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, tmp_path: Path
+) -> None:
+    bridge = MqttBridge(mosquitto.settings, "d1", robots, hub, tmp_path)
+    async with running(bridge):
+        mosquitto.freeze()
+        hub.publish(Report("arm", "result", {"goal_id": "cut off"}))
+        await asyncio.sleep(0.1)
+        hub.publish(Report("arm", "result", {"goal_id": "never sent"}))
+    mosquitto.thaw()
+    async with listening(mosquitto.settings) as ear:
+        async with running(MqttBridge(mosquitto.settings, "d1", robots, hub, tmp_path)):
+            for goal_id in ("cut off", "never sent"):
+                assert said(await ear.until("motiond/arm/result"))["goal_id"] == goal_id
+        await ear.until(BRIDGE, lambda said: said["state"] == "offline")
+        assert all(message.topic.value != "motiond/arm/result" for message in ear.heard)
+    assert list(tmp_path.glob("results-*")) == []
+
+
+# -- others on the same broker ------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("bridge")
+async def test_what_others_clear_or_overwrite_is_told_again(broker: AnyBroker, ear: Ear) -> None:
+    for payload in (b"", b'{"state":"playing"}'):
+        await ear.client.publish("motiond/arm/state", payload, 1, True)
+        ear.heard.clear()
+        await ear.until("motiond/arm/state", lambda said: said == {"state": "idle"})
+    await is_told(broker, LASTING)
+
+
+async def test_of_two_daemons_with_one_robot_the_first_keeps_it_until_it_goes(
+    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, ear_at_mosquitto: Ear, caplog: Any
+) -> None:
+    ear, second = ear_at_mosquitto, Robots()
+    async with running(MqttBridge(mosquitto.settings, "d2", second, hub)):
+        async with running(MqttBridge(mosquitto.settings, "d1", robots, hub)):
+            for _ in range(5):
+                await ear.ask("motiond/arm/request/status", b"")
+            assert (robots.verbs(), second.verbs()) == ([], ["status"] * 5)
+            await ear.ask("motiond/arm/request/stop", b"")
+            await ear.until("motiond/arm/response/stop")
+            assert (robots.verbs(), second.verbs()[5:]) == (["stop"], ["stop"])
+            refusal = (
+                f"arm: daemon 'd2' on {socket.gethostname()} has a robot of this name on this broker; "
+                "ours is not told of and takes nothing but stops; rename one of the two"
+            )
+            assert caplog.messages.count(refusal) == 1
+            ear.heard.clear()
+        assert not [one for one in ear.heard if one.topic.value.startswith("motiond/arm/")]
+
+
+async def test_the_second_of_two_daemons_takes_a_robot_over_when_the_first_has_gone(
+    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, ear_at_mosquitto: Ear
+) -> None:
+    ear, first = ear_at_mosquitto, Robots()
+    leave = asyncio.Event()
+
+    async def is_there_first() -> None:
+        async with running(MqttBridge(mosquitto.settings, "d2", first, hub)):
+            gone.set()
+            await leave.wait()
+
+    gone = asyncio.Event()
+    task = asyncio.create_task(is_there_first())
+    await happens(gone, "the first daemon is there")
+    async with running(MqttBridge(mosquitto.settings, "d1", robots, hub)):
+        leave.set()
+        await task
+        await ear.until("motiond/arm/availability", lambda said: said == {"state": "online", "bridge": "d1"})
+        await ear.ask("motiond/arm/request/status", b"")
+    assert (first.verbs(), robots.verbs()) == ([], ["status"])
+
+
+async def test_a_take_over_is_named(
+    mosquitto_of_any_version: Mosquitto, robots: Robots, hub: ReportHub, caplog: Any
+) -> None:
+    settings = mosquitto_of_any_version.settings
+    first, second = WatchedBridge(settings, robots, hub), WatchedBridge(settings, Robots(), ReportHub())
+    async with running(first):
+        first.may_return.clear()
+        async with running(second):
+            await is_lost(first)
+            first.may_return.set()
+            await is_lost(second)
+    wanted = (
+        f"another daemon of id 'd1', on {socket.gethostname()}, has been connected meanwhile; "
+        "they throw each other out; give each an `id` of its own"
+    )
+    assert wanted in caplog.messages

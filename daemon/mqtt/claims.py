@@ -1,0 +1,82 @@
+"""Which daemon a robot's name belongs to, where several daemons on one broker have a robot of that name."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+log = logging.getLogger(__name__)
+
+
+class Claims:
+    """What one daemon knows of who has the names of its robots.
+
+    A robot's availability names the daemon that tells it. The broker delivers what is published on a topic
+    to all in one order, so the first daemon whose claim comes by has the robot, and every daemon sees the
+    same one as the first. A claim is good for as long as its daemon is online.
+
+    Parameters
+    ----------
+    daemon_id : str
+    robots : sequence of str
+        The daemon's own.
+    """
+
+    def __init__(self, daemon_id: str, robots: Sequence[str]) -> None:
+        self._daemon_id = daemon_id
+        self._robots = frozenset(robots)
+        self._ours: set[str] = set()
+        self._rivals: dict[str, str] = {}
+        self._online: dict[str, str] = {}
+        self._refused: dict[str, str] = {}
+
+    def forget(self) -> None:
+        """Begin anew on a new connection: another daemon may have taken a name meanwhile."""
+        self._ours.clear()
+        self._rivals.clear()
+        self._online.clear()
+
+    def hear_daemon(self, daemon_id: str, data: dict[str, Any]) -> None:
+        """Take note of a daemon's availability."""
+        if data.get("state") == "online":
+            self._online[daemon_id] = str(data.get("host", "an unknown host"))
+        else:
+            self._online.pop(daemon_id, None)
+        self._tell()
+
+    def hear_robot(self, robot: str, data: dict[str, Any]) -> None:
+        """Take note of a robot's availability."""
+        claimed_by = data.get("bridge")
+        if robot not in self._robots or not isinstance(claimed_by, str):
+            return
+        if claimed_by == self._daemon_id:
+            if self.holder(robot) is None:
+                self._ours.add(robot)
+        elif robot not in self._ours:
+            self._rivals[robot] = claimed_by
+        self._tell()
+
+    def holder(self, robot: str) -> str | None:
+        """Return the other daemon that has a robot's name; None if it is ours to use."""
+        rival = self._rivals.get(robot)
+        return rival if rival in self._online else None
+
+    def _tell(self) -> None:
+        """Log whose the names are, where that has changed."""
+        for robot in sorted(self._robots):
+            holder, before = self.holder(robot), self._refused.get(robot)
+            if holder == before:
+                continue
+            if holder is None:
+                del self._refused[robot]
+                log.warning("%s: daemon '%s' has let the name go; it is ours now", robot, before)
+            else:
+                self._refused[robot] = holder
+                what = (
+                    "%s: daemon '%s' on %s has a robot of this name on this broker; "
+                    "ours is not told of and takes nothing but stops; rename one of the two"
+                )
+                log.error(what, robot, holder, self._online[holder])

@@ -1,0 +1,64 @@
+"""The daemon hears itself through the broker, so that one that hangs or keeps messages back is noticed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, NoReturn
+
+from .link import ConnectionUseless, heed_cancellation
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+UNANSWERED = 4
+WITHOUT_STOP_S = 10.0
+
+
+class Heartbeat:
+    """The beats over one connection.
+
+    Beats without an echo are counted, rather than time: a daemon that was held up itself has sent none.
+
+    Parameters
+    ----------
+    topic : str
+        Where the beats go, and where they come back.
+    allowed_s : float or None
+        How long the broker may be silent; None for `WITHOUT_STOP_S`.
+
+    Attributes
+    ----------
+    heard : asyncio.Event
+        Set by the first echo.
+    """
+
+    def __init__(self, topic: str, allowed_s: float | None) -> None:
+        self.heard = asyncio.Event()
+        self._topic = topic
+        self._allowed_s = WITHOUT_STOP_S if allowed_s is None else allowed_s
+        self._unanswered = 0
+
+    async def run(self, publish: Callable[[str, bytes], Awaitable[None]]) -> NoReturn:
+        """Beat until the echo stays away.
+
+        Raises
+        ------
+        ConnectionUseless
+            Once `UNANSWERED` beats have not come back.
+        """
+        while True:
+            await publish(self._topic, b"{}")
+            heed_cancellation()
+            self._unanswered += 1
+            await asyncio.sleep(self._allowed_s / (UNANSWERED + 1))
+            if self._unanswered >= UNANSWERED:
+                what = f"what is published on '{self._topic}' has not come back for {self._allowed_s:g} s"
+                mend = (
+                    "permit it in the broker's access list" if not self.heard.is_set() else "the broker hangs"
+                )
+                raise ConnectionUseless(f"{what}; {mend}")
+
+    def hear(self) -> None:
+        """Take note of an echo."""
+        self._unanswered = 0
+        self.heard.set()

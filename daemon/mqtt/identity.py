@@ -1,0 +1,31 @@
+"""Who this daemon is among the daemons on one broker, and what it says of itself."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from uuid import uuid4
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """One run of a daemon.
+
+    Attributes
+    ----------
+    daemon_id : str
+        As configured.
+    host : str
+        The machine's name.
+    instance : str
+        Made up at the start, so that two daemons of one id can be told apart.
+    """
+
+    daemon_id: str
+    host: str = field(default_factory=socket.gethostname)
+    instance: str = field(default_factory=lambda: uuid4().hex[:8])
+
+    def availability(self, state: Literal["online", "offline"]) -> dict[str, Any]:
+        """Return what the daemon's availability topic holds."""
+        return {"state": state, "host": self.host, "instance": self.instance}

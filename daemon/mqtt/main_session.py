@@ -1,0 +1,208 @@
+"""The daemon's main connection: reports go out, stops come in, and the daemon hears itself."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+import aiomqtt
+import orjson
+
+from .heartbeat import Heartbeat
+from .link import heed_cancellation
+from .subscriptions import subscribe, try_to_subscribe
+from .topics import DaemonTopic, HeartbeatTopic, ReportTopic
+
+if TYPE_CHECKING:
+    from .claims import Claims
+    from .connection import Client
+    from .identity import Identity
+    from .reports_out import ReportsOut
+    from .responder import Responder
+    from .stop_order import StopOrder
+    from .topics import Topics
+
+log = logging.getLogger(__name__)
+
+FAREWELL_S = 2.0
+LOOK_PERIOD_S = 0.5
+MOST_STOPS = 256
+
+
+class MainSession:
+    """Uses the main connection, one after the other.
+
+    Parameters
+    ----------
+    topics : Topics
+    identity : Identity
+    robots : tuple of str
+    silent_s : float or None
+        How long the broker may be silent.
+    connected : asyncio.Event
+        Set while the daemon hears itself.
+    claims : Claims
+        Is told who has which robot's name.
+    reports : ReportsOut
+    responder : Responder
+        Serves the stops.
+    order : StopOrder
+        Is told of the stops.
+    requests_ready : asyncio.Event
+        Set while the other requests are taken: whoever reads `online` may ask at once.
+    tasks : TaskGroup
+        Outlives the connection: what was begun is not cancelled by a lost one.
+
+    Attributes
+    ----------
+    heard_s : float
+        When the daemon last heard itself, by the event loop's clock.
+    """
+
+    def __init__(
+        self,
+        topics: Topics,
+        identity: Identity,
+        robots: tuple[str, ...],
+        silent_s: float | None,
+        *,
+        connected: asyncio.Event,
+        claims: Claims,
+        reports: ReportsOut,
+        responder: Responder,
+        order: StopOrder,
+        requests_ready: asyncio.Event,
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        self._connected = connected
+        self.heard_s = asyncio.get_running_loop().time()
+        self._topics = topics
+        self._identity = identity
+        self._robots = robots
+        self._silent_s = silent_s
+        self._claims = claims
+        self._reports = reports
+        self._responder = responder
+        self._order = order
+        self._requests_ready = requests_ready
+        self._tasks = tasks
+        self._client: Client | None = None
+        self._heartbeat = self._new_heartbeat()
+        self._connections = 0
+        self._stops = 0
+
+    def _new_heartbeat(self) -> Heartbeat:
+        return Heartbeat(self._topics.heartbeat(self._identity.daemon_id), self._silent_s)
+
+    # -- what comes in --------------------------------------------------------------------------------------
+
+    def take(self, message: aiomqtt.Message) -> None:
+        """Take a message as it arrives."""
+        topic = message.topic.value
+        payload = message.payload if isinstance(message.payload, bytes) else b""
+        asked = self._topics.request_of(topic)
+        if asked is not None:
+            if self._topics.is_stop(asked) and (payload or not message.retain):
+                self._order.take(asked.robot)
+                self._serve_stop(message)
+            return
+        match self._topics.meaning(topic):
+            case HeartbeatTopic():
+                self.heard_s = asyncio.get_running_loop().time()
+                self._heartbeat.hear()
+            case DaemonTopic(daemon_id) if daemon_id == self._identity.daemon_id:
+                self._hear_of_ourselves(_decode(payload))
+                self._reports.hear(topic, payload)
+            case DaemonTopic(daemon_id):
+                self._claims.hear_daemon(daemon_id, _decode(payload))
+            case ReportTopic(robot, subject):
+                if subject == "availability":
+                    self._claims.hear_robot(robot, _decode(payload))
+                self._reports.hear(topic, payload)
+
+    def _serve_stop(self, message: aiomqtt.Message) -> None:
+        """Serve a stop now; of a flood, what waits to be served is enough, as each is as good as the next."""
+        if self._client is None or self._stops >= MOST_STOPS:
+            return
+        self._stops += 1
+        serving = self._tasks.create_task(
+            self._responder.serve(message, self._client), name=f"mqtt.{message.topic.value}"
+        )
+        serving.add_done_callback(self._note_stop_served)
+
+    def _note_stop_served(self, _task: asyncio.Task[None]) -> None:
+        self._stops -= 1
+
+    def _hear_of_ourselves(self, data: dict[str, Any]) -> None:
+        """Notice another daemon of our id: one that has written here since we were connected before."""
+        other = data.get("instance", self._identity.instance)
+        if other != self._identity.instance and self._connections > 1:
+            what = (
+                "another daemon of id '%s', on %s, has been connected meanwhile; "
+                "they throw each other out; give each an `id` of its own"
+            )
+            log.error(what, self._identity.daemon_id, data.get("host"))
+
+    # -- one connection -------------------------------------------------------------------------------------
+
+    async def run(self, client: Client) -> None:
+        """Serve until the connection breaks (MqttError, alone or in a group) or the task is cancelled."""
+        self._client = client
+        self._connections += 1
+        self._heartbeat = self._new_heartbeat()
+        self._claims.forget()
+        try:
+            async with asyncio.TaskGroup() as tasks:  # each of these ends with the connection, and ends it
+                tasks.create_task(self._serve(client), name="mqtt.main")
+                await client.broken()
+        except asyncio.CancelledError:
+            await self._say_goodbye(client)
+            raise
+        finally:
+            self._connected.clear()
+            self._client = None
+
+    async def _serve(self, client: Client) -> None:
+        await self._listen(client)
+        heed_cancellation()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._heartbeat.run(client.publish), name="mqtt.heartbeat")
+            await self._heartbeat.heard.wait()  # what others keep at the broker has come by then, too
+            await self._requests_ready.wait()
+            await self._reports.greet(client)
+            heed_cancellation()
+            self._connected.set()
+            tasks.create_task(self._reports.publish_reports(client), name="mqtt.reports")
+            tasks.create_task(self._reports.publish_streams(client), name="mqtt.streams")
+            tasks.create_task(self._reports.look_after(client, LOOK_PERIOD_S), name="mqtt.retained")
+
+    async def _listen(self, client: Client) -> None:
+        """Subscribe to stops and to ourselves, which must be heard, and to who has which name."""
+        stops = [topic for robot in self._robots for topic in self._topics.stops(robot)]
+        others = [self._topics.daemon()]
+        others += [topic for robot in self._robots for topic in self._topics.lasting(robot)]
+        refused = await try_to_subscribe(client, others)
+        if refused and self._connections == 1:
+            why = "what others do there goes unnoticed"
+            log.warning("%s: the broker refuses the subscription; %s; permit it", refused[0], why)
+        await subscribe(client, stops)
+        await subscribe(client, [self._topics.heartbeat(self._identity.daemon_id)], qos=0)
+
+    async def _say_goodbye(self, client: Client) -> None:
+        """Say what is still to be said, within a bounded time."""
+        try:
+            async with asyncio.timeout(FAREWELL_S):
+                await self._reports.say_goodbye(client)
+        except (aiomqtt.MqttError, TimeoutError) as error:
+            why = error or f"the broker did not take it in {FAREWELL_S:g} s"
+            log.warning("%s: could not say offline; %s", self._topics.daemon(self._identity.daemon_id), why)
+
+
+def _decode(payload: bytes) -> dict[str, Any]:
+    """Read what somebody has published; anything but a JSON object is as good as none."""
+    try:
+        data = orjson.loads(payload)
+    except orjson.JSONDecodeError:
+        return {}
+    return data if isinstance(data, dict) else {}

@@ -1,0 +1,177 @@
+"""Publishes what the robots report: once each, in order, and what lasts again where it was overwritten."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import orjson
+
+from ..api.reports import LASTING, STREAMED, Report
+from .link import heed_cancellation
+from .retained import RetainedTopics
+
+if TYPE_CHECKING:
+    from ..api.reports import ReportHub, Subject, Subscription
+    from .claims import Claims
+    from .connection import Client
+    from .identity import Identity
+    from .results import UntoldResults
+    from .topics import Topics
+
+log = logging.getLogger(__name__)
+
+PUBLISH_TIMEOUT_S = 5.0
+STREAMED_LENGTH = 16
+EXACTLY_ONCE = 2
+
+
+class ReportsOut:
+    """The way out for all reports of one daemon, over one connection after the other.
+
+    A result is published with QoS 2 and the session is resumed, so that it arrives exactly once, also when
+    the connection breaks at the worst moment. What is handed to the client with QoS 1 or 2 is the client's to
+    deliver; it is not published again here.
+
+    Parameters
+    ----------
+    topics : Topics
+    identity : Identity
+    hub : ReportHub
+        Remembers the latest of what lasts.
+    reports : Subscription
+        What is still to be published; outlives the connections.
+    claims : Claims
+        Which robots are ours to tell of.
+    results : UntoldResults
+        What an earlier daemon left, and what this one leaves.
+    """
+
+    def __init__(
+        self,
+        topics: Topics,
+        identity: Identity,
+        *,
+        hub: ReportHub,
+        reports: Subscription,
+        claims: Claims,
+        results: UntoldResults,
+    ) -> None:
+        self._topics = topics
+        self._identity = identity
+        self._availability = topics.daemon(identity.daemon_id)
+        self._hub = hub
+        self._reports = reports
+        self._claims = claims
+        self._results = results
+        self._retained = RetainedTopics(asyncio.get_running_loop().time)
+        self._unheard: dict[int, Report] = {}
+        self._told: set[str] = set()
+        for result in reversed(results.load()):
+            reports.put_back(result)
+
+    def hear(self, topic: str, payload: bytes) -> None:
+        """Take note of what the broker delivers on a topic of ours that lasts."""
+        self._retained.hear(topic, payload)
+
+    async def greet(self, client: Client) -> None:
+        """Say all that lasts anew, then that the daemon is online."""
+        self._retained.forget()
+        self._told.clear()
+        self._reports.discard(LASTING)
+        await self._tell_news(client)
+        await self._publish_lasting(client, self._availability, self._identity.availability("online"))
+
+    async def look_after(self, client: Client, period_s: float) -> NoReturn:
+        """Tell again what others have cleared or overwritten, and of robots whose name was let go."""
+        while True:
+            await asyncio.sleep(period_s)
+            await self._tell_news(client)
+            for topic, payload in self._retained.overwritten():
+                self._retained.say(topic, payload)
+                await client.publish(topic, payload, 1, True, timeout=PUBLISH_TIMEOUT_S)
+            heed_cancellation()
+
+    async def _tell_news(self, client: Client) -> None:
+        """Say all that lasts of the robots that have become ours."""
+        latest = self._hub.latest()
+        ours = {report.robot for report in latest if self._claims.holder(report.robot) is None}
+        for report in latest:
+            if report.robot in ours - self._told:
+                await self._publish(client, report)
+        self._told = ours
+
+    async def publish_reports(self, client: Client) -> NoReturn:
+        """Publish reports one after the other."""
+        while True:
+            await self._publish(client, await self._reports.get())
+            heed_cancellation()
+
+    async def publish_streams(self, client: Client) -> None:
+        """Publish what only the moment matters of; nothing of it waits for a new connection."""
+        with self._hub.subscribe(STREAMED, STREAMED_LENGTH) as streams:
+            async for report in streams:
+                await self._publish(client, report)
+                heed_cancellation()
+
+    async def say_goodbye(self, client: Client) -> None:
+        """Publish what is still to be said, then offline, and wait until the broker has all of it."""
+        while report := self._reports.get_now():
+            await self._publish(client, report)
+        for robot in sorted(self._told):
+            await self._publish(client, Report(robot, "availability", {"state": "offline"}))
+        await self._publish_lasting(client, self._availability, self._identity.availability("offline"))
+        await client.all_delivered()
+
+    def keep_untold(self, client: Client) -> None:
+        """Keep the results that the broker has not got."""
+        untold = [report for mid, report in self._unheard.items() if client.is_outstanding(mid)]
+        while report := self._reports.get_now():
+            if report.subject == "result":
+                untold.append(report)
+        self._results.keep(untold)
+
+    async def _publish(self, client: Client, report: Report) -> None:
+        if self._claims.holder(report.robot) is not None:
+            return
+        topic = self._topics.report(report.robot, report.subject)
+        if qos_of(report.subject) == EXACTLY_ONCE:
+            await self._publish_result(client, topic, report)
+        elif report.subject in LASTING:
+            data = report.data
+            if report.subject == "availability":
+                data = {**data, "bridge": self._identity.daemon_id}
+            await self._publish_lasting(client, topic, data)
+        elif (payload := _encode(topic, report.data)) is not None:
+            await client.publish(topic, payload, qos_of(report.subject), timeout=PUBLISH_TIMEOUT_S)
+
+    async def _publish_result(self, client: Client, topic: str, report: Report) -> None:
+        payload = _encode(topic, report.data)
+        if payload is None:
+            return
+        mid = client.hand_over(topic, payload)
+        self._unheard = {m: r for m, r in self._unheard.items() if client.is_outstanding(m)} | {mid: report}
+        await client.delivered(mid, PUBLISH_TIMEOUT_S)
+
+    async def _publish_lasting(self, client: Client, topic: str, data: dict[str, Any]) -> None:
+        payload = _encode(topic, data)
+        if payload is not None:
+            self._retained.say(topic, payload)
+            await client.publish(topic, payload, 1, True, timeout=PUBLISH_TIMEOUT_S)
+
+
+def qos_of(subject: Subject) -> int:
+    """Return the quality of service by which a subject is published."""
+    if subject in STREAMED:
+        return 0
+    return EXACTLY_ONCE if subject == "result" else 1
+
+
+def _encode(topic: str, data: dict[str, Any]) -> bytes | None:
+    """Return a report as JSON; None, with a line in the log, where it cannot be."""
+    try:
+        return orjson.dumps(data, option=orjson.OPT_SERIALIZE_NUMPY)
+    except TypeError:
+        log.exception("%s: the report is not JSON and was left out", topic)
+        return None

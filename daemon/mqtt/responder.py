@@ -1,0 +1,105 @@
+"""Serves requests that came by MQTT: what the message says of them, and where the answer goes."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import aiomqtt
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from ..api.errors import RequestError
+from ..api.requests import VERBS, RawRequest
+from .topics import RequestTopic
+
+if TYPE_CHECKING:
+    from ..api.dispatcher import Dispatcher
+    from .topics import Topics
+
+log = logging.getLogger(__name__)
+
+PUBLISH_TIMEOUT_S = 5.0
+
+
+class Responder:
+    """Serves one request at a time or many, each by a task of its own.
+
+    Parameters
+    ----------
+    topics : Topics
+    dispatcher : Dispatcher
+    version_5 : bool
+        Whether the connection speaks MQTT 5.
+    """
+
+    def __init__(self, topics: Topics, dispatcher: Dispatcher, *, version_5: bool) -> None:
+        self._topics = topics
+        self._dispatcher = dispatcher
+        self._version_5 = version_5
+
+    async def serve(
+        self, message: aiomqtt.Message, client: aiomqtt.Client, *, overtaken: bool = False
+    ) -> None:
+        """Answer one request; where the answer cannot be sent, its transaction may be asked for again.
+
+        Parameters
+        ----------
+        overtaken : bool
+            Whether a stop that was sent later was served already.
+        """
+        raw = self._raw_request(message)
+        if overtaken and raw.refusal is None and raw.verb in VERBS and VERBS[raw.verb].begins:
+            raw = replace(raw, refusal=_overtaken(raw.where))
+        answer = await self._dispatcher.answer(raw)
+        topic = self._response_topic(message, raw)
+        properties = _correlated(message.properties) if self._version_5 else None
+        try:
+            await client.publish(topic, answer, 1, False, properties, timeout=PUBLISH_TIMEOUT_S)
+        except (aiomqtt.MqttError, ValueError) as error:
+            log.warning("%s: the answer could not be sent to '%s'; %s", raw.where, topic, error)
+
+    def _response_topic(self, message: aiomqtt.Message, raw: RawRequest) -> str:
+        """Return where the answer goes: where the client asks for it, if it may ask for that (MQTT 5)."""
+        own = self._topics.response(raw.robot, raw.verb)
+        wanted: str = getattr(message.properties, "ResponseTopic", own)
+        if self._topics.takes_response(wanted):
+            return wanted
+        what = "%s: no answer can be sent to the response topic %.60r; it goes to '%s'"
+        log.warning(what, raw.where, wanted, own)
+        return own
+
+    def _raw_request(self, message: aiomqtt.Message) -> RawRequest:
+        """Return a request with all that MQTT says of it."""
+        meaning = self._topics.meaning(message.topic.value)
+        robot, verb = meaning if isinstance(meaning, RequestTopic) else ("", "")
+        lifetime_s = getattr(message.properties, "MessageExpiryInterval", None)
+        return RawRequest(
+            robot,
+            verb,
+            message.payload if isinstance(message.payload, bytes) else b"",
+            deadline_s=None if lifetime_s is None else time.time() + lifetime_s,
+            refusal=_retained(f"{robot}/{verb}") if message.retain else None,
+        )
+
+
+def _retained(where: str) -> RequestError:
+    """Return the refusal of a request that the broker kept and may deliver again."""
+    mend = "clear it with an empty retained message and send it without the flag"
+    return RequestError("RETAINED", where, "retained", "it would act at every reconnect", mend)
+
+
+def _overtaken(where: str) -> RequestError:
+    """Return the refusal of a request that a later stop was served before."""
+    why = "a stop that was sent after it has come first"
+    return RequestError("CANCELED", where, "stopped before it began", why, "send it again")
+
+
+def _correlated(request: Properties | None) -> Properties:
+    properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
+    correlation: bytes | None = getattr(request, "CorrelationData", None)
+    if correlation is not None:
+        properties.CorrelationData = correlation
+    return properties

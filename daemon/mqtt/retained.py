@@ -1,0 +1,58 @@
+"""What the daemon keeps at the broker, and what has become of it there: others may clear or overwrite it."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+log = logging.getLogger(__name__)
+
+SETTLED_S = 1.0
+QUIET_S = 60.0
+
+
+class RetainedTopics:
+    """What was last published on each topic that lasts, held against what is heard there.
+
+    Parameters
+    ----------
+    now : callable
+        Returns a time in s.
+    """
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._said: dict[str, tuple[bytes, float]] = {}
+        self._heard: dict[str, bytes] = {}
+        self._warned_s: dict[str, float] = {}
+        self._now = now
+
+    def say(self, topic: str, payload: bytes) -> None:
+        """Take note of what is published."""
+        self._said[topic] = payload, self._now()
+
+    def hear(self, topic: str, payload: bytes) -> None:
+        """Take note of what the broker delivers."""
+        if topic in self._said:
+            self._heard[topic] = payload
+
+    def overwritten(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the topics that hold something else than was said a while ago, with what they should hold."""
+        now_s = self._now()
+        for topic, (payload, said_s) in list(self._said.items()):
+            heard = self._heard.get(topic, payload)
+            if heard != payload and now_s - said_s > SETTLED_S:
+                self._warn(topic, "cleared" if not heard else "overwritten", now_s)
+                yield topic, payload
+
+    def forget(self) -> None:
+        """Begin anew on a new connection."""
+        self._said.clear()
+        self._heard.clear()
+
+    def _warn(self, topic: str, what: str, now_s: float) -> None:
+        if now_s - self._warned_s.get(topic, -QUIET_S) >= QUIET_S:
+            self._warned_s[topic] = now_s
+            log.warning("%s: %s by another client; it is told again; see who may publish there", topic, what)

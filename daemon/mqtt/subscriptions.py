@@ -1,0 +1,50 @@
+"""Subscribes, and says which subscriptions the broker refuses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from paho.mqtt.subscribeoptions import SubscribeOptions
+
+from .link import ConnectionUseless
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .connection import Client
+
+REFUSED = 0x80
+AT_ONCE = 50  # topics in a packet
+
+
+async def subscribe(client: Client, topics: Sequence[str], qos: int = 1) -> None:
+    """Subscribe to topics that the daemon cannot do without.
+
+    Raises
+    ------
+    ConnectionUseless
+        If the broker refuses one.
+    """
+    if refused := await try_to_subscribe(client, topics, qos):
+        what = f"the broker refuses the subscription to '{refused[0]}'"
+        raise ConnectionUseless(
+            f"{what}; the daemon cannot do without it; permit it in the broker's access list"
+        )
+
+
+async def try_to_subscribe(client: Client, topics: Sequence[str], qos: int = 1) -> list[str]:
+    """Subscribe, and return the topics that the broker refuses.
+
+    On MQTT 5 what was sent with the retain flag can then be told from what was not.
+    """
+    refused: list[str] = []
+    for first in range(0, len(topics), AT_ONCE):
+        batch = topics[first : first + AT_ONCE]
+        if client.version_5:
+            options = SubscribeOptions(qos=qos, retainAsPublished=True)
+            answers = await client.subscribe([(topic, options) for topic in batch])
+        else:
+            answers = await client.subscribe([(topic, qos) for topic in batch])
+        codes = (answer if isinstance(answer, int) else answer.value for answer in answers)
+        refused += [topic for topic, code in zip(batch, codes, strict=True) if code >= REFUSED]
+    return refused

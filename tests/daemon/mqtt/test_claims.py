@@ -1,0 +1,83 @@
+"""Who has a robot's name, where two daemons on one broker have a robot of that name."""
+
+import pytest
+
+from motiond.daemon.mqtt.claims import Claims
+
+ONLINE = {"state": "online", "host": "bench"}
+OFFLINE = {"state": "offline", "host": "bench"}
+
+
+def claim(daemon_id: str) -> dict[str, str]:
+    return {"state": "online", "bridge": daemon_id}
+
+
+@pytest.fixture
+def claims() -> Claims:
+    return Claims("ours", ("arm", "hand"))
+
+
+def test_a_robot_that_nobody_claims_is_ours(claims: Claims) -> None:
+    assert claims.holder("arm") is None
+
+
+def test_a_robot_is_another_s_while_its_daemon_is_online(
+    claims: Claims, caplog: pytest.LogCaptureFixture
+) -> None:
+    claims.hear_robot("arm", claim("theirs"))
+    assert claims.holder("arm") is None  # left by a daemon that has gone
+    claims.hear_daemon("theirs", ONLINE)
+    assert claims.holder("arm") == "theirs"
+    assert claims.holder("hand") is None
+    claims.hear_daemon("theirs", OFFLINE)
+    assert claims.holder("arm") is None
+    assert caplog.messages == [
+        (
+            "arm: daemon 'theirs' on bench has a robot of this name on this broker; "
+            "ours is not told of and takes nothing but stops; rename one of the two"
+        ),
+        "arm: daemon 'theirs' has let the name go; it is ours now",
+    ]
+
+
+def test_the_first_claim_that_comes_by_holds(claims: Claims) -> None:
+    claims.hear_daemon("theirs", ONLINE)
+    claims.hear_robot("arm", claim("ours"))
+    claims.hear_robot("arm", claim("theirs"))
+    assert claims.holder("arm") is None
+
+
+def test_a_claim_of_ours_that_comes_second_does_not_hold(claims: Claims) -> None:
+    claims.hear_daemon("theirs", ONLINE)
+    claims.hear_robot("arm", claim("theirs"))
+    claims.hear_robot("arm", claim("ours"))
+    assert claims.holder("arm") == "theirs"
+
+
+def test_two_daemons_that_claim_at_once_agree() -> None:
+    ours, theirs = Claims("ours", ("arm",)), Claims("theirs", ("arm",))
+    for each in (ours, theirs):
+        each.hear_daemon("ours", ONLINE)
+        each.hear_daemon("theirs", ONLINE)
+        each.hear_robot("arm", claim("theirs"))
+        each.hear_robot("arm", claim("ours"))
+    assert ours.holder("arm") == "theirs"
+    assert theirs.holder("arm") is None
+
+
+def test_what_is_no_claim_changes_nothing(claims: Claims) -> None:
+    claims.hear_daemon("theirs", ONLINE)
+    for data in ({}, {"bridge": 3}, {"state": "online"}):
+        claims.hear_robot("arm", data)
+    claims.hear_robot("stranger", claim("theirs"))
+    assert claims.holder("arm") is None
+    assert claims.holder("stranger") is None
+
+
+def test_on_a_new_connection_the_names_are_claimed_anew(claims: Claims) -> None:
+    claims.hear_daemon("theirs", ONLINE)
+    claims.hear_robot("arm", claim("ours"))
+    claims.forget()
+    claims.hear_daemon("theirs", ONLINE)
+    claims.hear_robot("arm", claim("theirs"))
+    assert claims.holder("arm") == "theirs"

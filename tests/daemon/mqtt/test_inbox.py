@@ -1,0 +1,48 @@
+"""The bounded queue of requests."""
+
+import aiomqtt
+import pytest
+
+from motiond.daemon.mqtt.inbox import MOST_BYTES, MOST_WAITING, TOLD_EVERY_S, Inbox
+
+
+def message(payload: bytes) -> aiomqtt.Message:
+    return aiomqtt.Message("motiond/arm/request/play", payload, 0, False, 1, None)
+
+
+async def test_requests_come_in_their_order_with_their_places() -> None:
+    inbox = Inbox()
+    for number in range(3):
+        inbox.put(message(b"%d" % number), number)
+    assert [((await inbox.get())[0].payload, number) for number in range(3)] == [
+        (b"0", 0),
+        (b"1", 1),
+        (b"2", 2),
+    ]
+
+
+async def test_what_does_not_fit_is_dropped_counted_and_told_now_and_then(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inbox = Inbox()
+    for _ in range(MOST_WAITING + 500):
+        inbox.put(message(b"{}"), 0)
+    assert inbox.refused == 500
+    told = "requests: 1 dropped, 1 since the start; 256 wait already, or 4 MB; send fewer"
+    assert caplog.messages == [told]
+    monkeypatch.setattr("motiond.daemon.mqtt.inbox.TOLD_EVERY_S", 0.0)
+    inbox.put(message(b"{}"), 0)
+    told = "requests: 500 dropped, 501 since the start; 256 wait already, or 4 MB; send fewer"
+    assert caplog.messages[1:] == [told]
+    assert TOLD_EVERY_S == 10.0
+
+
+async def test_it_is_bounded_in_bytes_too_and_takes_more_once_there_is_room() -> None:
+    inbox = Inbox()
+    large = message(b"x" * (MOST_BYTES // 2))
+    for _ in range(3):
+        inbox.put(large, 0)
+    assert inbox.refused == 1
+    await inbox.get()
+    inbox.put(large, 0)
+    assert inbox.refused == 1

@@ -1,0 +1,129 @@
+"""The connection for requests, without a broker: what a stop has overtaken, how many are served at once."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import aiomqtt
+import orjson
+import pytest
+
+from motiond.daemon.api.dispatcher import Dispatcher
+from motiond.daemon.api.requests import VERBS
+from motiond.daemon.mqtt.link import ConnectionUseless
+from motiond.daemon.mqtt.requests_session import MOST_AT_ONCE, RequestsSession
+from motiond.daemon.mqtt.responder import Responder
+from motiond.daemon.mqtt.stop_order import StopOrder
+from motiond.daemon.mqtt.topics import Topics
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from tests.daemon.conftest import Robots
+
+TOPICS = Topics("motiond")
+
+
+class Wire(SimpleNamespace):
+    """Stands in for a client: grants subscriptions, and notes what is published."""
+
+    version_5 = False
+
+    def __init__(self) -> None:
+        super().__init__(answers=[], granted=1, subscribed=asyncio.Event(), can_publish=asyncio.Event())
+        self.can_publish.set()
+
+    async def subscribe(self, topics: list[tuple[str, int]]) -> list[int]:
+        self.subscribed.set()
+        return [self.granted] * len(topics)
+
+    async def publish(self, topic: str, payload: bytes, *_: Any, **__: Any) -> None:
+        await self.can_publish.wait()
+        self.answers.append((topic, orjson.loads(payload)))
+
+    async def broken(self) -> None:
+        await asyncio.Event().wait()
+
+
+@pytest.fixture
+def order() -> StopOrder:
+    return StopOrder(lambda: 0.0)
+
+
+@pytest.fixture
+async def session(robots: Robots, order: StopOrder) -> AsyncIterator[RequestsSession]:
+    responder = Responder(TOPICS, Dispatcher(robots), version_5=False)
+    async with asyncio.TaskGroup() as tasks:
+        yield RequestsSession(
+            TOPICS, robots.robots, responder=responder, order=order, is_ours=lambda _: True, tasks=tasks
+        )
+
+
+def request(verb: str, body: bytes = b"{}") -> aiomqtt.Message:
+    return aiomqtt.Message(f"motiond/arm/request/{verb}", body, 1, False, 1, None)
+
+
+async def settled() -> None:
+    for _ in range(20 * MOST_AT_ONCE):
+        await asyncio.sleep(0)
+
+
+BODIES = {
+    "play": b'{"motion":"wave"}',
+    "goto": b'{"pose":"up"}',
+    "speed": b'{"speed":1.0}',
+    "seek": b'{"frame":1}',
+    "fault": b'{"fault":"stuck"}',
+}
+
+
+async def test_what_a_stop_has_overtaken_sets_nothing_going(
+    session: RequestsSession, order: StopOrder, robots: Robots
+) -> None:
+    verbs = [name for name, verb in VERBS.items() if not verb.never_busy]
+    for verb in verbs:
+        session.take(request(verb, BODIES.get(verb, b"{}")))
+    order.take("arm")  # over the main connection
+    session.take(request("stop"))
+    session.take(request("goto", BODIES["goto"]))
+    wire: Any = Wire()
+    order.start = lambda: None  # type: ignore[method-assign] # the connection is not new
+    serving = asyncio.create_task(session.run(wire))
+    await settled()
+    serving.cancel()
+    refused = {topic: answer["error"] for topic, answer in wire.answers if answer["status"] == "error"}
+    beginning = ["play", "goto", "enable", "resume", "speed", "seek", "reset"]
+    why = "stopped before it began; a stop that was sent after it has come first; send it again"
+    assert refused == {f"motiond/arm/response/{verb}": f"arm/{verb}: {why}" for verb in beginning}
+    assert robots.verbs() == [verb for verb in verbs if verb not in beginning] + ["goto"]
+
+
+async def test_no_more_are_served_at_once_than_there_is_room_for(
+    session: RequestsSession, robots: Robots
+) -> None:
+    wire: Any = Wire()
+    wire.can_publish.clear()
+    serving = asyncio.create_task(session.run(wire))
+    await wire.subscribed.wait()
+    for _ in range(2 * MOST_AT_ONCE):
+        session.take(request("status"))
+    await settled()
+    assert len(robots.handled) == MOST_AT_ONCE
+    wire.can_publish.set()
+    await settled()
+    assert len(robots.handled) == 2 * MOST_AT_ONCE
+    serving.cancel()
+
+
+async def test_a_subscription_that_is_refused_is_named(session: RequestsSession) -> None:
+    wire: Any = Wire()
+    wire.granted = 0x80
+    with pytest.raises(ConnectionUseless) as caught:
+        await session.run(wire)
+    assert str(caught.value) == (
+        "the broker refuses the subscription to 'motiond/arm/request/#'; "
+        "the daemon cannot do without it; permit it in the broker's access list"
+    )
+    assert not session.ready.is_set()

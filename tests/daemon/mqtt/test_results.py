@@ -1,0 +1,72 @@
+"""Results that are kept on disk until they can be told."""
+
+from pathlib import Path
+
+import pytest
+
+from motiond.daemon.api.reports import Report
+from motiond.daemon.mqtt.results import MOST_KEPT, UntoldResults, default_folder
+
+RESULTS = [Report("arm", "result", {"goal_id": f"g{number}"}) for number in range(3)]
+
+
+def test_what_is_kept_is_there_for_the_next_daemon_of_the_same_id(tmp_path: Path) -> None:
+    UntoldResults(tmp_path / "new", "d1").keep(RESULTS)
+    assert UntoldResults(tmp_path / "new", "d1").load() == RESULTS
+    assert UntoldResults(tmp_path / "new", "d2").load() == []
+    UntoldResults(tmp_path / "new", "d1").keep([])
+    assert UntoldResults(tmp_path / "new", "d1").load() == []
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_no_more_than_the_newest_are_kept(tmp_path: Path) -> None:
+    UntoldResults(tmp_path, "d1").keep(RESULTS * MOST_KEPT)
+    assert UntoldResults(tmp_path, "d1").load() == (RESULTS * MOST_KEPT)[-MOST_KEPT:]
+
+
+def test_lines_that_are_no_results_are_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    results = UntoldResults(tmp_path, "d1")
+    results.keep(RESULTS)
+    file = tmp_path / "results-d1.jsonl"
+    file.write_bytes(b'\xff\n3\n["arm"]\n[1,{}]\n["arm",2]\n' + file.read_bytes() + b'["arm",{"cut o')
+    caplog.clear()
+    assert results.load() == RESULTS
+    assert caplog.messages == [f"{file}: a line is no result and was left out"] * 6
+
+
+def test_a_folder_that_cannot_be_used_costs_a_line_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    results = UntoldResults(tmp_path / "file", "d1")
+    results.keep(RESULTS)
+    assert results.load() == []
+    where = tmp_path / "file" / "results-d1.jsonl"
+    assert caplog.messages == [
+        f"{where}: 3 results are lost; [Errno 17] File exists: '{tmp_path / 'file'}'",
+        f"{where}: results of an earlier run cannot be told; Not a directory",
+    ]
+
+
+def test_without_a_folder_nothing_is_kept() -> None:
+    results = UntoldResults(None, "d1")
+    results.keep(RESULTS)
+    assert results.load() == []
+
+
+@pytest.mark.parametrize(
+    ("systemd", "xdg", "folder"),
+    [
+        ("/var/lib/motiond:/other", "/x", "/var/lib/motiond"),
+        ("", "/x", "/x/motiond"),
+        ("", "relative", "/home/somebody/.local/state/motiond"),
+        ("", "", "/home/somebody/.local/state/motiond"),
+    ],
+)
+def test_the_folder_is_systemd_s_or_the_user_s(
+    monkeypatch: pytest.MonkeyPatch, systemd: str, xdg: str, folder: str
+) -> None:
+    monkeypatch.setenv("HOME", "/home/somebody")
+    monkeypatch.setenv("STATE_DIRECTORY", systemd)
+    monkeypatch.setenv("XDG_STATE_HOME", xdg)
+    assert default_folder() == Path(folder)

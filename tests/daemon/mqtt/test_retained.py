@@ -1,0 +1,54 @@
+"""What is kept at the broker, and what others make of it."""
+
+import pytest
+
+from motiond.daemon.mqtt.retained import RetainedTopics
+
+
+@pytest.fixture
+def clock() -> list[float]:
+    return [100.0]
+
+
+@pytest.fixture
+def topics(clock: list[float]) -> RetainedTopics:
+    topics = RetainedTopics(lambda: clock[0])
+    topics.say("a", b"1")
+    topics.say("b", b"2")
+    topics.hear("a", b"1")
+    topics.hear("b", b"2")
+    return topics
+
+
+@pytest.mark.parametrize(("heard", "what"), [(b"", "cleared"), (b"else", "overwritten")])
+def test_what_others_change_is_found_and_told_once_a_minute(
+    topics: RetainedTopics, clock: list[float], heard: bytes, what: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock[0] += 2.0
+    assert list(topics.overwritten()) == []
+    for _ in range(3):
+        topics.hear("a", heard)
+        assert list(topics.overwritten()) == [("a", b"1")]
+        clock[0] += 2.0
+    told = f"a: {what} by another client; it is told again; see who may publish there"
+    assert caplog.messages == [told]
+    clock[0] += 60.0
+    list(topics.overwritten())
+    assert caplog.messages == [told, told]
+
+
+def test_what_is_on_its_way_is_not_taken_for_overwritten(topics: RetainedTopics, clock: list[float]) -> None:
+    clock[0] += 2.0
+    topics.say("a", b"new")
+    assert list(topics.overwritten()) == []
+    topics.hear("a", b"new")
+    clock[0] += 2.0
+    assert list(topics.overwritten()) == []
+
+
+def test_what_was_not_said_is_not_looked_after(topics: RetainedTopics, clock: list[float]) -> None:
+    topics.hear("c", b"3")
+    topics.forget()
+    topics.hear("a", b"else")
+    clock[0] += 2.0
+    assert list(topics.overwritten()) == []
