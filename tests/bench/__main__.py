@@ -24,6 +24,7 @@ NAMES = (
     "robots",
     "start_at",
     "stop",
+    "stop_under_load",
     "request",
     "cli",
     "dynamixel",

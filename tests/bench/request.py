@@ -51,12 +51,13 @@ async def _measure() -> tuple[list[float], list[float]]:
         mosquitto = Mosquitto(free_port(), folder)
         await mosquitto.start()
         try:
-            return await _echo_times(mosquitto.settings), await _play_times(folder, mosquitto.settings)
+            return await echo_times(mosquitto.settings), await _play_times(folder, mosquitto.settings)
         finally:
             await mosquitto.kill()
 
 
-async def _echo_times(settings: MqttSettings) -> list[float]:
+async def echo_times(settings: MqttSettings) -> list[float]:
+    """Return how long messages took to a process that sends them back, and back, in s."""
     context = multiprocessing.get_context("spawn")
     ready = context.Event()
     echo = context.Process(target=_echo, args=(settings, ready))

@@ -91,6 +91,7 @@ class Rig:
             "stop_duration_s": 0.2,
         }
         self.daemon: dict[str, Any] = {}
+        self.others: dict[str, Any] = {}
         (folder / "motions").mkdir()
         write_seq(folder / "motions" / "short.seq", sweep(0.5), JOINTS, RATE_HZ)
         write_seq(folder / "motions" / "long.seq", sweep(20.0, swings=10), JOINTS, RATE_HZ)
@@ -99,7 +100,9 @@ class Rig:
     def config(self) -> Path:
         """The configuration file, written as it stands now."""
         path = self.folder / "motiond.yaml"
-        path.write_text(yaml.safe_dump({**self.daemon, "robots": {"arm": self.robot}}, sort_keys=False))
+        path.write_text(
+            yaml.safe_dump({**self.daemon, "robots": {"arm": self.robot} | self.others}, sort_keys=False)
+        )
         return path
 
     @asynccontextmanager

@@ -1,0 +1,98 @@
+"""Loads on a daemon and its broker, each from a process of its own, for benchmarks."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import time
+from contextlib import AsyncExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING
+
+import aiomqtt
+import orjson
+
+from motiond.daemon.mqtt.connection import make_client
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from motiond.daemon.config.mqtt import MqttSettings
+
+FLOOD_HZ = 5000
+OBSERVERS = 50
+BOMBS = 100
+BOMB = orjson.dumps({f"k{number}": 0 for number in range(6500)})[:65_000].rsplit(b",", 1)[0] + b"}"
+
+
+@contextmanager
+def load(name: str, settings: MqttSettings) -> Iterator[None]:
+    """Keep a load up: the name of a function of this module; '' is none."""
+    if not name:
+        yield
+        return
+    context = multiprocessing.get_context("spawn")
+    ready = context.Event()
+    process = context.Process(target=_run, args=(name, settings, ready))
+    process.start()
+    try:
+        if not ready.wait(PATIENCE_S):
+            raise RuntimeError(f"{name}: not ready in {PATIENCE_S:g} s")
+        yield
+    finally:
+        process.kill()
+        process.join()
+
+
+def _run(name: str, settings: MqttSettings, ready: multiprocessing.synchronize.Event) -> None:
+    with suppress(aiomqtt.MqttError):  # the broker ends before the load
+        asyncio.run(
+            {"flood": flood, "bombs": bombs, "reload": reload, "observers": observers}[name](settings, ready)
+        )
+
+
+async def flood(settings: MqttSettings, ready: multiprocessing.synchronize.Event) -> None:
+    """Ask for the status, `FLOOD_HZ` times a second."""
+    async with make_client(settings) as client:
+        ready.set()
+        begun_s, sent = time.monotonic(), 0
+        while True:
+            while sent < FLOOD_HZ * (time.monotonic() - begun_s):
+                await client.publish("motiond/arm/request/status", b"{}")
+                sent += 1
+            await asyncio.sleep(0.002)
+
+
+async def bombs(settings: MqttSettings, ready: multiprocessing.synchronize.Event) -> None:
+    """Send `BOMBS` requests of 65 kB with thousands of unknown keys, again and again."""
+    async with make_client(settings) as client:
+        ready.set()
+        while True:
+            for _ in range(BOMBS):
+                await client.publish("motiond/arm/request/play", BOMB)
+            await asyncio.sleep(0.5)
+
+
+async def reload(settings: MqttSettings, ready: multiprocessing.synchronize.Event) -> None:
+    """Have a robot's motions read again, and again."""
+    async with make_client(settings) as client:
+        await client.subscribe("motiond/library/response/#", qos=1)
+        ready.set()
+        while True:
+            await client.publish("motiond/library/request/motions/reload", b"{}", 1)
+            await anext(client.messages)
+
+
+async def observers(settings: MqttSettings, ready: multiprocessing.synchronize.Event) -> None:
+    """Listen to everything, `OBSERVERS` times."""
+    async with AsyncExitStack() as stack, asyncio.TaskGroup() as tasks:
+        for _ in range(OBSERVERS):
+            client = await stack.enter_async_context(make_client(settings))
+            await client.subscribe("motiond/#")
+            tasks.create_task(_listen(client))
+        ready.set()
+
+
+async def _listen(client: aiomqtt.Client) -> None:
+    async for _ in client.messages:
+        pass

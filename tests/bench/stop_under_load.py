@@ -1,0 +1,202 @@
+"""From a stop to the first slowed setpoint, and from an emergency stop to the last one, beside one load each.
+
+The daemon, each load and the echo are processes of their own. The motion moves one joint at a constant
+speed, so that the driver's trace tells which setpoint was the first slower one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import subprocess
+import tempfile
+import time
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import aiomqtt
+import numpy as np
+import orjson
+
+from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.mqtt.connection import make_client
+from motiond.drivers.sim.command_log import read_trace
+from tests.bench.loads import BOMBS, FLOOD_HZ, OBSERVERS, load
+from tests.bench.request import echo_times
+from tests.daemon.conftest import Ear, Mosquitto, said
+from tests.daemon.programs import running, use
+from tests.daemon.rig import JOINTS, Rig, write_seq
+from tests.ports import free_port
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+
+    from motiond.daemon.mqtt.connection import Client
+
+    Trace = np.ndarray[tuple[int], np.dtype[np.void]]
+
+STOPS, ESTOPS = 50, 20
+RATE_HZ = 500
+LASTS_S = 120
+RAMP = np.linspace(-1.9, 1.9, RATE_HZ * LASTS_S)
+STRETCH = RATE_HZ * LASTS_S // (STOPS + ESTOPS + 5)
+SILENCE_S = 0.03
+OTHERS = 19
+FILES = 10_000
+GOAL_S = 0.1
+LOADS = {
+    "": "nothing",
+    "flood": f"{FLOOD_HZ} requests a second",
+    "bombs": f"{BOMBS} requests of 65 kB",
+    "reload": f"a reload of {FILES} files",
+    "others": f"{1 + OTHERS} robots that play",
+    "observers": f"{OBSERVERS} observers",
+}
+
+
+class Times(NamedTuple):
+    """What was measured under one load, in s."""
+
+    echo: list[float]
+    stop: list[float]
+    estop: list[float]
+
+
+def main() -> None:
+    """Print all times, on both brokers."""
+    print(f"{STOPS} stops and {ESTOPS} emergency stops each, at random moments; ms: p50, p99 and worst")
+    print(f"{'broker':10}{'beside':30}{'bare echo':>22}{'stop':>22}{'estop':>22}")
+    worst_s = 0.0
+    for broker in ("mosquitto", "embedded"):
+        for name, words in LOADS.items():
+            times = asyncio.run(_measure(broker, name))
+            print(f"{broker:10}{words:30}" + "".join(f"{_summary(one):>22}" for one in times), flush=True)
+            worst_s = max(worst_s, *times.stop, *times.estop)
+    print(f"worst of all {1e3 * worst_s:.0f} ms (goal: under {1e3 * GOAL_S:.0f})")
+
+
+def _summary(times: Sequence[float]) -> str:
+    p50, p99, worst = (1e3 * float(np.quantile(times, share)) for share in (0.5, 0.99, 1.0))
+    return f"{p50:.1f} {p99:.1f} {worst:.1f}"
+
+
+async def _measure(broker: str, name: str) -> Times:
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        port = free_port()
+        settings = MqttSettings(broker="embedded", listen=f"127.0.0.1:{port}")
+        if broker == "mosquitto":
+            mosquitto = Mosquitto(port, folder)
+            await mosquitto.start()
+            stack.push_async_callback(mosquitto.kill)
+            settings = mosquitto.settings
+        rig = await asyncio.to_thread(_rig, folder, settings, name)
+        await stack.enter_async_context(running(rig, subprocess.DEVNULL))
+        ear = Ear(await stack.enter_async_context(_connected(settings)))
+        for topic in ("state", "response/play", "response/stop", "response/estop", "response/reset"):
+            await ear.client.subscribe(f"motiond/arm/{topic}", qos=1)
+        await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
+        for number in range(OTHERS if name == "others" else 0):
+            play = orjson.dumps({"motion": "ramp", "loop": "forever", "seam": "approach"})
+            await ear.client.publish(f"motiond/other{number}/request/play", play, 1)
+        stack.enter_context(load("" if name == "others" else name, settings))
+        echo_s = await echo_times(settings)
+        stopped = [await _stop(ear, "stop", turn) for turn in range(STOPS)]
+        halted = [await _stop(ear, "estop", turn) for turn in range(STOPS, STOPS + ESTOPS)]
+        trace = read_trace(folder / "trace.npy")
+    return Times(echo_s, _slowed(trace, stopped), _ended(trace, halted))
+
+
+@asynccontextmanager
+async def _connected(settings: MqttSettings) -> AsyncIterator[Client]:
+    """Connect, once the daemon's broker is there."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            client = await make_client(settings).__aenter__()
+            break
+        except aiomqtt.MqttError:
+            if time.monotonic() > deadline_s:
+                raise
+            await asyncio.sleep(0.1)
+    try:
+        yield client
+    finally:
+        await client.__aexit__(None, None, None)
+
+
+def _rig(folder: Path, settings: MqttSettings, name: str) -> Rig:
+    """Write a robot with one slow motion, and what the load needs besides."""
+    rig = Rig(folder)
+    use(rig, settings)
+    rig.daemon["mqtt"]["stop_when_lost_s"] = 2.0
+    rig.driver["trace"] = "trace.npy"
+    positions = np.zeros((RATE_HZ * LASTS_S, len(JOINTS)))
+    positions[:, 0] = RAMP
+    write_seq(folder / "motions" / "ramp.seq", positions, JOINTS, RATE_HZ)
+    others = {f"other{number}": {**rig.robot, "driver": {"type": "sim"}} for number in range(OTHERS)}
+    if name == "others":
+        rig.others = others
+    elif name == "reload":
+        library = folder / "library"
+        library.mkdir()
+        small = (folder / "motions" / "short.seq").read_bytes()
+        for number in range(FILES):
+            (library / f"motion{number}.seq").write_bytes(small)
+        rig.others = {"library": {**rig.robot, "driver": {"type": "sim"}, "motions": ["library"]}}
+    return rig
+
+
+async def _stop(ear: Ear, verb: str, turn: int) -> float:
+    """Play a stretch, stop at a random moment, and return when that was published."""
+    await _play(ear, turn)
+    await asyncio.sleep(random.uniform(0.05, 0.3))
+    ear.heard.clear()
+    stopped_s = time.monotonic()
+    assert (await ear.ask(f"motiond/arm/request/{verb}", b""))["status"] == "ok"
+    await ear.until("motiond/arm/state", lambda data: data["state"] in {"idle", "estopped"})
+    if verb == "estop":
+        await asyncio.sleep(2 * SILENCE_S)
+        await _ask_until(ear, "reset", {}, turn)
+        await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
+    return stopped_s
+
+
+async def _play(ear: Ear, turn: int) -> None:
+    await _ask_until(ear, "play", {"motion": "ramp", "first": {"frame": turn * STRETCH}}, turn)
+    await ear.until("motiond/arm/state", lambda data: data["state"] == "playing")
+
+
+async def _ask_until(ear: Ear, verb: str, body: dict[str, Any], turn: int) -> None:
+    """Ask until there is an answer: a flood displaces requests that are no stops."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    tries, answer = 0, None
+    while time.monotonic() < deadline_s:
+        transaction = f"{verb} {turn}.{tries}"
+        request = {**body, "transaction": transaction}
+        await ear.client.publish(f"motiond/arm/request/{verb}", orjson.dumps(request), 1)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.3):
+                answer = said(await ear.until(f"motiond/arm/response/{verb}", _answers(transaction)))
+            if answer["status"] == "ok":
+                return
+            tries += 1  # the same one would be answered in the same way
+    raise AssertionError(f"{verb}: no good answer in {PATIENCE_S:g} s; the last: {answer}")
+
+
+def _answers(transaction: str) -> Callable[[Any], bool]:
+    return lambda data: data["transaction"] == transaction
+
+
+def _slowed(trace: Trace, stopped: Sequence[float]) -> list[float]:
+    """Return the time from each stop to the first setpoint that is none of the file's rows."""
+    between_s = trace["time"][~np.isin(trace["position"][:, 0], RAMP)]
+    return [float(between_s[np.searchsorted(between_s, one)] - one) for one in stopped]
+
+
+def _ended(trace: Trace, halted: Sequence[float]) -> list[float]:
+    """Return the time from each emergency stop to the first tick without a setpoint."""
+    gaps_s = trace["time"][:-1][np.diff(trace["time"]) > SILENCE_S]
+    return [float(gaps_s[np.searchsorted(gaps_s, one)] + 1 / RATE_HZ - one) for one in halted]
