@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 log = logging.getLogger(__name__)
 
@@ -12,16 +16,23 @@ PERIOD_S = 10.0
 
 
 class Complaints:
-    """Logs at most ten refusals in ten seconds, and counts the others."""
+    """Logs at most ten refusals in ten seconds, and counts the others.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    clock : callable
+        Gives the time in s.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._begin_s = -PERIOD_S
         self._logged = 0
         self._left_out = 0
 
     def say(self, what: str, *details: object) -> None:
         """Log one refusal, unless there were too many lately."""
-        now_s = time.monotonic()
+        now_s = self._clock()
         if now_s - self._begin_s >= PERIOD_S:
             if self._left_out:
                 log.warning(

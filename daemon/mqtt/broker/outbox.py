@@ -25,7 +25,19 @@ class Waiting(NamedTuple):
     retain: bool
 
 
-Lanes = OrderedDict[str, deque[Waiting]]
+class Lane(deque[Waiting]):
+    """What waits of one publisher.
+
+    Attributes
+    ----------
+    size : int
+        In bytes.
+    """
+
+    size = 0
+
+
+Lanes = OrderedDict[str, Lane]
 
 
 class Outbox:
@@ -61,30 +73,24 @@ class Outbox:
 
     def put(self, publisher: str, waiting: Waiting) -> bool:
         """Let a message wait; return whether one was dropped, it or another."""
-        dropped = 0
-        while not self._has_room(waiting.message.size):
-            dropped += 1
-            victims = self._unsure or self._sure
-            longest = max(victims, key=lambda name: len(victims[name]))
-            lanes = self._sure if waiting.qos else self._unsure
-            own = len(lanes.get(publisher, ()))
-            if (waiting.qos == 0 and not self._unsure) or (victims is lanes and own >= len(victims[longest])):
-                break  # the newest of the longest lane is this one
-            self._forget(self._drop_last(victims, longest))
-        else:
-            lanes = self._sure if waiting.qos else self._unsure
-            lanes.setdefault(publisher, deque()).append(waiting)
-            self._count += 1
-            self._bytes += waiting.message.size
-            self._memory.held += waiting.message.size
-        self.dropped += dropped
-        return dropped > 0
+        before = self.dropped
+        size = waiting.message.size
+        lanes = self._sure if waiting.qos else self._unsure
+        own_size = size + (lanes[publisher].size if publisher in lanes else 0)
+        while not self._has_room(size):
+            self.dropped += 1
+            if not self._make_room(lanes, own_size):
+                return True
+        lane = lanes.setdefault(publisher, Lane())
+        lane.append(waiting)
+        self._add(lane, size)
+        return self.dropped > before
 
     def take(self, *, sure: bool) -> Waiting | None:
         """Take the next message; one of QoS 1 or 2 only where `sure` says that it may be sent."""
         self._sure_is_next = not self._sure_is_next
-        first, second = (self._unsure, self._sure) if self._sure_is_next else (self._sure, self._unsure)
-        for lanes in (first, second):
+        both = (self._unsure, self._sure) if self._sure_is_next else (self._sure, self._unsure)
+        for lanes in both:
             if lanes and (sure or lanes is self._unsure):
                 return self._take_first(lanes)
         return None
@@ -93,35 +99,42 @@ class Outbox:
         """Forget what waits; without `sure`, QoS 0 only."""
         for lanes in (self._unsure, self._sure) if sure else (self._unsure,):
             for lane in lanes.values():
-                for waiting in lane:
-                    self._forget(waiting)
+                self._count += 1 - len(lane)
+                self._add(lane, -lane.size)
             lanes.clear()
 
     def _has_room(self, size: int) -> bool:
-        if self._count == 0:
-            return size <= SMALL_BYTES or self._memory.has_room(size)
         total = self._bytes + size
-        if self._count >= self._limits.queued or total > self._limits.queued_bytes:
+        if self._count and (self._count >= self._limits.queued or total > self._limits.queued_bytes):
             return False
         return total <= SMALL_BYTES or self._memory.has_room(size)
+
+    def _make_room(self, lanes: Lanes, own_size: int) -> bool:
+        """Drop the newest of the longest lane; return whether that is not the one that shall be put."""
+        victims = self._unsure or self._sure
+        if not victims or (lanes is self._unsure and victims is self._sure):
+            return False
+        publisher, lane = max(victims.items(), key=lambda item: item[1].size)
+        if victims is lanes and own_size > lane.size:
+            return False
+        self._add(lane, -lane.pop().message.size)
+        if not lane:
+            del victims[publisher]
+        return True
 
     def _take_first(self, lanes: Lanes) -> Waiting:
         publisher, lane = next(iter(lanes.items()))
         waiting = lane.popleft()
+        self._add(lane, -waiting.message.size)
         if lane:
             lanes.move_to_end(publisher)
         else:
             del lanes[publisher]
-        self._forget(waiting)
         return waiting
 
-    def _drop_last(self, lanes: Lanes, publisher: str) -> Waiting:
-        waiting = lanes[publisher].pop()
-        if not lanes[publisher]:
-            del lanes[publisher]
-        return waiting
-
-    def _forget(self, waiting: Waiting) -> None:
-        self._count -= 1
-        self._bytes -= waiting.message.size
-        self._memory.held -= waiting.message.size
+    def _add(self, lane: Lane, size: int) -> None:
+        """Count a message that came into a lane, or one that left it."""
+        lane.size += size
+        self._count += 1 if size > 0 else -1
+        self._bytes += size
+        self._memory.held += size

@@ -132,7 +132,7 @@ def frame_at(data: bytearray, start: int) -> Frame | None:
         return None
     kind, flags = data[start] >> 4, data[start] & 15
     if kind != Kind.PUBLISH and FROM_CLIENTS.get(kind) != flags:  # type: ignore[call-overload]
-        raise PacketError(f"no client sends a packet that begins with 0x{data[start]:02x}")
+        raise PacketError(f"a packet that begins with 0x{data[start]:02x}, which no client may send")
     length = 0
     for index in range(1, LONGEST_HEADER):
         if len(data) <= start + index:

@@ -130,7 +130,7 @@ class Router:
             session.deliver(publisher, message, min(qos, message.qos))
         if message.retain and not self._retained.put(message):
             self.complaints.say(
-                "client %.60r: the message on '%.60r' is not retained; the broker keeps %d, in %d bytes; "
+                "client %.60r: the message on %.60r is not retained; the broker keeps %d, in %d bytes; "
                 "clear what is not needed",
                 publisher,
                 message.topic,
@@ -142,7 +142,7 @@ class Router:
     def subscribe(self, session: Session, filter_: str, qos: int) -> int:
         """Subscribe; return the code for the SUBACK."""
         if why := self._refusal(session, filter_):
-            what = "client %.60r: the subscription to '%.60r' is refused; %s"
+            what = "client %.60r: the subscription to %.60r is refused; %s"
             self.complaints.say(what, session.client_id, filter_, why)
             return FAILURE
         session.subscriptions[filter_] = qos
