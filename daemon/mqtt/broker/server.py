@@ -139,12 +139,13 @@ class EmbeddedBroker:
             now_s = loop.time()
             late_s = max(0.0, now_s - before_s - 2 * LOOK_PERIOD_S)
             before_s = now_s
-            try:
-                for connection in self._registry.connections:
+            self._router.forget_expired(now_s)
+            for connection in self._registry.connections:
+                try:
                     connection.check(now_s, late_s)
-                self._router.forget_expired(now_s)
-            except Exception:
-                log.exception("%s: looking after connections failed inside motiond", self._listen)
+                except Exception:
+                    log.exception("%s: disconnected; it failed inside motiond", connection.client)
+                    connection.abort()
 
     async def _until(self, is_so: Callable[[], bool]) -> None:
         """Wait until something is so, but not for long."""

@@ -89,6 +89,7 @@ class Session:
             OrderedDict()
         )  # topics of retained messages that are still to be sent, with QoS
         self._pumps = False
+        self._told_dropped = 0  # the log tells whenever it has doubled
 
     # -- to the client --------------------------------------------------------------------------------------
 
@@ -160,12 +161,11 @@ class Session:
         ):
             self._transmit(link, waiting)
             return
-        if self._outbox.put(publisher, waiting):
-            self._complaints.say(
-                "client %.60r: %d messages were lost; more wait for it than are kept; let it read faster",
-                self.client_id,
-                self._outbox.dropped,
-            )
+        if self._outbox.put(publisher, waiting) and self._outbox.dropped >= 2 * self._told_dropped:
+            self._told_dropped = self._outbox.dropped
+            why = "more wait for it than are kept; let it read faster"
+            what = f"client %.60r: messages are lost, %d up to now; {why}"
+            self._complaints.say(what, self.client_id, self._told_dropped)
 
     def _pump_soon(self) -> None:
         if self.link is not None and not self._pumps:
@@ -173,8 +173,10 @@ class Session:
             self.link.call_soon(self.pump)
 
     def _has_window(self) -> bool:
-        within = self._in_flight_bytes < self._limits.in_flight_bytes
-        return not self._in_flight or (within and len(self._in_flight) < self._limits.in_flight)
+        if not self._in_flight:
+            return True
+        most_bytes = self._limits.in_flight_bytes if self._memory.has_room(0) else SMALL_BYTES
+        return len(self._in_flight) < self._limits.in_flight and self._in_flight_bytes < most_bytes
 
     def _next(self) -> Waiting | None:
         """Take the next message: what was retained, then what waits."""

@@ -17,7 +17,15 @@ from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.broker import BrokerError, EmbeddedBroker, Login, login_of
 from motiond.daemon.mqtt.broker.complaints import MOST, Complaints
 from motiond.daemon.mqtt.connection import make_client
-from tests.daemon.conftest import PATIENCE_S, Embedded, WatchedBridge, listening, running
+from tests.daemon.conftest import (
+    PATIENCE_S,
+    Embedded,
+    WatchedBridge,
+    is_connected,
+    is_lost,
+    listening,
+    running,
+)
 from tests.daemon.mqtt.conftest import Wires
 from tests.daemon.mqtt.wire import (
     DISCONNECT,
@@ -119,6 +127,28 @@ async def test_clients_hear_that_the_daemon_goes_off_line(
             await ear.until("motiond/bridge/d1/availability", lambda said: said["state"] == "online")
         await embedded.kill()
         await ear.until("motiond/bridge/d1/availability", lambda said: said["state"] == "offline")
+
+
+async def test_a_client_by_the_daemons_own_name_does_not_leave_it_deaf(
+    free_port: int, robots: Robots, hub: ReportHub
+) -> None:
+    embedded = Embedded(free_port)
+    await embedded.start()
+    bridge = WatchedBridge(embedded.settings, robots, hub)
+    async with running(bridge), listening(embedded.settings) as ear:
+        bridge.may_return.clear()
+        wires = Wires(free_port)
+        intruder = await wires.connected("motiond-d1")
+        await is_lost(bridge)
+        await ear.until("motiond/bridge/d1/availability", lambda said: said["state"] == "offline")
+        assert await intruder.heard() == []
+        bridge.may_return.set()
+        assert await intruder.ends()
+        await is_connected(bridge)
+        answer = await ear.ask("motiond/arm/request/stop", b"{}")
+        assert answer["status"] == "ok"
+        await wires.close()
+    await embedded.kill()
 
 
 # -- who publishes and leaves -------------------------------------------------------------------------------

@@ -349,7 +349,8 @@ async def test_so_many_messages_wait_for_a_client(
         wire = await wires.connected()
         await publishes(wire, *(publish("a", b"%03d" % number * 90, 1, 1 + number) for number in range(6)))
         assert caplog.messages[0] == (
-            "client 'away': 1 messages were lost; more wait for it than are kept; let it read faster"
+            "client 'away': messages are lost, 1 up to now; more wait for it than are kept; "
+            "let it read faster"
         )
         wire = await wires.connected("away", clean=False, present=True)
         assert [int(message.payload[:3]) for message in await wire.heard()] == [0, 1, 2]
