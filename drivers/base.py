@@ -195,6 +195,17 @@ class Driver(ABC):
                 where, f"actuators named twice: {', '.join(twice)}", mend="give each a name of its own"
             )
 
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """What only one process may drive at a time, each as `kind:name`; known before `open`.
+
+        The stream process holds a lock on each for its life, and waits for one that another holds. By
+        default the same driver with the same actuators and options is one device. Where nothing is shared,
+        as in a simulation, return ().
+        """
+        kind = type(self)
+        return (f"{kind.__module__}.{kind.__qualname__}:{','.join(self.actuators)} {self.options!r}",)
+
     @abstractmethod
     def open(self) -> None:
         """Connect all actuators, or none; torque stays as it was.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from .base import Driver, DriverConfigError
@@ -112,6 +113,26 @@ def make_driver(
     """
     kind = driver_class(name)
     return kind(actuators, check(f"driver {name}", kind.Options, options), now)
+
+
+def refuse_shared_devices(drivers: Mapping[str, Driver]) -> None:
+    """Refuse robots of which two would drive one device.
+
+    Parameters
+    ----------
+    drivers : mapping of str to Driver
+        By robot; none is opened.
+
+    Raises
+    ------
+    DriverConfigError
+        With the first two such robots, and all that both would drive.
+    """
+    for (one, its), (other, others) in combinations(drivers.items(), 2):
+        shared = sorted(set(its.devices) & set(others.devices))
+        if shared:
+            where, what = f"robots {one} and {other}", f"both drive {', '.join(shared)}"
+            raise DriverConfigError(where, what, "one device has one master", "leave it to one of them")
 
 
 def driver_options_schema() -> dict[str, dict[str, Any]]:

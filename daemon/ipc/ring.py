@@ -1,7 +1,8 @@
 """The telemetry ring: one record a tick, written by the stream process and read by the daemon.
 
 A record is a vector of float64 with named parts. A reader takes all that it has not seen, and counts what it
-has lost by coming too late; the writer never waits. The memory has no name (`memfd`).
+has lost by coming too late; the writer never waits. Between two records, and before the first, the writer
+shows by beats that it is alive. The memory has no name (`memfd`).
 """
 
 from __future__ import annotations
@@ -107,9 +108,9 @@ def create(joints: int) -> int:
 
 
 def _views(memory: mmap.mmap, joints: int) -> tuple[NDArray[np.uint64], Floats]:
-    """Return the number of records written, shape (1,), and the records, shape (RECORDS, width)."""
+    """Return the numbers of records and of beats written, shape (2,), and the records (RECORDS, width)."""
     rows = np.frombuffer(memory, np.float64, offset=_HEAD_BYTES).reshape(RECORDS, width(joints))
-    return np.frombuffer(memory, np.uint64, 1), rows
+    return np.frombuffer(memory, np.uint64, 2), rows
 
 
 class RingWriter:
@@ -119,7 +120,7 @@ class RingWriter:
         # All pages now: a page that is touched for the first time in a tick costs that tick its time.
         self._memory = mmap.mmap(fd, 0, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
         self._head, self._rows = _views(self._memory, joints)
-        self._count = 0
+        self._count = self._beats = 0
 
     def put(self, record: Floats) -> None:
         """Append a record; its first number becomes its sequence number."""
@@ -127,6 +128,11 @@ class RingWriter:
         self._rows[self._count % RECORDS] = record
         self._count += 1
         self._head[0] = self._count
+
+    def beat(self) -> None:
+        """Show that the writer is alive although it has no record."""
+        self._beats += 1
+        self._head[1] = self._beats
 
     def close(self) -> None:
         """Unmap the memory; nothing can be written afterwards."""
@@ -151,8 +157,13 @@ class RingReader:
 
     @property
     def written(self) -> int:
-        """How many records have been written; one that stands still means the stream does not tick."""
+        """How many records have been written."""
         return int(self._head[0])
+
+    @property
+    def pulse(self) -> int:
+        """How many records and beats have been written; one that stands still means the writer hangs."""
+        return int(self._head[0]) + int(self._head[1])
 
     def take(self) -> Floats:
         """Copy all new records.

@@ -6,7 +6,7 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from motiond.drivers.registry import make_driver
+from motiond.drivers.registry import make_driver, refuse_shared_devices
 from motiond.formats.cache import MotionCache, default_folder
 
 from ..config.robot import JointSettings
@@ -21,6 +21,8 @@ from .stream_process import StreamProcess
 from .stream_supervisor import StreamSupervisor
 
 if TYPE_CHECKING:
+    from motiond.drivers.base import Driver
+
     from ..api.reports import ReportHub
     from ..config.robot import RobotSettings
     from ..config.settings import Settings
@@ -35,27 +37,33 @@ def make_registry(settings: Settings, hub: ReportHub) -> RobotRegistry:
     Raises
     ------
     FormatError, JointMapError, DriverError
-        If a robot cannot be made of its description, joints and driver.
+        If a robot cannot be made of its description, joints and driver, or two robots drive one device.
     """
-    robots = {name: _make_robot(name, robot, settings, hub) for name, robot in settings.robots.items()}
+    robots: dict[str, Robot] = {}
+    drivers: dict[str, Driver] = {}
+    for name, robot in settings.robots.items():
+        model = load_model(robot, settings)
+        joint_map = build_joint_map(name, model, robot.joints)
+        options = with_gravity(robot.driver.options, model, joint_map)
+        drivers[name] = make_driver(robot.driver.type, options, joint_map.actuators)
+        setup = make_setup(name, robot, settings, joint_map, options)
+        library = MotionLibrary(
+            joint_map, robot, drivers[name].max_rate_hz, MotionCache(default_folder()).load_motions
+        )
+        stream = _make_stream(setup, robot, settings)
+        robots[name] = Robot(name, robot, joint_map=joint_map, library=library, stream=stream, hub=hub)
+    refuse_shared_devices(drivers)
     return RobotRegistry(robots)
 
 
-def _make_robot(name: str, robot: RobotSettings, settings: Settings, hub: ReportHub) -> Robot:
-    model = load_model(robot, settings)
-    joint_map = build_joint_map(name, model, robot.joints)
-    options = with_gravity(robot.driver.options, model, joint_map)
-    driver = make_driver(robot.driver.type, options, joint_map.actuators)
-    setup = make_setup(name, robot, settings, joint_map, options)
-    stream = StreamSupervisor(
+def _make_stream(setup: Setup, robot: RobotSettings, settings: Settings) -> StreamSupervisor:
+    return StreamSupervisor(
         partial(StreamProcess, setup),
-        len(joint_map.joints),
+        len(setup.joints),
         period_s=1.0 / settings.mqtt.telemetry_hz,
         timeout_s=robot.stream_timeout_s,
         patience_s=robot.stop_duration_s + CLOSE_PATIENCE_S,
     )
-    library = MotionLibrary(joint_map, robot, driver.max_rate_hz, MotionCache(default_folder()).load_motions)
-    return Robot(name, robot, joint_map=joint_map, library=library, stream=stream, hub=hub)
 
 
 def make_setup(

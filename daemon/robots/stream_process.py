@@ -45,7 +45,7 @@ class StreamProcess:
             self.telemetry = ring.RingReader(ring_fd, len(setup.joints))
             self._channel.send(setup, (ring_fd,))
             self._process = subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
-                [sys.executable, "-P", "-m", "motiond.daemon.stream", str(theirs.fileno())],
+                [sys.executable, "-P", "-m", "motiond.daemon.stream", str(theirs.fileno()), setup.robot],
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

@@ -77,7 +77,7 @@ class StreamSupervisor:
         self._process: StreamProcess | None = None
         self._leaving = asyncio.Event()
         self._ended_by_us = ""
-        self._ticks, self._ticked_s = 0, 0.0
+        self._pulse, self._records, self._heard_s = 0, 0, 0.0
         self._opening = False
 
     @property
@@ -119,7 +119,8 @@ class StreamSupervisor:
         self._ended_by_us = ""
         self._opening = False
         process = self._process = self._start()
-        self._note_tick(0)
+        self._note_pulse(0)
+        self._records = 0
         observer = self.observer = Observer(process.telemetry, self._joints)
         watching = asyncio.create_task(self._watch(process, observer, listener), name="stream.watch")
         said = ""
@@ -144,9 +145,11 @@ class StreamSupervisor:
         while True:
             await asyncio.sleep(self._period_s)
             observer.take()
-            if process.telemetry.written != self._ticks:
-                self._note_tick(process.telemetry.written)
+            if process.telemetry.written != self._records:
+                self._records = process.telemetry.written
                 listener.on_records(observer)
+            if process.telemetry.pulse != self._pulse:
+                self._note_pulse(process.telemetry.pulse)
             elif self._silent_s() > self._allowed_s():
                 self._ended_by_us = (
                     f"the stream process did not tick for {self._silent_s():.1f} s and was killed"
@@ -158,19 +161,19 @@ class StreamSupervisor:
         """Be patient while the process looks for its actuators."""
         if isinstance(notice, Lost):
             self._opening = True
-            self._note_tick(self._ticks)
+            self._note_pulse(self._pulse)
         elif isinstance(notice, Ready):
             self._opening = False
-            self._note_tick(self._ticks)
+            self._note_pulse(self._pulse)
 
-    def _note_tick(self, ticks: int) -> None:
-        self._ticks, self._ticked_s = ticks, asyncio.get_running_loop().time()
+    def _note_pulse(self, pulse: int) -> None:
+        self._pulse, self._heard_s = pulse, asyncio.get_running_loop().time()
 
     def _silent_s(self) -> float:
-        return asyncio.get_running_loop().time() - self._ticked_s
+        return asyncio.get_running_loop().time() - self._heard_s
 
     def _allowed_s(self) -> float:
-        return OPEN_TIMEOUT_S if self._opening or not self._ticks else self._timeout_s
+        return OPEN_TIMEOUT_S if self._opening or not self._pulse else self._timeout_s
 
     async def _pause(self, duration_s: float) -> None:
         try:

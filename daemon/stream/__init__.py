@@ -14,5 +14,7 @@
 - `markers`: which markers are passed
 - `checks`: effort, temperature, age of feedback, stalled joints
 - `tolerances`: joints too far from their setpoints
+- `locks`: one master for each device
 - `reconnect`: finds lost actuators again
+- `idle`: what is heard and told while there are no actuators
 """

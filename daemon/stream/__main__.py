@@ -1,6 +1,7 @@
 """The stream process: opens one robot's driver and runs its loop, again after a loss, until the daemon goes.
 
-Started as `python -m motiond.daemon.stream SOCKET_FD`, by the daemon alone.
+Started as `python -m motiond.daemon.stream SOCKET_FD ROBOT`, by the daemon alone; the name is for those who
+look at the list of processes.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ..ipc.channel import Channel, ChannelClosed
 from ..ipc.ring import RingWriter
 from . import realtime
 from .clocks import Clock, FastForwardClock, RealClock
+from .locks import DeviceLocks, wait_for_devices
 from .loop import StreamLoop
 from .reconnect import reopen
 
@@ -27,16 +29,37 @@ log = logging.getLogger("motiond.daemon.stream")
 
 
 def main() -> int:
-    """Run one robot's stream on the socket whose descriptor is the only argument."""
+    """Run one robot's stream on the socket whose descriptor is the first argument."""
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         # A terminal and systemd send them to all; the daemon decides, and its end is seen on the channel.
         signal.signal(number, signal.SIG_IGN)
-    channel = Channel(socket.socket(fileno=int(sys.argv[1])))
+    channel = Channel(_inherited(int(sys.argv[1])))
     setup, ring = _receive_setup(channel)
     clock: Clock = FastForwardClock() if setup.clock == "virtual" else RealClock()
     try:
+        return _run(setup, channel, ring, clock)
+    except ChannelClosed:
+        log.warning("%s: the daemon has gone; leaving", setup.robot)
+        return 0
+    finally:
+        channel.close()
+
+
+def _inherited(fd: int) -> socket.socket:
+    """Return the inherited socket on a low descriptor; the daemon's may be beyond what `select` takes."""
+    low = os.dup(fd)
+    os.close(fd)
+    return socket.socket(fileno=low)
+
+
+def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, clock: Clock) -> int:
+    """Open the driver once nobody else drives the same, and run its loop; return the exit code."""
+    try:
         driver = make_driver(setup.driver, setup.options, setup.actuators, clock.now)
+        locks = DeviceLocks(driver.devices)  # held until this process ends, whatever becomes of the driver
+        if not wait_for_devices(locks, channel, ring):
+            return 0
         driver.open()
     except DriverError as error:
         channel.send(messages.Failed(str(error)))
@@ -46,11 +69,9 @@ def main() -> int:
         while _drive(StreamLoop(setup, driver, clock, channel, ring), warnings):
             if not reopen(driver, channel, clock):
                 break
-    except ChannelClosed:
-        log.warning("%s: the daemon has gone; leaving", setup.robot)
     finally:
         driver.close()
-        channel.close()
+        locks.close()
     return 0
 
 

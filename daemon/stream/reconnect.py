@@ -5,12 +5,11 @@ Nothing moves by itself: torque stays off until somebody asks for it.
 
 from __future__ import annotations
 
-import os
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
-from ..ipc.channel import ChannelClosed
-from ..ipc.messages import Lost, Shutdown
+from ..ipc.messages import Lost
+from .idle import tell, told_to_leave
 
 if TYPE_CHECKING:
     from motiond.drivers.base import Driver
@@ -32,35 +31,17 @@ def reopen(driver: Driver, channel: Channel, clock: Clock) -> bool:
             driver.disable()
         except Exception as error:  # noqa: BLE001 - whatever keeps it from opening, it is tried again
             driver.close()
-            if not _told(channel, str(error) or type(error).__name__):
+            if not tell(channel, Lost(str(error) or type(error).__name__)):
                 return False
         else:
             return True
     return False
 
 
-def _told(channel: Channel, message: str) -> bool:
-    """Report what keeps the driver from opening; False if the daemon has gone."""
-    try:
-        channel.send(Lost(message))
-    except ChannelClosed:
-        return False
-    except BlockingIOError:
-        return True
-    return True
-
-
 def _told_to_leave(channel: Channel, clock: Clock, deadline_s: float) -> bool:
     """Wait, and drop commands that need actuators; True if the process is to end."""
     while clock.now() < deadline_s:
         clock.wait_readable(channel.fileno(), deadline_s)
-        try:
-            while (received := channel.receive()) is not None:
-                command, fds = received
-                for fd in fds:
-                    os.close(fd)
-                if isinstance(command, Shutdown):
-                    return True
-        except ChannelClosed:
+        if told_to_leave(channel):
             return True
     return False

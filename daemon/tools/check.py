@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from motiond.drivers.registry import make_driver
+from motiond.drivers.registry import make_driver, refuse_shared_devices
 from motiond.formats import load_robot
 
 from ..config.robot import DriverSettings, ModelSettings, RobotSettings
@@ -87,16 +87,25 @@ def check_motions(settings: Settings, names: Sequence[str] = ()) -> list[Finding
     Raises
     ------
     FormatError, JointMapError, DriverError
-        If a robot cannot be made of its description, joints and driver.
+        If a robot cannot be made of its description, joints and driver, or two robots drive one device.
     """
-    return [finding for robot in settings.robots for finding in _check_robot(robot, settings, names)]
+    maps = {name: make_joint_map(name, robot, settings) for name, robot in settings.robots.items()}
+    drivers = {
+        name: make_driver(robot.driver.type, robot.driver.options, maps[name].actuators)
+        for name, robot in settings.robots.items()
+    }
+    refuse_shared_devices(drivers)
+    return [
+        finding
+        for name, robot in settings.robots.items()
+        for finding in _check_robot(name, robot, maps[name], drivers[name].max_rate_hz, names)
+    ]
 
 
-def _check_robot(name: str, settings: Settings, names: Sequence[str]) -> Iterable[Finding]:
-    robot = settings.robots[name]
-    joint_map = make_joint_map(name, robot, settings)
-    driver = make_driver(robot.driver.type, robot.driver.options, joint_map.actuators)
-    library = MotionLibrary(joint_map, robot, driver.max_rate_hz)
+def _check_robot(
+    name: str, robot: RobotSettings, joint_map: JointMap, max_rate_hz: float, names: Sequence[str]
+) -> Iterable[Finding]:
+    library = MotionLibrary(joint_map, robot, max_rate_hz)
     library.load_all()
     for motion in names or [entry.name for entry in library]:
         entry = library.get(motion)

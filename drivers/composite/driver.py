@@ -221,6 +221,11 @@ class CompositeDriver(Driver):
 
     # -- the contract ---------------------------------------------------------------------------------------
 
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Those of all parts."""
+        return tuple(device for part in self._parts for device in part.driver.devices)
+
     def open(self) -> None:
         """Open all parts, or none; one error has all that cannot be opened."""
         if self._open:

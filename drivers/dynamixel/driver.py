@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -95,6 +96,12 @@ class DynamixelDriver(Driver):
         require_lifetime(WHERE, self.options.command_lifetime_s, period_s)
 
     # -- open and close -------------------------------------------------------------------------------------
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Each port, by the name that the options have and by the device that it stands for now."""
+        ports = [Path(port.port) for port in self.options.ports]
+        return tuple(sorted({f"serial:{name}" for port in ports for name in (port, port.resolve())}))
 
     def open(self) -> None:
         """Find all servos, check and set them as configured; torque stays as it was.

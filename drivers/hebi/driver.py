@@ -88,6 +88,11 @@ class HebiDriver(Driver):
 
     # -- before the loop ------------------------------------------------------------------------------------
 
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Each module, as `hebi:family/name`."""
+        return tuple(f"hebi:{module}" for module in self.modules)
+
     def open(self) -> None:
         """Find all modules, set them up, and wait for their first feedback."""
         if self._group is not None:

@@ -83,6 +83,11 @@ class SimDriver(Driver):
             raise OptionsError([OptionProblem(WHERE, ("fault",), what, why, "set it to a time")])
         return fault
 
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The file that the simulated robot lives in; without one, nobody else can drive it."""
+        return () if self.options.plant is None else (f"plant:{self.options.plant.resolve()}",)
+
     def open(self) -> None:
         """Make the actuators, or take them as the last process left them."""
         if self._plant is not None:
@@ -105,8 +110,7 @@ class SimDriver(Driver):
                 WHERE, f"{error.filename} cannot be opened", str(error.strerror), "check `plant` and `trace`"
             ) from error
         self._begin_script(self._plant)
-        self._holding = self._plant.torque
-        self._halted = False
+        self._holding, self._halted = self._plant.torque, False
 
     def _begin_script(self, plant: Plant) -> None:
         """Schedule the faults of the options at the first opening; later ones meet those that still last."""

@@ -97,6 +97,12 @@ class DriverContract:
         yield driver
         driver.close()
 
+    def test_tells_its_devices_before_it_is_open(self, rig: Rig) -> None:
+        devices = rig.make().devices
+        assert isinstance(devices, tuple)
+        assert all(isinstance(device, str) and device for device in devices)
+        assert rig.make().devices == devices
+
     def test_does_not_open_halfway(self, rig: Rig) -> None:
         driver = rig.make_broken()
         files, threads = open_files(), threading.active_count()

@@ -47,6 +47,10 @@ class ToyDriver(Driver):
         self._holding = self._halted = False
         self._sent_s = 0.0
 
+    @property
+    def devices(self) -> tuple[str, ...]:
+        return (f"toy:{self.options.address}",)
+
     def open(self) -> None:
         if self._link is not None:
             raise DriverError(self._where, "is open already", mend="close it first")

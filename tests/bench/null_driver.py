@@ -27,6 +27,7 @@ class NullDriver(Driver):
     """Actuators that obey at once."""
 
     max_rate_hz = 100_000.0
+    devices = ()
     _goal = np.empty(0)
 
     def open(self) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import aiomqtt
+import numpy as np
 import orjson
 import pytest
 
@@ -21,12 +24,13 @@ from tests.daemon.rig import FULL_SWING, PATIENCE_S, Rig, comes_to_rest_softly, 
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     from motiond.formats.arrays import Floats
     from tests.daemon.conftest import Ear
 
 WALK_JOINTS = tuple(f"joint{number}" for number in range(29))
+FASTEST_STEP = 0.05
+"""In rad: more than some rows of a motion that a busy machine skips, less than another place of it."""
 WALK_HZ = 500
 """A robot of the size of a small humanoid."""
 DAEMON = f"motiond/bridge/{host_name()}/availability"
@@ -241,3 +245,74 @@ async def test_sigterm_in_the_middle_of_a_motion_stops_softly_and_exits_cleanly(
         await ear.until(DAEMON, lambda data: data["state"] == "offline")
     assert (ended["code"], ended["message"]) == ("CANCELED", "the daemon shuts down")
     assert comes_to_rest_softly(read_trace(rig.folder / "trace.npy")["position"])
+
+
+class Drivers:
+    """Looks again and again which processes have a simulated robot open.
+
+    Attributes
+    ----------
+    most : int
+        How many had it at once.
+    """
+
+    def __init__(self, plant: Path) -> None:
+        self._plant = str(plant)
+        self._ends = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+        self.most = 0
+        self.all: set[int] = set()
+
+    def _look(self) -> None:
+        while not self._ends.wait(0.005):
+            now = {
+                int(maps.parent.name) for maps in Path("/proc").glob("[0-9]*/maps") if self._is_open_in(maps)
+            }
+            self.most = max(self.most, len(now))
+            self.all |= now
+
+    def _is_open_in(self, maps: Path) -> bool:
+        try:
+            return self._plant in maps.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return False
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ends.set()
+        self._thread.join()
+
+
+async def test_after_a_kill_in_mid_motion_the_next_daemon_waits_until_nobody_else_drives_the_robot(
+    rig: Rig, mosquitto: Mosquitto
+) -> None:
+    use(rig, mosquitto.settings)
+    rig.driver["command_lifetime_s"] = None
+    plant = rig.folder / "plant.bin"
+    async with listening(mosquitto.settings) as ear:
+        with Drivers(plant) as drivers, ExitStack() as stack:
+            async with running(rig) as daemon:
+                await state(ear, "idle")
+                await play_into_full_swing(ear)
+                (old,) = daemon.streams()
+                await daemon.kill()
+            old.suspend()  # on its way to rest, until the next daemon has come
+            stack.callback(old.resume)
+            async with running(rig) as daemon:
+                lost = await ear.until("motiond/arm/event", lambda data: data["kind"] == "stream_lost")
+                stack.close()
+                await ear.until("motiond/arm/event", lambda data: data["kind"] == "back")
+                ear.heard.clear()
+                assert (await result(ear, await play(ear, "short")))["code"] == "SUCCESSFUL"
+                assert await daemon.end() == 0
+    assert said(lost)["message"] == (
+        f"plant:{plant}: held by process {old.pid} (motiond stream of robot 'arm'); "
+        "one device has one master; waiting until that process ends"
+    )
+    assert (drivers.most, len(drivers.all)) == (1, 2)
+    trace = read_trace(rig.folder / "trace.npy")
+    assert (np.diff(trace["time"]) >= 0.0).all()
+    assert np.abs(np.diff(trace["position"], axis=0)).max() < FASTEST_STEP

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from motiond.drivers import registry
-from motiond.drivers.base import Driver, DriverConfigError
+from motiond.drivers.base import Driver, DriverConfigError, DriverOptions
 from motiond.drivers.options import OptionsError
 from motiond.drivers.registry import (
     check_options,
@@ -15,12 +15,16 @@ from motiond.drivers.registry import (
     driver_names,
     driver_options_schema,
     make_driver,
+    refuse_shared_devices,
 )
 from motiond.drivers.sim.driver import SimDriver, SimOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
     from typing import Any
+
+    from motiond.drivers.base import ActuatorCommand, ActuatorState
 
 SIM_OPTIONS = ", ".join(sorted(SimOptions.model_fields))
 OWN = ", ".join(sorted(registry.OWN))
@@ -164,3 +168,65 @@ def test_publishes_the_schema_of_every_driver() -> None:
     assert schema["sim"]["additionalProperties"] is False
     assert schema["sim"]["properties"]["seed"]["description"].startswith("Of ")
     assert all(issubclass(driver_class(name), Driver) for name in schema)
+
+
+# -- devices ------------------------------------------------------------------------------------------------
+
+
+class CraneOptions(DriverOptions):
+    address: str
+
+
+class Crane(Driver):
+    """A driver that says nothing of its devices; it is never opened."""
+
+    max_rate_hz = 100.0
+
+    def open(self) -> None: ...
+    def close(self) -> None: ...
+    def enable(self) -> None: ...
+    def disable(self) -> None: ...
+    def halt(self) -> None: ...
+    def read(self, state: ActuatorState) -> None: ...
+    def write(self, command: ActuatorCommand) -> None: ...
+
+
+def crane(address: str, *actuators: str) -> Crane:
+    return Crane(actuators, CraneOptions(address=address))
+
+
+def test_a_driver_that_names_no_devices_is_one_with_all_that_have_its_actuators_and_options() -> None:
+    one = crane("10.0.0.1", "hook")
+    assert crane("10.0.0.1", "hook").devices == one.devices != ()
+    assert not set(one.devices) & set(crane("10.0.0.2", "hook").devices)
+    assert not set(one.devices) & set(crane("10.0.0.1", "hook", "boom").devices)
+
+
+def test_each_driver_names_what_it_drives(tmp_path: Path) -> None:
+    port, link = tmp_path / "ttyUSB0", tmp_path / "by-id"
+    link.symlink_to(port)
+    servos = {"type": "dynamixel", "ports": [{"port": str(link), "ids": {"finger": 1}}]}
+    modules = {"type": "hebi", "families": ["Arm"], "names": ["base"]}
+    parts = {"hand": {**servos, "actuators": ["finger"]}, "arm": {**modules, "actuators": ["elbow"]}}
+    plant = {"plant": tmp_path / "plant.bin"}
+    assert make_driver("sim", {}, ["elbow"]).devices == ()
+    assert make_driver("sim", plant, ["elbow"]).devices == (f"plant:{tmp_path}/plant.bin",)
+    assert make_driver("composite", {"parts": parts}, ["finger", "elbow"]).devices == (
+        f"serial:{link}",
+        f"serial:{port}",
+        "hebi:Arm/base",
+    )
+
+
+def test_two_robots_on_one_device_are_refused_by_name() -> None:
+    drivers = {"arm": crane("a", "hook"), "leg": crane("b", "hook"), "tail": crane("a", "hook")}
+    (device,) = drivers["arm"].devices
+    with pytest.raises(DriverConfigError) as caught:
+        refuse_shared_devices(drivers)
+    assert str(caught.value) == (
+        f"robots arm and tail: both drive {device}; one device has one master; leave it to one of them"
+    )
+
+
+def test_robots_with_devices_of_their_own_are_not_refused() -> None:
+    refuse_shared_devices({name: make_driver("sim", {}, ["elbow"]) for name in ("arm", "leg")})

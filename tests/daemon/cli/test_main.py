@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 import pytest
+import yaml
 
 from motiond.daemon.client.session import NoAnswer, ask
 from motiond.daemon.config.settings import load_settings
@@ -220,6 +221,22 @@ def test_check_fails_on_a_motion_beyond_the_limits(
     (finding,) = orjson.loads(out)
     assert (code, finding["robot"], finding["motion"], finding["ok"]) == (1, "arm", "fast", False)
     assert len(finding["problems"]) == 2
+
+
+def test_two_robots_on_one_simulated_plant_are_refused_by_check_and_by_run(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rig = Rig(tmp_path)
+    config = yaml.safe_load(rig.config.read_text())
+    config["robots"]["leg"] = config["robots"]["arm"]
+    file = tmp_path / "two.yaml"
+    file.write_text(yaml.safe_dump(config))
+    refused = (
+        f"robots arm and leg: both drive plant:{tmp_path}/plant.bin; "
+        "one device has one master; leave it to one of them\n"
+    )
+    for verb in ("check", "run"):
+        assert run_here(capsys, verb, "-c", file) == (2, "", refused)
 
 
 def test_a_motion_is_checked_against_a_description_alone(

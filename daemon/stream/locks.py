@@ -1,0 +1,162 @@
+"""One master for each device: locks that a stream process holds from before it opens its driver to its end.
+
+A lock is an abstract Unix socket named after the device. The kernel frees it when the process ends, however
+it ends. Who finds it held connects to it: the connection names the process that holds it, and breaks when
+that ends.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import socket
+import struct
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from motiond.drivers.base import DriverError
+
+from ..ipc.messages import Lost
+from .idle import tell, told_to_leave
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..ipc.channel import Channel
+    from ..ipc.ring import RingWriter
+
+PROGRAM = "motiond.daemon.stream"
+BEAT_S = 0.25
+_LONGEST_NAME = 107
+_WAITING = 128
+_CREDENTIALS = struct.Struct("=3i")
+
+
+def address_of(device: str) -> bytes:
+    """Return the socket's name for a device: the device itself, or its digest where that is too long."""
+    name = os.fsencode(f"\0motiond:{device}")
+    return name if len(name) <= _LONGEST_NAME else b"\0motiond:" + sha256(name).hexdigest().encode()
+
+
+class Holder:
+    """The process that holds a device, as one that waits for it sees it.
+
+    Parameters
+    ----------
+    device : str
+    """
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+        self._pid = 0
+        self._connection: socket.socket | None = None
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.setblocking(False)
+        try:
+            connection.connect(address_of(device))
+            told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        except OSError:  # it has just ended, or its queue is full: look again soon
+            connection.close()
+            return
+        self._connection = connection
+        self._pid = _CREDENTIALS.unpack(told)[0]
+
+    def __str__(self) -> str:
+        """Return what is held by whom, for users."""
+        who = f"process {self._pid}{_purpose_of(self._pid)}" if self._pid else "another process"
+        why = "one device has one master"
+        return f"{self._device}: held by {who}; {why}; waiting until that process ends"
+
+    def has_ended(self, channel: Channel, timeout_s: float) -> bool:
+        """Wait until the process ends or the channel can be read; return whether to look again."""
+        poller = select.poll()
+        poller.register(channel.fileno(), select.POLLIN)
+        if self._connection is not None:
+            poller.register(self._connection, select.POLLIN)
+        ready = [fd for fd, _ in poller.poll(1000.0 * timeout_s)]
+        return self._connection is None or self._connection.fileno() in ready
+
+    def close(self) -> None:
+        """Wait no longer."""
+        if self._connection is not None:
+            self._connection.close()
+
+
+def _purpose_of(pid: int) -> str:
+    """Return what a process is for, where it is a stream process that may be looked at."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+        return f" (motiond stream of robot '{words[words.index(PROGRAM) + 2]}')"
+    except (OSError, ValueError, IndexError):
+        return ""
+
+
+class DeviceLocks:
+    """Locks on all devices of one robot: all are held, or none.
+
+    Parameters
+    ----------
+    devices : iterable of str
+        As `Driver.devices` has them.
+    """
+
+    def __init__(self, devices: Iterable[str]) -> None:
+        self._devices = sorted(set(devices))
+        self._held: list[socket.socket] = []
+
+    def take(self) -> Holder | None:
+        """Take all locks; where one is held already, take none and return who holds it.
+
+        Raises
+        ------
+        DriverError
+            If the system refuses to lock at all.
+        """
+        for device in self._devices:
+            lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            self._held.append(lock)
+            try:
+                lock.bind(address_of(device))
+                lock.listen(_WAITING)
+            except OSError as error:
+                self.close()
+                if error.errno == errno.EADDRINUSE:
+                    return Holder(device)
+                why = error.strerror or str(error)
+                raise DriverError(device, "cannot be locked", why, "allow Unix sockets") from error
+        return None
+
+    def close(self) -> None:
+        """Let others have the devices; any number of times."""
+        for lock in self._held:
+            lock.close()
+        self._held.clear()
+
+
+def wait_for_devices(locks: DeviceLocks, channel: Channel, ring: RingWriter) -> bool:
+    """Take the locks as soon as nobody else holds one; False if the process is to end before.
+
+    Whoever holds them is told of as `Lost`, once for each; `ring` is told that this process is alive.
+
+    Raises
+    ------
+    DriverError
+        As `DeviceLocks.take` does.
+    """
+    said = ""
+    while (holder := locks.take()) is not None:
+        with closing(holder):
+            if str(holder) != said:
+                said = str(holder)
+                if not tell(channel, Lost(said)):
+                    return False
+            looks_again = False
+            while not looks_again:
+                looks_again = holder.has_ended(channel, BEAT_S)
+                ring.beat()
+                if told_to_leave(channel):
+                    return False
+    return True

@@ -1,0 +1,187 @@
+"""Behaviour of the locks on devices: one process drives, and others wait until it ends, however it ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from motiond.daemon.ipc import messages, ring
+from motiond.daemon.ipc.channel import Channel
+from motiond.daemon.ipc.ring import RingReader, RingWriter
+from motiond.daemon.stream.locks import DeviceLocks, Holder, wait_for_devices
+from tests.waiting import PATIENCE_S, eventually, lines_until, started
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
+
+HOLDER = """
+import sys, time
+from motiond.daemon.stream.locks import DeviceLocks
+locks = DeviceLocks(sys.argv[2].split())
+assert locks.take() is None
+print("held", file=sys.stderr, flush=True)
+time.sleep(600)
+"""
+
+
+def device(name: str) -> str:
+    """Return a device that no other test has."""
+    return f"test:{os.getpid()}/{name}"
+
+
+@contextmanager
+def held_elsewhere(*devices: str) -> Iterator[subprocess.Popen[str]]:
+    """Let another process hold devices."""
+    command = [sys.executable, "-c", HOLDER, "motiond.daemon.stream", " ".join(devices), "leg"]
+    # As a stream process is named: its program, its socket, its robot.
+    with started(command, stderr=-1, text=True) as process:
+        lines_until(process.stderr, "held", PATIENCE_S)
+        yield process
+
+
+class Waiting:
+    """A wait for devices, with the daemon's ends of its channel and ring."""
+
+    def __init__(self, *devices: str) -> None:
+        self.daemon, theirs = Channel.pair()
+        self._channel = Channel(theirs)
+        fd = ring.create(1)
+        self._writer, self.reader = RingWriter(fd, 1), RingReader(fd, 1)
+        os.close(fd)
+        self.locks = DeviceLocks(devices)
+        self.taken: bool | None = None
+        self._thread = threading.Thread(target=self._wait, daemon=True)
+        self._thread.start()
+
+    def _wait(self) -> None:
+        self.taken = wait_for_devices(self.locks, self._channel, self._writer)
+
+    def ends(self) -> bool:
+        """Wait for the end, and give whether the devices were taken."""
+        self._thread.join(PATIENCE_S)
+        assert self.taken is not None
+        return self.taken
+
+    def told(self) -> list[str]:
+        """Return what it has told since the last time."""
+        told = []
+        while (received := self.daemon.receive()) is not None:
+            notice = received[0]
+            assert isinstance(notice, messages.Lost)
+            told.append(notice.message)
+        return told
+
+    def is_told(self) -> list[str]:
+        """Wait until it tells something."""
+        return eventually("what keeps it waiting is told", self.told, bool)
+
+    def close(self) -> None:
+        self.daemon.close()
+        self._thread.join(PATIENCE_S)
+        self.locks.close()
+        self._channel.close()
+        self._writer.close()
+        self.reader.close()
+
+
+@contextmanager
+def waiting(*devices: str) -> Iterator[Waiting]:
+    wait = Waiting(*devices)
+    yield wait
+    wait.close()
+
+
+def test_a_device_is_held_once_and_may_be_taken_when_it_is_free_again() -> None:
+    first, second = DeviceLocks([device("port")]), DeviceLocks([device("port")])
+    assert first.take() is None
+    holder = second.take()
+    assert holder is not None
+    holder.close()
+    first.close()
+    assert second.take() is None
+    second.close()
+
+
+def test_all_devices_are_taken_or_none() -> None:
+    one, two = device("one"), device("two")
+    first, both, other = DeviceLocks([two]), DeviceLocks([one, two]), DeviceLocks([one])
+    assert first.take() is None
+    holder = both.take()
+    assert holder is not None
+    assert other.take() is None
+    for each in (holder, first, both, other):
+        each.close()
+
+
+def test_a_device_that_is_named_twice_is_one() -> None:
+    locks = DeviceLocks([device("port"), device("port")])
+    assert locks.take() is None
+    locks.close()
+
+
+def test_long_names_are_told_apart_by_their_last_letter() -> None:
+    name = device("x" * 300)
+    one, other, same = DeviceLocks([name + "a"]), DeviceLocks([name + "b"]), DeviceLocks([name + "a"])
+    assert (one.take(), other.take()) == (None, None)
+    holder = same.take()
+    assert holder is not None
+    for each in (holder, one, other):
+        each.close()
+
+
+def test_a_robot_that_shares_nothing_waits_for_nothing() -> None:
+    with waiting() as wait:
+        assert wait.ends()
+        assert wait.told() == []
+
+
+def test_a_device_is_waited_for_and_its_holder_named_until_it_is_killed() -> None:
+    port = device("port")
+    with held_elsewhere(port) as process, waiting(port) as wait:
+        assert wait.is_told() == [
+            (
+                f"{port}: held by process {process.pid} (motiond stream of robot 'leg'); "
+                "one device has one master; waiting until that process ends"
+            )
+        ]
+        assert wait.taken is None
+        process.kill()
+        assert wait.ends()
+        assert wait.told() == []
+
+
+def test_whoever_waits_is_seen_to_be_alive() -> None:
+    port = device("port")
+    with held_elsewhere(port), waiting(port) as wait:
+        wait.is_told()
+        before = wait.reader.pulse
+        eventually("beats", lambda: wait.reader.pulse, lambda pulse: pulse >= before + 2)
+        assert wait.reader.written == 0
+
+
+@pytest.mark.parametrize("how", ["told", "gone"])
+def test_the_wait_ends_when_the_daemon_says_so_or_has_gone(how: str) -> None:
+    port = device("port")
+    with held_elsewhere(port), waiting(port) as wait:
+        wait.is_told()
+        if how == "told":
+            wait.daemon.send(messages.Enable())
+            wait.daemon.send(messages.Shutdown())
+        else:
+            wait.daemon.close()
+        assert not wait.ends()
+
+
+def test_a_holder_that_cannot_be_asked_is_still_a_holder() -> None:
+    holder = Holder(device("nobody holds it"))
+    assert str(holder) == (
+        f"{device('nobody holds it')}: held by another process; "
+        "one device has one master; waiting until that process ends"
+    )
+    holder.close()
