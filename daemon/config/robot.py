@@ -218,6 +218,8 @@ class RobotSettings(Section):
     """Ticks per second while no motion plays."""
     stream_timeout_s: Positive = 1.0
     """A stream process that does not tick for so long is killed and started anew."""
+    daemon_timeout_s: Annotated[float, Field(strict=True, ge=0.1)] | None = 2.0
+    """A motion stops softly when the daemon has not been heard for so long; `null`: never."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -48,7 +48,13 @@ class CheckLimits:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """The first command: everything the stream process needs to know; brings the ring's descriptor."""
+    """The first command: everything the stream process needs to know; brings the ring's descriptor.
+
+    Attributes
+    ----------
+    daemon_timeout_s : float or None
+        The robot stops softly when no command came for so long; None where nobody sends heartbeats.
+    """
 
     robot: str
     driver: str
@@ -65,6 +71,12 @@ class Setup:
     core: int | None
     lock_memory: bool
     clock: Literal["real", "virtual"] = "real"
+    daemon_timeout_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """The daemon still serves requests; nothing is to be done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,13 +287,27 @@ class Happened:
 
 
 Command: TypeAlias = (
-    Setup | Enable | Disable | Play | Pause | Resume | Speed | Seek | Stop | Estop | Reset | Inject | Shutdown
+    Setup
+    | Heartbeat
+    | Enable
+    | Disable
+    | Play
+    | Pause
+    | Resume
+    | Speed
+    | Seek
+    | Stop
+    | Estop
+    | Reset
+    | Inject
+    | Shutdown
 )
 Notice: TypeAlias = Ready | Failed | Lost | Status | Ended | Reached | Happened
 _TYPES: dict[str, type[Command | Notice]] = {
     kind.__name__: kind
     for kind in (
         Setup,
+        Heartbeat,
         Enable,
         Disable,
         Play,

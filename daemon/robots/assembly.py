@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ..joints.joint_map import JointMap
 
 CLOSE_PATIENCE_S = 3.0
+BEATS_A_TIMEOUT = 4
 
 
 def make_registry(settings: Settings, hub: ReportHub) -> RobotRegistry:
@@ -57,9 +59,12 @@ def make_registry(settings: Settings, hub: ReportHub) -> RobotRegistry:
 
 
 def _make_stream(setup: Setup, robot: RobotSettings, settings: Settings) -> StreamSupervisor:
+    # Virtual time may run away between two heartbeats, which come in real time.
+    daemon_timeout_s = robot.daemon_timeout_s if robot.clock == "real" else None
     return StreamSupervisor(
-        partial(StreamProcess, setup),
+        partial(StreamProcess, replace(setup, daemon_timeout_s=daemon_timeout_s)),
         len(setup.joints),
+        beat_s=daemon_timeout_s and daemon_timeout_s / BEATS_A_TIMEOUT,
         period_s=1.0 / settings.mqtt.telemetry_hz,
         timeout_s=robot.stream_timeout_s,
         patience_s=robot.stop_duration_s + CLOSE_PATIENCE_S,

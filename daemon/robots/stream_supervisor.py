@@ -1,28 +1,33 @@
 """Keeps one robot's stream process alive: starts it, listens to it, watches that it ticks, starts another.
 
 A process that does not tick is killed; after a failure the next start waits longer each time, until one has
-lasted.
+lasted. The process watches the daemon in its turn, by heartbeats.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from ..ipc.messages import Failed, Lost, Ready, Shutdown
+from ..ipc.messages import Failed, Heartbeat, Lost, Ready, Shutdown
 from ..telemetry.observer import Observer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from ..ipc.messages import Command, Notice
     from .stream_process import StreamProcess
 
 
+log = logging.getLogger(__name__)
+
 OPEN_TIMEOUT_S = 30.0
 BACK_OFF_S = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 STEADY_S = 30.0
 WATCH_SLACK_S = 5.0
+MISHAP_PAUSE_S = 1.0
 
 
 class Listener(Protocol):
@@ -53,6 +58,8 @@ class StreamSupervisor:
         How long it may go without a tick before it is killed.
     patience_s : float
         How long it may take to end by itself.
+    beat_s : float or None
+        How often it is sent a heartbeat while it is on line; None for never.
 
     Attributes
     ----------
@@ -64,9 +71,11 @@ class StreamSupervisor:
         self,
         start: Callable[[], StreamProcess],
         joints: int,
+        *,
         period_s: float,
         timeout_s: float,
         patience_s: float,
+        beat_s: float | None = None,
     ) -> None:
         self.observer: Observer | None = None
         self._start = start
@@ -74,11 +83,12 @@ class StreamSupervisor:
         self._period_s = period_s
         self._timeout_s = timeout_s
         self._patience_s = patience_s
+        self._beat_s = beat_s
         self._process: StreamProcess | None = None
         self._leaving = asyncio.Event()
         self._ended_by_us = ""
         self._pulse, self._records, self._heard_s = 0, 0, 0.0
-        self._opening = False
+        self._opening = True
 
     @property
     def stuck(self) -> bool:
@@ -104,12 +114,16 @@ class StreamSupervisor:
         self.send(Shutdown())
 
     async def run(self, listener: Listener) -> None:
-        """Keep a process running until `leave`."""
+        """Keep a process running until `leave`, which alone ends this; what goes wrong is tried again."""
         loop = asyncio.get_running_loop()
         failures = 0
         while not self._leaving.is_set():
             started_s = loop.time()
-            failed = await self._live(listener)
+            try:
+                failed = await self._live(listener)
+            except Exception:
+                log.exception("a stream process was not listened to; another is started")
+                failed = True
             lasted = loop.time() - started_s > STEADY_S
             failures = failures + 1 if failed and not lasted else 0
             await self._pause(BACK_OFF_S[min(failures, len(BACK_OFF_S) - 1)])
@@ -117,12 +131,12 @@ class StreamSupervisor:
     async def _live(self, listener: Listener) -> bool:
         """Go through one run of the process; tell whether it failed."""
         self._ended_by_us = ""
-        self._opening = False
+        self._opening = True
         process = self._process = self._start()
         self._note_pulse(0)
         self._records = 0
         observer = self.observer = Observer(process.telemetry, self._joints)
-        watching = asyncio.create_task(self._watch(process, observer, listener), name="stream.watch")
+        helpers = [*self._helpers(process, observer, listener)]
         said = ""
         try:
             while (notice := await process.notice()) is not None:
@@ -131,31 +145,46 @@ class StreamSupervisor:
                 observer.take()
                 listener.on_notice(notice)
         finally:
-            watching.cancel()
-            await asyncio.wait((watching,))
+            for helper in helpers:
+                helper.cancel()
+            await asyncio.wait(helpers)
             exit_code = await process.close(self._patience_s)
-            observer.take()
-            process.telemetry.close()
-            self._process = self.observer = None
-            listener.on_exit(said or self._ended_by_us or _why(exit_code))
+            try:
+                observer.take()
+            finally:
+                process.telemetry.close()
+                self._process = self.observer = None
+                listener.on_exit(said or self._ended_by_us or _why(exit_code))
         return exit_code != 0
 
-    async def _watch(self, process: StreamProcess, observer: Observer, listener: Listener) -> None:
-        """Read the records for ever; kill the process if they stop coming."""
-        while True:
-            await asyncio.sleep(self._period_s)
-            observer.take()
-            if process.telemetry.written != self._records:
-                self._records = process.telemetry.written
-                listener.on_records(observer)
-            if process.telemetry.pulse != self._pulse:
-                self._note_pulse(process.telemetry.pulse)
-            elif self._silent_s() > self._allowed_s():
-                self._ended_by_us = (
-                    f"the stream process did not tick for {self._silent_s():.1f} s and was killed"
-                )
-                process.kill()
-                return
+    def _helpers(
+        self, process: StreamProcess, observer: Observer, listener: Listener
+    ) -> Iterator[asyncio.Task[None]]:
+        """Start what is done beside listening; `_live` cancels them, and nothing else ends them."""
+        watch = partial(self._watch, process, observer, listener)
+        yield asyncio.create_task(_repeat(self._period_s, watch), name="stream.watch")
+        if self._beat_s is not None:
+            yield asyncio.create_task(_repeat(self._beat_s, self._beat), name="stream.beat")
+
+    def _beat(self) -> None:
+        """Let a process that is on line know that the daemon serves requests; others would only queue it."""
+        if not self._opening:
+            self.send(Heartbeat())
+
+    def _watch(self, process: StreamProcess, observer: Observer, listener: Listener) -> None:
+        """Kill the process if it shows no life; read its records."""
+        if process.telemetry.pulse != self._pulse:
+            self._note_pulse(process.telemetry.pulse)
+        elif self._silent_s() > self._allowed_s():
+            self._ended_by_us = self._ended_by_us or (
+                f"the stream process did not tick for {self._silent_s():.1f} s and was killed"
+            )
+            process.kill()
+        written = process.telemetry.written
+        observer.take()
+        if written != self._records:
+            self._records = written
+            listener.on_records(observer)
 
     def _note_opening(self, notice: Notice) -> None:
         """Be patient while the process looks for its actuators."""
@@ -181,6 +210,17 @@ class StreamSupervisor:
                 await self._leaving.wait()
         except TimeoutError:
             return
+
+
+async def _repeat(period_s: float, act: Callable[[], None]) -> None:
+    """Act again and again until cancelled; what an act raises is logged, and it is tried again."""
+    while True:
+        await asyncio.sleep(period_s)
+        try:
+            act()
+        except Exception:
+            log.exception("%r failed; it goes on", act)
+            await asyncio.sleep(MISHAP_PAUSE_S)
 
 
 def _why(exit_code: int) -> str:

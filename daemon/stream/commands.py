@@ -58,6 +58,7 @@ class CommandHandler:
         self._tell = tell
         self.leaving = False
         self._acts: dict[type, Callable[[], None]] = {
+            messages.Heartbeat: lambda: None,
             messages.Enable: self._enable,
             messages.Disable: self._disable,
             messages.Pause: player.pause,

@@ -1,12 +1,14 @@
 """The real-time loop: wakes at absolute deadlines, computes the setpoint, writes, reads, checks, records.
 
 It runs without asyncio and MQTT; the loop keeps nothing that it allocates, and an exception is a fault. When
-the daemon has gone it stops softly, holds, and leaves.
+the daemon has gone it stops softly, holds, and leaves; when the daemon is only silent, it stops softly and
+waits for it.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import select
 from collections import deque
 from typing import TYPE_CHECKING
@@ -82,6 +84,8 @@ class StreamLoop:
         )
         self._poller = select.poll()
         self._poller.register(channel.fileno(), select.POLLIN)
+        self._daemon_timeout_s = setup.daemon_timeout_s or math.inf
+        self._silent_at_s = clock.now() + self._daemon_timeout_s
         self._told = 0
         self._errors = 0
         self.lost = ""
@@ -118,6 +122,16 @@ class StreamLoop:
             )
             self._happened("deadline_missed", message)
             self.player.stop(ResultCode.DEADLINE_MISSED, message)
+
+    def _miss_daemon(self) -> None:
+        """Slow down, also from a pause, as nobody could stop the robot; once for each silence."""
+        self._silent_at_s = math.inf
+        why = (
+            f"nothing was heard from the daemon for more than {self._daemon_timeout_s:g} s (daemon_timeout_s)"
+        )
+        message = f"{why}; nobody could stop the robot; look at what kept the daemon busy, or raise it"
+        log.warning("%s: %s", self.setup.robot, message)
+        self.player.stop(ResultCode.CANCELED, message)
 
     def _say_farewell(self) -> None:
         """Halt if that was asked for last, and send how the last goal ended."""
@@ -162,7 +176,11 @@ class StreamLoop:
     def _watch(self, now_s: float) -> None:
         """Compare what was read with what is allowed; whatever is not stops the motion softly."""
         player, schedule = self.player, self.schedule
-        if not player.active or player.slowing:
+        if not player.active:
+            return
+        if now_s > self._silent_at_s:
+            self._miss_daemon()
+        if player.slowing:
             return
         failure = None
         if schedule.index % schedule.ticks_per_check == 0:
@@ -220,6 +238,7 @@ class StreamLoop:
             return
         try:
             while (received := self.channel.receive()) is not None:
+                self._silent_at_s = self.clock.now() + self._daemon_timeout_s
                 try:
                     self._commands.obey(*received)
                 except DriverError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
 import time
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
@@ -245,6 +246,28 @@ async def test_sigterm_in_the_middle_of_a_motion_stops_softly_and_exits_cleanly(
         await ear.until(DAEMON, lambda data: data["state"] == "offline")
     assert (ended["code"], ended["message"]) == ("CANCELED", "the daemon shuts down")
     assert comes_to_rest_softly(read_trace(rig.folder / "trace.npy")["position"])
+
+
+async def test_when_the_daemon_hangs_the_robot_stops_softly_and_plays_again_once_it_goes_on(
+    rig: Rig, mosquitto: Mosquitto
+) -> None:
+    use(rig, mosquitto.settings)
+    rig.robot["daemon_timeout_s"] = 1.5
+    async with running(rig) as daemon, listening(mosquitto.settings) as ear:
+        await state(ear, "idle")
+        goal_id = await play_into_full_swing(ear)
+        daemon.process.send_signal(signal.SIGSTOP)
+        try:
+            stopped = await asyncio.to_thread(trace_at_rest, rig)
+        finally:
+            daemon.process.send_signal(signal.SIGCONT)
+        ended = await result(ear, goal_id)
+        assert (await result(ear, await play(ear, "short")))["code"] == "SUCCESSFUL"
+        assert await daemon.end() == 0
+    assert comes_to_rest_softly(stopped)
+    why = "nothing was heard from the daemon for more than 1.5 s (daemon_timeout_s)"
+    rest = "nobody could stop the robot; look at what kept the daemon busy, or raise it"
+    assert (ended["code"], ended["message"]) == ("CANCELED", f"{why}; {rest}")
 
 
 class Drivers:

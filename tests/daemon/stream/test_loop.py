@@ -357,6 +357,59 @@ def test_without_its_daemon_the_loop_stops_softly_and_leaves(bench: Bench) -> No
     assert len(steps) > 100
 
 
+SILENT = (
+    "nothing was heard from the daemon for more than 0.2 s (daemon_timeout_s); nobody could stop the robot; "
+    "look at what kept the daemon busy, or raise it"
+)
+
+
+def test_a_silent_daemon_ends_the_motion_softly_and_is_obeyed_again_once_it_is_back(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, setup_of(daemon_timeout_s=0.2))
+    bench.enable()
+    bench.play()
+    steps = bench.step_until(lambda: bench.state() is State.STOPPING)
+    assert steps == pytest.approx(0.2 * RATE_HZ, abs=2)
+    bench.step_until(bench.ended)
+    (ended,) = bench.told(messages.Ended)
+    assert (ended.code, ended.message, bench.state()) == ("CANCELED", SILENT, State.IDLE)
+    bench.play(start=bench.loop.player.position.tolist())
+    bench.step(2)
+    assert bench.state() is State.PLAYING
+    bench.driver.close()
+    bench.close()
+
+
+def test_a_silent_daemon_ends_a_pause_as_well(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, setup_of(daemon_timeout_s=0.2))
+    bench.enable()
+    bench.play()
+    bench.channel.send(messages.Pause())
+    bench.step_until(bench.ended)
+    assert [ended.message for ended in bench.told(messages.Ended)] == [SILENT]
+    bench.driver.close()
+    bench.close()
+
+
+@pytest.mark.parametrize("command", [messages.Heartbeat(), messages.Resume()])
+def test_a_daemon_that_says_anything_is_not_silent(tmp_path: Path, command: messages.Command) -> None:
+    bench = Bench(tmp_path, setup_of(daemon_timeout_s=0.2))
+    bench.enable()
+    bench.play()
+    while not bench.ended():
+        bench.channel.send(command)
+        bench.step(round(0.15 * RATE_HZ))
+    assert [ended.code for ended in bench.told(messages.Ended)] == ["SUCCESSFUL"]
+    bench.driver.close()
+    bench.close()
+
+
+def test_nobody_expects_to_hear_a_daemon_that_sends_no_heartbeats(bench: Bench) -> None:
+    bench.enable()
+    bench.play(rows=np.linspace(START, [0.3, 0.4], 20_000))
+    bench.step_until(bench.ended, most=30_000)
+    assert [ended.code for ended in bench.told(messages.Ended)] == ["SUCCESSFUL"]
+
+
 def test_a_shutdown_in_the_middle_stops_softly_first(bench: Bench) -> None:
     bench.enable()
     bench.play()

@@ -1,0 +1,215 @@
+"""Behaviour of the supervisor of a stream process, with a process that does what the tests tell it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from motiond.daemon.ipc import messages, ring
+from motiond.daemon.robots import stream_supervisor
+from motiond.daemon.robots.stream_supervisor import StreamSupervisor
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from motiond.daemon.ipc.messages import Command, Notice
+    from motiond.daemon.telemetry.observer import Observer
+
+PATIENCE_S = 30.0
+
+
+class Process:
+    """Stands in for `StreamProcess`: tells what it is given to tell, and notes what it is sent."""
+
+    pid = 4711
+
+    def __init__(self) -> None:
+        fd = ring.create(1)
+        self.writer, self.telemetry = ring.RingWriter(fd, 1), ring.RingReader(fd, 1)
+        os.close(fd)
+        self._notices: asyncio.Queue[Notice | None] = asyncio.Queue()
+        self.sent: list[Command] = []
+        self.killed = self.closed = False
+
+    def tell(self, notice: Notice) -> None:
+        self._notices.put_nowait(notice)
+
+    async def notice(self) -> Notice | None:
+        return await self._notices.get()
+
+    def send(self, command: Command, _fds: tuple[int, ...] = ()) -> bool:
+        self.sent.append(command)
+        if isinstance(command, messages.Shutdown):
+            self._notices.put_nowait(None)
+        return True
+
+    def kill(self) -> None:
+        self.killed = True
+        self._notices.put_nowait(None)
+
+    async def close(self, _patience_s: float) -> int:
+        self.closed = True
+        self.writer.close()
+        return -9 if self.killed else 0
+
+
+class Listener:
+    """Notes what it is told, and fails at it when it is asked to."""
+
+    def __init__(self) -> None:
+        self.notices: list[Notice] = []
+        self.exits: list[str] = []
+        self.records = 0
+        self.fail_at: type[Any] | None = None
+
+    def on_notice(self, notice: Notice) -> None:
+        if self.fail_at is not None and isinstance(notice, self.fail_at):
+            raise ZeroDivisionError
+        self.notices.append(notice)
+
+    def on_records(self, _observer: Observer) -> None:
+        self.records += 1
+        if self.fail_at is int:
+            self.fail_at = None
+            raise ZeroDivisionError
+
+    def on_exit(self, why: str) -> None:
+        self.exits.append(why)
+
+
+class Stage:
+    """A supervisor with all that it deals with.
+
+    Attributes
+    ----------
+    processes : list of Process
+        Those that were started, oldest first.
+    failures : list of OSError
+        Why the next starts fail.
+    """
+
+    def __init__(self, timeout_s: float, beat_s: float | None) -> None:
+        self.listener = Listener()
+        self.processes: list[Process] = []
+        self.failures: list[OSError] = []
+        self.supervisor = StreamSupervisor(
+            self._start,  # type: ignore[arg-type]
+            1,
+            period_s=0.01,
+            timeout_s=timeout_s,
+            patience_s=0.1,
+            beat_s=beat_s,
+        )
+
+    def _start(self) -> Process:
+        if self.failures:
+            raise self.failures.pop(0)
+        self.processes.append(Process())
+        return self.processes[-1]
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        deadline_s = asyncio.get_running_loop().time() + PATIENCE_S
+        while not holds():
+            assert asyncio.get_running_loop().time() < deadline_s
+            await asyncio.sleep(0.002)
+
+    async def until_records(self, count: int) -> None:
+        await self.until(lambda: self.listener.records == count)
+
+
+@pytest.fixture(autouse=True)
+def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_supervisor, "BACK_OFF_S", (0.0, 0.01))
+    monkeypatch.setattr(stream_supervisor, "MISHAP_PAUSE_S", 0.01)
+
+
+@asynccontextmanager
+async def running(timeout_s: float = PATIENCE_S, beat_s: float | None = None) -> AsyncIterator[Stage]:
+    stage = Stage(timeout_s, beat_s)
+    run = asyncio.create_task(stage.supervisor.run(stage.listener), name="supervisor")
+    try:
+        await stage.until(lambda: stage.processes or stage.failures)
+        yield stage
+    finally:
+        stage.supervisor.leave()
+        async with asyncio.timeout(PATIENCE_S):
+            await run
+        assert all(process.closed for process in stage.processes)
+
+
+READY = messages.Ready(1000.0, [])
+
+
+def beats(process: Process) -> int:
+    return process.sent.count(messages.Heartbeat())
+
+
+async def test_a_process_gets_heartbeats_while_it_is_on_line_and_only_then() -> None:
+    async with running(beat_s=0.005) as stage:
+        (process,) = stage.processes
+        await asyncio.sleep(0.05)
+        assert beats(process) == 0
+        process.tell(READY)
+        await stage.until(lambda: beats(process) > 2)
+        process.tell(messages.Lost("the bus is lost"))
+        await stage.until(lambda: len(stage.listener.notices) == 2)
+        heard = beats(process)
+        await asyncio.sleep(0.05)
+        assert beats(process) == heard
+
+
+async def test_a_process_without_a_timeout_gets_no_heartbeats() -> None:
+    async with running() as stage:
+        (process,) = stage.processes
+        process.tell(READY)
+        await asyncio.sleep(0.05)
+        assert process.sent == []
+
+
+async def test_a_process_that_shows_no_life_is_killed_and_another_is_started() -> None:
+    async with running(timeout_s=0.1) as stage:
+        stage.processes[0].tell(READY)
+        stage.processes[0].writer.beat()
+        await stage.until(lambda: len(stage.processes) == 2)
+        assert stage.processes[0].killed
+    (why, last) = stage.listener.exits
+    assert why.startswith("the stream process did not tick for 0.")
+    assert (why.endswith(" s and was killed"), last) == (True, "")
+
+
+async def test_a_process_that_has_no_records_but_beats_is_let_be() -> None:
+    async with running(timeout_s=2.0) as stage:
+        (process,) = stage.processes
+        process.tell(READY)
+        for _ in range(300):  # one and a half times as long as it may be silent
+            process.writer.beat()
+            await asyncio.sleep(0.01)
+        assert not process.killed
+        assert stage.listener.records == 0
+
+
+async def test_the_watch_goes_on_after_an_error(caplog: pytest.LogCaptureFixture) -> None:
+    async with running(timeout_s=0.3) as stage:
+        process, record = stage.processes[0], ring.Record(1)
+        process.tell(READY)
+        stage.listener.fail_at = int
+        for expected in (1, 2):
+            process.writer.put(record.data)
+            await stage.until_records(expected)
+        await stage.until(lambda: process.killed)
+    assert ["ZeroDivisionError" in (record.exc_text or "") for record in caplog.records] == [True]
+
+
+async def test_an_error_in_a_notice_ends_that_process_and_another_is_started() -> None:
+    async with running() as stage:
+        stage.listener.fail_at = messages.Ready
+        stage.processes[0].tell(READY)
+        await stage.until(lambda: len(stage.processes) == 2)
+        assert stage.processes[0].closed
+        stage.listener.fail_at = None
+        stage.processes[1].tell(READY)
+        await stage.until(lambda: stage.listener.notices == [READY])
