@@ -234,7 +234,10 @@ class Driver(ABC):
 
     @abstractmethod
     def read(self, state: ActuatorState) -> None:
-        """Fill `state` with the newest feedback; wait for a fraction of a period at most."""
+        """Fill `state` with the newest feedback; wait for a fraction of a period at most.
+
+        Called once after each `write`, and between two of a slow motion, up to `max_rate_hz` times a second.
+        """
 
     @abstractmethod
     def write(self, command: ActuatorCommand) -> None:

@@ -12,6 +12,8 @@ from motiond.drivers import DriverError, OptionsError, check_options, resolved
 from .section import Section, SettingError
 from .types import FilePath, Number, Positive, Text, resolved_path
 
+IDLE_TICKS_A_TIMEOUT = 4
+
 
 def _file_of_model(value: Any) -> Any:
     return {"file": value} if isinstance(value, str | Path) else value
@@ -230,6 +232,11 @@ class RobotSettings(Section):
                 )
         if self.model is None:
             self._check_listed_joints()
+        slowest_hz = IDLE_TICKS_A_TIMEOUT / self.stream_timeout_s
+        if self.idle_rate_hz < slowest_hz:
+            why = f"a process without a tick for {self.stream_timeout_s:g} s (stream_timeout_s) is killed"
+            mend = f"make it {slowest_hz:g} or more, or raise that"
+            raise SettingError("idle_rate_hz", f"idle_rate_hz is {self.idle_rate_hz:g}; {why}; {mend}")
         if self.clock == "virtual" and not self.driver.is_simulated:
             why = f"driver {self.driver.type} may move real actuators, far too fast"
             raise SettingError("clock", f"clock is virtual; {why}; make it real, or use simulated actuators")

@@ -22,8 +22,11 @@ class Clock(Protocol):
     def rest_until(self, deadline_s: float) -> None:
         """Return at `deadline_s`, while nothing moves."""
 
+    def listen_until(self, fd: int, deadline_s: float) -> None:
+        """Return when `fd` can be read, at `deadline_s` at the latest; less exact than `sleep_until`."""
+
     def wait_readable(self, fd: int, deadline_s: float) -> None:
-        """Return when `fd` can be read, at `deadline_s` at the latest."""
+        """Do as `listen_until`, while nothing moves."""
 
 
 class RealClock:
@@ -39,9 +42,11 @@ class RealClock:
 
     rest_until = sleep_until
 
-    def wait_readable(self, fd: int, deadline_s: float) -> None:
+    def listen_until(self, fd: int, deadline_s: float) -> None:
         """Wait for a message or the deadline, whichever comes first."""
         select.select((fd,), (), (), max(0.0, deadline_s - time.monotonic()))
+
+    wait_readable = listen_until
 
 
 class VirtualClock:
@@ -68,10 +73,14 @@ class VirtualClock:
         """Let time pass to the deadline at once."""
         self.sleep_until(deadline_s)
 
-    def wait_readable(self, fd: int, deadline_s: float) -> None:
+    def listen_until(self, fd: int, deadline_s: float) -> None:
         """Let time pass to the deadline, unless there is a message already."""
         if not select.select((fd,), (), (), 0.0)[0]:
-            self.sleep_until(deadline_s)
+            self.time_s = max(self.time_s, deadline_s)
+
+    def wait_readable(self, fd: int, deadline_s: float) -> None:
+        """Let time pass to the deadline, unless there is a message already."""
+        self.listen_until(fd, deadline_s)
 
 
 class FastForwardClock(VirtualClock):

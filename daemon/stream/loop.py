@@ -70,7 +70,9 @@ class StreamLoop:
         self.record = Record(len(setup.joints))
         reference = self.record["reference_position"], self.record["reference_velocity"]
         self.player = Player(setup.joints, setup.units, *reference)
-        self.schedule = Schedule(clock, 1.0 / setup.idle_rate_hz, setup.max_lateness_s, setup.max_skip_s)
+        self.schedule = Schedule(
+            clock, 1.0 / setup.idle_rate_hz, setup.max_lateness_s, setup.max_skip_s, 1.0 / driver.max_rate_hz
+        )
         self._actuators = Actuators(driver, setup, self.record)
         self._checks = Checks(setup.limits, setup.joints, setup.units, setup.actuators)
         self._may_stall = any(setup.limits.may_stall)
@@ -84,6 +86,7 @@ class StreamLoop:
         )
         self._poller = select.poll()
         self._poller.register(channel.fileno(), select.POLLIN)
+        self._daemon: int | None = channel.fileno()
         self._daemon_timeout_s = setup.daemon_timeout_s or math.inf
         self._silent_at_s = clock.now() + self._daemon_timeout_s
         self._told = 0
@@ -97,13 +100,15 @@ class StreamLoop:
 
     def step(self) -> bool:
         """Wait for the next tick and do what is due; False once it is time to leave."""
-        player, due = self.player, 1
-        if player.active:
-            due, lateness_s = self.schedule.wait(paused=player.state is PAUSED)
+        player, schedule, due = self.player, self.schedule, 1
+        if not player.active:
+            lateness_s = schedule.wait_at_rest(self.channel.fileno())
+        elif schedule.looks > 1 and not self._look_around():
+            lateness_s = 0.0
+        else:
+            due, lateness_s = schedule.wait(paused=player.state is PAUSED)
             if due > 1:
                 self._refuse_late(lateness_s)
-        else:
-            lateness_s = self.schedule.wait_at_rest(self.channel.fileno())
         self._take_commands()
         if not player.active and self._commands.leaving:
             self._say_farewell()
@@ -111,6 +116,30 @@ class StreamLoop:
         self._tick(due, lateness_s)
         self._tell()
         return True
+
+    def _look_around(self) -> bool:
+        """Hear the daemon and check feedback until shortly before the next row of a slow motion.
+
+        Returns
+        -------
+        bool
+            Whether there is a row to wait for; False where a tick is due at once, as the motion has ended.
+        """
+        player, schedule = self.player, self.schedule
+        look, goals = 1, player.goal_count
+        while look < schedule.looks and player.active:
+            is_due = schedule.wait_for_look(look, self._daemon, paused=player.state is PAUSED)
+            self._take_commands()
+            if not player.active or player.goal_count != goals:
+                return False
+            if is_due:
+                if schedule.is_time_to_read(look):
+                    self._read()
+                    self._watch(self.clock.now())
+                look = schedule.look_after(look)
+            self.ring.beat()
+            self._tell()
+        return player.active
 
     def _refuse_late(self, lateness_s: float) -> None:
         """Slow down after a tick that came later than `max_lateness_s`."""
@@ -245,6 +274,7 @@ class StreamLoop:
                     self._fault("command", error)
         except ChannelClosed:
             self._poller.unregister(self.channel.fileno())
+            self._daemon = None
             log.warning("%s: the daemon has gone; stopping softly, then leaving", self.setup.robot)
             self._commands.leave("the daemon has gone")
 

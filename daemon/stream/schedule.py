@@ -1,4 +1,9 @@
-"""When ticks are due: absolute deadlines on a grid, and what becomes of those that were missed."""
+"""When ticks are due: absolute deadlines on a grid, and what becomes of those that were missed.
+
+Between two deadlines that are far apart there are looks, at `CHECK_PERIOD_S` or less from each other and from
+the deadlines: times to hear commands and to read feedback, so that neither waits for a slow motion's next
+row.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +32,8 @@ class Schedule:
         A tick that is later skips nothing, as the motion is to stop.
     max_skip_s : float
         How far a late tick may move the trajectory on beyond its own row.
+    read_period_s : float
+        The shortest time from one reading of feedback to the next, and to the next tick.
 
     Attributes
     ----------
@@ -38,6 +45,8 @@ class Schedule:
         When the present tick was due; where several have become due, the first of them.
     ticks_per_check : int
         How many periods make up `CHECK_PERIOD_S`, at least 1.
+    looks : int
+        Into how many parts looks divide a period: 1 where there are none.
     missed : int
         Deadlines missed since the start.
     skipped : int
@@ -45,11 +54,14 @@ class Schedule:
     """
 
     __slots__ = (
+        "_looks_a_read",
         "_origin_s",
+        "_read_period_s",
         "clock",
         "deadline_s",
         "idle_period_s",
         "index",
+        "looks",
         "max_lateness_s",
         "max_skip_s",
         "missed",
@@ -58,11 +70,19 @@ class Schedule:
         "ticks_per_check",
     )
 
-    def __init__(self, clock: Clock, idle_period_s: float, max_lateness_s: float, max_skip_s: float) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        idle_period_s: float,
+        max_lateness_s: float,
+        max_skip_s: float,
+        read_period_s: float = 0.0,
+    ) -> None:
         self.clock = clock
         self.idle_period_s = idle_period_s
         self.max_lateness_s = max_lateness_s
         self.max_skip_s = max_skip_s
+        self._read_period_s = read_period_s
         self.missed = self.skipped = 0
         self._start(idle_period_s, clock.now())
 
@@ -73,6 +93,41 @@ class Schedule:
         self.index = 0
         clock.wait_readable(fd, deadline_s)
         return max(0.0, clock.now() - deadline_s)
+
+    def wait_for_look(self, number: int, fd: int | None, *, paused: bool) -> bool:
+        """Wait for a look before the next deadline of the grid, or for a message.
+
+        Parameters
+        ----------
+        number : int
+            From 1 to `looks - 1`.
+        fd : int or None
+            Where a message may come; None where nobody sends any more.
+
+        Returns
+        -------
+        bool
+            Whether the look is due; otherwise a message has come first.
+        """
+        clock = self.clock
+        due_s = self._origin_s + (self.index + number / self.looks) * self.period_s
+        if fd is None:
+            clock.sleep_until(due_s)
+        elif paused:
+            clock.wait_readable(fd, due_s)
+        else:
+            clock.listen_until(fd, due_s)
+        self.deadline_s = clock.now()  # of the tick that is made at once where a command ends the motion
+        return self.deadline_s >= due_s
+
+    def is_time_to_read(self, number: int) -> bool:
+        """Return whether feedback can be read at a look, and be there before the next tick."""
+        return number % self._looks_a_read == 0 and self.looks - number >= self._looks_a_read
+
+    def look_after(self, number: int) -> int:
+        """Return the look that comes next; those whose time has passed are left out."""
+        passed = (self.clock.now() - self._origin_s) / self.period_s - self.index
+        return max(number, int(passed * self.looks)) + 1
 
     def wait(self, *, paused: bool) -> tuple[int, float]:
         """Wait for the next deadline of the grid.
@@ -124,5 +179,7 @@ class Schedule:
     def _start(self, period_s: float, origin_s: float) -> None:
         self.period_s = period_s
         self.ticks_per_check = max(1, round(CHECK_PERIOD_S / period_s))
+        self.looks = max(1, math.ceil(period_s / CHECK_PERIOD_S - ROUNDING))
+        self._looks_a_read = max(1, math.ceil(self._read_period_s * self.looks / period_s - ROUNDING))
         self._origin_s = self.deadline_s = origin_s
         self.index = 0

@@ -148,12 +148,13 @@ class HebiDriver(Driver):
         return GravityCompensation(model, setup.joints, setup.base, setup.imu, setup.ramp_s)
 
     def set_period(self, period_s: float) -> None:
-        """Set the tick period, which is also that of the modules' reports unless an option sets those."""
+        """Set the tick period; the modules report as often, and at 100 Hz at least, unless an option says."""
         super().set_period(period_s)
         require_lifetime(WHERE, self._setup.lifetime_s, period_s)
         if self._setup.feedback_hz is None and self._group is not None:
+            # Feedback is read more often than slow motions have rows.
             self._group.feedback_frequency = max(
-                1 / period_s, REPORTS_A_TIMEOUT / self._setup.feedback_timeout_s
+                1 / period_s, DEFAULT_FEEDBACK_HZ, REPORTS_A_TIMEOUT / self._setup.feedback_timeout_s
             )
 
     def close(self) -> None:

@@ -184,6 +184,22 @@ class DriverContract:
             driver.read(state)
         assert (state.stamp_s > first_s).all()
 
+    def test_reads_any_number_of_times_between_two_setpoints(self, rig: Rig, driver: Driver) -> None:
+        period_s = 0.02 if rig.lifetime_s is None else rig.lifetime_s / 8
+        driver.set_period(period_s)
+        driver.enable()
+        command, state = ActuatorCommand(3), ActuatorState(3)
+        command.position[:] = [0.1, 0.2, 0.3]
+        last_s = np.full(3, -np.inf)
+        for _ in range(round(rig.settle_s / period_s)):
+            driver.write(command)
+            for _ in range(2):
+                driver.read(state)
+                assert (state.stamp_s >= last_s).all()
+                last_s = state.stamp_s.copy()
+                rig.wait(period_s / 2)
+        assert_at(rig, rig.position(driver), [0.1, 0.2, 0.3])
+
     def test_moves_nothing_before_it_is_enabled(self, rig: Rig, driver: Driver) -> None:
         before = rig.position(driver)
         assert_at(rig, rig.play(driver, [1, 1, 1]), before)

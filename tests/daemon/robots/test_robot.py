@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from typing import TYPE_CHECKING, Any
@@ -333,6 +334,51 @@ async def test_a_stream_process_that_hangs_is_killed_and_replaced(rig: Rig) -> N
     assert result["code"] == "COMM_LOST"
     assert result["message"].startswith("the stream process did not tick for ")
     assert result["message"].endswith(" s and was killed")
+
+
+SLOW_HZ = 0.2
+
+
+async def start_slow(rig: Rig, registry: RobotRegistry) -> str:
+    """Play a motion with a row every five seconds, up to the first of them."""
+    await rig.until_state("idle")
+    goal_id: str = (await ask(registry, "play", motion="slow"))["goal_id"]
+    await rig.until_state("playing")
+    return goal_id
+
+
+@pytest.fixture
+def slow_rig(rig: Rig) -> Rig:
+    rig.driver["command_lifetime_s"] = None
+    rig.robot["stream_timeout_s"] = 2.0  # a robot that is healthy, and a machine that is busy
+    rows = np.zeros((4, 2))
+    rows[1:] = 0.1
+    write_seq(rig.folder / "motions" / "slow.seq", rows, JOINTS, SLOW_HZ)
+    return rig
+
+
+async def test_a_motion_with_rows_further_apart_than_the_watch_allows_plays_on(slow_rig: Rig) -> None:
+    async with slow_rig.running() as registry:
+        goal_id = await start_slow(slow_rig, registry)
+        row = await slow_rig.until("telemetry", lambda data: data["frame"] == 1.0)
+        assert row["reference"]["position"].tolist() == [0.1, 0.1]
+        await ask(registry, "estop")
+        assert (await slow_rig.result_of(goal_id))["code"] == "ESTOP"
+    assert [r.data["kind"] for r in slow_rig.reports if r.subject == "event"] == []
+
+
+@pytest.mark.parametrize(("verb", "state"), [("stop", "stopping"), ("estop", "estopped")])
+async def test_a_slow_motion_is_stopped_long_before_its_next_row(
+    slow_rig: Rig, verb: str, state: str
+) -> None:
+    async with slow_rig.running() as registry:
+        await start_slow(slow_rig, registry)
+        rows = arm(registry).stream.observer.goal.ticks  # type: ignore[union-attr]
+        await ask(registry, verb)
+        async with asyncio.timeout(0.5 / SLOW_HZ):
+            await slow_rig.until_state(state)
+        assert arm(registry).stream.observer.goal.ticks - rows <= 1  # type: ignore[union-attr]
+        await ask(registry, "estop")
 
 
 async def test_a_shutdown_in_the_middle_stops_softly_and_says_so(rig: Rig) -> None:

@@ -121,11 +121,12 @@ class Bench:
         rows: np.ndarray[Any, Any] = ROWS,
         speed: float = 1.0,
         start: list[float] | None = None,
+        rate_hz: float = RATE_HZ,
         **play: Any,
     ) -> None:
-        velocities = np.gradient(rows, 1 / RATE_HZ, axis=0)
-        motion = Track(rows, velocities, np.array([True, True]), RATE_HZ, 2.0)
-        approach = Track(np.empty((0, 2)), np.empty((0, 2)), np.array([True, True]), RATE_HZ, 2.0)
+        velocities = np.gradient(rows, 1 / rate_hz, axis=0)
+        motion = Track(rows, velocities, np.array([True, True]), rate_hz, 2.0)
+        approach = Track(np.empty((0, 2)), np.empty((0, 2)), np.array([True, True]), rate_hz, 2.0)
         fds = share(approach), share(motion), share(approach)
         self.channel.send(
             messages.Play(
@@ -536,3 +537,233 @@ def test_actuators_turn_by_their_reduction_and_offset(tmp_path: Path) -> None:
     bench.driver.close()
     bench.close()
     assert read_trace(bench.trace_path)["position"][-1] == pytest.approx([0.8, 0.6])
+
+
+# -- slow motions -------------------------------------------------------------------------------------------
+
+SLOW_HZ = 2.0
+SLOW_ROWS = np.linspace(START, [0.3, 0.4], 12)
+
+
+class Follower(Failing):
+    """A driver that is where it was sent to, and notes its calls with their times.
+
+    Attributes
+    ----------
+    sticks : bool
+        Whether it stays where it is.
+    """
+
+    def __init__(self, max_rate_hz: float = 1000.0) -> None:
+        super().__init__()
+        self.max_rate_hz = max_rate_hz
+        self.calls: list[tuple[str, float]] = []
+        self.sticks = False
+        self._at = np.array(START)
+
+    def read(self, state: ActuatorState) -> None:
+        self.calls.append(("read", self.now()))
+        if isinstance(self.error, CommunicationLost):
+            raise self.error
+        state.position[:] = self._at
+        state.stamp_s.fill(self.now())
+
+    def write(self, command: ActuatorCommand) -> None:
+        self.calls.append(("write", self.now()))
+        if not self.sticks:
+            self._at[:] = command.position
+
+    def halt(self) -> None:
+        self.calls.append(("halt", self.now()))
+
+    def times_of(self, call: str) -> list[float]:
+        return [at_s for name, at_s in self.calls if name == call]
+
+
+class Hearing(VirtualClock):
+    """Virtual time that lets the daemon hear at each wait, and notes when it heard what."""
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__(bench.clock.now())
+        self._bench = bench
+        self.hears = True
+        self.heard: list[tuple[float, messages.Command | messages.Notice]] = []
+
+    def listen_until(self, fd: int, deadline_s: float) -> None:
+        told = len(self._bench.notices)
+        if self.hears:
+            self._bench.hear()
+        self.heard += [(self.time_s, notice) for notice in self._bench.notices[told:]]
+        super().listen_until(fd, deadline_s)
+
+
+class Slow:
+    """A slow motion, in the middle, a moment after a row has gone out."""
+
+    def __init__(self, folder: Path, driver: Follower | None = None, **limits: Any) -> None:
+        self.driver = driver or Follower()
+        self.bench = Bench(folder, setup_of(limits=replace(UNLIMITED, **limits)), self.driver)
+        self.clock = Hearing(self.bench)
+        self.bench.loop.clock = self.bench.loop.schedule.clock = self.clock
+        self.driver.now = self.clock.now
+        self.bench.enable()
+        self.bench.play(rows=SLOW_ROWS, rate_hz=SLOW_HZ)
+        self.bench.step(5)
+        assert self.bench.state() is State.PLAYING
+        self.row_s = self.clock.now()
+        self.driver.calls.clear()
+
+    def close(self) -> None:
+        self.bench.close()
+        del self.bench.loop  # and so the motion's memory, which this object would outlive
+
+    def result_between_rows(self) -> messages.Ended:
+        """Take the step in which the motion ends before the next row; give its result."""
+        self.bench.step()
+        assert self.clock.now() < self.row_s + 1 / SLOW_HZ
+        ended: messages.Ended
+        (ended,) = self.bench.told(messages.Ended)
+        return ended
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Iterator[Slow]:
+    slow = Slow(tmp_path)
+    yield slow
+    slow.close()
+
+
+def test_a_slow_motions_rows_go_out_at_its_rate_and_nothing_between_them(slow: Slow) -> None:
+    slow.bench.step(3)
+    assert slow.driver.times_of("write") == pytest.approx([slow.row_s + k / SLOW_HZ for k in (1, 2, 3)])
+    assert len(slow.bench.reader.take()) == 9
+
+
+def test_feedback_is_read_a_hundred_times_a_second_however_slow_the_motion(slow: Slow) -> None:
+    slow.bench.step(2)
+    read_s = [slow.row_s, *slow.driver.times_of("read")]
+    assert np.diff(read_s).max() <= 0.01 + 1e-9
+    assert len(read_s) == 1 + 100
+
+
+def test_a_driver_is_asked_for_feedback_no_faster_than_it_can_give_it(tmp_path: Path) -> None:
+    slow = Slow(tmp_path, Follower(max_rate_hz=30.0))
+    slow.bench.step(2)
+    read_s = np.diff([slow.row_s, *slow.driver.times_of("read")])
+    assert 1 / 30.0 - 1e-9 <= read_s.min() <= read_s.max() < 3 / 30.0
+    slow.close()
+
+
+def test_a_motion_at_a_hundred_hertz_and_more_reads_once_a_row(tmp_path: Path) -> None:
+    driver = Follower()
+    bench = Bench(tmp_path, driver=driver)
+    driver.now = bench.clock.now
+    bench.enable()
+    bench.play(rows=SLOW_ROWS, rate_hz=100.0)
+    driver.calls.clear()
+    bench.step(10)
+    assert [name for name, _ in driver.calls] == ["write", "read"] * 10
+    bench.close()
+
+
+def test_an_emergency_stop_halts_a_slow_motion_before_its_next_row(slow: Slow) -> None:
+    slow.bench.channel.send(messages.Estop())
+    assert slow.result_between_rows().code == "ESTOP"
+    assert (slow.clock.now(), slow.driver.calls) == (
+        slow.row_s,
+        [("halt", slow.row_s), ("read", slow.row_s)],
+    )
+    assert slow.bench.state() is State.ESTOPPED
+
+
+def test_a_stop_is_taken_and_told_at_once_and_slows_down_from_the_next_row_on(slow: Slow) -> None:
+    before = slow.bench.loop.player.frame
+    slow.bench.channel.send(messages.Stop())
+    slow.bench.step()
+    ((told_s, told),) = [one for one in slow.clock.heard if one[0] >= slow.row_s]
+    assert (told_s, getattr(told, "state", "")) == (slow.row_s, "stopping")
+    assert slow.driver.times_of("write") == [pytest.approx(slow.row_s + 1 / SLOW_HZ)]
+    assert before < slow.bench.loop.player.frame < before + 1
+    slow.bench.step_until(slow.bench.ended)
+
+
+def test_commands_between_rows_give_the_setpoints_that_they_give_at_rows(tmp_path: Path) -> None:
+    def rows_after(command: messages.Command, *, at_row: bool) -> list[float]:
+        folder = tmp_path / f"{type(command).__name__}{at_row}"
+        folder.mkdir()
+        slow = Slow(folder)
+        if at_row:
+            slow.bench.loop.schedule.looks = 1  # nothing is heard before the row
+        slow.bench.channel.send(command)
+        rows = []
+        for _ in range(4):
+            slow.bench.step()
+            rows.append(float(slow.bench.loop.player.position[0]))
+        slow.close()
+        return rows
+
+    for command in (messages.Stop(), messages.Pause(), messages.Speed(0.5, 2.0)):
+        assert rows_after(command, at_row=False) == rows_after(command, at_row=True)
+
+
+def test_a_joint_that_stands_still_is_noticed_between_two_rows(tmp_path: Path) -> None:
+    slow = Slow(tmp_path, stall_s=0.1, stall_error=0.01)
+    slow.driver.sticks = True
+    slow.bench.step()  # a row that it does not follow
+    row_s = slow.clock.now()
+    slow.bench.step()
+    assert slow.bench.state() is State.STOPPING
+    told_s = next(at_s for at_s, told in slow.clock.heard if getattr(told, "state", "") == "stopping")
+    assert told_s - row_s == pytest.approx(0.1, abs=0.03)
+    slow.bench.step_until(slow.bench.ended)
+    (ended,) = slow.bench.told(messages.Ended)
+    assert (ended.code, ended.details["check"]) == ("PATH_TOLERANCE_VIOLATED", "stall")
+    slow.close()
+
+
+def test_a_bus_that_is_lost_between_two_rows_ends_the_motion_at_once(slow: Slow) -> None:
+    slow.driver.error = CommunicationLost("/dev/ttyUSB0", "bus lost")
+    assert not slow.bench.loop.step()
+    slow.bench.hear()
+    (ended,) = slow.bench.told(messages.Ended)
+    assert ended.code == "COMM_LOST"
+    assert slow.clock.now() == pytest.approx(slow.row_s + 0.01)
+    assert [name for name, _ in slow.driver.calls] == ["read", "halt"]
+
+
+def test_a_play_that_follows_an_emergency_stop_between_two_rows_begins_on_a_grid_of_its_own(
+    slow: Slow,
+) -> None:
+    held = slow.driver._at.tolist()
+    for command in (messages.Estop(), messages.Reset()):
+        slow.bench.channel.send(command)
+    slow.bench.play(rows=np.array([held] * 3), start=held)
+    slow.bench.step(2)
+    assert slow.driver.times_of("write") == pytest.approx([slow.row_s, slow.row_s + 1 / RATE_HZ])
+    assert slow.bench.state() is State.PLAYING
+
+
+def test_a_slow_motion_stops_softly_when_its_daemon_has_gone(slow: Slow) -> None:
+    slow.bench.channel.close()
+    slow.clock.hears = False
+    before = slow.bench.loop.player.frame
+    while slow.bench.loop.step():
+        pass
+    assert slow.bench.state() is State.IDLE
+    assert slow.bench.loop.player.frame > before
+
+
+def test_a_slow_motion_is_seen_to_be_alive_between_its_rows(slow: Slow) -> None:
+    before = slow.bench.reader.pulse, slow.bench.reader.written
+    slow.bench.step()
+    after = slow.bench.reader.pulse, slow.bench.reader.written
+    assert (after[0] - before[0], after[1] - before[1]) == (50, 1)
+
+
+def test_looks_whose_time_has_passed_are_left_out(slow: Slow) -> None:
+    slow.clock.time_s += 0.3  # the machine stood still
+    slow.bench.step()
+    reads = slow.driver.times_of("read")
+    assert reads[0] == pytest.approx(slow.row_s + 0.3)
+    assert len(reads) == pytest.approx(20, abs=2)
+    assert slow.driver.times_of("write") == pytest.approx([slow.row_s + 1 / SLOW_HZ])
