@@ -1,6 +1,7 @@
 """Problems of a file, as `file:line: what; why; how to mend`, and the errors that carry them.
 
-A reader collects problems as it meets them, and raises one `FormatError` that holds them all.
+A reader collects problems as it meets them, and raises one `FormatError` that holds them all. Names that
+come from outside are told `printable`, and lists of them end (`listed`).
 
     ValueError
     ├── BadText          one text in a file; a reader turns it into a problem with its place
@@ -9,16 +10,29 @@ A reader collects problems as it meets them, and raises one `FormatError` that h
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
+from heapq import nlargest
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
 MOST_PROBLEMS = 20
 # Reading ends after so many: a flood of problems could take far more memory than the file that causes it.
 MOST_NOTED = 1000
+# Parts of messages quote what stands in a file, and that may be millions of characters.
+LONGEST_PART = 1500
+MOST_LISTED, LONGEST_LISTED = 20, 100
+# A guess may take milliseconds: comparing two names takes cubic time where they repeat few letters.
+MOST_COUNTED, MOST_COMPARED, LONGEST_COMPARED = 500, 12, 50
+LEAST_ALIKE = 0.5
+
+# What acts on a terminal or ends a line, texts that change the direction of others, and half characters,
+# which stand for bytes that are no UTF-8.
+_UNPRINTABLE = re.compile("[\0-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +57,8 @@ class Problem:
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{where}: " + "; ".join(part for part in (self.what, self.why, self.mend) if part)
+        parts = (shortened(part, LONGEST_PART) for part in (self.what, self.why, self.mend) if part)
+        return printable(f"{where}: " + "; ".join(parts))
 
 
 class BadText(ValueError):
@@ -141,8 +156,61 @@ class Where:
         self.problems.warn(self.line, what, why, mend)
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the nearest known word as `did you mean 'X5-1'?`, or '' where none is near."""
-    by_folded = {name.casefold(): name for name in known}
-    found = get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.5)
+def printable(text: str) -> str:
+    """Return a text as it can go to a log, a terminal and JSON; the same where it can already.
+
+    Control characters become escapes in hexadecimal, and so do the bytes of a file name that are no UTF-8.
+    """
+    return _UNPRINTABLE.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if 0xDC80 <= code <= 0xDCFF:
+        code -= 0xDC00  # the byte for which Python's names of files have it
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def shortened(text: str, longest: int) -> str:
+    """Return a text, cut where it has more characters than that."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def listed(names: Collection[str], quote: str = "") -> str:
+    """Return names as a message lists them: `a, b, c`, no more than twenty, and the number of the others.
+
+    Parameters
+    ----------
+    quote : str
+        Stands before and after each name.
+    """
+    shown = [f"{quote}{shortened(name, LONGEST_LISTED)}{quote}" for name in islice(names, MOST_LISTED)]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more" if more else "")
+
+
+def nearest(word: str, known: Collection[str]) -> str:
+    """Return the nearest known word as `did you mean 'X5-1'?`, or '' where none is near.
+
+    Of very many words only those that begin alike count, and of these those with the same letters.
+    """
+    if len(word) > LONGEST_COMPARED:
+        return ""
+    folded = word.casefold()
+    if len(known) > MOST_COUNTED:
+        alike = (name for name in known if name[:2].casefold() == folded[:2])
+        known = list(islice(alike, MOST_COUNTED))
+    by_folded = {name.casefold(): name for name in known if len(name) <= LONGEST_COMPARED}
+    found = get_close_matches(folded, _with_like_letters(folded, by_folded), n=1, cutoff=LEAST_ALIKE)
     return f"did you mean '{by_folded[found[0]]}'?" if found else ""
+
+
+def _with_like_letters(word: str, known: Iterable[str]) -> list[str]:
+    """Return the words that have the most letters in common with one, in whatever order."""
+    matcher = SequenceMatcher(b=word)
+
+    def share(other: str) -> float:
+        matcher.set_seq1(other)
+        return matcher.quick_ratio()
+
+    return nlargest(MOST_COMPARED, known, key=share)

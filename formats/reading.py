@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from . import registry
-from .errors import FormatError, Problem, nearest
+from .errors import FormatError, Problem, listed, nearest
 from .io.source import KeyFrames, Source
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _pick(found: Sequence[N], name: str | None, kind: str, path: str | os.PathLi
     names = [one.name for one in found]
     named = f" named '{name}'" if name else ""
     what = f"has {len(fitting)} {kind}s{named}" if fitting else f"has no {kind}{named}"
-    why = f"it has {', '.join(names)}" if names else ""
+    why = f"it has {listed(names)}" if names else ""
     if fitting:
         mend = "give each its own name" if name else "name one of them"
     else:

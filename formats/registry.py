@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from .errors import FormatError, Problem
+from .io.source import MOTION_SIZE, OTHER_SIZE, SizeBound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,6 +62,7 @@ class Kind(Generic[T]):
 
     name: str
     modules: tuple[str, ...]
+    size: SizeBound = OTHER_SIZE
 
     def formats(self) -> list[Format[T]]:
         """Return all formats."""
@@ -81,7 +83,7 @@ class Kind(Generic[T]):
 ROBOTS: Kind[RobotModel] = Kind(
     "robot description", ("motiond.formats.hrdf", "motiond.formats.skel", "motiond.formats.sdf")
 )
-MOTIONS: Kind[Motion] = Kind("motion", ("motiond.formats.seq", "motiond.formats.xmdi"))
+MOTIONS: Kind[Motion] = Kind("motion", ("motiond.formats.seq", "motiond.formats.xmdi"), MOTION_SIZE)
 
 
 def load_robots(source: Source) -> list[RobotModel]:
@@ -100,7 +102,7 @@ def motion_writers() -> Iterator[MotionWriter]:
 
 
 def _load(kind: Kind[T], other: Kind[Any], source: Source) -> list[T]:
-    data = source.read()
+    data = source.read(kind.size)
     if fitting := kind.fitting(data, source):
         return fitting.load(data, source)
     if elsewhere := other.fitting(data, source):

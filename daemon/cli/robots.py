@@ -180,8 +180,10 @@ def queue(
         answer = _ask(mqtt, robot, "queue/clear")
         _say(answer, f"{robot}: {len(answer['cleared'])} taken out", json=json)
         return
+    from motiond.formats.errors import listed
+
     answer = _ask(mqtt, robot, "queue")
-    waiting = ", ".join(goal["motion"] for goal in answer["queue"]) or "nothing waits"
+    waiting = listed([goal["motion"] for goal in answer["queue"]]) or "nothing waits"
     _say(answer, f"{robot}: {waiting}", json=json)
 
 
@@ -282,6 +284,8 @@ def status(
     json: AsJson = False,
 ) -> None:
     """Say what the robots do, and which motions they have."""
+    from motiond.formats.errors import listed
+
     from ..client.status import overview
 
     rows = asyncio.run(overview(_mqtt(config, broker), robot))
@@ -289,14 +293,13 @@ def status(
         print_json(rows if robot is None else rows[0])
         return
     columns = ("robot", "state", "motion", "time", "message", "motions")
-    print_table(columns, [_cells(row) for row in rows])
+    print_table(columns, [(*_cells(row), listed(row["motions"])) for row in rows])
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     playing = row["motion"] is not None
     time = f"{row['time']:.1f} / {row['duration']:.1f} s" if playing else ""
-    told = (row["robot"], row["state"], row["motion"] or "", time, row["message"])
-    return (*told, ", ".join(row["motions"]))
+    return row["robot"], row["state"], row["motion"] or "", time, row["message"]
 
 
 def _ask(mqtt: "MqttSettings", robot: str, verb: str, body: dict[str, Any] | None = None) -> dict[str, Any]:

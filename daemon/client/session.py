@@ -18,7 +18,7 @@ import orjson
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from motiond.formats.errors import nearest
+from motiond.formats.errors import listed, nearest
 
 from ..api.errors import RequestError
 from ..api.reports import SUBJECTS, Report, Subject
@@ -259,7 +259,7 @@ class _Connection:
             return f"no daemon has been at this broker; {START_IT}"
         if self._robot not in self._robots:
             names = sorted(self._robots)
-            return f"the robots here are {', '.join(names)}; {nearest(self._robot, names) or START_IT}"
+            return f"the robots here are {listed(names)}; {nearest(self._robot, names) or START_IT}"
         daemon = self._daemons.get(str(self._robots[self._robot].get("bridge")), {})
         if daemon.get("state") == "online":
             return "its daemon says that it is online; look at the daemon's log"

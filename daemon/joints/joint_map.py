@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from motiond.formats import Mimic
-from motiond.formats.errors import nearest
+from motiond.formats.errors import listed, nearest
 
 from ..config.robot import JointSettings
 from .transmission import Transmission
@@ -386,7 +386,7 @@ def _unit(joint: Joint) -> Unit:
 
 
 def _known(names: Iterable[str]) -> str:
-    return f"it has {', '.join(names) or 'none'}"
+    return f"it has {listed(tuple(names)) or 'none'}"
 
 
 def _joined(*parts: str) -> str:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from ruckig import InputParameter, Ruckig, RuckigError, Trajectory
 
+from motiond.formats.errors import listed
+
 from ..trajectory.track import Track
 from .speed_limits import clock_acceleration
 
@@ -182,7 +184,7 @@ def _trajectory(
         Ruckig(start.size).calculate(wanted, trajectory)
     except RuckigError as error:
         names = [name for name, moves in zip(joint_map.joints, driven, strict=True) if moves]
-        mend = f"check the limits of {', '.join(names)}"
+        mend = f"check the limits of {listed(names)}"
         raise ApproachError(names, f"{joint_map.robot}: no approach can be calculated; {mend}") from error
     return trajectory
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from motiond.formats.errors import listed
+
 from .violations import PlanError, position_violations
 
 if TYPE_CHECKING:
@@ -120,8 +122,8 @@ def _left_out(motion: Motion, joint_map: JointMap, columns: NDArray[np.intp]) ->
     if (columns >= 0).all():
         return ()
     names = [joint_map.joints[mimic.joint] for mimic in joint_map.mimics]
-    listed = ", ".join(f"'{name}'" for name in motion.joint_names or names if name in names)
-    return (f"columns of {listed} are left out; these joints follow others",)
+    left_out = listed([name for name in motion.joint_names or names if name in names], "'")
+    return (f"columns of {left_out} are left out; these joints follow others",)
 
 
 def clipped(rows: MotionRows, joint_map: JointMap) -> MotionRows:

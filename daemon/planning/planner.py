@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from motiond.formats import Motion
-from motiond.formats.model.interpolation import interpolate
+from motiond.formats.model.interpolation import TooManyRows, interpolate, rows_between
 
 from ..trajectory.track import Track
 from .columns import MotionRows, clipped, in_columns
@@ -234,7 +234,14 @@ def _ticks_of(rows: MotionRows, speed: float, interpolation: Interpolation, max_
     positions = rows.positions
     if not (rows.uniform and frames_per_tick == 1.0):
         # A last tick that falls on the last frame must not become two through rounding.
-        count = int(np.ceil(rows.times[-1] / speed * rate_hz - 1e-6)) + 1
+        frames, columns = rows.positions.shape
+        try:
+            count = rows_between(
+                float(rows.times[-1]) / speed, rate_hz, frames=frames, columns=columns, slack=1e-6
+            )
+        except TooManyRows as error:
+            slowed = f"slowed to {speed:.3g} of its speed, " if speed < 1.0 else ""
+            raise PlanError(f"{rows.name}: {slowed}{error}") from error
         at = np.arange(count) * (speed / rate_hz)
         positions = np.ascontiguousarray(interpolate(at, rows.times, rows.positions, interpolation))
     slopes = slopes_of(positions, rate_hz, interpolation)

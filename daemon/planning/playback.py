@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.formats.errors import nearest
+from motiond.formats.errors import listed, nearest
 
 from ..trajectory.passes import Passes
 from .speed_limits import fastest_factor, peak_speeds, slopes_of
@@ -133,7 +133,7 @@ def row_of(place: Place, plan: Plan, markers: Sequence[Marker]) -> int:
 def _time_of(name: str, plan: Plan, markers: Sequence[Marker]) -> float:
     times = {marker.name: marker.time_s for marker in markers}
     if name not in times:
-        known = f"there are {', '.join(times)}" if times else "there are no markers at all"
+        known = f"there are {listed(times)}" if times else "there are no markers at all"
         parts = (f"{plan.motion}: no marker '{name}'", known, nearest(name, times))
         raise PlaybackError("; ".join(part for part in parts if part))
     return times[name] / plan.slowed_to

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from motiond.formats.errors import nearest
+from motiond.formats.errors import listed, nearest
 
 from ..config.robot import JointSettings
 from ..ipc.messages import OFF
@@ -109,7 +109,7 @@ def resolve(
     found = {joint: OFF if value is None else value for joint, value in zip(joints, configured, strict=True)}
     for joint, value in asked.items():
         if joint not in found:
-            known = f"it has {', '.join(joints)}"
+            known = f"it has {listed(joints)}"
             parts = (f"{robot}: {kind} of an unknown joint '{joint}'", known, nearest(joint, joints))
             raise ToleranceError("; ".join(part for part in parts if part))
         if value < 0.0 and value != OFF:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.formats.errors import nearest
+from motiond.formats.errors import listed, nearest
 
 from ..api.errors import RequestError
 from ..ipc.messages import Play
@@ -132,7 +132,7 @@ class GoalPlanner:
     def _playback_to(self, pose: str | None, joints: Mapping[str, float] | None) -> Playback:
         poses = self._settings.poses
         if pose is not None and pose not in poses:
-            known = f"there are {', '.join(poses)}" if poses else "there are no poses at all"
+            known = f"there are {listed(poses)}" if poses else "there are no poses at all"
             what = f"no pose '{pose}'"
             raise RequestError("UNKNOWN_POSE", self._name, what, known, nearest(pose, poses))
         positions = poses[pose] if pose is not None else joints or {}

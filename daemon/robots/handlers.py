@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.drivers.base import DriverError
 from motiond.drivers.registry import make_driver
-from motiond.formats.errors import nearest
+from motiond.formats.errors import listed, nearest
 
 from ..api.errors import RequestError
 from ..api.requests import VERBS
@@ -243,7 +243,7 @@ class RequestHandlers:
     def _actuator_of(self, joint: str) -> str:
         joints = self._robot.joint_map.joints
         if joint not in joints:
-            what, known = f"no joint '{joint}'", f"it has {', '.join(joints)}"
+            what, known = f"no joint '{joint}'", f"it has {listed(joints)}"
             raise RequestError("INVALID_REQUEST", self._robot.name, what, known, nearest(joint, joints))
         return self._robot.joint_map.actuator_of(joint)
 

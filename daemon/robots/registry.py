@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from motiond.formats.errors import nearest
+from motiond.formats.errors import listed, nearest
 
 from ..api.errors import RequestError
 from .handlers import RequestHandlers
@@ -64,6 +64,6 @@ class RobotRegistry:
             If it is refused.
         """
         if robot not in self._robots:
-            known, mend = f"there are {', '.join(self._robots)}", nearest(robot, self._robots)
+            known, mend = f"there are {listed(self._robots)}", nearest(robot, self._robots)
             raise RequestError("UNKNOWN_ROBOT", "", f"no robot '{robot}'", known, mend)
         return await self._handlers[robot].handle(verb, request)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from motiond.formats import FormatError, Problem, Source, load_motions, load_robots
+from motiond.formats.errors import printable
 from motiond.formats.registry import MOTIONS, ROBOTS
 
 from ..planning.markers import marker_file, read_markers
@@ -33,17 +34,17 @@ SAME = 1e-9
 def describe_file(path: Path) -> list[Description]:
     """Describe every robot or motion in a file; one that cannot be read is described by its problems."""
     try:
-        return [{"file": str(path), **found} for found in _described(path)]
+        return [{"file": printable(str(path)), **found} for found in _described(path)]
     except FormatError as error:
         problems = [
             {name: getattr(problem, name) for name in Problem.__slots__} for problem in error.problems
         ]
-        return [{"file": str(path), "kind": "unreadable", "problems": problems}]
+        return [{"file": printable(str(path)), "kind": "unreadable", "problems": problems}]
 
 
 def _described(path: Path) -> Iterator[Description]:
     source = Source(path)
-    data = source.read()
+    data = source.read(MOTIONS.size)  # the larger one; a description beyond its own is refused below
     if ROBOTS.fitting(data, source):
         yield from map(describe_robot, load_robots(path))
     elif MOTIONS.fitting(data, source):

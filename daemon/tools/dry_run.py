@@ -17,7 +17,7 @@ import numpy as np
 
 from motiond.drivers.registry import make_driver
 from motiond.formats.cache import MotionCache, default_folder
-from motiond.formats.errors import nearest
+from motiond.formats.errors import listed, nearest
 
 from ..api.errors import RequestError
 from ..ipc import messages, ring
@@ -121,7 +121,7 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
 
 def _robot(settings: Settings, name: str) -> RobotSettings:
     if name not in settings.robots:
-        known, mend = f"there are {', '.join(settings.robots)}", nearest(name, settings.robots)
+        known, mend = f"there are {listed(settings.robots)}", nearest(name, settings.robots)
         raise RequestError("UNKNOWN_ROBOT", "", f"no robot '{name}'", known, mend)
     return settings.robots[name]
 

@@ -21,16 +21,18 @@ import hashlib
 import math
 import mmap
 import zlib
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import orjson
 
+from ..io.regular_file import open_regular
 from ..model.motion import Motion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from ..arrays import AnyArray
@@ -39,6 +41,7 @@ MAGIC = b"motiond1"
 LENGTH_BYTES, DIGEST_BYTES = 8, 32
 BEFORE_HEADER = len(MAGIC) + LENGTH_BYTES + DIGEST_BYTES
 ALIGNMENT = 64
+MOST_HEADER_BYTES = 100_000_000
 
 
 class DamagedEntry(Exception):
@@ -84,7 +87,7 @@ def pack(motions: Sequence[Motion], source_name: str) -> Packed:
     Raises
     ------
     TypeError
-        If something in a motion is neither an array of numbers nor plain data.
+        If something in a motion is neither an array of numbers nor plain data, or there is too much of that.
     """
     encoder = _Encoder()
     told = [
@@ -98,6 +101,8 @@ def pack(motions: Sequence[Motion], source_name: str) -> Packed:
             "crc32": _checksum(encoder.arrays),
         }
     )
+    if len(header) > MOST_HEADER_BYTES:
+        raise TypeError(f"what it holds besides arrays takes {len(header)} bytes")
     length = len(header).to_bytes(LENGTH_BYTES, "little")
     preamble = MAGIC + length + _digest(header) + header
     return Packed(preamble + bytes(-len(preamble) % ALIGNMENT), tuple(encoder.arrays))
@@ -116,30 +121,44 @@ def read(path: Path) -> tuple[str, list[Motion]]:
     DamagedEntry
         If the header is not as it was written, or the file has another length.
     OSError
-        If the file cannot be opened.
+        If the file cannot be opened, or is no file.
     """
-    header, decoder = _open(path)
-    return header["source"], [
-        Motion(**{name: decoder.value(value) for name, value in told.items()}) for told in header["motions"]
-    ]
+    with _as_damage():
+        header, decoder = _open(path)
+        return header["source"], [
+            Motion(**{name: decoder.value(value) for name, value in told.items()})
+            for told in header["motions"]
+        ]
 
 
 def verify(path: Path) -> None:
     """Check a file by all its checksums; raises what `read` raises."""
-    header, decoder = _open(path)
-    decoder.value(["list", *(value for told in header["motions"] for value in told.values())])
-    if _checksum(decoder.arrays) != header["crc32"]:
-        raise DamagedEntry("its numbers are not those that were written")
+    with _as_damage():
+        header, decoder = _open(path)
+        decoder.value(["list", *(value for told in header["motions"] for value in told.values())])
+        if _checksum(decoder.arrays) != header["crc32"]:
+            raise DamagedEntry("its numbers are not those that were written")
+
+
+@contextmanager
+def _as_damage() -> Iterator[None]:
+    """Take a header for damaged that is whole, but makes no motions."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise DamagedEntry(f"its header makes no motions ({error!r})") from error
 
 
 def _open(path: Path) -> tuple[dict[str, Any], _Decoder]:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         preamble = file.read(BEFORE_HEADER)
         if len(preamble) < BEFORE_HEADER or not preamble.startswith(MAGIC):
             raise DamagedEntry("it does not begin as one")
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    # A slice ends with the file, even where a damaged length says that the header is longer.
-    end = BEFORE_HEADER + int.from_bytes(preamble[len(MAGIC) :][:LENGTH_BYTES], "little")
+    length = int.from_bytes(preamble[len(MAGIC) :][:LENGTH_BYTES], "little")
+    if length > MOST_HEADER_BYTES:
+        raise DamagedEntry("its header would be longer than any")
+    end = BEFORE_HEADER + length
     text = mapped[BEFORE_HEADER:end]
     if _digest(text) != preamble[-DIGEST_BYTES:]:
         raise DamagedEntry("its header is not what was written")

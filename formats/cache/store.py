@@ -24,7 +24,8 @@ from typing import IO, TYPE_CHECKING
 import orjson
 
 from .. import registry
-from ..io.source import KeyFrames, Source
+from ..io.regular_file import open_regular
+from ..io.source import MOTION_SIZE, KeyFrames, SizeBound, Source
 from . import entry as cache_entry
 from .entry import DamagedEntry
 
@@ -43,6 +44,7 @@ DEFAULT_MIN_FILE_BYTES = 1_000_000
 YOUNG_NS = 100_000_000
 # A temporary file this old was left behind by a writer that died; no writing takes so long.
 ABANDONED_NS = 3600 * 10**9
+MOST_RECORD_BYTES = 1000
 TEMPORARY = ".writing-"
 DEFAULT_KEY_FRAMES = KeyFrames()
 
@@ -113,7 +115,7 @@ class MotionCache:
 
     def _load_anew(self, source: Source, stamp: _Stamp) -> list[Motion]:
         began_ns = time.time_ns()
-        data = source.read()
+        data = source.read(MOTION_SIZE)
         digest = hashlib.blake2b(data, digest_size=32).hexdigest()
         motions = self._kept(digest, source)
         if not motions:
@@ -276,7 +278,7 @@ class _InMemory(Source):
 
     data: bytes = b""
 
-    def read(self) -> bytes:
+    def read(self, _bound: SizeBound = MOTION_SIZE) -> bytes:
         """Return the bytes."""
         return self.data
 
@@ -284,7 +286,8 @@ class _InMemory(Source):
 def _record(path: Path) -> list[object]:
     """Return a record of the index; an empty one where it is missing or damaged."""
     try:
-        record = orjson.loads(path.read_bytes())
+        with open_regular(path) as file:
+            record = orjson.loads(file.read(MOST_RECORD_BYTES))
     except (OSError, ValueError):
         return []
     return record if isinstance(record, list) else []

@@ -1,5 +1,6 @@
 """What readers and writers share.
 
+- `regular_file`: opening of what may be no file at all
 - `source`: where a file's bytes come from, and how files that it refers to are found
 - `xml_tree`: safe parsing of XML
 - `digits`: rounding to significant digits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..errors import FormatError, Problem, nearest
+from ..errors import FormatError, Problem, listed, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -46,4 +46,4 @@ def refuse_losses(
 
 
 def _list(known: Collection[str]) -> str:
-    return f"the motion holds {', '.join(sorted(known))}" if known else "the motion holds nothing to drop"
+    return f"the motion holds {listed(sorted(known))}" if known else "the motion holds nothing to drop"

@@ -6,15 +6,38 @@ folders that it was configured with.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import FormatError, Problem
+from ..errors import FormatError, Problem, printable
+from .regular_file import open_regular
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ..model.interpolation import Interpolation
+
+
+class SizeBound(NamedTuple):
+    """How many bytes a file may have.
+
+    Attributes
+    ----------
+    most_bytes : int
+    kind : str
+        What such a file is called, with its article.
+    mend : str
+        What to do about a larger one.
+    """
+
+    most_bytes: int
+    kind: str
+    mend: str
+
+
+MOTION_SIZE = SizeBound(1_000_000_000, "a motion file", "split the motion")
+OTHER_SIZE = SizeBound(100_000_000, "a file of this kind", "check that it is the right file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +80,11 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The file as messages name it."""
-        return str(self.path)
+        """The file as messages name it, printable."""
+        return printable(str(self.path))
 
-    def read(self) -> bytes:
-        """Read the file whole.
+    def read(self, bound: SizeBound = OTHER_SIZE) -> bytes:
+        """Read the file whole, if it is a regular file and no larger than it may be.
 
         Raises
         ------
@@ -69,15 +92,30 @@ class Source:
             If it cannot be read, with the system's reason.
         """
         try:
-            if not self.path.is_file():
-                why = "it is a folder" if self.path.is_dir() else "no such file"
-                raise FormatError([Problem(self.name, 0, "cannot be read", why, "check the path")])
-            return self.path.read_bytes()
-        except (OSError, ValueError) as error:
+            with open_regular(self.path) as file:
+                self._refuse_large(os.fstat(file.fileno()).st_size, bound)
+                # A file may grow meanwhile, and those of /proc state no size.
+                data = file.read(bound.most_bytes + 1)
+        except FileNotFoundError as error:
+            raise self._unreadable("no such file") from error
+        except OSError as error:
+            raise self._unreadable(error.strerror or str(error)) from error
+        except ValueError as error:
             if isinstance(error, FormatError):
                 raise
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise FormatError([Problem(self.name, 0, "cannot be read", reason, "check the path")]) from error
+            raise self._unreadable(str(error)) from error
+        except MemoryError as error:
+            raise self._unreadable("there is not enough memory for it") from error
+        self._refuse_large(len(data), bound)
+        return data
+
+    def _refuse_large(self, size: int, bound: SizeBound) -> None:
+        if size > bound.most_bytes:
+            why = f"{bound.kind} has at most {bound.most_bytes}"
+            raise FormatError([Problem(self.name, 0, f"has {size} bytes", why, bound.mend)])
+
+    def _unreadable(self, why: str) -> FormatError:
+        return FormatError([Problem(self.name, 0, "cannot be read", why, "check the path")])
 
     def beside(self, relative: str) -> Source:
         """Return the source of a file whose name is relative to this one's folder."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..errors import nearest
+from ..errors import listed, nearest
 from .interpolation import SAME_TIME_S
 from .motion import MotionError
 
@@ -288,13 +288,13 @@ def _need_names(motion: Motion, done: str) -> None:
 
 
 def _refuse_unknown(motion: Motion, kind: str, names: Iterable[str], known: Collection[str]) -> None:
-    listed = ", ".join(known) or "none"
+    there_are = listed(known) or "none"
     problems = [
         "; ".join(
             part
             for part in (
                 f"{motion.name}: no {kind} '{name}'",
-                f"it has {listed}",
+                f"it has {there_are}",
                 nearest(name, known),
             )
             if part
@@ -309,7 +309,7 @@ def _refuse_unknown(motion: Motion, kind: str, names: Iterable[str], known: Coll
 def _refuse_twice(motion: Motion, names: Sequence[str]) -> None:
     twice = sorted({name for name in names if list(names).count(name) > 1})
     if twice:
-        listed = ", ".join(f"'{name}'" for name in twice)
+        named = listed(twice, "'")
         raise MotionError(
-            f"{motion.name}: joint {listed} stands twice; a name is one joint's; correct the list"
+            f"{motion.name}: joint {named} stands twice; a name is one joint's; correct the list"
         )

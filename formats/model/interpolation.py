@@ -19,6 +19,42 @@ Interpolation = Literal["hold", "linear", "cubic"]
 SAME_TIME_S = 1e-9
 
 
+# How many rows may be made of frames, as a single far time would otherwise ask for any amount of memory: a
+# few times as many as there are frames, or as many as these bounds allow.
+FEW_TIMES = 4
+MOST_ROWS, MOST_VALUES = 1_000_000, 8_000_000
+MOST_ROWS_PER_FRAME, FEW_ROWS = 500, 120_000
+
+
+class TooManyRows(ValueError):
+    """More rows than are made of so few frames; `str()` says how many, and how many could be."""
+
+
+def rows_between(duration_s: float, rate_hz: float, *, frames: int, columns: int, slack: float) -> int:
+    """Return how many rows, 1 / rate apart, it takes from a motion's first frame to its last.
+
+    Parameters
+    ----------
+    frames, columns : int
+        Of the motion.
+    slack : float
+        The part of a row by which the last may come before the last frame.
+
+    Raises
+    ------
+    TooManyRows
+        If there would be more than are ever made of such a motion.
+    """
+    wanted = duration_s * rate_hz
+    by_frames = max(FEW_ROWS, MOST_ROWS_PER_FRAME * frames)
+    most = max(FEW_TIMES * frames, min(MOST_ROWS, MOST_VALUES // max(columns, 1), by_frames))
+    if not wanted <= most - 1 + slack:
+        what = f"{frames} frames over {duration_s:g} s would become {wanted:.7g} rows"
+        why = f"at most {most} are made of them, {most / rate_hz:.6g} s at {rate_hz:g} Hz"
+        raise TooManyRows(f"{what}; {why}; check its times, which are in s")
+    return int(np.ceil(wanted - slack)) + 1
+
+
 def interpolate(at: Floats, times: Floats, values: Floats, interpolation: Interpolation) -> Floats:
     """Sample rows of values at any times, holding the first and the last row outside.
 

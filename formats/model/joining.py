@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import MOST_PROBLEMS
+from ..errors import MOST_PROBLEMS, listed
 from .editing import is_even, select
 from .interpolation import SAME_TIME_S
 from .motion import MotionError
@@ -91,7 +91,7 @@ def _fitted(first: Motion, motion: Motion) -> Motion:
 
 
 def _listed(names: set[str]) -> str:
-    return ", ".join(f"'{name}'" for name in sorted(names))
+    return listed(sorted(names), "'")
 
 
 def _gaps(before: Motion, after: Motion, tolerance: JoinTolerance) -> Iterator[str]:

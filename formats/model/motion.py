@@ -9,6 +9,7 @@ of motions.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,9 +19,11 @@ from ..arrays import Floats, frozen
 from .interpolation import (
     SAME_TIME_S,
     Interpolation,
+    TooManyRows,
     interpolate,
     interpolate_poses,
     pchip_slopes,
+    rows_between,
 )
 
 if TYPE_CHECKING:
@@ -178,11 +181,22 @@ class Motion:
         Raises
         ------
         MotionError
-            If a component is no series of numbers over time, or the rate is no number above 0.
+            If a component is no series of numbers over time, the rate is no number above 0, or there would be
+            too many rows.
         """
         if not 0 < rate_hz < np.inf:
             raise MotionError(f"{self.name}: the rate is {rate_hz:g} frames/s; it is above 0; correct it")
-        count = int(np.ceil(self.duration_s * rate_hz - SAME_SPACING)) + 1
+        series = (
+            self.positions,
+            *(value for value in self.components.values() if isinstance(value, np.ndarray)),
+        )
+        columns = sum(math.prod(one.shape[1:]) for one in series)
+        try:
+            count = rows_between(
+                self.duration_s, rate_hz, frames=self.times.size, columns=columns, slack=SAME_SPACING
+            )
+        except TooManyRows as error:
+            raise MotionError(f"{self.name}: {error}") from error
         times = self.times[0] + np.arange(count) / rate_hz
         return self.with_series(
             times,

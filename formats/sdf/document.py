@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..errors import FormatError, Problems, nearest
+from ..errors import FormatError, Problems, listed, nearest
 from ..io.xml_tree import line_of, parse_xml
 from .elements import FrameElement, ModelElement, Pose, WorldElement
 from .include import NEWEST_MINOR, OLDEST_MINOR, find, minor_version, unpacked
@@ -109,7 +109,7 @@ class _File:
         root = self._root(data)
         tops = root.all("model", "include", "actor", "light", "world")
         if len(tops) != 1 or tops[0].tag == "world":
-            tags = ", ".join(f"<{top.tag}>" for top in tops) or "nothing"
+            tags = listed([f"<{top.tag}>" for top in tops]) or "nothing"
             root.where.add(
                 f"an included file with {tags} at its top", "it has one <model>, <actor> or <light>"
             )

@@ -254,7 +254,7 @@ class Frames:
         inside = full(scope, "")
         known = (key.removeprefix(inside) for key in self._places if key.startswith(inside))
         mend = (
-            nearest(name, islice(known, MOST_COMPARED))
+            nearest(name, list(islice(known, MOST_COMPARED)))
             if len(place.where.problems.found) < MOST_PROBLEMS
             else ""
         )

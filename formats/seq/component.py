@@ -24,6 +24,8 @@ SLOWEST_FRAME_RATE, FASTEST_FRAME_RATE = 0.001, 100_000.0
 # The rate that Choreonoid assumes for time-specified frames in a file that states none.
 DEFAULT_FRAME_RATE = 100.0
 MOST_PARTS = 10_000
+# Frames may be stamped with Unix time; beyond this, doubles no longer tell milliseconds apart.
+LATEST_S = 1e12
 
 JOINTS = "JointDisplacement"
 # (type, content in the file) -> (neutral name, versions that spell it so)
@@ -227,7 +229,12 @@ def _times(node: Node, layout: Layout, rows: Frames, frame_rate: float) -> Float
     if not layout.timed:
         return frozen(np.arange(len(rows.values)) / frame_rate)
     times = rows.values[:, 0].copy()
-    for row in np.flatnonzero(np.diff(times) <= 0)[:MOST_PROBLEMS] + 1:
+    far = np.flatnonzero(np.abs(times) > LATEST_S)[:MOST_PROBLEMS]
+    for row in far:
+        why = f"times lie between {-LATEST_S:g} and {LATEST_S:g} s"
+        node.problems.add(int(rows.lines[row]), f"row {row} is at {times[row]:g} s", why, "correct the times")
+    back = () if far.size else np.flatnonzero(np.diff(times) <= 0)[:MOST_PROBLEMS] + 1
+    for row in back:
         what = f"row {row} is at {times[row]:g} s, row {row - 1} at {times[row - 1]:g} s"
         node.problems.add(int(rows.lines[row]), what, "time must increase", "correct the times")
     return frozen(times)

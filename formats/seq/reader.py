@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import MOST_PROBLEMS, FormatError, Problems
+from ..errors import MOST_PROBLEMS, FormatError, Problems, printable
 from ..model.motion import Motion
 from .component import JOINTS, KEYS, Series, read_component
 from .frames import as_it_stood
@@ -49,7 +49,7 @@ def load(data: bytes, source: Source) -> list[Motion]:
     """
     problems = Problems(source.name)
     text = _utf8(data, problems)
-    return [_Reader(problems).motion(_tree(text, problems), source.path.stem)]
+    return [_Reader(problems).motion(_tree(text, problems), printable(source.path.stem))]
 
 
 def _utf8(data: bytes, problems: Problems) -> bytes:

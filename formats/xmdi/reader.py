@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from lxml import etree
 
-from ..errors import MOST_PROBLEMS, Problems, nearest
+from ..errors import MOST_PROBLEMS, Problems, nearest, printable, shortened
 from ..io.xml_tree import first_tag, line_of, parse_xml
 from ..model.interpolation import interpolate
 from ..model.motion import Motion
@@ -41,6 +41,9 @@ MOST_ROWS_PER_FRAME = 10_000.0
 MOST_ELEMENTS = 30_000
 # A few keys can stand for any number of rows; bounds on the values that a file makes, in all and per key.
 MOST_VALUES, MOST_VALUES_PER_KEY = 1_000_000, 20
+ENDLESS = 1e15
+# As many as a file's name may have bytes.
+LONGEST_NAME = 255
 # A last key this little of a frame beyond a row counts as on it: fractions of frames are rounded.
 SAME_FRAME = 1e-6
 
@@ -98,9 +101,9 @@ class _Track:
 
     @property
     def rows(self) -> int:
-        """The number of rows that it takes to reach the last key."""
-        last = max((servo.frames[-1] for servo in self.servos), default=0.0)
-        return math.ceil((last - SAME_FRAME) * self.rows_per_frame) + 1
+        """The number of rows that it takes to reach the last key; at most `ENDLESS`."""
+        last = max((float(servo.frames[-1]) for servo in self.servos), default=0.0)
+        return math.ceil(min((last - SAME_FRAME) * self.rows_per_frame, ENDLESS)) + 1
 
     def motion(self, key_frames: KeyFrames, warnings: tuple[str, ...]) -> Motion:
         """Return the motion, with rows interpolated between the key frames."""
@@ -152,10 +155,13 @@ def _motions(root: Xml, problems: Problems) -> list[Xml]:
 
 def _read_motion(xml: Xml, problems: Problems) -> _Track:
     attributes = {str(key): str(value) for key, value in xml.attrib.items()}
-    name = attributes.pop("name", "").strip()
-    label = f"motion '{name}'" if name else "a motion"
+    name = printable(attributes.pop("name", "").strip())
+    label = f"motion '{shortened(name, LONGEST_NAME)}'" if name else "a motion"
     if not name:
         problems.add(line_of(xml), "<motion> has no name", "it is required", 'write name="…"')
+    if len(name) > LONGEST_NAME:
+        what, why = f"the motion's name has {len(name)} characters", f"it has at most {LONGEST_NAME}"
+        problems.add(line_of(xml), what, why, "shorten it")
     rows_per_frame = _rows_per_frame(xml, attributes.pop(ROWS_PER_FRAME, "1"), problems)
     track = _Track(name, line_of(xml), attributes, rows_per_frame)
     before = len(problems.found)

@@ -52,6 +52,19 @@ components:
 """
 
 
+TIMED = """type: CompositeSeq
+formatVersion: 4
+hasFrameTime: true
+components:
+  - type: MultiValueSeq
+    content: JointDisplacement
+    numParts: 1
+    frames:
+      - [ {first}, 0.5 ]
+      - [ {last}, 0.6 ]
+"""
+
+
 def load(name: str, data: str | bytes, *, within: tuple[Path, ...] = ()) -> list[Any]:
     source = Source(Path(f"case.{name}"), within)
     found: list[Any] = import_module(f"motiond.formats.{name}").load(
@@ -275,3 +288,12 @@ def test_a_bad_file_does_not_spoil_the_next_one() -> None:
     refusal("sdf", "<sdf>\xfc&nothing;")
     (robot,) = load("sdf", xml("sdf", '<model name="m"><link name="l"><gz:mark/></link></model>'))
     assert robot.name == "m"
+
+
+def test_times_that_no_clock_shows_are_refused() -> None:
+    assert refusal("seq", TIMED.format(first="-1.7e308", last="1.7e308")) == (
+        "case.seq:9: row 0 is at -1.7e+308 s; times lie between -1e+12 and 1e+12 s; correct the times\n"
+        "case.seq:10: row 1 is at 1.7e+308 s; times lie between -1e+12 and 1e+12 s; correct the times"
+    )
+    (stamped,) = load("seq", TIMED.format(first="1763800000.00", last="1763800000.25"))
+    assert stamped.duration_s == 0.25

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from typing import Any
 
@@ -354,3 +355,73 @@ def test_a_slowed_plan_never_passes_a_limit(rows: Any, interpolation: str, max_r
     assert np.abs(changes).max() <= 2000 * (1 + 1e-8)
     if interpolation == "cubic" and len(found.positions) > 1:
         assert peak_speeds(found.positions, found.velocities, found.rate_hz).max() <= 50 * (1 + 1e-8)
+
+
+def keyed(times: list[float], names: tuple[str, ...] = ("elbow",)) -> Motion:
+    """Frames with times of their own, all at one place."""
+    return Motion("wave", names, 100.0, np.array(times), np.zeros((len(times), len(names))))
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        (
+            [0.0, 1.7e9],
+            (
+                "wave: 2 frames over 1.7e+09 s would become 3.4e+11 rows; "
+                "at most 120000 are made of them, 600 s at 200 Hz; check its times, which are in s"
+            ),
+        ),
+        (
+            [0.0, 0.5, 1e12],
+            (
+                "wave: 3 frames over 1e+12 s would become 2e+14 rows; "
+                "at most 120000 are made of them, 600 s at 200 Hz; check its times, which are in s"
+            ),
+        ),
+        (
+            [*range(86_400)],
+            (
+                "wave: 86400 frames over 86399 s would become 1.72798e+07 rows; "
+                "at most 1000000 are made of them, 5000 s at 200 Hz; check its times, which are in s"
+            ),
+        ),
+        (
+            [*range(0, 300_000, 1_000)],
+            (
+                "wave: 300 frames over 299000 s would become 5.98e+07 rows; "
+                "at most 150000 are made of them, 750 s at 200 Hz; check its times, which are in s"
+            ),
+        ),
+    ],
+)
+def test_a_far_time_is_refused_before_memory_is_spent_on_it(times: list[float], message: str) -> None:
+    tracemalloc.start()
+    try:
+        assert str(refusal(keyed(times))) == message
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_many_joints_have_fewer_rows() -> None:
+    names = tuple(f"j{index}" for index in range(100))
+    assert str(refusal(keyed([0.0, 599.0], names), {name: {} for name in names})) == (
+        "wave: 2 frames over 599 s would become 119800 rows; "
+        "at most 80000 are made of them, 400 s at 200 Hz; check its times, which are in s"
+    )
+
+
+def test_the_longest_that_is_allowed_is_played() -> None:
+    assert len(planned(keyed([0.0, 119_999 / 200])).positions) == 120_000
+    refusal(keyed([0.0, 120_000 / 200]))
+
+
+def test_what_is_slowed_without_end_is_refused_likewise() -> None:
+    rows = np.zeros((200_000, 1))
+    rows[100_000:] = 2.0
+    slowed = str(refusal(motion(rows, 50.0), on_violation="slow"))
+    assert slowed == (
+        "wave: slowed to 0.025 of its speed, 200000 frames over 160159 s would become 8007968 rows; "
+        "at most 1000000 are made of them, 20000 s at 50 Hz; check its times, which are in s"
+    )

@@ -19,6 +19,7 @@ from motiond import formats
 from motiond.formats import FormatError, KeyFrames, Motion
 from motiond.formats.cache import MotionCache, default_folder, store
 from motiond.formats.cache import entry as cache_entry
+from motiond.formats.io.source import SizeBound, Source
 from tests.waiting import PATIENCE_S, started
 
 if TYPE_CHECKING:
@@ -218,16 +219,15 @@ def test_a_file_written_just_now_is_not_trusted_by_its_times(cache: MotionCache,
 def test_a_file_that_changes_while_it_is_read_is_read_again(
     cache: MotionCache, wave: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = Path.read_bytes
+    read = Source.read
 
-    def change(path: Path) -> bytes:
-        data = read(path)
-        if path == wave:
-            write(wave, 0.75)
+    def change(source: Source, bound: SizeBound) -> bytes:
+        data = read(source, bound)
+        write(wave, 0.75)
         return data
 
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "read_bytes", change)
+        patched.setattr(Source, "read", change)
         assert second_row(cache.load_motions(wave)) == 0.25
     assert second_row(cache.load_motions(wave)) == 0.75
 
@@ -250,7 +250,8 @@ def flip(data: bytes, at: int) -> bytes:
 DAMAGE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "empty": (lambda _: b"", "it does not begin as one"),
     "something else": (lambda data: b"x" * len(data), "it does not begin as one"),
-    "length of the header": (lambda data: flip(data, 14), "its header is not what was written"),
+    "length of the header": (lambda data: flip(data, 8), "its header is not what was written"),
+    "far too long a header": (lambda data: flip(data, 14), "its header would be longer than any"),
     "digest of the header": (lambda data: flip(data, 20), "its header is not what was written"),
     "header": (lambda data: flip(data, 100), "its header is not what was written"),
     "cut in the header": (lambda data: data[:200], "its header is not what was written"),

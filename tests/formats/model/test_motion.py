@@ -179,6 +179,17 @@ def test_a_rate_is_a_number_above_zero(rate_hz: float) -> None:
     assert str(caught.value) == f"wave: the rate is {rate_hz:g} frames/s; it is above 0; correct it"
 
 
+def test_more_rows_than_memory_holds_are_refused() -> None:
+    poses = np.zeros((2, 100, 7))
+    far = Motion("far", (), 10, np.array([0.0, 1.7e9]), np.zeros((2, 1)), {"LinkPosition": poses})
+    with pytest.raises(MotionError) as caught:
+        far.resampled(100)
+    assert str(caught.value) == (
+        "far: 2 frames over 1.7e+09 s would become 1.7e+11 rows; "
+        "at most 11412 are made of them, 114.12 s at 100 Hz; check its times, which are in s"
+    )
+
+
 @pytest.mark.parametrize(
     ("time_s", "frame"),
     [(-5, 0), (0.04, 0), (0.05, 0), (0.06, 1), (0.4, 2), (0.25, 1), (0.46, 3), (5, 3)],

@@ -201,6 +201,17 @@ def test_a_list_longer_than_libxml2_reads_by_default_is_read() -> None:
             ),
         ),
         (
+            motion(servo("0 1", "0 1e308"), 'name="m" rows_per_frame="10000"'),
+            (
+                "m.xmdi:1: motion 'm' would have 1000000000000001 rows; "
+                "this file may make 1000000 positions; check its last frames"
+            ),
+        ),
+        (
+            motion(servo("1", "0"), f'name="{"m" * 256}"'),
+            "m.xmdi:1: the motion's name has 256 characters; it has at most 255; shorten it",
+        ),
+        (
             f"<xmdi><motions>{'<a/>' * 30_000}</motions></xmdi>",
             "m.xmdi:1: holds 30002 elements; 30000 are read; split the file",
         ),

@@ -1,0 +1,127 @@
+"""What a path may stand for besides a file that can be read: each is refused at once, and tells why."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from motiond.formats import FormatError, load_motion, load_motions, load_robots
+from motiond.formats.cache import MotionCache
+from motiond.formats.io.source import SizeBound, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SEQ = """type: CompositeSeq
+content: BodyMotion
+formatVersion: 4
+frameRate: 10
+components:
+  - type: MultiValueSeq
+    content: JointDisplacement
+    numParts: 1
+    frames: [ [ 0.5 ], [ 0.6 ] ]
+"""
+
+
+def make_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as ours:
+        ours.bind(str(path))
+
+
+STRANGE: dict[str, tuple[Callable[[Path], object], str]] = {
+    "folder": (lambda path: path.mkdir(), "it is a folder"),
+    "pipe that nobody writes to": (os.mkfifo, "it is a pipe"),
+    "socket": (make_socket, "it is a socket"),
+    "device": (lambda path: path.symlink_to("/dev/zero"), "it is a device"),
+    "link to itself": (lambda path: path.symlink_to(path), "Too many levels of symbolic links"),
+    "link to nothing": (lambda path: path.symlink_to("gone"), "no such file"),
+    "nothing": (lambda _: None, "no such file"),
+}
+
+
+@pytest.mark.parametrize("kind", STRANGE)
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+    make, why = STRANGE[kind]
+    path = tmp_path / "wave.seq"
+    make(path)
+    for load in (load_motions, load_robots, MotionCache(tmp_path / "cache").load_motions):
+        with pytest.raises(FormatError) as caught:
+            load(path)
+        assert str(caught.value) == f"{path}: cannot be read; {why}; check the path"
+
+
+def test_what_may_not_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "wave.seq"
+    path.write_text(SEQ)
+    path.chmod(0)
+
+    def deny(*_: object) -> int:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    if os.geteuid() == 0:  # root may read anything
+        monkeypatch.setattr(os, "open", deny)
+    with pytest.raises(FormatError) as caught:
+        load_motions(path)
+    assert str(caught.value) == f"{path}: cannot be read; Permission denied; check the path"
+
+
+@pytest.mark.parametrize(
+    ("load", "size", "message"),
+    [
+        (
+            load_motions,
+            5_000_000_000,
+            "has 5000000000 bytes; a motion file has at most 1000000000; split the motion",
+        ),
+        (
+            load_robots,
+            100_000_001,
+            "has 100000001 bytes; a file of this kind has at most 100000000; check that it is the right file",
+        ),
+    ],
+)
+def test_a_file_that_is_too_large_is_not_even_read(
+    tmp_path: Path, load: Callable[[Path], object], size: int, message: str
+) -> None:
+    path = tmp_path / "wave.seq"
+    path.touch()
+    os.truncate(path, size)  # takes no room on the disk
+    with pytest.raises(FormatError) as caught:
+        load(path)
+    assert str(caught.value) == f"{path}: {message}"
+
+
+def test_a_file_that_states_no_size_is_read_no_further_than_allowed() -> None:
+    path = Path("/proc/self/maps")
+    assert path.stat().st_size == 0
+    with pytest.raises(FormatError) as caught:
+        Source(path).read(SizeBound(100, "a map", "draw less"))
+    assert str(caught.value) == f"{path}: has 101 bytes; a map has at most 100; draw less"
+
+
+@pytest.mark.parametrize(
+    ("name", "printable"),
+    [
+        (b"wav\xff", r"wav\xff"),
+        (b"wa\nve", r"wa\x0ave"),
+        (b"\x1b[2Jwave", r"\x1b[2Jwave"),
+        ("wave\u202e".encode(), r"wave\u202e"),
+        ("\u3000Wëllê 波".encode(), "\u3000Wëllê 波"),
+        (b"back\\slash", r"back\slash"),
+    ],
+)
+def test_names_of_motions_are_printable(tmp_path: Path, name: bytes, printable: str) -> None:
+    path = tmp_path / os.fsdecode(name + b".seq")
+    path.write_text(SEQ)
+    motion = load_motion(path)
+    assert motion.name == printable
+    motion.name.encode()
+    path.write_text("tea\n")
+    with pytest.raises(FormatError) as caught:
+        load_motions(path)
+    assert str(caught.value).startswith(f"{tmp_path}/{printable}.seq:1: ")
