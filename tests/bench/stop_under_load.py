@@ -197,6 +197,7 @@ def _slowed(trace: Trace, stopped: Sequence[float]) -> list[float]:
 
 
 def _ended(trace: Trace, halted: Sequence[float]) -> list[float]:
-    """Return the time from each emergency stop to the first tick without a setpoint."""
-    gaps_s = trace["time"][:-1][np.diff(trace["time"]) > SILENCE_S]
-    return [float(gaps_s[np.searchsorted(gaps_s, one)] + 1 / RATE_HZ - one) for one in halted]
+    """Return the time from each emergency stop to the first tick without a setpoint, 0 at least."""
+    last_s = trace["time"][:-1][np.diff(trace["time"]) > SILENCE_S]
+    lasts = [last_s[np.searchsorted(last_s, one - SILENCE_S)] for one in halted]
+    return [max(0.0, float(last + 1 / RATE_HZ - one)) for last, one in zip(lasts, halted, strict=True)]

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
 
+DAEMON_TIMEOUT_S = 0.05
 SETTLING = 150  # ticks after the last act, before all is stopped
 LONGEST = 20_000  # ticks; what plays on then never ends
 
@@ -214,12 +215,13 @@ class Engine:
         os.close(fd)
         whole = Settings.model_construct(robots={"arm": self.settings})
         setup = make_setup("arm", self.settings, whole, self.joint_map, {})
+        setup = replace(setup, daemon_timeout_s=DAEMON_TIMEOUT_S)
         self.loop = StreamLoop(setup, self.driver, self.clock, self._theirs, self._writer)
         self.state, self.torque = State.IDLE, False
         self.reference: list[float] | None = None
         self.active: int | None = None
         self.began = -1
-        self.alive = self.running = True
+        self.alive = self.running = self.beats = True
         self.ticks = self._quiet = 0
         self._rest_by: dict[int, int] = {}
         self._least_ramp = FULL_RAMP / self.settings.stop_duration_s / LONGEST_STOP
@@ -261,6 +263,8 @@ class Engine:
 
     def _step(self) -> None:
         skips = 1 + self._skips_of(self.clock.oversleep_s)
+        if self.alive and self.beats:
+            self.channel.send(messages.Heartbeat())
         self.running = self.loop.step()
         self.ticks += 1
         self._hear()
@@ -471,6 +475,9 @@ class Engine:
             self._expect_rest()
             self.channel.close()
             self.alive = False
+
+    def _daemon_hangs(self) -> None:
+        self.beats = False
 
     def _late(self, periods: float) -> None:
         if self.active is not None:

@@ -415,7 +415,7 @@ async def test_a_result_that_is_cut_off_arrives_once(
 
 
 def kept_in(folder: Path) -> list[Path]:
-    return list(folder.iterdir())
+    return list(folder.glob("results-*"))
 
 
 async def test_a_result_that_could_not_be_told_is_told_by_the_next_daemon(
