@@ -126,6 +126,7 @@ class GoalRunner:
             or self.goal is not None
             or self._status.state is not State.IDLE
             or not self._status.torque
+            or self._status.releasing
         ):
             return
         goal = self.queue.take()
@@ -148,12 +149,17 @@ class GoalRunner:
         if self.queue:
             self.start_next()
         elif self._on_end == "release":
-            self._stream.send(messages.Disable())
+            self.release()
         elif self._on_end == "park":
             try:
                 self.park()
             except RequestError as error:
                 self._report("event", {"kind": "not_parked", "message": str(error)})
+
+    def release(self) -> None:
+        """Switch torque off; until it is off, nothing can begin where the robot still holds."""
+        if self._stream.send(messages.Disable()):
+            self._status.expect_release()
 
     def park(self) -> None:
         """Go to the pose `park`, from the last setpoint."""

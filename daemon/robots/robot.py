@@ -193,7 +193,8 @@ class Robot:
         await self.status.until(lambda: self.status.updates != statuses, "the robot did not go there")
 
     async def enable(self) -> None:
-        """Switch torque on where it is off; a driver that cannot leaves the robot in `fault`."""
+        """Switch torque on where it is off or about to be; a driver that cannot leaves a robot in `fault`."""
+        await self.status.settled()
         if self.status.state is State.IDLE and not self.status.torque:
             self.stream.send(messages.Enable())
             await self.status.until(
@@ -202,8 +203,9 @@ class Robot:
             )
 
     async def disable(self) -> None:
-        """Switch torque off."""
-        self.stream.send(messages.Disable())
+        """Switch torque off; a play that has not begun does not begin."""
+        self.stops += 1
+        self.goals.release()
         await self.status.until(lambda: not self.status.torque, "torque could not be switched off")
 
     async def latch_estop(self) -> None:
@@ -223,9 +225,7 @@ class Robot:
             await self.status.until(
                 lambda: status.state is State.OFFLINE, "the driver did not close", RESTART_TIMEOUT_S
             )
-            await self.status.until(
-                lambda: self.status.state is State.IDLE, self.status.message, RESTART_TIMEOUT_S
-            )
+            await status.until(lambda: status.state is State.IDLE, status.message, RESTART_TIMEOUT_S)
         elif self.status.state is State.ESTOPPED:
             self.stream.send(messages.Reset())
             await self.status.until(

@@ -34,6 +34,8 @@ class RobotStatus:
         Why it is offline or in fault.
     reference : list of float or None
         The setpoint that is held, per joint; None while torque is off.
+    releasing : bool
+        Whether torque was told to go off and is not known to be off yet: `reference` will not last.
     updates : int
         Counts what the stream process has said of its state.
     """
@@ -43,6 +45,7 @@ class RobotStatus:
         self.torque = False
         self.message = "starting"
         self.reference: list[float] | None = None
+        self.releasing = False
         self.updates = 0
         self._robot = robot
         self._changed = asyncio.Event()
@@ -51,6 +54,7 @@ class RobotStatus:
         """Take over what the stream process tells, and return the state before; `wake` is the caller's."""
         before = self.state
         self.state, self.torque, self.reference = State(told.state), told.torque, told.reference
+        self.releasing &= self.torque and self.state is State.IDLE
         self.updates += 1
         return before
 
@@ -58,12 +62,21 @@ class RobotStatus:
         """Note that nothing can be moved, and return the state before; `wake` is the caller's."""
         before = self.state
         self.state, self.torque, self.reference, self.message = State.OFFLINE, False, None, why
+        self.releasing = False
         return before
+
+    def expect_release(self) -> None:
+        """Note that torque was told to go off."""
+        self.releasing = self.torque
 
     def wake(self) -> None:
         """Let whoever waits for a change look again."""
         self._changed.set()
         self._changed.clear()
+
+    async def settled(self) -> None:
+        """Wait until torque that was told to go off is off; raises as `until` does."""
+        await self.until(lambda: not self.releasing, "torque could not be switched off")
 
     async def until(
         self, holds: Callable[[], bool], failure: str, timeout_s: float = ANSWER_TIMEOUT_S

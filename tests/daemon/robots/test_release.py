@@ -1,0 +1,133 @@
+"""Behaviour of a robot whose torque is about to go off, notice by notice."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api.reports import ReportHub
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.ipc import messages
+from motiond.daemon.robots.assembly import make_registry
+from tests.daemon.rig import Rig, ask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HELD, SUNK = [0.1, 0.1], [0.0, -0.1]
+OFF = messages.Status("idle", torque=False, goal_id=None, reference=None)
+
+
+def on(reference: list[float]) -> messages.Status:
+    return messages.Status("idle", torque=True, goal_id=None, reference=reference)
+
+
+class Stage:
+    """A robot that releases at the end, and a stream process that is played by the test."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        rig = Rig(folder)
+        rig.robot["on_end"] = "release"
+        self.registry = make_registry(load_settings(rig.config), ReportHub())
+        self.robot = self.registry._robots["arm"]
+        self.robot.library.load_all()
+        self.sent: list[messages.Command] = []
+        monkeypatch.setattr(self.robot.stream, "send", self._send)
+        self.tell(messages.Ready(1000.0, []), OFF)
+
+    def _send(self, command: messages.Command, _fds: tuple[int, ...] = ()) -> bool:
+        self.sent.append(command)
+        return True
+
+    def tell(self, *notices: messages.Notice) -> None:
+        for notice in notices:
+            self.robot.on_notice(notice)
+
+    def kinds(self) -> list[str]:
+        return [type(command).__name__ for command in self.sent]
+
+    async def settle(self) -> None:
+        """Let everybody do what can be done now."""
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    async def plays(self, *answers: messages.Notice) -> asyncio.Task[dict[str, object]]:
+        """Ask for a play, and answer one command after the other; give the play, which goes on."""
+        play = asyncio.create_task(ask(self.registry, "play", motion="short"), name="play")
+        for answer in answers:
+            await self.settle()
+            self.tell(answer)
+        await self.settle()
+        return play
+
+    async def played_to_the_end(self) -> None:
+        """Play, up to the moment at which torque is told to go off."""
+        goal_id = str((await (await self.plays(on(HELD))))["goal_id"])
+        self.tell(
+            messages.Status("playing", torque=True, goal_id=goal_id, reference=HELD),
+            messages.Ended(goal_id, "SUCCESSFUL", "the last row is out and held", 0.5),
+            on(HELD),
+        )
+        assert self.kinds() == ["Enable", "Play", "Disable"]
+        self.sent.clear()
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    stage = Stage(tmp_path, monkeypatch)
+    yield stage
+    stage.robot.planner.close()
+
+
+async def test_a_play_right_after_the_end_waits_for_the_release_and_begins_where_the_robot_is_then(
+    stage: Stage,
+) -> None:
+    await stage.played_to_the_end()
+    play = await stage.plays()
+    assert stage.kinds() == []
+    stage.tell(OFF)
+    await stage.settle()
+    assert stage.kinds() == ["Enable"]
+    stage.tell(on(SUNK))
+    await play
+    assert stage.kinds() == ["Enable", "Play"]
+    assert isinstance(stage.sent[-1], messages.Play)
+    assert stage.sent[-1].start == SUNK
+
+
+async def test_a_play_while_torque_is_switched_off_on_request_waits_for_it_too(stage: Stage) -> None:
+    stage.tell(on(HELD))
+    disable = asyncio.create_task(ask(stage.registry, "disable"), name="disable")
+    await stage.settle()
+    play = await stage.plays(OFF, on(SUNK))
+    assert (await disable)["torque"] is False
+    await play
+    assert stage.kinds() == ["Disable", "Enable", "Play"]
+
+
+async def test_a_play_that_has_not_begun_does_not_begin_after_a_disable(stage: Stage) -> None:
+    play = await stage.plays()
+    disable = asyncio.create_task(ask(stage.registry, "disable"), name="disable")
+    await stage.settle()
+    stage.tell(on(HELD))
+    with pytest.raises(RequestError) as refusal:
+        await play
+    stage.tell(OFF)
+    await disable
+    assert stage.kinds() == ["Enable", "Disable"]
+    assert str(refusal.value) == "arm: stopped before the motion began; play it again"
+
+
+@pytest.mark.parametrize("end", [messages.Status("fault", torque=True, goal_id=None, reference=HELD), None])
+async def test_a_release_that_fails_keeps_nobody_waiting(stage: Stage, end: messages.Notice | None) -> None:
+    await stage.played_to_the_end()
+    play = await stage.plays()
+    stage.tell(end or messages.Lost("the bus is lost"))
+    with pytest.raises(RequestError) as refusal:
+        await play
+    assert refusal.value.code == ("FAULT" if end else "OFFLINE")
+    assert stage.kinds() == []
