@@ -101,9 +101,19 @@ def slices(joints: int) -> dict[str, slice]:
 
 
 def create(joints: int) -> int:
-    """Make an empty ring and return its file descriptor, which the caller closes."""
+    """Make an empty ring and return its file descriptor, which the caller closes.
+
+    Raises
+    ------
+    OSError
+        If there are no descriptors left, or no memory.
+    """
     fd = os.memfd_create("motiond-ring", os.MFD_CLOEXEC)
-    os.ftruncate(fd, _HEAD_BYTES + 8 * RECORDS * width(joints))
+    try:
+        os.ftruncate(fd, _HEAD_BYTES + 8 * RECORDS * width(joints))
+    except OSError:
+        os.close(fd)
+        raise
     return fd
 
 

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from collections import deque
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from ..ipc import ring
@@ -32,17 +33,26 @@ class StreamProcess:
     ----------
     telemetry : RingReader
         What it records.
+
+    Raises
+    ------
+    OSError
+        If the system has no descriptors, processes or memory left; then nothing stays.
     """
 
     def __init__(self, setup: Setup) -> None:
         loop = asyncio.get_running_loop()
         self._notices: deque[Notice] = deque()
-        self._arrived = asyncio.Event()
+        self._arrived, self._exited = asyncio.Event(), asyncio.Event()
         self._open = True
-        self._channel, theirs = Channel.pair()
-        ring_fd = ring.create(len(setup.joints))
-        try:
+        with ExitStack() as at_once, ExitStack() as on_failure:
+            self._channel, theirs = Channel.pair()
+            on_failure.callback(self._channel.close)
+            at_once.callback(theirs.close)
+            ring_fd = ring.create(len(setup.joints))
+            at_once.callback(os.close, ring_fd)
             self.telemetry = ring.RingReader(ring_fd, len(setup.joints))
+            on_failure.callback(self.telemetry.close)
             self._channel.send(setup, (ring_fd,))
             self._process = subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
                 [sys.executable, "-P", "-m", "motiond.daemon.stream", str(theirs.fileno()), setup.robot],
@@ -51,16 +61,14 @@ class StreamProcess:
                 stdout=subprocess.DEVNULL,
                 start_new_session=True,  # a terminal that closes must not end it in mid-motion
             )
-        except BaseException:
-            self._channel.close()
-            raise
-        finally:
-            theirs.close()
-            os.close(ring_fd)
-        self._exited = asyncio.Event()
-        self._pidfd = os.pidfd_open(self._process.pid)
-        loop.add_reader(self._channel.fileno(), self._read)
-        loop.add_reader(self._pidfd, self._exited.set)
+            on_failure.callback(self._process.wait)
+            on_failure.callback(self._process.kill)
+            self._pidfd = os.pidfd_open(self._process.pid)
+            on_failure.callback(os.close, self._pidfd)
+            loop.add_reader(self._channel.fileno(), self._read)
+            on_failure.callback(loop.remove_reader, self._channel.fileno())
+            loop.add_reader(self._pidfd, self._exited.set)
+            on_failure.pop_all()
 
     @property
     def pid(self) -> int:

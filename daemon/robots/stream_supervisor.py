@@ -28,6 +28,7 @@ BACK_OFF_S = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 STEADY_S = 30.0
 WATCH_SLACK_S = 5.0
 MISHAP_PAUSE_S = 1.0
+START_MEND = "check how many descriptors, processes and how much memory the daemon may have"
 
 
 class Listener(Protocol):
@@ -132,7 +133,12 @@ class StreamSupervisor:
         """Go through one run of the process; tell whether it failed."""
         self._ended_by_us = ""
         self._opening = True
-        process = self._process = self._start()
+        try:
+            process = self._process = self._start()
+        except OSError as error:
+            why = error.strerror or str(error)
+            listener.on_exit(f"the stream process cannot be started; {why}; tried again; {START_MEND}")
+            return True
         self._note_pulse(0)
         self._records = 0
         observer = self.observer = Observer(process.telemetry, self._joints)

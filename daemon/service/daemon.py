@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..mqtt.bridge import MqttBridge
 from ..mqtt.broker import EmbeddedBroker, login_of
 from ..mqtt.results import default_folder
-from . import systemd
+from . import descriptors, systemd
 from .logs import write_journal
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ async def serve(settings: Settings, hub: ReportHub, robots: RobotRegistry) -> No
     BrokerError
         If the embedded broker cannot listen.
     """
+    descriptors.raise_limit()
     embedded = settings.mqtt.broker == "embedded"
     async with (
         EmbeddedBroker(settings.mqtt.listen, login_of(settings.mqtt)) if embedded else nullcontext(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -129,10 +130,15 @@ def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @asynccontextmanager
 async def running(timeout_s: float = PATIENCE_S, beat_s: float | None = None) -> AsyncIterator[Stage]:
-    stage = Stage(timeout_s, beat_s)
+    async with run_of(Stage(timeout_s, beat_s)) as stage:
+        yield stage
+
+
+@asynccontextmanager
+async def run_of(stage: Stage) -> AsyncIterator[Stage]:
     run = asyncio.create_task(stage.supervisor.run(stage.listener), name="supervisor")
     try:
-        await stage.until(lambda: stage.processes or stage.failures)
+        await stage.until(lambda: stage.processes)
         yield stage
     finally:
         stage.supervisor.leave()
@@ -212,4 +218,20 @@ async def test_an_error_in_a_notice_ends_that_process_and_another_is_started() -
         assert stage.processes[0].closed
         stage.listener.fail_at = None
         stage.processes[1].tell(READY)
+        await stage.until(lambda: stage.listener.notices == [READY])
+
+
+async def test_a_process_that_cannot_be_started_is_told_of_and_tried_again() -> None:
+    stage = Stage(PATIENCE_S, None)
+    stage.failures = [OSError(errno.EMFILE, os.strerror(errno.EMFILE)), OSError(errno.ENOMEM, "no memory")]
+    async with run_of(stage):
+        await stage.until(lambda: stage.processes)
+        assert stage.listener.exits == [
+            (
+                f"the stream process cannot be started; {why}; tried again; "
+                "check how many descriptors, processes and how much memory the daemon may have"
+            )
+            for why in ("Too many open files", "no memory")
+        ]
+        stage.processes[0].tell(READY)
         await stage.until(lambda: stage.listener.notices == [READY])
