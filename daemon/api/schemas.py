@@ -1,13 +1,38 @@
-"""What each verb takes: the keys of a request's JSON object, with their types and bounds."""
+"""What each verb takes: the keys of a request's JSON object, with their types and bounds.
+
+Beyond the bounds a number is a mistake, such as a time in milliseconds, or asks for what no machine does.
+"""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from ..trajectory.passes import Place, SeamPolicy
 
+LATEST_UNIX_S = 1e10  # in the year 2286
+# Units in which a time of our days has so many digits: the least of each.
+FINER_UNITS = ((1e17, "nanoseconds"), (1e14, "microseconds"), (1e11, "milliseconds"))
+# A file's name has at most 255 bytes, each of which may stand as an escape of four characters.
+LONGEST_MOTION, LONGEST_NAME = 1_020, 255
+
+
+def _unix_time(value: float) -> float:
+    """Refuse what is no Unix time in s, and say in which unit it could be one."""
+    if 0.0 <= value <= LATEST_UNIX_S:
+        return value
+    unit = next(
+        (f", and looks like {name}" for least, name in FINER_UNITS if least <= value < 1e3 * least), ""
+    )
+    raise ValueError(f"it must be Unix time in s, from 0 to {LATEST_UNIX_S:g}{unit}")
+
+
+UnixTime = Annotated[float, AfterValidator(_unix_time)]
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+MotionName = Annotated[str, Field(min_length=1, max_length=LONGEST_MOTION)]
+JointPosition = Annotated[float, Field(ge=-1e6, le=1e6)]
+JointTolerance = Annotated[float, Field(ge=-1, le=1e3)]
 OnBusy = Literal["reject", "queue", "replace"]
 
 
@@ -24,16 +49,16 @@ class Request(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
     transaction: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    expires_at: float | None = None
+    expires_at: UnixTime | None = None
 
 
 class PlaceRequest(BaseModel):
     """A place on a motion: one of the three."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
-    frame: Annotated[int, Field(ge=0)] | None = None
-    time: Annotated[float, Field(ge=0)] | None = None
-    marker: Annotated[str, Field(min_length=1)] | None = None
+    frame: Annotated[int, Field(ge=0, le=1_000_000_000)] | None = None
+    time: Annotated[float, Field(ge=0, le=1_000_000)] | None = None
+    marker: Name | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -52,31 +77,31 @@ class PlayRequest(Request):
 
     `first` and `last` narrow it to a range. Of several passes, `ping_pong` plays every second one backwards;
     otherwise `seam` says what becomes of a last row from which the first cannot be reached in one tick.
-    `start_at` is the Unix time, in s, at which the first row is due.
+    `start_at` is the Unix time, in s, at which the first row is due, no more than a day ahead.
 
     Tolerances are by joint, in rad or m; 0 stands for the configured one and -1 for none, for the time (in s)
     too, where none means to wait for ever.
     """
 
-    motion: Annotated[str, Field(min_length=1)]
+    motion: MotionName
     speed: Annotated[float, Field(ge=0.1, le=10.0)] = 1.0
-    loop: Annotated[int, Field(ge=1)] | Literal["forever"] = 1
+    loop: Annotated[int, Field(ge=1, le=1_000_000_000)] | Literal["forever"] = 1
     ping_pong: bool = False
     first: PlaceRequest | None = None
     last: PlaceRequest | None = None
     seam: SeamPolicy = "reject"
-    start_at: float | None = None
+    start_at: UnixTime | None = None
     on_busy: OnBusy = "reject"
-    path_tolerance: dict[str, float] = {}
-    goal_tolerance: dict[str, float] = {}
-    goal_time_tolerance: Annotated[float, Field(ge=0)] | Literal[-1] = 0.0
+    path_tolerance: dict[Name, JointTolerance] = {}
+    goal_tolerance: dict[Name, JointTolerance] = {}
+    goal_time_tolerance: Annotated[float, Field(ge=0, le=3600)] | Literal[-1] = 0.0
 
 
 class GotoRequest(Request):
     """Go to a posture: a configured one by its name, or joint positions in rad or m."""
 
-    pose: Annotated[str, Field(min_length=1)] | None = None
-    joints: Annotated[dict[str, float], Field(min_length=1)] | None = None
+    pose: Name | None = None
+    joints: Annotated[dict[Name, JointPosition], Field(min_length=1)] | None = None
     on_busy: OnBusy = "reject"
 
 
@@ -122,8 +147,8 @@ class FaultRequest(Request):
     """Let a fault of simulated actuators happen; other keys are the driver's own (docs/faults.md)."""
 
     model_config = ConfigDict(extra="allow", frozen=True, allow_inf_nan=False, strict=True)
-    fault: Annotated[str, Field(min_length=1)]
-    joint: Annotated[str, Field(min_length=1)] | None = None
+    fault: Name
+    joint: Name | None = None
 
 
 class EstopRequest(Request):

@@ -10,7 +10,20 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationIn
 from motiond.drivers import DriverError, OptionsError, check_options, resolved
 
 from .section import Section, SettingError
-from .types import FilePath, Number, Positive, Text, resolved_path
+from .types import (
+    Acceleration,
+    Duration,
+    Effort,
+    FilePath,
+    Jerk,
+    Place,
+    Speed,
+    Text,
+    Tolerance,
+    resolved_path,
+)
+
+SMALLEST_REDUCTION = 1e-6
 
 IDLE_TICKS_A_TIMEOUT = 4
 
@@ -31,15 +44,15 @@ class ModelSettings(Section):
 class LimitSettings(Section):
     """Limits of one joint, in rad or m; they narrow those of the model, or set what it leaves open."""
 
-    lower: Number | None = None
+    lower: Place | None = None
     """Lowest position."""
-    upper: Number | None = None
+    upper: Place | None = None
     """Highest position."""
-    velocity: Positive | None = None
+    velocity: Speed | None = None
     """Highest speed, per second."""
-    acceleration: Positive | None = None
+    acceleration: Acceleration | None = None
     """Highest acceleration, per second squared."""
-    effort: Positive | None = None
+    effort: Effort | None = None
     """Highest torque or force, in N·m or N."""
 
     @model_validator(mode="after")
@@ -55,18 +68,18 @@ class MimicSettings(Section):
 
     joint: Text
     """The joint to follow."""
-    multiplier: Number = 1.0
+    multiplier: Place = 1.0
     """Factor on that joint's position."""
-    offset: Number = 0.0
+    offset: Place = 0.0
     """In rad or m."""
 
 
 class JointToleranceSettings(Section):
     """How far one joint's feedback may be from its setpoint, in rad or m."""
 
-    path: Positive | None = None
+    path: Tolerance | None = None
     """While the motion plays."""
-    goal: Positive | None = None
+    goal: Tolerance | None = None
     """At its end."""
 
 
@@ -77,9 +90,9 @@ class JointSettings(Section):
     """The driver's name of the actuator, the joint's own by default; `none` for a mimic joint without one."""
     unit: Literal["rad", "m"] | None = None
     """Unit of the joint's position where no model tells it; rad by default."""
-    reduction: Number = 1.0
+    reduction: Place = 1.0
     """Turns of the actuator for one of the joint; negative where they turn against each other."""
-    offset: Number = 0.0
+    offset: Place = 0.0
     """The joint's position, in rad or m, where the actuator's is 0."""
     mimic: MimicSettings | None = None
     """Follow another joint instead of the motion."""
@@ -94,6 +107,9 @@ class JointSettings(Section):
     def _check(self) -> Self:
         if self.reduction == 0:
             raise SettingError("reduction", "reduction is 0; positions are divided by it; write 1 for none")
+        if abs(self.reduction) < SMALLEST_REDUCTION:
+            why = f"positions are divided by it, and the smallest is {SMALLEST_REDUCTION:g}; correct it"
+            raise SettingError("reduction", f"reduction is {self.reduction:g}; {why}")
         return self
 
 
@@ -132,39 +148,39 @@ class DriverSettings(BaseModel):
 class ToleranceSettings(Section):
     """How far feedback may be from the setpoints; a joint's own tolerances come first."""
 
-    path: Positive | None = None
+    path: Tolerance | None = None
     """While the motion plays, in rad or m; a joint that is further off stops the motion softly."""
-    goal: Positive | None = 0.1
+    goal: Tolerance | None = 0.1
     """At its end, in rad or m; `null` takes the last setpoint for the goal."""
-    goal_time_s: Annotated[float, Field(strict=True, ge=0)] = 1.0
+    goal_time_s: Annotated[float, Field(strict=True, ge=0, le=3600)] = 1.0
     """How long the joints may take to come within the goal tolerance after the last setpoint."""
 
 
 class ApproachSettings(Section):
     """How fast the robot goes to a motion's first row, besides the joints' own limits."""
 
-    velocity: Positive = 0.5
+    velocity: Speed = 0.5
     """In rad/s or m/s."""
-    acceleration: Positive = 1.0
+    acceleration: Acceleration = 1.0
     """In rad/s² or m/s²."""
-    jerk: Positive = 5.0
+    jerk: Jerk = 5.0
     """In rad/s³ or m/s³."""
-    longest_s: Positive | None = None
+    longest_s: Duration | None = None
     """A motion whose first row is further away than this takes is refused; `null` goes any way."""
 
 
 class CheckSettings(Section):
     """What stops a motion softly while it plays, besides tolerances; `null` switches a check off."""
 
-    effort_s: Positive | None = None
+    effort_s: Duration | None = None
     """A measured effort is beyond the joint's effort limit for so long."""
-    temperature_c: Positive | None = None
+    temperature_c: Annotated[float, Field(strict=True, gt=0, le=500)] | None = None
     """An actuator is hotter than this."""
-    stale_s: Positive | None = 0.25
+    stale_s: Duration | None = 0.25
     """An actuator's feedback is older than this."""
-    stall_s: Positive | None = 0.5
+    stall_s: Duration | None = 0.5
     """A joint stands still for so long, further than `stall_error` from its setpoint."""
-    stall_error: Positive = 0.05
+    stall_error: Tolerance = 0.05
     """In rad or m."""
 
 
@@ -190,13 +206,13 @@ class RobotSettings(Section):
     """What happens to a motion beyond a limit: refused, played slower, or cut at the position limits."""
     approach: ApproachSettings = ApproachSettings()
     """Bounds of the way to the first row."""
-    start_tolerance: Annotated[float, Field(strict=True, ge=0)] = 0.002
+    start_tolerance: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.002
     """No approach where every joint is within this (rad or m) of the first row."""
     tolerances: ToleranceSettings = ToleranceSettings()
     """How far the joints may be from their setpoints."""
     checks: CheckSettings = CheckSettings()
     """What is checked while a motion plays."""
-    poses: dict[Text, Annotated[dict[Text, Number], Field(min_length=1)]] = Field(default={})
+    poses: dict[Text, Annotated[dict[Text, Place], Field(min_length=1)]] = Field(default={})
     """Postures by name: positions of some joints, in rad or m."""
     clock: Literal["real", "virtual"] = "real"
     """The machine's, or one whose time passes as fast as it can, on simulated actuators alone."""
@@ -206,19 +222,19 @@ class RobotSettings(Section):
     """After a motion that ended well: hold its last row, switch torque off, or go to the pose `park`."""
     on_exit: Literal["hold", "release", "park"] = "hold"
     """The same when the daemon ends, whatever the robot does then; a motion is stopped softly first."""
-    exit_timeout_s: Positive = 8.0
+    exit_timeout_s: Duration = 8.0
     """How long the way to that end may take."""
-    stop_duration_s: Positive = 0.5
+    stop_duration_s: Annotated[float, Field(strict=True, ge=1e-3, le=60)] = 0.5
     """Shortest time of a soft stop from full speed; longer where acceleration limits ask for it."""
     on_late: Literal["skip", "stretch"] = "skip"
     """What becomes of the time of a late tick: its rows are skipped, or the motion ends later."""
-    max_skip_s: Positive = 0.02
+    max_skip_s: Annotated[float, Field(strict=True, ge=1e-6, le=10)] = 0.02
     """A late tick skips no more than this; the motion ends later by what is left."""
-    max_lateness_s: Positive = 0.1
+    max_lateness_s: Annotated[float, Field(strict=True, ge=1e-3, le=60)] = 0.1
     """A tick that is later than this stops the motion softly."""
-    idle_rate_hz: Annotated[float, Field(strict=True, gt=0, le=2000)] = 100.0
+    idle_rate_hz: Annotated[float, Field(strict=True, ge=1, le=2000)] = 100.0
     """Ticks per second while no motion plays."""
-    stream_timeout_s: Positive = 1.0
+    stream_timeout_s: Annotated[float, Field(strict=True, ge=0.05, le=600)] = 1.0
     """A stream process that does not tick for so long is killed and started anew."""
     daemon_timeout_s: Annotated[float, Field(strict=True, ge=0.1)] | None = 2.0
     """A motion stops softly when the daemon has not been heard for so long; `null`: never."""

@@ -29,5 +29,14 @@ def resolved_path(path: Path, info: ValidationInfo) -> Path:
 Name = Annotated[str, AfterValidator(topic_safe)]
 Text = Annotated[str, Field(min_length=1)]
 FilePath = Annotated[Path, AfterValidator(resolved_path)]
-Number = Annotated[float, Field(strict=True)]
 Positive = Annotated[float, Field(strict=True, gt=0)]
+
+# Of what moves, in rad or m: beyond these bounds a number is a mistake, and sums and quotients of such
+# numbers would no longer be any.
+Place = Annotated[float, Field(strict=True, ge=-1e6, le=1e6)]
+Speed = Annotated[float, Field(strict=True, ge=1e-5, le=1e5)]
+Acceleration = Annotated[float, Field(strict=True, ge=1e-5, le=1e7)]
+Jerk = Annotated[float, Field(strict=True, ge=1e-5, le=1e9)]
+Effort = Annotated[float, Field(strict=True, ge=1e-6, le=1e6)]
+Tolerance = Annotated[float, Field(strict=True, ge=1e-6, le=1e3)]
+Duration = Annotated[float, Field(strict=True, ge=1e-3, le=3600)]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from motiond.formats import Source
-from motiond.formats.errors import FormatError, Problem, nearest
+from motiond.formats.errors import FormatError, Problem, nearest, shortened
+from motiond.formats.io.source import SizeBound, Source
 
 from .section import ConfigError, Section, SettingError
 
@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 
     Loc = tuple[str, ...]
 
+CONFIG_SIZE = SizeBound(1_000_000, "a configuration", "check that it is the right file")
+MOST_VALUES = 100_000  # each takes a few hundred bytes while it is composed
+MOST_DIGITS = 40  # of a whole number; turning more into a number takes time that grows with their square
 DEEPEST = 64  # libyaml's composer recurses, and a file of brackets would end the process
 
-_STR, _FLOAT, _MERGE = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "float", "merge"))
+_STR, _INT, _FLOAT, _MERGE = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "merge"))
 
 
 SectionType = TypeVar("SectionType", bound=Section)
@@ -39,6 +42,17 @@ class _Loader(yaml.CSafeLoader):
             if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
                 key.tag = _STR
         return super().construct_mapping(node, deep)
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: FBT001, FBT002 - PyYAML's own signature
+        """Construct a value; PyYAML itself does not expect that a date or a number may be impossible."""
+        if node.tag == _INT and len(node.value) > MOST_DIGITS:
+            what = f"a whole number of {len(node.value)} characters; {MOST_DIGITS} are read"
+            raise yaml.constructor.ConstructorError(None, None, what, node.start_mark)
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, LookupError, AttributeError, TypeError, OverflowError) as error:
+            what = f"{shortened(repr(node.value), 60)} is no {node.tag.rpartition(':')[2]}"
+            raise yaml.constructor.ConstructorError(None, None, what, node.start_mark) from error
 
 
 _Loader.add_implicit_resolver(
@@ -66,6 +80,7 @@ def load_yaml(
     context: Mapping[str, Any] | None = None,
     *,
     aliases: bool = True,
+    size: SizeBound = CONFIG_SIZE,
 ) -> SectionType:
     """Read and check a file.
 
@@ -79,17 +94,19 @@ def load_yaml(
         For the model's validators.
     aliases : bool
         Whether `*name` may repeat what stands elsewhere; what is written out again grows without bounds.
+    size : SizeBound
 
     Raises
     ------
     FormatError
         With every mistake, each as `file:line: what; why; how to mend`, in the order of the lines.
     """
-    values, lines, problems = _parse(Source(path).read(), str(path), aliases=aliases)
+    source = Source(path)
+    values, lines, problems = _parse(source.read(size), source.name, aliases=aliases)
     try:
         checked = kind.model_validate(values, context=context)
     except ValidationError as error:
-        problems += [one for details in error.errors() for one in _told(details, kind, lines, str(path))]
+        problems += [one for details in error.errors() for one in _told(details, kind, lines, source.name)]
     if problems:
         raise FormatError(sorted(problems, key=lambda problem: problem.line))
     return checked
@@ -123,7 +140,9 @@ def _parse(data: bytes, file: str, *, aliases: bool) -> tuple[Any, Mapping[Loc, 
 def _refuse_bombs(data: bytes, file: str, *, aliases: bool) -> None:
     """Refuse what would take endless memory or stack, before libyaml's composer meets it."""
     depth = 0
-    for event in yaml.parse(data, _Loader):
+    for count, event in enumerate(yaml.parse(data, _Loader)):
+        if count > MOST_VALUES:
+            raise _bomb(event, file, "holds too much", f"{MOST_VALUES} values are read", "shorten it")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST:
             raise _bomb(event, file, "nests too deeply", f"{DEEPEST} levels do", "flatten it")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..joints.joint_map import JointMap
 
 
+MOST_ROWS, MOST_VALUES = 500_000, 8_000_000
 FAR_OUTSIDE = 0.05  # of a joint's range: what a calibration may be off, and far less than a turn
 FAR_OUTSIDE_OF_ENDLESS = 0.1  # rad or m, where one side has no limit
 
@@ -89,11 +90,8 @@ def plan_approach(
     rows, velocities = _rows(start, target, driven, joint_map, settings, rate_hz=rate_hz)
     longest_s, takes_s = settings.approach.longest_s, len(rows) / rate_hz
     if longest_s is not None and takes_s > longest_s:
-        far = farthest(start, target, driven, joint_map)
-        why = f"joint '{far['joint']}' is {far['value']:.4g} {far['unit']} away"
         mend = f"approach.longest_s is {longest_s:g}; go nearer first, or raise it"
-        message = f"the way to it takes {takes_s:.3f} s; {why}; {mend}"
-        raise ApproachError([far["joint"]], message, {"start_distance": far})
+        raise _too_far(takes_s, mend, farthest(start, target, driven, joint_map))
     ramp, _ = clock_acceleration(rows, velocities, rate_hz, joint_map, settings.stop_duration_s)
     return Track(rows, velocities, driven, rate_hz, ramp)
 
@@ -125,16 +123,29 @@ def _rows(
         return rows, np.zeros_like(rows)
     moving = start[driven], target[driven]
     trajectory = _trajectory(*moving, driven, joint_map, settings.approach)
+    longest_s = min(MOST_ROWS, MOST_VALUES // start.size) / rate_hz
+    if not trajectory.duration <= longest_s:
+        mend = f"{longest_s:g} s are allowed; go nearer first, or raise the bounds under `approach`"
+        raise _too_far(trajectory.duration, mend, farthest(start, target, driven, joint_map))
     ticks = max(1, int(np.ceil(trajectory.duration * rate_hz - 1e-9)))
     sampled, speeds = _sample(trajectory, np.arange(ticks + 1) / rate_hz)
-    # Rounding in the last digit must not carry a joint past either end, which may be a limit.
+    # Rounding in the last digit must not carry a joint beyond either end, maybe a limit, or turn it back.
     np.clip(sampled, np.minimum(*moving)[:, None], np.maximum(*moving)[:, None], out=sampled)
     sampled[:, -1] = moving[1]
+    rises = moving[1] >= moving[0]
+    sampled[rises] = np.maximum.accumulate(sampled[rises], axis=1)
+    sampled[~rises] = np.minimum.accumulate(sampled[~rises], axis=1)
     _keep_between_rows(sampled, speeds, rate_hz)
     positions, velocities = np.empty((ticks + 1, start.size)), np.zeros((ticks + 1, start.size))
     positions[:] = start
     positions[:, driven], velocities[:, driven] = sampled.T, speeds.T
     return positions, velocities
+
+
+def _too_far(takes_s: float, mend: str, far: dict[str, Any]) -> ApproachError:
+    why = f"joint '{far['joint']}' is {far['value']:.4g} {far['unit']} away"
+    message = f"the way to it takes {takes_s:.3f} s; {why}; {mend}"
+    return ApproachError([far["joint"]], message, {"start_distance": far})
 
 
 def _keep_between_rows(positions: Floats, speeds: Floats, rate_hz: float) -> None:
@@ -182,9 +193,9 @@ def _trajectory(
     trajectory = Trajectory(start.size)
     try:
         Ruckig(start.size).calculate(wanted, trajectory)
-    except RuckigError as error:
+    except (RuckigError, ValueError) as error:  # the latter for codes that ruckig itself does not name
         names = [name for name, moves in zip(joint_map.joints, driven, strict=True) if moves]
-        mend = f"check the limits of {listed(names)}"
+        mend = f"check the limits of {listed(names)}, and the bounds under `approach`"
         raise ApproachError(names, f"{joint_map.robot}: no approach can be calculated; {mend}") from error
     return trajectory
 

@@ -12,7 +12,8 @@ import numpy as np
 import orjson
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
-from motiond.formats.errors import FormatError, Problem
+from motiond.formats.errors import printable
+from motiond.formats.io.source import SizeBound
 from motiond.formats.model.interpolation import SAME_TIME_S
 
 from ..config.section import Section, SettingError
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 SUFFIX = ".markers.yaml"
 MOST_MARKERS = 1000
-MOST_BYTES = 1_000_000
+SIZE = SizeBound(1_000_000, "a marker file", "shorten the payloads")
+LONGEST_NAME = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +72,8 @@ def read_markers(path: Path, motion: Motion) -> tuple[Marker, ...]:
     FormatError
         With every mistake, each as `file:line: what; why; how to mend`.
     """
-    _refuse_large(path)
     times = _frame_times(motion)
-    cues = load_yaml(path, _MarkerFile, {"times": times}, aliases=False).markers
+    cues = load_yaml(path, _MarkerFile, {"times": times}, aliases=False, size=SIZE).markers
     markers = [_marker(name, cue, times) for name, cue in cues.items()]
     return tuple(sorted(markers, key=lambda marker: marker.time_s))
 
@@ -81,13 +82,6 @@ def _frame_times(motion: Motion) -> NDArray[np.float64]:
     """Return the time of each frame from the first, in s, shape (frames,), as it is played at speed 1."""
     times: NDArray[np.float64] = motion.times - motion.times[0]
     return np.arange(motion.times.size) / motion.frame_rate if motion.is_uniform else times
-
-
-def _refuse_large(path: Path) -> None:
-    size = path.stat().st_size if path.is_file() else 0
-    if size > MOST_BYTES:
-        why = f"a marker file has at most {MOST_BYTES}"
-        raise FormatError([Problem(str(path), 0, f"has {size} bytes", why, "shorten the payloads")])
 
 
 def _marker(name: str, cue: _Cue, times: NDArray[np.float64]) -> Marker:
@@ -100,6 +94,12 @@ def _marker(name: str, cue: _Cue, times: NDArray[np.float64]) -> Marker:
 def _named(name: str) -> str:
     if not name.strip():
         raise SettingError("", "a marker has no name; it is asked for by name; write one before the colon")
+    if len(name) > LONGEST_NAME:
+        why = f"it has at most {LONGEST_NAME}; shorten it"
+        raise SettingError("", f"a marker's name has {len(name)} characters; {why}")
+    if (shown := printable(name)) != name:
+        why = "it goes to logs and terminals; remove what is no letter, sign or space"
+        raise SettingError("", f"the marker's name '{shown}' cannot be shown as it stands; {why}")
     return name
 
 

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from .planner import Plan
 
 
+MOST_FRAMES = 10**12  # more than any motion has, and few enough to be divided
+
+
 class PlaybackError(ValueError):
     """A motion cannot be played in the way that was asked for.
 
@@ -121,13 +124,13 @@ def row_of(place: Place, plan: Plan, markers: Sequence[Marker]) -> int:
     elif place.time_s is not None:
         time_s = place.time_s
     else:
-        time_s = (place.frame or 0) / (plan.frames_per_tick * plan.rate_hz)
-    row, end = round(time_s * plan.rate_hz), len(plan.positions) - 1
-    if row > end:
+        time_s = min(place.frame or 0, MOST_FRAMES) / (plan.frames_per_tick * plan.rate_hz)
+    at, end = time_s * plan.rate_hz, len(plan.positions) - 1
+    if not at < end + 1 or round(at) > end:
         last = f"its last frame is {end * plan.frames_per_tick:g}, at {plan.duration_s:.3f} s"
         said = f"frame {place.frame}" if place.frame is not None else f"{time_s:g} s"
         raise PlaybackError(f"{plan.motion}: {said} is beyond its end; {last}; name an earlier one")
-    return row
+    return round(at)
 
 
 def _time_of(name: str, plan: Plan, markers: Sequence[Marker]) -> float:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from ..config.robot import RobotSettings
 
 
+SMALLEST = 1e-6  # rad or m; no feedback is that fine
+
+
 class ToleranceError(ValueError):
     """A tolerance for a joint that there is not, or of a value that there is not."""
 
@@ -115,6 +118,9 @@ def resolve(
         if value < 0.0 and value != OFF:
             meant = "0 stands for the configured one and -1 for none"
             raise ToleranceError(f"{robot}: {kind} of joint '{joint}' is {value:g}; {meant}; correct it")
+        if 0.0 < value < SMALLEST:
+            why = f"the smallest is {SMALLEST:g}, and 0 stands for the configured one"
+            raise ToleranceError(f"{robot}: {kind} of joint '{joint}' is {value:g}; {why}; correct it")
         if value != 0.0:
             found[joint] = value
     return list(found.values())

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.formats.errors import listed, nearest
+from motiond.formats.errors import listed, nearest, shortened
 
 from ..api.errors import RequestError
 from ..ipc.messages import Play
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 
 POSE_RATE_HZ = 200.0  # of ticks on the way to a posture
+FARTHEST_S = 86_400.0
+LONGEST_REASON = 3_500  # of what an answer tells, in characters
 HANDOVER_S = 0.01  # from a request to the first tick of its approach, at most, where all is well
 
 
@@ -85,11 +87,12 @@ class GoalPlanner:
         RequestError
             If there is none, or not at that speed, or not in that way.
         """
+        self._refuse_far(request)
         entry = self._library.get(request.motion)
         if entry is None:
             raise RequestError.of("UNKNOWN_MOTION", self._library.unknown(request.motion))
         if entry.plan is None:
-            raise RequestError.of("INVALID_MOTION", entry.reason)
+            raise RequestError.of("INVALID_MOTION", shortened(entry.reason, LONGEST_REASON))
         try:
             playback = plan_playback(
                 whole(entry.plan, entry.markers),
@@ -105,6 +108,13 @@ class GoalPlanner:
             raise RequestError.of("INVALID_MOTION", error, error.data) from error
         refuse_speed(playback.track, request.speed)
         return playback
+
+    def _refuse_far(self, request: PlayRequest) -> None:
+        """Refuse a start so far ahead that a robot would be busy with nothing."""
+        in_s = (request.start_at or 0.0) - time.time()
+        if in_s > FARTHEST_S:
+            what, why = f"start_at is {in_s:.0f} s ahead", f"a robot waits no longer than {FARTHEST_S:g} s"
+            raise RequestError("INVALID_REQUEST", self._name, what, why, "send the request later")
 
     def playback_to(self, request: GotoRequest) -> Playback:
         """Return the playback to the posture that a request names or lists.

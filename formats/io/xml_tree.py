@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 Xml: TypeAlias = etree._Element  # noqa: SLF001 - lxml gives its element type no public name
 
+# Of tags and attributes; each takes some hundred bytes in memory, and as few as four in a file.
+MOST_MARKS = 2_000_000
+
 _NOT_AN_ELEMENT = re.compile(rb"<!--.*?(?:-->|\Z)|<[?!].*?(?:>|\Z)", re.DOTALL)
 _FIRST_TAG = re.compile(rb"<([A-Za-z_][\w.:-]*)")
 
@@ -41,8 +44,11 @@ def parse_xml(
     Raises
     ------
     FormatError
-        If it is no well-formed XML or has a document type.
+        If it is no well-formed XML, has a document type, or more tags than any file of use.
     """
+    if data.count(b"<") + data.count(b"=") > MOST_MARKS:
+        why = f"{MOST_MARKS} are read"
+        raise problems.fail(0, "holds too many tags and attributes", why, "split the file")
     try:
         # Without libxml2's bounds entities could explode, so the bounds stay where a file may declare some.
         huge = long_texts and b"<!" not in data and b"\0" not in data

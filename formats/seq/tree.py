@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MOST_DEPTH = 32
 MOST_SCALAR_CHARACTERS = 10_000
+# Each takes some hundred bytes and ten microseconds; rows that were cut out count as one value.
+MOST_VALUES = 2_000_000
 # A file may repeat a pose by an alias; the bound keeps aliases of aliases from exploding.
 MOST_ALIASED_VALUES = 100_000
 
@@ -243,6 +245,9 @@ class _Builder:
                 f"{MOST_DEPTH} levels are read",
                 "write it flatter",
             )
+        if self.values >= MOST_VALUES:
+            what, why = "holds too much besides rows", f"{MOST_VALUES} values are read"
+            raise self._fail(event, what, why, "write each row in [ ], on a line of its own")
         if event.tag and event.tag not in CORE_TAGS:
             raise self._fail(
                 event, f"unknown tag {event.tag}", "a .seq file holds plain data", "remove the tag"

@@ -18,6 +18,7 @@ import pytest
 
 from motiond.formats import FormatError, Motion
 from motiond.formats.io.source import Source
+from motiond.formats.seq import tree
 
 GOOD = Path(__file__).parents[1] / "files" / "good"
 ROOTS = {
@@ -297,3 +298,30 @@ def test_times_that_no_clock_shows_are_refused() -> None:
     )
     (stamped,) = load("seq", TIMED.format(first="1763800000.00", last="1763800000.25"))
     assert stamped.duration_s == 0.25
+
+
+@pytest.mark.parametrize("name", ROOTS)
+@pytest.mark.parametrize(
+    "many", ["<a/>" * 2_000_000, "<a " + 'b="" ' * 2_000_000 + "/>"], ids=["tags", "attributes"]
+)
+def test_more_tags_than_memory_holds_are_not_even_parsed(name: str, many: str) -> None:
+    text = xml(name, many).encode()
+    tracemalloc.start()
+    try:
+        assert refusal(name, text) == (
+            f"case.{name}: holds too many tags and attributes; 2000000 are read; split the file"
+        )
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_more_values_than_memory_holds_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree, "MOST_VALUES", 1_000)
+    loose = SEQ.format(top="", parts=1, rows=f"[ {'[ 0 ], ' * 600} ]")
+    assert refusal("seq", loose) == (
+        "case.seq:9: holds too much besides rows; 1000 values are read; "
+        "write each row in [ ], on a line of its own"
+    )
+    (cut,) = load("seq", SEQ.format(top="", parts=1, rows="\n" + "      - [ 0 ]\n" * 5_000))
+    assert len(cut.positions) == 5_000

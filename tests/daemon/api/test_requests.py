@@ -147,3 +147,93 @@ def test_what_is_told_of_a_request_stays_short(robot: str, verb: str, body: dict
     told = refused(robot, verb, orjson.dumps(body))
     assert len(told.encode()) < 4096
     assert len(max(told.splitlines(), key=len)) < 700
+
+
+UNIX = "it must be Unix time in s, from 0 to 1e+10"
+
+
+@pytest.mark.parametrize(
+    ("verb", "body", "message"),
+    [
+        (
+            "play",
+            {"motion": "m" * 1021},
+            f"'motion' is {CUT.replace('x', 'm')}; it must have at most 1020 characters",
+        ),
+        ("play", {"start_at": 1.7e308}, f"'start_at' is 1.7e+308; {UNIX}"),
+        ("play", {"start_at": -1}, f"'start_at' is -1; {UNIX}"),
+        (
+            "play",
+            {"start_at": 1_763_800_000_000},
+            f"'start_at' is 1763800000000; {UNIX}, and looks like milliseconds",
+        ),
+        (
+            "play",
+            {"start_at": 1_763_800_000_000_000},
+            f"'start_at' is 1763800000000000; {UNIX}, and looks like microseconds",
+        ),
+        (
+            "stop",
+            {"expires_at": 1.7638e18},
+            f"'expires_at' is 1.7638e+18; {UNIX}, and looks like nanoseconds",
+        ),
+        ("stop", {"expires_at": 1e308}, f"'expires_at' is 1e+308; {UNIX}"),
+        ("play", {"first": {"time": 1e308}}, "'first' is 1e+308; it must be less than or equal to 1000000"),
+        (
+            "play",
+            {"last": {"frame": 10**18}},
+            "'last' is 1000000000000000000; it must be less than or equal to 1000000000",
+        ),
+        ("seek", {"time": 1e308}, "'time' is 1e+308; it must be less than or equal to 1000000"),
+        (
+            "seek",
+            {"marker": "x" * 256},
+            f"'marker' is {CUT}; it must have at most 255 characters",
+        ),
+        (
+            "play",
+            {"path_tolerance": {"elbow": 1e308}},
+            "'path_tolerance' is 1e+308; it must be less than or equal to 1000",
+        ),
+        (
+            "play",
+            {"goal_tolerance": {"elbow": -1e308}},
+            "'goal_tolerance' is -1e+308; it must be greater than or equal to -1",
+        ),
+        (
+            "goto",
+            {"joints": {"elbow": 1e308}},
+            "'joints' is 1e+308; it must be less than or equal to 1000000",
+        ),
+        (
+            "goto",
+            {"joints": {"elbow": -1e308}},
+            "'joints' is -1e+308; it must be greater than or equal to -1000000",
+        ),
+        ("goto", {"pose": "x" * 256}, f"'pose' is {CUT}; it must have at most 255 characters"),
+        ("speed", {"speed": 5e-324}, "'speed' is 5e-324; it must be greater than or equal to 0.1"),
+        ("fault", {"fault": "x" * 256}, f"'fault' is {CUT}; it must have at most 255 characters"),
+    ],
+)
+def test_a_number_beyond_what_can_be_meant_is_refused_with_what_would_be_allowed(
+    verb: str, body: dict[str, object], message: str
+) -> None:
+    whole = {"motion": "wave", **body} if verb == "play" else body
+    assert refused("arm", verb, orjson.dumps(whole)) == f"arm/{verb}: {message}; correct it"
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [("loop", str(10**12)), ("goal_time_tolerance", "1e308")],
+)
+def test_a_number_in_place_of_a_word_has_bounds_too(key: str, text: str) -> None:
+    first, _ = refused("arm", "play", f'{{"motion": "wave", "{key}": {text}}}'.encode()).splitlines()
+    most = {"loop": 1_000_000_000, "goal_time_tolerance": 3600}[key]
+    value = {"loop": "1000000000000", "goal_time_tolerance": "1e+308"}[key]
+    assert first == f"arm/play: '{key}' is {value}; it must be less than or equal to {most}; correct it"
+
+
+@pytest.mark.parametrize("number", [str(10**400), "1e400", "-1e400"])
+def test_a_number_that_no_double_holds_is_no_json(number: str) -> None:
+    told = refused("arm", "play", f'{{"motion": "wave", "loop": {number}}}'.encode())
+    assert told.startswith("arm/play: not JSON at line 1 column ")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -185,3 +186,109 @@ def test_numbers_are_those_of_yaml_1_2(tmp_path: Path) -> None:
     file = tmp_path / "arm.yaml"
     file.write_text(ARM.replace("driver", "start_tolerance: 1e-3, driver"))
     assert load_settings(file).robots["arm"].start_tolerance == 0.001
+
+
+MOVES = "joints: {a: {limits: {lower: -1, upper: 1, velocity: 1}}}, driver: {type: sim}"
+AT_LEAST, AT_MOST = "greater than or equal to", "less than or equal to"
+
+
+@pytest.mark.parametrize(
+    ("option", "least", "most"),
+    [
+        ("approach.velocity", 1e-5, 1e5),
+        ("approach.acceleration", 1e-5, 1e7),
+        ("approach.jerk", 1e-5, 1e9),
+        ("approach.longest_s", 0.001, 3600),
+        ("start_tolerance", 0, 1),
+        ("tolerances.path", 1e-6, 1000),
+        ("tolerances.goal", 1e-6, 1000),
+        ("tolerances.goal_time_s", 0, 3600),
+        ("checks.effort_s", 0.001, 3600),
+        ("checks.stale_s", 0.001, 3600),
+        ("checks.stall_s", 0.001, 3600),
+        ("checks.stall_error", 1e-6, 1000),
+        ("exit_timeout_s", 0.001, 3600),
+        ("stop_duration_s", 0.001, 60),
+        ("max_skip_s", 1e-6, 10),
+        ("max_lateness_s", 0.001, 60),
+        ("idle_rate_hz", 1, 2000),
+        ("stream_timeout_s", 0.05, 600),
+        ("poses.home.a", -1e6, 1e6),
+        ("joints.b.offset", -1e6, 1e6),
+        ("joints.b.reduction", -1e6, 1e6),
+        ("joints.b.limits.lower", -1e6, 1e6),
+        ("joints.b.limits.upper", -1e6, 1e6),
+        ("joints.b.limits.velocity", 1e-5, 1e5),
+        ("joints.b.limits.acceleration", 1e-5, 1e7),
+        ("joints.b.limits.effort", 1e-6, 1e6),
+        ("joints.b.mimic.multiplier", -1e6, 1e6),
+        ("joints.b.mimic.offset", -1e6, 1e6),
+        ("joints.b.tolerances.path", 1e-6, 1000),
+        ("joints.b.tolerances.goal", 1e-6, 1000),
+    ],
+)
+def test_every_number_has_bounds_that_are_told(
+    tmp_path: Path, option: str, least: float, most: float
+) -> None:
+    *places, last = option.split(".")
+
+    def told(value: float) -> list[str]:
+        written: Any = {last: value}
+        for place in reversed(places):
+            written = {place: written}
+        joints = {"a": {"limits": {"lower": -1, "upper": 1, "velocity": 1}}, **written.pop("joints", {})}
+        robot = {"joints": joints, "driver": {"type": "sim"}, **written}
+        file = tmp_path / "arm.yaml"
+        file.write_text(json.dumps({"robots": {"arm": robot}}))
+        try:
+            load_settings(file)
+        except ConfigError as error:
+            return [line for line in str(error).splitlines() if f"arm.{option} is" in line]
+        return []
+
+    assert (told(least), told(most)) == ([], [])
+    for value, how, bound in ((least - 1e300, AT_LEAST, least), (most + 1e300, AT_MOST, most)):
+        (line,) = told(value)
+        words = line.partition(f"arm.{option} is {value!r}; it must be {how} ")[2]
+        assert words.endswith("; correct it"), line
+        assert float(words.partition(";")[0]) == bound
+
+
+def test_a_reduction_by_which_nothing_can_be_divided_is_refused(tmp_path: Path) -> None:
+    text = f"robots: {{arm: {{{MOVES.replace('{limits', '{reduction: 5e-324, limits')}}}}}"
+    assert refusal(tmp_path, text) == (
+        "arm.yaml:1: reduction is 4.94066e-324; "
+        "positions are divided by it, and the smallest is 1e-06; correct it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("1" + "0" * 5000, "a whole number of 5001 characters; 40 are read"),
+        ("2001-99-99", "'2001-99-99' is no timestamp"),
+        ("!!int five", "'five' is no int"),
+        ("!!bool maybe", "'maybe' is no bool"),
+        ("1" + ":1" * 5000, "a whole number of 10001 characters; 40 are read"),
+    ],
+)
+def test_what_yaml_takes_for_a_number_or_date_and_is_none_is_refused(
+    tmp_path: Path, value: str, message: str
+) -> None:
+    assert refusal(tmp_path, f"id: a\nstart: {value}\n") == f"arm.yaml:2: not valid YAML; {message}"
+
+
+def test_a_configuration_that_is_too_large_is_not_even_read(tmp_path: Path) -> None:
+    file = tmp_path / "arm.yaml"
+    file.touch()
+    os.truncate(file, 5_000_000_000)
+    with pytest.raises(ConfigError) as caught:
+        load_settings(file)
+    assert str(caught.value) == (
+        f"{file}: has 5000000000 bytes; a configuration has at most 1000000; check that it is the right file"
+    )
+
+
+def test_more_values_than_any_configuration_has_are_refused(tmp_path: Path) -> None:
+    text = "id: [\n" + "1," * 100_001 + "]"
+    assert refusal(tmp_path, text) == "arm.yaml:2: holds too much; 100000 values are read; shorten it"

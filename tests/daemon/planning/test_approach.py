@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -142,13 +143,50 @@ def test_unknown_and_impossible_positions_are_refused_together() -> None:
 
 
 def test_a_joint_that_may_not_move_is_told() -> None:
+    joint_map = map_of({"a": {"limits": {"lower": -2, "upper": 2, "velocity": 1}}})
     with pytest.raises(ApproachError) as caught:
         plan_approach(
             np.zeros(1),
             np.ones(1),
             np.ones(1, dtype=bool),
-            map_of({"a": {"limits": {"lower": -2, "upper": 2, "velocity": 1e-320}}}),
+            replace(joint_map, limits=replace(joint_map.limits, velocity=np.array([1e-320]))),
             ROBOT.model_copy(update={"start_tolerance": 0.0}),
             rate_hz=RATE_HZ,
         )
-    assert str(caught.value) == "arm: no approach can be calculated; check the limits of a"
+    assert (
+        str(caught.value)
+        == "arm: no approach can be calculated; check the limits of a, and the bounds under `approach`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("velocity", "message"),
+    [
+        (
+            5e-4,
+            (
+                "the way to it takes 2000.020 s; joint 'base' is 1 rad away; "
+                "1000 s are allowed; go nearer first, or raise the bounds under `approach`"
+            ),
+        ),
+        (
+            1e-9,
+            (
+                "arm: no approach can be calculated; "
+                "check the limits of base, elbow, slide, and the bounds under `approach`"
+            ),
+        ),
+    ],
+)
+def test_a_way_without_end_is_refused_before_memory_is_spent_on_it(velocity: float, message: str) -> None:
+    slow = BOUNDS.model_copy(update={"velocity": velocity})
+    robot = ROBOT.model_copy(update={"approach": slow})
+    start, target = np.zeros(3), np.array([1.0, 0.0, 0.0])
+    with pytest.raises(ApproachError) as caught:
+        plan_approach(start, target, np.ones(3, bool), ARM, robot, rate_hz=RATE_HZ)
+    assert str(caught.value) == message
+
+
+def test_a_way_does_not_turn_back_by_rounding() -> None:
+    positions, _ = approach([0.0, 0.0, 4.962247811813501e-15], [0.0, 1.5, 0.0], tolerance=0.0)
+    assert (np.diff(positions[:, 2]) <= 0.0).all()

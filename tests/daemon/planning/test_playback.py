@@ -63,6 +63,17 @@ def test_a_range_begins_at_a_frame_a_time_or_a_marker_and_eases(place: Place, ro
             "wave: frame 101 is beyond its end; its last frame is 100, at 1.000 s; name an earlier one",
         ),
         (
+            {"first": Place(time_s=1e308)},
+            "wave: 1e+308 s is beyond its end; its last frame is 100, at 1.000 s; name an earlier one",
+        ),
+        (
+            {"last": Place(frame=10**400)},
+            (
+                f"wave: frame {10**400} is beyond its end; "
+                "its last frame is 100, at 1.000 s; name an earlier one"
+            ),
+        ),
+        (
             {"last": Place(time_s=1.5)},
             "wave: 1.5 s is beyond its end; its last frame is 100, at 1.000 s; name an earlier one",
         ),
@@ -82,7 +93,7 @@ def test_a_range_begins_at_a_frame_a_time_or_a_marker_and_eases(place: Place, ro
             ),
         ),
     ],
-    ids=["frame", "time", "marker", "order", "seam"],
+    ids=["frame", "far time", "far frame", "time", "marker", "order", "seam"],
 )
 def test_what_cannot_be_played_is_refused_with_the_reason(asked: dict[str, Any], message: str) -> None:
     with pytest.raises(PlaybackError) as caught:

@@ -33,6 +33,13 @@ def test_0_stands_for_the_configured_one_and_minus_1_for_none() -> None:
             ),
         ),
         (
+            {"elbow": 5e-324},
+            (
+                "arm: path_tolerance of joint 'elbow' is 4.94066e-324; "
+                "the smallest is 1e-06, and 0 stands for the configured one; correct it"
+            ),
+        ),
+        (
             {"elbow": -0.5},
             (
                 "arm: path_tolerance of joint 'elbow' is -0.5; "

@@ -229,3 +229,18 @@ async def test_an_actuator_that_is_too_hot_stops_the_motion_softly_and_holds(rig
     assert result["code"] == "HARDWARE_FAULT"
     assert result["details"]["check"] == "temperature"
     assert result["details"]["reached_goal"] is False
+
+
+@pytest.mark.parametrize("on_busy", ["reject", "queue", "replace"])
+async def test_a_start_further_ahead_than_a_day_is_refused(rig: Rig, on_busy: str) -> None:
+    async with rig.running() as registry:
+        await playing_long(rig, registry)
+        in_time = time.time() + 86_400.0
+        with pytest.raises(RequestError) as caught:
+            await ask(registry, "play", motion="short", start_at=in_time + 1000.0, on_busy=on_busy)
+        assert (await ask(registry, "status"))["state"] == "playing"
+        await ask(registry, "play", motion="short", start_at=in_time - 1000.0, on_busy="queue")
+    assert (caught.value.code, str(caught.value)) == (
+        "INVALID_REQUEST",
+        "arm: start_at is 87400 s ahead; a robot waits no longer than 86400 s; send the request later",
+    )
