@@ -176,16 +176,18 @@ def shortened(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-def listed(names: Collection[str], quote: str = "") -> str:
+def listed(names: Collection[str], quote: str = "", more: int = 0) -> str:
     """Return names as a message lists them: `a, b, c`, no more than twenty, and the number of the others.
 
     Parameters
     ----------
     quote : str
         Stands before and after each name.
+    more : int
+        How many there are besides.
     """
     shown = [f"{quote}{shortened(name, LONGEST_LISTED)}{quote}" for name in islice(names, MOST_LISTED)]
-    more = len(names) - len(shown)
+    more += len(names) - len(shown)
     return ", ".join(shown) + (f" and {more:,} more" if more else "")
 
 

@@ -293,7 +293,7 @@ def status(
         print_json(rows if robot is None else rows[0])
         return
     columns = ("robot", "state", "motion", "time", "message", "motions")
-    print_table(columns, [(*_cells(row), listed(row["motions"])) for row in rows])
+    print_table(columns, [(*_cells(row), listed(row["motions"], more=row["more_motions"])) for row in rows])
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:

@@ -52,8 +52,9 @@ async def _ask_or_tell(settings: MqttSettings, robot: str) -> dict[str, Any]:
 def _row(
     robot: str, heard: dict[str, dict[Subject, dict[str, Any]]], answer: dict[str, Any]
 ) -> dict[str, Any]:
-    motions = heard.get(robot, {}).get("motions", {}).get("motions", [])
-    return {"robot": robot, **answer, "motions": [motion["name"] for motion in motions if motion["ok"]]}
+    told = heard.get(robot, {}).get("motions", {})
+    playable = [motion["name"] for motion in told.get("motions", []) if motion["ok"]]
+    return {"robot": robot, **answer, "motions": playable, "more_motions": told.get("more", 0)}
 
 
 async def _heard(settings: MqttSettings, robot: str | None) -> dict[str, dict[Subject, dict[str, Any]]]:

@@ -1,26 +1,31 @@
 """The motions that a robot can play: every configured file read, planned, and listed, playable or not.
 
 Each motion has an `Entry`, with its plan or with the reason why it cannot be played. A motion whose markers
-are wrong is not playable, for cues would silently not come. One bad file never hides the others.
+are wrong is not playable, for cues would silently not come. One bad file never hides the others, whatever
+is wrong with it or its name.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import orjson
+
 from motiond.formats import FormatError, load_motions
-from motiond.formats.errors import nearest
-from motiond.formats.registry import MOTIONS
+from motiond.formats.errors import MOST_PROBLEMS, listed, nearest, printable, shortened
 
 from ..joints.joint_map import JointMapError
+from .listing import list_places
 from .markers import SUFFIX, marker_file, read_markers
 from .planner import Plan, plan
 from .violations import PlanError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from motiond.formats import Motion
@@ -32,6 +37,12 @@ if TYPE_CHECKING:
 
     Stamp: TypeAlias = tuple[float, ...]
 
+log = logging.getLogger(__name__)
+
+# What is published of the library; a message of many megabytes would serve nobody.
+MOST_LISTED, MOST_LISTED_BYTES = 1_000, 1_000_000
+MOST_JOINTS_LISTED, LONGEST_JOINT_LISTED, LONGEST_REASON = 1_000, 200, 3_500
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -39,6 +50,8 @@ class Entry:
 
     Attributes
     ----------
+    name : str
+        Printable, whatever the file's name is.
     plan : Plan or None
         None where it cannot be played.
     reason : str
@@ -65,20 +78,25 @@ class Entry:
     markers: tuple[Marker, ...] = ()
 
     def payload(self) -> dict[str, Any]:
-        """Return the description of the motion, JSON-ready."""
+        """Return the description of the motion, JSON-ready; long lists are cut."""
+        joints = [shortened(joint, LONGEST_JOINT_LISTED) for joint in self.joints[:MOST_JOINTS_LISTED]]
         told = {
             "name": self.name,
-            "file": str(self.file),
+            "file": printable(str(self.file)),
             "ok": self.plan is not None,
             "duration": self.plan.duration_s if self.plan else self.duration_s,
             "frame_rate": self.frame_rate,
             "frames": self.frames,
-            "joints": list(self.joints),
+            "joints": joints,
             "holds": list(self.holds),
             "markers": [{"name": one.name, "frame": one.frame, "time": one.time_s} for one in self.markers],
-            "warnings": list(self.warnings),
+            "warnings": _first_of(self.warnings, "warnings"),
         }
-        return told | ({"max_speed": self.plan.max_speed} if self.plan else {"reason": self.reason})
+        return told | (
+            {"max_speed": self.plan.max_speed}
+            if self.plan
+            else {"reason": shortened(self.reason, LONGEST_REASON)}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +135,32 @@ class MotionLibrary:
         self._files: dict[Path, _File] = {}
         self._entries: Mapping[str, Entry] = {}
 
-    def load_all(self) -> None:
+    def load_all(self, stopped: Callable[[], bool] = lambda: False) -> bool:
         """Read and plan what is new or has changed, and forget what is gone; takes as long as it takes.
 
         May run in a thread: the library changes in one step, when all is read.
+
+        Parameters
+        ----------
+        stopped : callable
+            Asked before each file; once it says so, nothing more is read, and the library stays as it was.
+
+        Returns
+        -------
+        bool
+            Whether all was read.
         """
-        files = {path: self._loaded(path) for path in self._paths()}
-        self._files = files
+        found = list_places(self._settings.motions)
+        files: dict[Path, _File] = {}
+        for path in found.motions:
+            if stopped():
+                return False
+            files[path] = self._loaded(path)
         entries = [entry for file in files.values() for entry in file.entries]
-        self._entries = _by_name([*entries, *self._lost_markers()])
+        entries += (Entry(printable(path.name), path, reason=why) for path, why in found.unlisted.items())
+        entries += _lost_markers(found.markers, {path for file in files.values() for path in file.stamps})
+        self._files, self._entries = files, _by_name(entries)
+        return True
 
     def get(self, name: str) -> Entry | None:
         """Return the entry of a motion; None where there is none of that name."""
@@ -136,41 +171,45 @@ class MotionLibrary:
 
     def unknown(self, name: str) -> str:
         """Return the message that there is no such motion, with what there is."""
-        known = f"there are {', '.join(self._entries)}" if self._entries else "there are no motions at all"
-        parts = (f"{self._joint_map.robot}: no motion '{name}'", known, nearest(name, self._entries))
+        entries = self._entries
+        known = f"there are {listed(entries)}" if entries else "there are no motions at all"
+        parts = (f"{self._joint_map.robot}: no motion '{name}'", known, nearest(name, entries))
         return "; ".join(part for part in parts if part)
 
     def payload(self) -> dict[str, Any]:
-        """Return the list of all motions, JSON-ready."""
-        return {"motions": [entry.payload() for entry in self]}
-
-    def _paths(self) -> Iterator[Path]:
-        """Yield every file to read: those configured, and motions in configured folders."""
-        suffixes = {suffix for kind in MOTIONS.formats() for suffix in kind.SUFFIXES}
-        for place in self._settings.motions:
-            if place.is_dir():
-                inside = sorted(path for path in place.iterdir() if not path.name.startswith("."))
-                yield from (path for path in inside if path.suffix.lower() in suffixes)
-            else:
-                yield place
-
-    def _lost_markers(self) -> Iterator[Entry]:
-        """Yield an unplayable entry for each marker file in a configured place that belongs to no motion."""
-        read = {path for file in self._files.values() for path in file.stamps}
-        known = [path.name for path in read if path.name.endswith(SUFFIX)]
-        why = f"those of wave.seq stand in wave{SUFFIX}, or in wave.NAME{SUFFIX} if it holds several"
-        for place in self._settings.motions:
-            found = place.glob(f"[!.]*{SUFFIX}") if place.is_dir() else [marker_file(place)]
-            for path in sorted(path for path in found if path not in read and path.is_file()):
-                mend = nearest(path.name, known) or "rename or remove it"
-                yield Entry(path.name, path, reason=f"{path}: belongs to no motion; {why}; {mend}")
+        """Return the list of motions, JSON-ready; where not all fit, `more` is the number of the others."""
+        told: list[dict[str, Any]] = []
+        room = MOST_LISTED_BYTES
+        for entry in islice(self, MOST_LISTED):
+            one = entry.payload()
+            room -= len(orjson.dumps(one))
+            if room < 0 and told:
+                break
+            told.append(one)
+        more = len(self._entries) - len(told)
+        return {"motions": told, "more": more} if more else {"motions": told}
 
     def _loaded(self, path: Path) -> _File:
         known = self._files.get(path)
         if known and known.max_rate_hz == self.max_rate_hz and _unchanged(known.stamps):
             return known
         stamps = {path: _stamp_of(path)}
-        return _File(stamps, self.max_rate_hz, tuple(self._read(path, stamps)))
+        return _File(stamps, self.max_rate_hz, self._read_whole(path, stamps))
+
+    def _read_whole(self, path: Path, stamps: dict[Path, Stamp]) -> tuple[Entry, ...]:
+        """Return the entries of a file; one that fails unforeseen must not take the others with it."""
+        file = printable(str(path))
+        try:
+            return tuple(self._read(path, stamps))
+        except MemoryError:
+            stamps[path] = ()  # the next time, there may be enough
+            reason = f"{file}: cannot be read; there is not enough memory for it; split the motion"
+        except Exception as error:
+            log.exception("%s: failed inside motiond", file)
+            reason = (
+                f"{file}: failed inside motiond; {shortened(repr(error), 200)}; the daemon's log says more"
+            )
+        return (Entry(printable(path.stem), path, reason=reason),)
 
     def _read(self, path: Path, stamps: dict[Path, Stamp]) -> Iterator[Entry]:
         """Yield the entries of a file, and note how each marker file looks before it is read or missed."""
@@ -178,7 +217,7 @@ class MotionLibrary:
             motions = self._load(path)
         except FormatError as error:
             stamps[marker_file(path)] = _stamp_of(marker_file(path))
-            yield Entry(path.stem, path, reason=str(error))
+            yield Entry(printable(path.stem), path, reason=str(error))
             return
         for motion in motions:
             markers = marker_file(path, motion.name if len(motions) > 1 else None)
@@ -199,7 +238,7 @@ class MotionLibrary:
             name=motion.name,
             file=path,
             plan=planned,
-            reason=reason,
+            reason="\n".join(_first_of(reason.splitlines(), "problems")),
             violations=violations,
             duration_s=motion.duration_s,
             frame_rate=motion.frame_rate,
@@ -214,6 +253,25 @@ class MotionLibrary:
         joints = [*zip(self._joint_map.joints, planned.driven, strict=True)]
         moved = tuple(name for name, driven in joints if driven)
         return moved, tuple(name for name, driven in joints if not driven)
+
+
+def _lost_markers(found: Iterable[Path], read: Collection[Path]) -> Iterator[Entry]:
+    """Yield an unplayable entry for each marker file that belongs to no motion."""
+    lost = [path for path in found if path not in read and _stamp_of(path)]
+    if not lost:
+        return
+    known = [path.name for path in read if path.name.endswith(SUFFIX)]
+    why = f"those of wave.seq stand in wave{SUFFIX}, or in wave.NAME{SUFFIX} if it holds several"
+    for path in lost:
+        mend = nearest(path.name, known) or "rename or remove it"
+        reason = f"{printable(str(path))}: belongs to no motion; {why}; {printable(mend)}"
+        yield Entry(printable(path.name), path, reason=reason)
+
+
+def _first_of(lines: Sequence[str], what: str) -> list[str]:
+    """Return the first twenty lines, and in another how many more there are."""
+    more = len(lines) - MOST_PROBLEMS
+    return [*lines[:MOST_PROBLEMS], *([f"and {more} more {what}"] if more > 0 else [])]
 
 
 def _marked(entry: Entry, motion: Motion, path: Path) -> Entry:
@@ -249,6 +307,7 @@ def _by_name(entries: Iterable[Entry]) -> dict[str, Entry]:
 
 
 def _ambiguous(same: list[Entry]) -> Entry:
-    places = " and ".join(str(entry.file) for entry in same)
+    files = [printable(str(entry.file)) for entry in same[:MOST_PROBLEMS]]
+    places = " and ".join(files) + (f" and {len(same) - len(files):,} more" if len(same) > len(files) else "")
     reason = f"{same[0].name}: {len(same)} motions have this name; they are in {places}; rename all but one"
     return Entry(same[0].name, same[0].file, reason=reason)

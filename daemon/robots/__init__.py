@@ -6,6 +6,7 @@
 - `robot`: one robot, and what becomes of it
 - `goal_runner`, `goal_queue`: what plays and what waits
 - `goal`, `goal_planner`: a goal, and what the stream process needs for it
+- `motion_loader`: reads the motions beside everything else
 - `shared_tracks`: motions in shared memory
 - `status`: what the stream process has told last
 - `payloads`, `telemetry_reporter`: what is reported

@@ -12,6 +12,7 @@ from motiond.formats.errors import listed, nearest
 from ..api.errors import RequestError
 from ..api.requests import VERBS
 from ..api.schemas import PlayRequest
+from ..ipc import messages
 from ..ipc.states import ResultCode, State
 from ..planning.playback import PlaybackError
 from .goal import Goal, new_goal
@@ -236,7 +237,7 @@ class RequestHandlers:
             make_driver(driver.type, driver.options, robot.joint_map.actuators).inject(fault)
         except DriverError as error:
             raise RequestError("INVALID_REQUEST", robot.name, str(error)) from error
-        if not robot.inject(fault):
+        if not robot.stream.send(messages.Inject(fault)):
             raise RequestError("OFFLINE", robot.name, "the robot is offline", robot.status.message)
         return {"fault": fault}
 
@@ -255,4 +256,5 @@ class RequestHandlers:
 
     async def reload_motions(self, _request: Request) -> dict[str, Any]:
         """Read the motion folders again."""
-        return await self._robot.reload_motions()
+        await self._robot.motions.load()
+        return self._robot.library.payload()

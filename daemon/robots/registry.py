@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
-from motiond.formats.errors import listed, nearest
+from motiond.formats.errors import listed, nearest, shortened
 
 from ..api.errors import RequestError
 from .handlers import RequestHandlers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from ..api.schemas import Request
     from .robot import Robot
+
+log = logging.getLogger(__name__)
+
+BACK_OFF_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+LONGEST_REASON = 300
 
 
 class RobotRegistry:
@@ -40,20 +47,26 @@ class RobotRegistry:
         return not any(robot.stream.stuck for robot in self._robots.values())
 
     async def run(self) -> None:
-        """Run all robots until `leave`; each ends by itself."""
+        """Run all robots until `leave`; each ends by itself, and none ends another."""
         async with asyncio.TaskGroup() as tasks:
             for name, robot in self._robots.items():
-                tasks.create_task(robot.run(), name=f"{name}.run")
+                tasks.create_task(_keep_running(robot), name=f"{name}.run")
 
     def leave(self) -> None:
         """Stop all robots softly and let `run` return."""
-        for robot in self._robots.values():
-            robot.leave()
+        self._each(lambda robot: robot.leave())
 
     def stop(self, message: str) -> None:
         """Stop all robots softly; they stay on line."""
-        for robot in self._robots.values():
-            robot.stop(message)
+        self._each(lambda robot: robot.stop(message))
+
+    def _each(self, act: Callable[[Robot], None]) -> None:
+        """Act on every robot, also where acting on one of them fails."""
+        for name, robot in self._robots.items():
+            try:
+                act(robot)
+            except Exception:
+                log.exception("%s: failed inside motiond", name)
 
     async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
         """Act on a request.
@@ -67,3 +80,26 @@ class RobotRegistry:
             known, mend = f"there are {listed(self._robots)}", nearest(robot, self._robots)
             raise RequestError("UNKNOWN_ROBOT", "", f"no robot '{robot}'", known, mend)
         return await self._handlers[robot].handle(verb, request)
+
+
+async def _keep_running(robot: Robot) -> None:
+    """Run a robot until it leaves; one that fails unforeseen is offline for a while, and is tried again."""
+    for wait_s in chain(BACK_OFF_S, repeat(BACK_OFF_S[-1])):
+        try:
+            await robot.run()
+        except Exception as error:
+            log.exception("%s: failed inside motiond", robot.name)
+            _tell_failure(robot, error)
+        if robot.leaving:
+            return
+        await robot.rest(wait_s)
+
+
+def _tell_failure(robot: Robot, error: Exception) -> None:
+    """Let a robot that has failed be offline, as far as it still can."""
+    causes = error.exceptions if isinstance(error, ExceptionGroup) else (error,)
+    told = shortened(" and ".join(map(repr, causes)), LONGEST_REASON)
+    try:
+        robot.on_exit(f"failed inside motiond; {told}; the daemon's log says more")
+    except Exception:
+        log.exception("%s: failed inside motiond", robot.name)

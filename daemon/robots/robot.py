@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..api.reports import Report
@@ -16,6 +17,7 @@ from ..ipc.states import ACTIVE, HALTED, ResultCode, State
 from . import payloads
 from .goal_planner import GoalPlanner
 from .goal_runner import GoalRunner
+from .motion_loader import MotionLoader
 from .shutdown import SHUTS_DOWN, go_home
 from .status import RobotStatus
 from .telemetry_reporter import TelemetryReporter
@@ -64,6 +66,7 @@ class Robot:
     stops : int
         Counts the stops, so that a play that has not begun does not begin after one.
     planner : GoalPlanner
+    motions : MotionLoader
     """
 
     def __init__(
@@ -97,18 +100,20 @@ class Robot:
         self._hub = hub
         self._max_rate_hz: float | None = None
         self._leaving = asyncio.Event()
+        self.motions = MotionLoader(name, library, self._take_motions)
         self._telemetry = TelemetryReporter(self.report)
         self._lost_for = ""
 
     # -- life -----------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Keep the robot on line until `leave`."""
+        """Keep the robot on line until `leave`; may be called again after it has failed."""
         try:
-            await asyncio.to_thread(self.library.load_all)
             self.report("availability", {"state": "offline"})
+            await self.motions.load_first()
+            if self.leaving:
+                return
             self._describe()
-            self.report("motions", self.library.payload())
             self.report_state()
             async with asyncio.TaskGroup() as tasks:
                 farewell = tasks.create_task(self._say_farewell(), name=f"{self.name}.farewell")
@@ -122,9 +127,16 @@ class Robot:
         """Whether it is about to end."""
         return self._leaving.is_set()
 
+    async def rest(self, duration_s: float) -> None:
+        """Wait, but no longer than until `leave`."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(duration_s):
+                await self._leaving.wait()
+
     def leave(self) -> None:
         """Stop softly, do what `on_exit` asks for, let the stream process end, and let `run` return."""
         self.goals.leaving = True
+        self.motions.leave()
         self._leaving.set()
 
     async def _say_farewell(self) -> None:
@@ -134,13 +146,10 @@ class Robot:
         self.goals.clear_queue(ResultCode.CANCELED, SHUTS_DOWN)
         self.stream.leave()
 
-    async def reload_motions(self) -> dict[str, Any]:
-        """Read the motion folders again, and return and report what is in them."""
-        await asyncio.to_thread(self.library.load_all)
+    def _take_motions(self) -> None:
+        """Tell what the library holds now, and free what it has dropped."""
         self.planner.forget_dropped()
-        motions = self.library.payload()
-        self.report("motions", motions)
-        return motions
+        self.report("motions", self.library.payload())
 
     # -- what it is told to do; the methods that wait raise RequestError, TIMEOUT ----------------------------
 
@@ -232,14 +241,11 @@ class Robot:
                 lambda: status.state is not State.ESTOPPED, "the emergency stop did not end"
             )
 
-    def inject(self, fault: dict[str, Any]) -> bool:
-        """Let a fault of simulated actuators happen; False if the stream process does not listen."""
-        return self.stream.send(messages.Inject(fault))
-
     # -- what the stream process does -----------------------------------------------------------------------
 
     def on_notice(self, notice: messages.Notice) -> None:
         """Take a notice of the stream process."""
+        goal = self.goals.goal
         match notice:
             case messages.Ready():
                 self._come_on_line(notice)
@@ -251,10 +257,8 @@ class Robot:
                 self._enter(self.status.take(notice))
             case messages.Ended():
                 self.goals.conclude(notice)
-            case messages.Reached() if (
-                self.goals.goal is not None and self.goals.goal.goal_id == notice.goal_id
-            ):
-                self.report("event", payloads.marker_event(self.goals.goal, notice))
+            case messages.Reached() if goal is not None and goal.goal_id == notice.goal_id:
+                self.report("event", payloads.marker_event(goal, notice))
             case messages.Happened():
                 if notice.kind in REASONS:
                     self.status.message = notice.message
@@ -274,10 +278,9 @@ class Robot:
             self.report("event", {"kind": "stream_lost", "message": why})
             self._lost_for = why
         self.status.message = why or "shut down"
-        if self.goals.goal is not None:
-            self.goals.conclude(
-                messages.Ended(self.goals.goal.goal_id, ResultCode.COMM_LOST, self.status.message, None, {})
-            )
+        if (goal := self.goals.goal) is not None:
+            lost = messages.Ended(goal.goal_id, ResultCode.COMM_LOST, self.status.message, None, {})
+            self.goals.conclude(lost)
         self.goals.clear_queue(ResultCode.CANCELED, self.status.message)
         self.report("availability", {"state": "offline"})
         self._enter(self.status.go_offline(self.status.message))

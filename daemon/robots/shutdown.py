@@ -42,6 +42,8 @@ async def go_home(robot: Leaver) -> None:
             await _rest(robot)
     except (TimeoutError, RequestError) as error:
         log.warning("%s: on_exit %s was given up; %s", robot.name, settings.on_exit, error or "timeout")
+    except Exception:  # it leaves all the same
+        log.exception("%s: on_exit %s was given up", robot.name, settings.on_exit)
 
 
 async def _rest(robot: Leaver) -> None:

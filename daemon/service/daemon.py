@@ -29,6 +29,11 @@ LOOK_PERIOD_S = 0.1
 async def serve(settings: Settings, hub: ReportHub, robots: RobotRegistry) -> None:
     """Run the daemon until it is told to end (SIGTERM, SIGINT, SIGHUP or SIGQUIT).
 
+    Nothing else ends it once it runs. Its tasks `mqtt`, `lost` and `journal` are cancelled at the end, and so
+    is `watchdog`, which ends by itself where systemd wants no watchdog. What fails inside them stays there: a
+    connection is made anew, a robot that fails is tried again while the others go on, and what cannot be said
+    to systemd or the log is left unsaid.
+
     Raises
     ------
     BrokerError

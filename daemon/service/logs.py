@@ -1,7 +1,9 @@
 """What the daemon writes to stderr: log records and the robots' reports, one line an event.
 
-Under systemd a line begins with its priority instead of the time (sd-daemon(3), systemd.exec(5) on
-JOURNAL_STREAM), as the journal knows the time itself.
+Whatever a record quotes, it cannot pass for another one: control characters are escaped, and the further
+lines of a record that has several (a list of problems, a traceback) begin with `CONTINUED`. Under systemd a
+line begins with its priority instead of the time (sd-daemon(3), systemd.exec(5) on JOURNAL_STREAM), as the
+journal knows the time itself.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ import logging
 import os
 import sys
 from typing import TYPE_CHECKING, NoReturn, TextIO
+
+from motiond.formats.errors import MOST_LISTED, listed, printable, shortened
 
 if TYPE_CHECKING:
     from ..api.reports import Report, ReportHub, Subject
@@ -24,16 +28,29 @@ LEVELS = {
     "stream_lost": logging.DEBUG,  # whoever lost it has logged it
 }
 AS_WISHED = {"SUCCESSFUL", "CANCELED", "PREEMPTED"}
+CONTINUED = "    | "
+LONGEST_LINE, MOST_LINES = 4_000, 200
 # syslog(3); systemd takes anything it does not know for the priority of the unit.
 _PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ERROR: 3, logging.CRITICAL: 2}
 
 
-class _Journal(logging.Formatter):
+class _Lines(logging.Formatter):
+    """Makes printable lines of bounded length."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        first, *others = super().format(record).split("\n")
+        if len(others) > MOST_LINES:
+            others = [f"{len(others) - MOST_LINES} lines are left out", *others[-MOST_LINES:]]
+        lines = [first, *(CONTINUED + one for one in others)]
+        return "\n".join(shortened(printable(one), LONGEST_LINE) for one in lines)
+
+
+class _Journal(_Lines):
     """Gives every line of a record its priority."""
 
     def format(self, record: logging.LogRecord) -> str:
         prefix = f"<{_PRIORITIES.get(record.levelno, 6)}>"
-        return "\n".join(prefix + line for line in super().format(record).splitlines())
+        return "\n".join(prefix + line for line in super().format(record).split("\n"))
 
 
 class _Stderr(logging.StreamHandler[TextIO]):
@@ -53,7 +70,7 @@ def start_logging(level: int) -> None:
     if _is_journal():
         handler.setFormatter(_Journal("%(message)s"))
     else:
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(message)s"))
+        handler.setFormatter(_Lines("%(asctime)s %(levelname)-7s %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("motiond").setLevel(level)
 
@@ -71,7 +88,10 @@ async def write_journal(hub: ReportHub) -> NoReturn:
     """Log what the robots report, until cancelled."""
     with hub.subscribe(TOLD) as reports:
         async for report in reports:
-            log_report(report)
+            try:
+                log_report(report)
+            except Exception:  # a report that cannot be told ends no daemon
+                log.exception("%s: %s could not be logged", report.robot, report.subject)
     raise AssertionError  # a subscription never ends by itself
 
 
@@ -87,16 +107,21 @@ def log_report(report: Report) -> None:
         case "availability":
             log.info("%s: %s", robot, data["state"])
         case "motions":
-            _log_motions(robot, data["motions"])
+            _log_motions(robot, data["motions"], data.get("more", 0))
         case "state":
             log.debug("%s: %s", robot, data["state"])
         case _:
             pass
 
 
-def _log_motions(robot: str, motions: list[dict[str, object]]) -> None:
+def _log_motions(robot: str, motions: list[dict[str, object]], more: int) -> None:
     playable = [str(motion["name"]) for motion in motions if motion["ok"]]
-    log.info("%s: motions: %s", robot, ", ".join(playable) or "none")
-    for motion in motions:
-        if not motion["ok"]:
-            log.warning("%s: %s", robot, motion["reason"])
+    log.info("%s: motions: %s", robot, listed(playable) or "none")
+    unplayable = [motion for motion in motions if not motion["ok"]]
+    for motion in unplayable[:MOST_LISTED]:
+        log.warning("%s: %s", robot, motion["reason"])
+    if len(unplayable) > MOST_LISTED:
+        untold = len(unplayable) - MOST_LISTED
+        log.warning("%s: %d more motions cannot be played; `motiond check` says why", robot, untold)
+    if more:
+        log.info("%s: %d more motions; `motiond check` names them", robot, more)

@@ -38,6 +38,7 @@ def test_a_list_of_names_ends(names: list[str], message: str) -> None:
 
 def test_names_may_be_quoted() -> None:
     assert listed({"a": 1, "b": 2}, "'") == "'a', 'b'"
+    assert listed(["a"], more=1_000) == "a and 1,000 more"
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,20 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import orjson
 import pytest
 
+from motiond.daemon.planning import library
 from motiond.daemon.planning.library import MotionLibrary
 from motiond.formats import load_motions
 from tests.robots import map_of, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from motiond.formats import Motion
 
@@ -231,3 +234,210 @@ def test_an_unknown_motion_is_answered_with_those_there_are(tmp_path: Path) -> N
         library_of(tmp_path).unknown("wafe") == "arm: no motion 'wafe'; there are wave; did you mean 'wave'?"
     )
     assert library_of().unknown("wafe") == "arm: no motion 'wafe'; there are no motions at all"
+
+
+def named(folder: Path, name: bytes) -> Path:
+    return folder / os.fsdecode(name)
+
+
+def test_a_name_that_is_no_utf_8_is_played_under_a_printable_one(tmp_path: Path) -> None:
+    file = write(named(tmp_path, b"wav\xff.seq"), 0.0, 0.01)
+    named(tmp_path, b"wav\xff.markers.yaml").write_text("markers: {up: {frame: 1}}\n")
+    write(named(tmp_path, b"\x1b[2Jnod\n.seq"), 0.0, 0.01)
+    found = library_of(tmp_path)
+    assert [entry.name for entry in found] == [r"\x1b[2Jnod\x0a", r"wav\xff"]
+    wave = found.get(r"wav\xff")
+    assert wave is not None
+    assert wave.plan is not None
+    assert wave.file == file
+    assert [marker.name for marker in wave.markers] == ["up"]
+    told = orjson.loads(orjson.dumps(found.payload()))["motions"]
+    assert [one["file"] for one in told] == [rf"{tmp_path}/\x1b[2Jnod\x0a.seq", rf"{tmp_path}/wav\xff.seq"]
+    orjson.dumps(found.unknown(r"wav\xfe"))
+
+
+def test_names_that_are_alike_once_they_are_printable_stand_for_neither(tmp_path: Path) -> None:
+    write(named(tmp_path, b"wav\xff.seq"), 0.0)
+    write(tmp_path / r"wav\xff.seq", 0.0)
+    (entry,) = library_of(tmp_path)
+    assert entry.plan is None
+    file = rf"{tmp_path}/wav\xff.seq"
+    assert entry.reason == (
+        rf"wav\xff: 2 motions have this name; they are in {file} and {file}; rename all but one"
+    )
+
+
+def test_bad_files_of_any_name_are_listed_by_a_printable_one(tmp_path: Path) -> None:
+    write(tmp_path / "wave.seq", 0.0)
+    named(tmp_path, b"torn\xff.seq").write_text("")
+    named(tmp_path, b"lost\xff.markers.yaml").write_text("markers: {}\n")
+    found = library_of(tmp_path)
+    reasons = {entry.name: entry.reason for entry in found}
+    assert reasons[r"torn\xff"] == (
+        rf"{tmp_path}/torn\xff.seq: is empty; a .seq file holds a mapping; copy the file anew"
+    )
+    assert reasons[r"lost\xff.markers.yaml"].startswith(
+        rf"{tmp_path}/lost\xff.markers.yaml: belongs to no motion; "
+    )
+    orjson.dumps(found.payload())
+
+
+def test_what_is_no_file_is_listed_beside_the_motions(tmp_path: Path) -> None:
+    write(tmp_path / "wave.seq", 0.0, 0.01)
+    os.mkfifo(tmp_path / "pipe.seq")
+    (tmp_path / "folder.seq").mkdir()
+    (tmp_path / "loop.seq").symlink_to("loop.seq")
+    (tmp_path / "zero.seq").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "wave.markers.yaml")
+    reasons = {entry.name: entry.reason for entry in library_of(tmp_path)}
+    assert reasons == {
+        name: f"{tmp_path}/{name}.{suffix}: cannot be read; {why}; check the path"
+        for name, suffix, why in (
+            ("folder", "seq", "it is a folder"),
+            ("loop", "seq", "Too many levels of symbolic links"),
+            ("pipe", "seq", "it is a pipe"),
+            ("wave", "markers.yaml", "it is a pipe"),
+            ("zero", "seq", "it is a device"),
+        )
+    }
+
+
+@pytest.mark.parametrize("method", ["is_dir", "iterdir"])
+def test_a_folder_that_cannot_be_listed_hides_no_other(
+    tmp_path: Path, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    file = write(tmp_path / "open" / "wave.seq", 0.0, 0.01)
+    usual = getattr(Path, method)
+
+    def deny(path: Path) -> Any:
+        if path == closed:
+            raise PermissionError(13, "Permission denied", str(path))
+        return usual(path)
+
+    monkeypatch.setattr(Path, method, deny)
+    found = library_of(closed, file.parent)
+    assert {entry.name: entry.reason for entry in found} == {
+        "closed": f"{closed}: cannot be listed; Permission denied; check its rights",
+        "wave": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (MemoryError(), "cannot be read; there is not enough memory for it; split the motion"),
+        (
+            ZeroDivisionError("no luck"),
+            "failed inside motiond; ZeroDivisionError('no luck'); the daemon's log says more",
+        ),
+        (
+            OSError(5, "Input/output error"),
+            "failed inside motiond; OSError(5, 'Input/output error'); the daemon's log says more",
+        ),
+    ],
+    ids=["memory", "defect", "disk"],
+)
+def test_a_file_that_fails_unforeseen_hides_no_other(tmp_path: Path, error: Exception, reason: str) -> None:
+    bad = write(tmp_path / "bad.seq", 0.0, 0.01)
+    write(tmp_path / "wave.seq", 0.0, 0.01)
+
+    def load(path: Path) -> list[Motion]:
+        if path == bad:
+            raise error
+        return load_motions(path)
+
+    found = library_of(tmp_path, load=load)
+    assert {entry.name: entry.reason for entry in found} == {"bad": f"{bad}: {reason}", "wave": ""}
+
+
+def test_a_file_that_vanishes_between_listing_and_reading_is_told(tmp_path: Path) -> None:
+    gone = write(tmp_path / "gone.seq", 0.0, 0.01)
+
+    def load(path: Path) -> list[Motion]:
+        path.unlink()
+        return load_motions(path)
+
+    (entry,) = library_of(tmp_path, load=load)
+    assert entry.reason == f"{gone}: cannot be read; no such file; check the path"
+
+
+def test_what_there_was_not_enough_memory_for_is_read_again(tmp_path: Path) -> None:
+    write(tmp_path / "wave.seq", 0.0, 0.01)
+    tries = []
+
+    def load(path: Path) -> list[Motion]:
+        tries.append(path)
+        if len(tries) == 1:
+            raise MemoryError
+        return load_motions(path)
+
+    found = library_of(tmp_path, load=load)
+    found.load_all()
+    (entry,) = found
+    assert entry.plan is not None
+
+
+def test_loading_ends_before_the_next_file_once_it_is_told_to(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        write(tmp_path / f"{name}.seq", 0.0, 0.01)
+    read: list[str] = []
+
+    def load(path: Path) -> list[Motion]:
+        read.append(path.name)
+        return load_motions(path)
+
+    found = MotionLibrary(map_of(ELBOW), settings_of(ELBOW, motions=[tmp_path]), load=load)
+    assert not found.load_all(lambda: len(read) == 2)
+    assert (read, [*found]) == (["a.seq", "b.seq"], [])
+    assert found.load_all()
+    assert [entry.name for entry in found] == ["a", "b", "c"]
+
+
+def test_of_very_many_motions_a_part_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "MOST_LISTED", 30)
+    for number in range(35):
+        write(tmp_path / f"m{number:02}.seq", 0.0, 0.01)
+    found = library_of(tmp_path)
+    payload = found.payload()
+    assert [one["name"] for one in payload["motions"]] == [f"m{number:02}" for number in range(30)]
+    assert payload["more"] == 5
+    known = ", ".join(f"m{number:02}" for number in range(20))
+    assert found.unknown("m99") == (
+        f"arm: no motion 'm99'; there are {known} and 15 more; did you mean 'm29'?"
+    )
+    monkeypatch.setattr(library, "MOST_LISTED_BYTES", 1_000)
+    size = len(orjson.dumps(payload["motions"][0]))
+    assert len(found.payload()["motions"]) == 1_000 // size
+
+
+def test_a_motion_is_listed_by_no_more_than_a_part_of_what_it_holds(tmp_path: Path) -> None:
+    file = write(tmp_path / "wave.seq", 0.0, 0.01)
+    (motion,) = load_motions(file)
+    labels = tuple(f"toe{number}" for number in range(5_000))
+    many = replace(
+        motion,
+        joint_names=labels,
+        positions=np.zeros((2, 5_000)),
+        warnings=tuple(f"warning {number}" for number in range(1_000)),
+    )
+    found = library_of(file, load=lambda _: [many])
+    (told,) = found.payload()["motions"]
+    assert told["joints"] == list(labels[:1_000])
+    assert told["warnings"] == [*(f"warning {number}" for number in range(20)), "and 980 more warnings"]
+    assert told["reason"].splitlines() == [
+        *(f"wave: the robot has no joint 'toe{number}'; it has elbow" for number in range(20)),
+        "and 4980 more problems",
+    ]
+
+
+def test_a_reason_without_end_is_cut_where_it_is_told(tmp_path: Path) -> None:
+    file = write(tmp_path / "wave.seq", 0.0, 0.01)
+    (motion,) = load_motions(file)
+    labels = tuple(f"{'toe' * 1_000}{number}" for number in range(20))
+    found = library_of(
+        file, load=lambda _: [replace(motion, joint_names=labels, positions=np.zeros((2, 20)))]
+    )
+    (told,) = found.payload()["motions"]
+    assert len(told["reason"]) == 3_500

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import socket
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
@@ -13,7 +14,7 @@ import psutil
 import pytest
 
 from motiond.daemon.service.daemon import _feed_watchdog
-from motiond.daemon.service.systemd import notify
+from motiond.daemon.service.systemd import notify, watchdog_period_s
 from tests.daemon.programs import background, motiond
 from tests.daemon.rig import Rig
 from tests.waiting import PATIENCE_S, eventually
@@ -168,3 +169,58 @@ def test_a_wrong_configuration_has_an_exit_code_of_its_own_so_that_systemd_does_
     assert ended.returncode == 2
     assert ended.stdout == ""
     assert ended.stderr.splitlines()[0].startswith(f"{config}:1: unknown key 'modle'")
+
+
+def test_a_sigterm_while_motions_are_read_waits_for_no_file(systemd: socket.socket, rig: Rig) -> None:
+    row = "      - - 0\n        - 0\n"  # in a layout that takes long to read
+    text = (rig.folder / "motions" / "short.seq").read_text().partition("      - [")[0]
+    (rig.folder / "motions" / "slow.seq").write_text(text + row * 600_000)
+    with background("run", "-c", rig.config, env=under(systemd)) as daemon:
+        assert heard(systemd) == "READY=1"
+        used_s = psutil.Process(daemon.pid).cpu_times
+        ready_s = used_s().user
+        eventually("the file is being read", lambda: used_s().user - ready_s, lambda told: told > 0.5)
+        daemon.terminate()
+        began_s = time.monotonic()
+        assert heard(systemd) == "STOPPING=1"
+        _, log = daemon.communicate(timeout=PATIENCE_S)
+        took_s = time.monotonic() - began_s
+    assert (daemon.returncode, "Traceback" in log, "motions:" in log) == (0, False, False)
+    assert took_s < 8.0, "reading the file takes twenty"
+    assert "arm: the motions were not read; the daemon shuts down" in log
+
+
+def test_a_systemd_that_has_gone_is_told_once_and_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    gone = tmp_path / "gone"
+    monkeypatch.setenv("NOTIFY_SOCKET", str(gone))
+    assert [notify("WATCHDOG=1") for _ in range(3)] == [False] * 3
+    assert caplog.messages == [
+        f"{gone}: systemd cannot be told how motiond does; No such file or directory; check NOTIFY_SOCKET"
+    ]
+
+
+@pytest.mark.parametrize("wrong", ["0", "-1", "soon", "9" * 400, "1e6", " "])
+def test_a_watchdog_of_no_time_is_not_fed(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, wrong: str
+) -> None:
+    monkeypatch.setenv("WATCHDOG_USEC", wrong)
+    assert watchdog_period_s() is None
+    assert caplog.messages == [
+        f"WATCHDOG_USEC is {wrong!r}; it is a whole number above 0; no watchdog is fed"
+    ]
+
+
+def test_a_daemon_whose_systemd_goes_plays_on(systemd: socket.socket, rig: Rig, tmp_path: Path) -> None:
+    port = rig.daemon["mqtt"]["listen"].rpartition(":")[2]
+    with background("run", "-c", rig.config, env=under(systemd, WATCHDOG_USEC="20000")) as daemon:
+        assert heard(systemd) in {"READY=1", "WATCHDOG=1"}
+        (tmp_path / "notify").unlink()
+        wait_for_idle(port)
+        played = motiond("play", "arm", "short", "--broker", f"mqtt://127.0.0.1:{port}")
+        assert played.returncode == 0, played.stderr
+        daemon.terminate()
+        _, log = daemon.communicate(timeout=PATIENCE_S)
+    assert daemon.returncode == 0
+    assert log.count("systemd cannot be told how motiond does") == 1

@@ -1,0 +1,105 @@
+"""Reads a robot's motions in a thread, one reading at a time, without anybody having to wait for its end.
+
+The thread is a daemon thread: a program that ends does not wait for it, however long a file is that it reads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+
+from ..api.errors import RequestError
+from .shutdown import SHUTS_DOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..planning.library import MotionLibrary
+
+log = logging.getLogger(__name__)
+
+
+class MotionLoader:
+    """Keeps one robot's library up to date.
+
+    Parameters
+    ----------
+    robot : str
+        The robot's name, for messages.
+    library : MotionLibrary
+    on_loaded : callable
+        Called in the event loop whenever the library has been read, also if nobody waits for it any more.
+    """
+
+    def __init__(self, robot: str, library: MotionLibrary, on_loaded: Callable[[], None]) -> None:
+        self._robot = robot
+        self._library = library
+        self._on_loaded = on_loaded
+        self._done: asyncio.Future[None] | None = None
+        self._reading = False
+        self._leaving = Event()
+
+    async def load(self) -> None:
+        """Read what is new or has changed.
+
+        Raises
+        ------
+        RequestError
+            BUSY while the motions are being read; OFFLINE, at once, if the robot leaves meanwhile.
+        """
+        if self._reading:
+            what, why = "the motions are being read already", "one reading follows another"
+            raise RequestError("BUSY", self._robot, what, why, "wait until they are published")
+        loop = asyncio.get_running_loop()
+        done = self._done = loop.create_future()
+        if self._leaving.is_set():
+            self.leave()
+        else:
+            work = Thread(target=self._work, args=(loop, done), name=f"{self._robot}.motions", daemon=True)
+            work.start()
+            self._reading = True
+        await done
+
+    async def load_first(self) -> None:
+        """Read all motions; a robot that has none of them can still go to postures, and try again."""
+        try:
+            await self.load()
+        except RequestError as error:
+            log.info("%s", error)
+        except Exception:
+            log.exception("%s: the motions could not be read", self._robot)
+
+    def leave(self) -> None:
+        """Read no more, and let `load` end now; the file that is being read is read in vain."""
+        self._leaving.set()
+        if self._done is not None and not self._done.done():
+            self._done.set_exception(
+                RequestError("OFFLINE", self._robot, "the motions were not read", SHUTS_DOWN)
+            )
+
+    def _work(self, loop: asyncio.AbstractEventLoop, done: asyncio.Future[None]) -> None:
+        error: Exception | None = None
+        try:
+            self._library.load_all(self._leaving.is_set)
+        except Exception as failure:  # noqa: BLE001 - told to whoever waits
+            error = failure
+        with suppress(RuntimeError):  # the loop is closed: the program ends
+            loop.call_soon_threadsafe(self._finish, done, error)
+
+    def _finish(self, done: asyncio.Future[None], error: Exception | None) -> None:
+        self._reading = False
+        if error is None and not self._leaving.is_set():
+            try:
+                self._on_loaded()
+            except Exception as failure:  # noqa: BLE001 - likewise
+                error = failure
+        if done.done():
+            if error is not None:
+                log.error("%s: the motions could not be read", self._robot, exc_info=error)
+        elif error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(None)

@@ -1,0 +1,177 @@
+"""Behaviour of a robot whose motions are read: beside everything else, once at a time, and not to the end."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from motiond.daemon.api.errors import RequestError
+from motiond.daemon.robots.motion_loader import MotionLoader
+from tests.daemon.rig import Rig, ask
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from motiond.daemon.planning.library import MotionLibrary
+
+LEFT = "arm: the motions were not read; the daemon shuts down"
+
+
+class SlowLibrary:
+    """Reads one file for as long as a test wants."""
+
+    def __init__(self) -> None:
+        self.reading, self.may_end = threading.Event(), threading.Event()
+        self.stopped = False
+        self.error: Exception | None = None
+
+    def load_all(self, stopped: Callable[[], bool]) -> bool:
+        self.reading.set()
+        assert self.may_end.wait(PATIENCE_S)
+        if self.error is not None:
+            raise self.error
+        self.stopped = stopped()
+        return not self.stopped
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.library = SlowLibrary()
+        self.told: list[str] = []
+        self.was_told = asyncio.Event()
+        self.loader = MotionLoader("arm", cast("MotionLibrary", self.library), self._on_loaded)
+
+    def _on_loaded(self) -> None:
+        self.told.append("loaded")
+        self.was_told.set()
+
+    async def until_reading(self) -> None:
+        assert await asyncio.to_thread(self.library.reading.wait, PATIENCE_S)
+
+    async def until_told(self) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            await self.was_told.wait()
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    bench = Bench()
+    yield bench
+    bench.library.may_end.set()
+    for thread in threading.enumerate():
+        if thread.name == "arm.motions":
+            thread.join(PATIENCE_S)
+
+
+def begin(bench: Bench) -> asyncio.Task[None]:
+    return asyncio.create_task(bench.loader.load(), name="test.load")
+
+
+async def test_everybody_waits_until_all_is_read_and_told(bench: Bench) -> None:
+    loading = begin(bench)
+    await bench.until_reading()
+    assert (loading.done(), bench.told) == (False, [])
+    bench.library.may_end.set()
+    await asyncio.wait_for(loading, PATIENCE_S)
+    assert bench.told == ["loaded"]
+
+
+async def test_one_reading_follows_another(bench: Bench) -> None:
+    loading = begin(bench)
+    await bench.until_reading()
+    with pytest.raises(RequestError) as refused:
+        await bench.loader.load()
+    assert refused.value.code == "BUSY"
+    assert str(refused.value) == (
+        "arm: the motions are being read already; one reading follows another; wait until they are published"
+    )
+    bench.library.may_end.set()
+    await asyncio.wait_for(loading, PATIENCE_S)
+    await asyncio.wait_for(bench.loader.load(), PATIENCE_S)
+    assert bench.told == ["loaded", "loaded"]
+
+
+async def test_a_reading_that_nobody_waits_for_any_more_is_told_all_the_same(bench: Bench) -> None:
+    loading = begin(bench)
+    await bench.until_reading()
+    loading.cancel()
+    with suppress(asyncio.CancelledError):
+        await loading
+    with pytest.raises(RequestError) as refused:
+        await bench.loader.load()
+    assert refused.value.code == "BUSY"
+    bench.library.may_end.set()
+    await bench.until_told()
+    await asyncio.wait_for(bench.loader.load(), PATIENCE_S)
+
+
+async def test_whoever_leaves_waits_for_no_file(bench: Bench) -> None:
+    loading = begin(bench)
+    await bench.until_reading()
+    bench.loader.leave()
+    with pytest.raises(RequestError) as refused:
+        await asyncio.wait_for(loading, PATIENCE_S)
+    assert (refused.value.code, str(refused.value)) == ("OFFLINE", LEFT)
+    assert not bench.library.may_end.is_set(), "the file is still being read"
+    with pytest.raises(RequestError):
+        await bench.loader.load()
+    (thread,) = (one for one in threading.enumerate() if one.name == "arm.motions")
+    assert thread.daemon, "a program that ends does not wait for it"
+    bench.library.may_end.set()
+    await asyncio.to_thread(thread.join, PATIENCE_S)
+    await asyncio.sleep(0)
+    assert (bench.library.stopped, bench.told) == (True, [])
+
+
+async def test_after_leaving_nothing_is_read_at_all(bench: Bench) -> None:
+    bench.loader.leave()
+    with pytest.raises(RequestError) as refused:
+        await asyncio.wait_for(bench.loader.load(), PATIENCE_S)
+    assert (str(refused.value), bench.library.reading.is_set()) == (LEFT, False)
+
+
+async def test_a_failure_is_raised_to_whoever_waits_and_logged_where_nobody_does(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.library.error = ZeroDivisionError("no luck")
+    bench.library.may_end.set()
+    with pytest.raises(ZeroDivisionError):
+        await asyncio.wait_for(bench.loader.load(), PATIENCE_S)
+    await asyncio.wait_for(bench.loader.load_first(), PATIENCE_S)
+    assert caplog.messages == ["arm: the motions could not be read"]
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    return Rig(tmp_path)
+
+
+async def test_a_robot_whose_motions_cannot_be_read_takes_other_requests(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    calls: list[Any] = []
+
+    def fail(*_: object) -> bool:
+        calls.append(1)
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr("motiond.daemon.planning.library.MotionLibrary.load_all", fail)
+        async with rig.running() as registry:
+            await rig.until_state("idle")
+            with pytest.raises(RequestError) as refused:
+                await ask(registry, "play", motion="short")
+            assert str(refused.value) == "arm: no motion 'short'; there are no motions at all"
+            patched.undo()
+            told = await ask(registry, "motions/reload")
+            assert [motion["name"] for motion in told["motions"]] == ["long", "short"]
+            accepted = await ask(registry, "play", motion="short")
+            assert (await rig.result_of(accepted["goal_id"]))["code"] == "SUCCESSFUL"
+    assert len(calls) == 1
+    assert "arm: the motions could not be read" in caplog.messages

@@ -1,0 +1,137 @@
+"""Behaviour of several robots in one daemon: what fails in one of them ends neither it nor the others."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api.schemas import StatusRequest
+from motiond.daemon.robots import registry as module
+from motiond.daemon.robots.registry import RobotRegistry
+from motiond.daemon.robots.robot import Robot
+from tests.daemon.rig import Rig, ask
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+class FakeRobot:
+    """Fails as often as it is told to, then runs until it leaves."""
+
+    def __init__(self, name: str, *errors: Exception) -> None:
+        self.name = name
+        self.errors = list(errors)
+        self.told: list[str] = []
+        self.rests: list[float] = []
+        self.left, self.on_line = asyncio.Event(), asyncio.Event()
+        self.failing_stop = False
+
+    @property
+    def leaving(self) -> bool:
+        return self.left.is_set()
+
+    async def run(self) -> None:
+        if self.errors:
+            raise self.errors.pop(0)
+        self.on_line.set()
+        await self.left.wait()
+
+    async def rest(self, duration_s: float) -> None:
+        self.rests.append(duration_s)
+
+    def on_exit(self, why: str) -> None:
+        self.told.append(why)
+
+    def stop(self, why: str) -> None:
+        if self.failing_stop:
+            raise ZeroDivisionError
+        self.told.append(why)
+
+    def leave(self) -> None:
+        self.left.set()
+
+
+def registry_of(*robots: FakeRobot, monkeypatch: pytest.MonkeyPatch) -> RobotRegistry:
+    monkeypatch.setattr(module, "RequestHandlers", lambda robot: robot)
+    return RobotRegistry(cast("Mapping[str, Robot]", {robot.name: robot for robot in robots}))
+
+
+async def test_a_robot_that_fails_is_offline_and_tried_again_while_the_others_go_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    errors = [ExceptionGroup("tasks", [ValueError("one"), KeyError("two")]), *[OSError(24, "too many")] * 7]
+    arm, leg = FakeRobot("arm", *errors), FakeRobot("leg")
+    registry = registry_of(arm, leg, monkeypatch=monkeypatch)
+    running = asyncio.create_task(registry.run())
+    async with asyncio.timeout(PATIENCE_S):
+        await arm.on_line.wait()
+    assert leg.on_line.is_set()
+    assert not running.done()
+    assert arm.told == [
+        "failed inside motiond; ValueError('one') and KeyError('two'); the daemon's log says more",
+        *["failed inside motiond; OSError(24, 'too many'); the daemon's log says more"] * 7,
+    ]
+    assert arm.rests == [0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 30.0, 30.0]
+    assert (leg.told, caplog.messages) == ([], ["arm: failed inside motiond"] * 8)
+    registry.leave()
+    await asyncio.wait_for(running, PATIENCE_S)
+
+
+async def test_a_robot_that_fails_as_it_leaves_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    arm = FakeRobot("arm", ValueError("late"))
+    arm.leave()
+    await asyncio.wait_for(registry_of(arm, monkeypatch=monkeypatch).run(), PATIENCE_S)
+    assert arm.rests == []
+
+
+async def test_a_stop_reaches_every_robot_also_after_one_that_cannot_be_stopped(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    arm, leg = FakeRobot("arm"), FakeRobot("leg")
+    arm.failing_stop = True
+    registry_of(arm, leg, monkeypatch=monkeypatch).stop("the broker has been away")
+    assert (arm.told, leg.told) == ([], ["the broker has been away"])
+    assert caplog.messages == ["arm: failed inside motiond"]
+
+
+async def test_of_very_many_robots_a_part_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    robots = [FakeRobot(f"r{number}") for number in range(1_000)]
+    registry = registry_of(*robots, monkeypatch=monkeypatch)
+    with pytest.raises(RequestError) as refused:
+        await registry.handle("nobody", "status", StatusRequest())
+    known = ", ".join(f"r{number}" for number in range(20))
+    assert str(refused.value) == f"no robot 'nobody'; there are {known} and 980 more"
+
+
+async def test_a_real_robot_that_failed_comes_back_and_plays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BACK_OFF_S", (0.1,))
+    rig = Rig(tmp_path)
+    usual = Robot.on_notice
+    failed: list[Any] = []
+
+    def fail_once(robot: Robot, notice: Any) -> None:
+        if rig.reports and not failed and robot.goals.goal is not None:
+            failed.append(notice)
+            raise ZeroDivisionError("a notice that nobody expected")
+        usual(robot, notice)
+
+    monkeypatch.setattr(Robot, "on_notice", fail_once)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        accepted = await ask(registry, "play", motion="long")
+        result = await rig.result_of(accepted["goal_id"])
+        assert result["code"] == "COMM_LOST"
+        lost = "failed inside motiond; ZeroDivisionError('a notice that nobody expected'); "
+        offline = await rig.until("state", lambda data: data["message"].startswith(lost))
+        assert offline["state"] == "offline"
+        await rig.until_state("idle", rig.place_of(offline))
+        accepted = await ask(registry, "play", motion="short")
+        assert (await rig.result_of(accepted["goal_id"]))["code"] == "SUCCESSFUL"
+    assert len(failed) == 1
