@@ -216,19 +216,14 @@ class Connection(asyncio.BufferedProtocol):
         self.close()
         self._transport.abort()
 
-    def check(self, now_s: float, late_s: float) -> None:
+    def check(self, now_s: float) -> None:
         """Look whether the client has been silent, or has not read, for too long.
 
-        Parameters
-        ----------
-        late_s : float
-            How much later than planned this look comes, as the daemon stood still; nobody is blamed for that.
+        If the daemon stood still, what came meanwhile has been read before this is called.
         """
         limits = self._router.limits
-        self._heard_s += late_s
-        self._progress_s += late_s
         if self._closing_s is not None:
-            if now_s - self._closing_s > limits.close_s + late_s:
+            if now_s - self._closing_s > limits.close_s:
                 self._transport.abort()
             return
         if not self._reads:

@@ -133,16 +133,13 @@ class EmbeddedBroker:
     async def _look_after(self) -> None:
         """Disconnect who is silent for too long, and forget who has been away for too long."""
         loop = asyncio.get_running_loop()
-        before_s = loop.time()
         while True:
             await asyncio.sleep(LOOK_PERIOD_S)
             now_s = loop.time()
-            late_s = max(0.0, now_s - before_s - 2 * LOOK_PERIOD_S)
-            before_s = now_s
             self._router.forget_expired(now_s)
             for connection in self._registry.connections:
                 try:
-                    connection.check(now_s, late_s)
+                    connection.check(now_s)
                 except Exception:
                     log.exception("%s: disconnected; it failed inside motiond", connection.client)
                     connection.abort()

@@ -310,7 +310,7 @@ async def test_a_retained_message_comes_before_a_live_one_of_its_topic(wires: Wi
     wire = await wires.connected("c")
     wire.send(*(publish(f"a/{number}", b"old", retain=True) for number in range(1000)))
     wire.send(subscribe("a/#"))
-    wire.send(*(publish(f"a/{number}", b"new", retain=number % 2 == 0) for number in range(1000)))
+    wire.send(*(publish(f"a/{number}", b"new", retain=number % 2 == 0) for number in reversed(range(1000))))
     assert await wire.next() == suback(0)
     seen: dict[str, list[tuple[bytes, bool]]] = {}
     for message in await wire.heard():

@@ -475,10 +475,11 @@ async def test_memory_comes_back_after_a_flood() -> None:
 
 
 async def test_answers_that_nobody_reads_stop_the_reading(caplog: pytest.LogCaptureFixture) -> None:
-    async with limited(stalled_s=1.0) as wires:
+    async with limited(stalled_s=PATIENCE_S) as wires:
         wire = await wires.connected("c", reads_little=True)
-        wire.send(PINGREQ * 5_000_000)
-        await asyncio.sleep(0.5)
+        wire.send(PINGREQ * 2_000_000)
+        (connection,) = wires.broker._registry.connections
+        await eventually(lambda: not connection._reads and connection._is_choked)
         assert wires.held < 300_000
         other = await wires.connected("other")
         other.send(PINGREQ)
