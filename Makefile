@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-TARGETS := help demo test lint format bench fuzz soak clean
+TARGETS := help demo test lint format bench fuzz soak soak-kill clean
 .PHONY: $(TARGETS)
 
 help:
@@ -13,6 +13,7 @@ help:
 	@echo "make lint    ruff, mypy and the import contract"
 	@echo "make bench   print each figure beside its yardstick; \`make bench rate stop\` prints those two alone"
 	@echo "make fuzz    feed each reader broken files for ten minutes, or SECONDS=…; READERS=\"seq sdf\" picks"
+	@echo "make soak-kill  pull the plugs of real processes 500 times, or ROUNDS=… from FIRST=…"
 	@echo "make soak    play 100,000 random sequences through the engine, or COUNT=… from seed FIRST=…"
 
 demo: $(VENV)/.ready
@@ -50,6 +51,9 @@ fuzz: $(VENV)/.ready
 
 soak: $(VENV)/.ready
 	@$(BIN)/python -m tests.soak --count $(or $(COUNT),100000) --first $(or $(FIRST),0)
+
+soak-kill: $(VENV)/.ready
+	@$(BIN)/python -m tests.soak.kill --rounds $(or $(ROUNDS),500) --first $(or $(FIRST),0)
 
 $(VENV)/.ready: pyproject.toml
 	@command -v $(PYTHON) >/dev/null || \

@@ -72,7 +72,7 @@ class RequestHandlers:
         """Make the robot ready for a goal, and hand it over, or let it wait."""
         robot, what = self._robot, f"{playback.plan.motion} cannot be played"
         self._refuse_unless_able(what)
-        goal = new_goal(playback, request)
+        goal, stops = new_goal(playback, request), robot.stops  # also while others are waited for
         if robot.goals.goal is not None or robot.goals.queue or self._one_play.locked():
             if request.on_busy == "queue":
                 return {"goal_id": goal.goal_id, "queued": robot.goals.enqueue(goal)}
@@ -80,7 +80,6 @@ class RequestHandlers:
                 raise self._busy()
         try:
             async with self._one_play:
-                stops = robot.stops
                 await robot.preempt("another motion was asked to replace this one")
                 await robot.enable()
                 self._refuse_unless_able(what)

@@ -80,6 +80,14 @@ class Mosquitto:
             await self.kill()
             raise
 
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     def freeze(self) -> None:
         """Let it hang: connections stay, and nothing is served."""
         assert self._process is not None

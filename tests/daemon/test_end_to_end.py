@@ -287,7 +287,7 @@ class Drivers:
         self.all: set[int] = set()
 
     def _look(self) -> None:
-        while not self._ends.wait(0.005):
+        while not self._ends.wait(0.02):
             now = {
                 int(maps.parent.name) for maps in Path("/proc").glob("[0-9]*/maps") if self._is_open_in(maps)
             }

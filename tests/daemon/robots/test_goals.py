@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -131,6 +132,21 @@ async def test_a_stop_clears_the_queue_and_every_goal_in_it_ends(rig: Rig) -> No
     assert result["code"] == "CANCELED"
     assert result["message"] == "stopped on request, softly, on the path; it had not begun"
     assert rig.results() == ["CANCELED", "CANCELED"]
+
+
+async def test_a_stop_cancels_every_play_that_waits_for_another_to_end(rig: Rig) -> None:
+    async with rig.running() as registry:
+        playing = await playing_long(rig, registry)
+        replacing = [
+            asyncio.create_task(ask(registry, "play", motion="short", on_busy="replace")) for _ in range(3)
+        ]
+        await asyncio.sleep(0)
+        await ask(registry, "stop")
+        answers = await asyncio.gather(*replacing, return_exceptions=True)
+        await rig.rest_after(playing)
+    canceled = "arm: stopped before the motion began; play it again"
+    assert [str(answer) for answer in answers] == [canceled] * 3
+    assert rig.results() == ["PREEMPTED"]
 
 
 async def test_a_cleared_queue_lets_what_plays_play_on(rig: Rig) -> None:
