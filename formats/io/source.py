@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from ..errors import FormatError, Problem, printable
 from .regular_file import open_regular
@@ -36,6 +36,7 @@ class SizeBound(NamedTuple):
     mend: str
 
 
+PIECE_BYTES = 1 << 20
 MOTION_SIZE = SizeBound(1_000_000_000, "a motion file", "split the motion")
 OTHER_SIZE = SizeBound(100_000_000, "a file of this kind", "check that it is the right file")
 
@@ -58,6 +59,16 @@ class KeyFrames:
     def __post_init__(self) -> None:
         if not 0 < self.frame_period_s < float("inf"):
             raise ValueError(f"frame period is {self.frame_period_s} s; it is above 0; XMDI's is 0.032 s")
+
+
+def _read(file: BinaryIO, size: int, most_bytes: int) -> bytes:
+    """Read a file of a stated size, and on where there is more: it may grow, or be one of /proc."""
+    parts = [file.read(size + 1)]
+    count = len(parts[0])
+    while size < count <= most_bytes and (part := file.read(min(PIECE_BYTES, most_bytes + 1 - count))):
+        parts.append(part)
+        count += len(part)
+    return b"".join(parts) if len(parts) > 1 else parts[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +104,9 @@ class Source:
         """
         try:
             with open_regular(self.path) as file:
-                self._refuse_large(os.fstat(file.fileno()).st_size, bound)
-                # A file may grow meanwhile, and those of /proc state no size.
-                data = file.read(bound.most_bytes + 1)
+                size = os.fstat(file.fileno()).st_size
+                self._refuse_large(size, bound)
+                data = _read(file, size, bound.most_bytes)
         except FileNotFoundError as error:
             raise self._unreadable("no such file") from error
         except OSError as error:

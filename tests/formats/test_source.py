@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import tracemalloc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import pytest
 
 from motiond.formats import FormatError, load_motion, load_motions, load_robots
 from motiond.formats.cache import MotionCache
-from motiond.formats.io.source import SizeBound, Source
+from motiond.formats.io.source import MOTION_SIZE, SizeBound, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,6 +103,33 @@ def test_a_file_that_states_no_size_is_read_no_further_than_allowed() -> None:
     with pytest.raises(FormatError) as caught:
         Source(path).read(SizeBound(100, "a map", "draw less"))
     assert str(caught.value) == f"{path}: has 101 bytes; a map has at most 100; draw less"
+
+
+def test_reading_takes_no_more_memory_than_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "wave.seq"
+    path.write_bytes(b"x" * 1_000_000)
+    tracemalloc.start()
+    try:
+        assert len(Source(path).read(MOTION_SIZE)) == 1_000_000
+        assert tracemalloc.get_traced_memory()[1] < 1_100_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_that_grows_while_it_is_read_is_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "wave.seq"
+    path.write_bytes(b"x" * 10)
+    usual = os.fstat
+
+    def grow(fd: int) -> os.stat_result:
+        status = usual(fd)
+        path.write_bytes(b"x" * 3_000_000)
+        return status
+
+    monkeypatch.setattr(os, "fstat", grow)
+    assert len(Source(path).read()) == 3_000_000
 
 
 @pytest.mark.parametrize(

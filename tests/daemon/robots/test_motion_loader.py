@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
+import orjson
 import pytest
 
 from motiond.daemon.api.errors import RequestError
@@ -175,3 +177,18 @@ async def test_a_robot_whose_motions_cannot_be_read_takes_other_requests(
             assert (await rig.result_of(accepted["goal_id"]))["code"] == "SUCCESSFUL"
     assert len(calls) == 1
     assert "arm: the motions could not be read" in caplog.messages
+
+
+async def test_a_motion_whose_name_is_no_utf_8_is_told_and_played(rig: Rig) -> None:
+    motions = rig.folder / "motions"
+    (motions / "short.seq").rename(motions / os.fsdecode(b"sh\xff\nrt.seq"))
+    name = r"sh\xff\x0art"
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        with pytest.raises(RequestError) as refused:
+            await ask(registry, "play", motion="shirt")
+        assert str(refused.value) == f"arm: no motion 'shirt'; there are long, {name}"
+        accepted = await ask(registry, "play", motion=name)
+        result = await rig.result_of(accepted["goal_id"])
+    assert (result["code"], result["motion"]) == ("SUCCESSFUL", name)
+    orjson.dumps([report.data for report in rig.reports], option=orjson.OPT_SERIALIZE_NUMPY)
