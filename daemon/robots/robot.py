@@ -289,10 +289,6 @@ class Robot:
         for warning in ready.warnings:
             log.warning("%s: %s", self.name, warning)
             self.report("event", {"kind": "warning", "message": warning})
-        if self._lost_for:
-            self._lost_for = ""
-            back = "the actuators are back; torque is off until it is enabled, or a motion plays"
-            self.report("event", {"kind": "back", "message": back})
         self._max_rate_hz = ready.max_rate_hz
         self.status.message = ""
         if self.estop_latched:
@@ -308,6 +304,10 @@ class Robot:
         self.report_state()
         if before is State.OFFLINE and state is not State.OFFLINE:
             self.report("availability", {"state": "online"})
+            if self._lost_for:
+                self._lost_for = ""
+                back = "the actuators are back; torque is off until it is enabled, or a motion plays"
+                self.report("event", {"kind": "back", "message": back})
         if state in HALTED:
             self.goals.clear_queue(ResultCode.CANCELED, f"the robot is in {state}")
         if state is State.IDLE:

@@ -139,9 +139,9 @@ def test_every_mistake_is_told_at_once_with_its_line() -> None:
             "arm.yaml:2: reconnect_min_s of 60 is more than reconnect_max_s, 30; make it the smaller one",
         ),
         (
-            ARM.replace("driver", "idle_rate_hz: 0.5, driver"),
+            ARM.replace("driver", "idle_rate_hz: 1.5, driver"),
             (
-                "arm.yaml:1: idle_rate_hz is 0.5; a process without a tick for 1 s (stream_timeout_s) is "
+                "arm.yaml:1: idle_rate_hz is 1.5; a process without a tick for 1 s (stream_timeout_s) is "
                 "killed; make it 4 or more, or raise that"
             ),
         ),

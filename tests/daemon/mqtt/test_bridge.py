@@ -12,7 +12,6 @@ import pytest
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from motiond.daemon.api.dispatcher import MOST_RUNNING
 from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
@@ -379,12 +378,12 @@ async def test_a_broker_that_does_not_let_the_daemon_hear_itself_is_of_no_use(
 async def test_a_stop_does_not_wait_for_those_who_ask_too_much(broker: AnyBroker, robots: Robots) -> None:
     robots.gate.clear()
     async with make_client(broker.settings) as flood:
-        for number in range(3000):
+        for number in range(1000):
             await flood.publish("motiond/arm/request/play", b'{"motion":"wave%d"}' % number)
         await flood.subscribe("motiond/arm/response/stop", qos=1)  # an ear for all would be flooded itself
         stopped = await Ear(flood).ask("motiond/arm/request/stop", b"")
         assert stopped["status"] == "ok"
-        assert robots.verbs().index("stop") <= MOST_RUNNING
+        assert robots.verbs()[-1] == "stop"
         robots.gate.set()
 
 

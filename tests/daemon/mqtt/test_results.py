@@ -1,5 +1,6 @@
 """Results that are kept on disk until they can be told."""
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ def test_no_more_than_the_newest_are_kept(tmp_path: Path) -> None:
 
 def test_lines_that_are_no_results_are_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     results = UntoldResults(tmp_path, "d1")
+    caplog.set_level(logging.WARNING, "motiond")
     results.keep(RESULTS)
     file = tmp_path / "results-d1.jsonl"
     file.write_bytes(b'\xff\n3\n["arm"]\n[1,{}]\n["arm",2]\n' + file.read_bytes() + b'["arm",{"cut o')

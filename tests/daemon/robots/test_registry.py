@@ -11,13 +11,15 @@ from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.schemas import StatusRequest
 from motiond.daemon.robots import registry as module
 from motiond.daemon.robots.registry import RobotRegistry
-from motiond.daemon.robots.robot import Robot
+from motiond.daemon.robots.stream_supervisor import StreamSupervisor
 from tests.daemon.rig import Rig, ask
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from motiond.daemon.robots.robot import Robot
 
 
 class FakeRobot:
@@ -113,25 +115,27 @@ async def test_a_real_robot_that_failed_comes_back_and_plays(
 ) -> None:
     monkeypatch.setattr(module, "BACK_OFF_S", (0.1,))
     rig = Rig(tmp_path)
-    usual = Robot.on_notice
-    failed: list[Any] = []
+    usual, failing = StreamSupervisor.run, asyncio.Event()
 
-    def fail_once(robot: Robot, notice: Any) -> None:
-        if rig.reports and not failed and robot.goals.goal is not None:
-            failed.append(notice)
-            raise ZeroDivisionError("a notice that nobody expected")
-        usual(robot, notice)
+    async def fail_once(stream: StreamSupervisor, listener: Any) -> None:
+        if not failing.is_set():
+            running = asyncio.create_task(usual(stream, listener))
+            await failing.wait()
+            running.cancel()
+            await asyncio.wait((running,))
+            raise ZeroDivisionError("nobody expected it")
+        await usual(stream, listener)
 
-    monkeypatch.setattr(Robot, "on_notice", fail_once)
+    monkeypatch.setattr(StreamSupervisor, "run", fail_once)
     async with rig.running() as registry:
         await rig.until_state("idle")
         accepted = await ask(registry, "play", motion="long")
+        failing.set()
         result = await rig.result_of(accepted["goal_id"])
         assert result["code"] == "COMM_LOST"
-        lost = "failed inside motiond; ZeroDivisionError('a notice that nobody expected'); "
+        lost = "failed inside motiond; ZeroDivisionError('nobody expected it'); "
         offline = await rig.until("state", lambda data: data["message"].startswith(lost))
         assert offline["state"] == "offline"
         await rig.until_state("idle", rig.place_of(offline))
         accepted = await ask(registry, "play", motion="short")
         assert (await rig.result_of(accepted["goal_id"]))["code"] == "SUCCESSFUL"
-    assert len(failed) == 1
