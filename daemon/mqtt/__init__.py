@@ -11,6 +11,7 @@
 - `inbox`: requests that wait to be served
 - `stop_order`: which requests a stop has overtaken
 - `responder`: serves a request and sends its answer
+- `complaints`: the log of refusals, which no client can flood
 - `reports_out`: publishes reports
 - `retained`: what the broker keeps for the daemon, and what others make of it
 - `results`: results that could not be told yet

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,13 +12,12 @@ from paho.mqtt.properties import Properties
 
 from ..api.errors import RequestError
 from ..api.requests import VERBS, RawRequest
+from .complaints import Complaints
 from .topics import RequestTopic
 
 if TYPE_CHECKING:
     from ..api.dispatcher import Dispatcher
     from .topics import Topics
-
-log = logging.getLogger(__name__)
 
 PUBLISH_TIMEOUT_S = 5.0
 
@@ -39,6 +37,7 @@ class Responder:
         self._topics = topics
         self._dispatcher = dispatcher
         self._version_5 = version_5
+        self._complaints = Complaints()
 
     async def serve(
         self, message: aiomqtt.Message, client: aiomqtt.Client, *, overtaken: bool = False
@@ -59,7 +58,7 @@ class Responder:
         try:
             await client.publish(topic, answer, 1, False, properties, timeout=PUBLISH_TIMEOUT_S)
         except (aiomqtt.MqttError, ValueError) as error:
-            log.warning("%s: the answer could not be sent to '%s'; %s", raw.where, topic, error)
+            self._complaints.say("%s: the answer could not be sent to '%s'; %s", raw.where, topic, error)
 
     def _response_topic(self, message: aiomqtt.Message, raw: RawRequest) -> str:
         """Return where the answer goes: where the client asks for it, if it may ask for that (MQTT 5)."""
@@ -68,7 +67,7 @@ class Responder:
         if self._topics.takes_response(wanted):
             return wanted
         what = "%s: no answer can be sent to the response topic %.60r; it goes to '%s'"
-        log.warning(what, raw.where, wanted, own)
+        self._complaints.say(what, raw.where, wanted, own)
         return own
 
     def _raw_request(self, message: aiomqtt.Message) -> RawRequest:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import aiomqtt
 import numpy as np
 import orjson
+import psutil
 
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.connection import make_client
@@ -34,12 +35,14 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
     from motiond.daemon.mqtt.connection import Client
+    from tests.daemon.programs import Daemon
 
     Trace = np.ndarray[tuple[int], np.dtype[np.void]]
 
 STOPS, ESTOPS = 50, 20
 RATE_HZ = 500
 LASTS_S = 120
+WARM_UP_S = 3.0  # of a load, after which memory has grown to what the daemon needs for it
 RAMP = np.linspace(-1.9, 1.9, RATE_HZ * LASTS_S)
 STRETCH = RATE_HZ * LASTS_S // (STOPS + ESTOPS + 5)
 SILENCE_S = 0.03
@@ -57,22 +60,24 @@ LOADS = {
 
 
 class Times(NamedTuple):
-    """What was measured under one load, in s."""
+    """What was measured under one load, in s, and by what the daemon's memory has grown once it was over."""
 
     echo: list[float]
     stop: list[float]
     estop: list[float]
+    growth: float
 
 
 def main() -> None:
     """Print all times, on both brokers."""
     print(f"{STOPS} stops and {ESTOPS} emergency stops each, at random moments; ms: p50, p99 and worst")
-    print(f"{'broker':10}{'beside':30}{'bare echo':>22}{'stop':>22}{'estop':>22}")
+    print(f"{'broker':10}{'beside':30}{'bare echo':>22}{'stop':>22}{'estop':>22}{'memory after':>14}")
     worst_s = 0.0
     for broker in ("mosquitto", "embedded"):
         for name, words in LOADS.items():
             times = asyncio.run(_measure(broker, name))
-            print(f"{broker:10}{words:30}" + "".join(f"{_summary(one):>22}" for one in times), flush=True)
+            summaries = "".join(f"{_summary(one):>22}" for one in times[:3])
+            print(f"{broker:10}{words:30}{summaries}{times.growth:>+14.1%}", flush=True)
             worst_s = max(worst_s, *times.stop, *times.estop)
     print(f"worst of all {1e3 * worst_s:.0f} ms (goal: under {1e3 * GOAL_S:.0f})")
 
@@ -93,7 +98,7 @@ async def _measure(broker: str, name: str) -> Times:
             stack.push_async_callback(mosquitto.kill)
             settings = mosquitto.settings
         rig = await asyncio.to_thread(_rig, folder, settings, name)
-        await stack.enter_async_context(running(rig, subprocess.DEVNULL))
+        daemon = await stack.enter_async_context(running(rig, subprocess.DEVNULL))
         ear = Ear(await stack.enter_async_context(_connected(settings)))
         for topic in ("state", "response/play", "response/stop", "response/estop", "response/reset"):
             await ear.client.subscribe(f"motiond/arm/{topic}", qos=1)
@@ -101,12 +106,23 @@ async def _measure(broker: str, name: str) -> Times:
         for number in range(OTHERS if name == "others" else 0):
             play = orjson.dumps({"motion": "ramp", "loop": "forever", "seam": "approach"})
             await ear.client.publish(f"motiond/other{number}/request/play", play, 1)
-        stack.enter_context(load("" if name == "others" else name, settings))
-        echo_s = await echo_times(settings)
-        stopped = [await _stop(ear, "stop", turn) for turn in range(STOPS)]
-        halted = [await _stop(ear, "estop", turn) for turn in range(STOPS, STOPS + ESTOPS)]
+        used = "" if name == "others" else name
+        with load(used, settings):
+            await asyncio.sleep(WARM_UP_S)
+        before = _memory(daemon)
+        with load(used, settings):
+            echo_s = await echo_times(settings)
+            stopped = [await _stop(ear, "stop", turn) for turn in range(STOPS)]
+            halted = [await _stop(ear, "estop", turn) for turn in range(STOPS, STOPS + ESTOPS)]
+        await asyncio.sleep(WARM_UP_S)
+        growth = _memory(daemon) / before - 1.0
         trace = read_trace(folder / "trace.npy")
-    return Times(echo_s, _slowed(trace, stopped), _ended(trace, halted))
+    return Times(echo_s, _slowed(trace, stopped), _ended(trace, halted), growth)
+
+
+def _memory(daemon: Daemon) -> float:
+    """Return what the daemon holds, its stream processes not counted, in bytes."""
+    return float(psutil.Process(daemon.process.pid).memory_info().rss)
 
 
 @asynccontextmanager

@@ -6,12 +6,12 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from motiond.daemon.mqtt.broker.complaints import Complaints
 from motiond.daemon.mqtt.broker.connection import Connection
 from motiond.daemon.mqtt.broker.limits import Limits
 from motiond.daemon.mqtt.broker.packets import PacketError, frame_at
 from motiond.daemon.mqtt.broker.registry import ConnectionRegistry
 from motiond.daemon.mqtt.broker.router import Router
+from motiond.daemon.mqtt.complaints import Complaints
 from tests.daemon.mqtt.wire import (
     DISCONNECT,
     PINGREQ,

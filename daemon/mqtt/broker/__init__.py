@@ -11,7 +11,6 @@
 - `packets`: bytes to packets and back
 - `login`: who may connect
 - `limits`: how much of everything is kept
-- `complaints`: the log of refusals, which no client can flood
 """
 
 from .limits import Limits

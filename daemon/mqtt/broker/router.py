@@ -10,7 +10,7 @@ from .packets import FAILURE
 from .session import Session
 
 if TYPE_CHECKING:
-    from .complaints import Complaints
+    from ..complaints import Complaints
     from .packets import Message
 
 

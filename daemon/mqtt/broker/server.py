@@ -13,8 +13,8 @@ import os
 import socket
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from ..complaints import Complaints
 from ..connection import split_listen
-from .complaints import Complaints
 from .connection import Connection
 from .limits import Limits
 from .registry import ConnectionRegistry

@@ -15,7 +15,7 @@ import pytest
 
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.broker import BrokerError, EmbeddedBroker, Login, login_of
-from motiond.daemon.mqtt.broker.complaints import MOST, Complaints
+from motiond.daemon.mqtt.complaints import MOST, Complaints
 from motiond.daemon.mqtt.connection import make_client
 from tests.daemon.conftest import (
     PATIENCE_S,

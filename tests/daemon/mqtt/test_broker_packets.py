@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motiond.daemon.mqtt.broker.complaints import Complaints
 from motiond.daemon.mqtt.broker.limits import Limits, Memory
 from motiond.daemon.mqtt.broker.matching import SubscriptionTree, pattern_of
 from motiond.daemon.mqtt.broker.outbox import Outbox, Waiting
@@ -19,6 +18,7 @@ from motiond.daemon.mqtt.broker.packets import (
     write_publish,
 )
 from motiond.daemon.mqtt.broker.session import LARGEST_ID, Session
+from motiond.daemon.mqtt.complaints import Complaints
 from tests.daemon.mqtt import wire
 from tests.fuzz.broker import BrokerFuzz
 

@@ -127,3 +127,20 @@ async def test_a_subscription_that_is_refused_is_named(session: RequestsSession)
         "the daemon cannot do without it; permit it in the broker's access list"
     )
     assert not session.ready.is_set()
+
+
+async def test_what_is_refused_again_and_again_is_logged_a_few_times(
+    session: RequestsSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    wire: Any = Wire()
+    serving = asyncio.create_task(session.run(wire))
+    asking: Any = SimpleNamespace(ResponseTopic="")
+    for _ in range(100):
+        session.take(aiomqtt.Message("motiond/arm/request/status", b"", 1, False, 1, asking))
+    await settled()
+    serving.cancel()
+    assert len(wire.answers) == 100
+    told = (
+        "arm/status: no answer can be sent to the response topic ''; it goes to 'motiond/arm/response/status'"
+    )
+    assert caplog.messages == [told] * 10
