@@ -147,7 +147,7 @@ class MqttBridge:
 
     async def _wait_for_requests(self, wait_s: float, reason: BaseException | None) -> None:
         """Wait; where the main connection is lost as well, it tells."""
-        level = logging.WARNING if self.connected.is_set() else logging.DEBUG
+        level = logging.WARNING if self._main and self._main.is_connected else logging.DEBUG
         what = "%s: not connected for requests; %s; next try in %.1f s"
         log.log(level, what, address_of(self._settings), reason_of(reason), wait_s)
         await asyncio.sleep(wait_s)

@@ -159,7 +159,7 @@ class Client(aiomqtt.Client):
         try:
             self._receive(aiomqtt.Message._from_paho_message(message))  # noqa: SLF001 # it makes them so itself
         except Exception:
-            log.exception("%.60s: a message was left out", message.topic)
+            log.exception("a message of %d bytes was left out", len(message.payload))
 
     async def broken(self) -> NoReturn:
         """Wait until the connection breaks.

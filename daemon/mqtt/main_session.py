@@ -95,6 +95,11 @@ class MainSession:
     def _new_heartbeat(self) -> Heartbeat:
         return Heartbeat(self._topics.heartbeat(self._identity.daemon_id), self._silent_s)
 
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a connection, though the daemon may not hear itself yet."""
+        return self._client is not None
+
     # -- what comes in --------------------------------------------------------------------------------------
 
     def take(self, message: aiomqtt.Message) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
+import re
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +18,7 @@ from motiond.daemon.mqtt.connection import address_of, make_client
 from tests.daemon.conftest import PATIENCE_S, Mosquitto, mosquitto_program
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
 CA = Path(__file__).parents[2] / "files" / "good" / "broker.crt"
 
@@ -100,3 +102,43 @@ async def test_a_broker_that_hangs_up_first_leaves_no_complaint(
     del client
     gc.collect()
     assert "never retrieved" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda file: file.write_bytes(b"secr\xff\n"), "the password is not UTF-8; save it as UTF-8"),
+        (os.mkfifo, "no such file; write the password there"),
+        (lambda _: None, "no such file; write the password there"),
+    ],
+)
+async def test_a_password_file_that_cannot_be_used_is_one_clear_error(
+    tmp_path: Path, make: Callable[[Path], object], why: str
+) -> None:
+    file = tmp_path / "password"
+    make(file)
+    settings = MqttSettings(broker="mqtt://127.0.0.1:9", username="arm", password_file=file)
+    with pytest.raises(OSError, match=f"^{re.escape(f'{file}: {why}')}$"):
+        await says_something(settings)
+
+
+async def test_what_fails_in_taking_a_message_does_not_end_the_connection(
+    mosquitto: Mosquitto, caplog: pytest.LogCaptureFixture
+) -> None:
+    taken: list[object] = []
+    third = asyncio.Event()
+
+    def take(message: aiomqtt.Message) -> None:
+        taken.append(message.payload)
+        if len(taken) == 3:
+            third.set()
+        if len(taken) == 2:
+            raise ZeroDivisionError
+
+    async with make_client(mosquitto.settings, receive=take) as client:
+        await client.subscribe("numbers", qos=1)
+        for number in range(3):
+            await client.publish("numbers", str(number), qos=1)
+        await asyncio.wait_for(third.wait(), PATIENCE_S)
+    assert taken == [b"0", b"1", b"2"]
+    assert caplog.messages == ["a message of 1 bytes was left out"]
