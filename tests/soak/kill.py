@@ -34,6 +34,8 @@ from tests.ports import free_port
 
 ROUNDS = 500
 PATIENCE_S = 30.0
+BEGINS_S = 3.0
+PROGRESS = 50
 HANGS_S = (0.05, 0.3, 1.5, 4.0)
 VELOCITY, STEP_ACCELERATION = 3.0, 60.0  # of the rig's joints, in rad/s and rad/s²
 LATE_S = 0.1  # `max_lateness_s`, and so how far a step may reach
@@ -95,7 +97,9 @@ class Bench:
             for verb, body, wait_s in STEPS[moment]:
                 await self._send(ear, verb, body)
                 if verb == "play" and wait_s:
-                    await ear.until("motiond/arm/state", lambda data: data["state"] == "approaching")
+                    with suppress(TimeoutError):  # it is refused where the last plug still shows
+                        async with asyncio.timeout(BEGINS_S):
+                            await ear.until("motiond/arm/state", lambda data: data["state"] == "approaching")
                 await asyncio.sleep(wait_s * random.uniform(0.5, 1.5))
 
     @staticmethod
@@ -219,10 +223,12 @@ async def pull(first: int, rounds: int) -> int:
                 moment, target, pulled = ROUNDS_OF[number % len(ROUNDS_OF)]
                 try:
                     found = await round_of(bench, number)
-                except TimeoutError:
+                except (TimeoutError, AssertionError):
                     found = [f"no recovery in {PATIENCE_S:g} s"]
                     await bench.end()
                     await bench.start()
+                if number % PROGRESS == PROGRESS - 1:
+                    print(f"{number + 1 - first} rounds, {failed} with findings", flush=True)
                 if found:
                     failed += 1
                     print(
