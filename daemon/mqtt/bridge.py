@@ -21,8 +21,9 @@ from .connection import address_of, make_client, speaks_5
 from .identity import Identity
 from .link import Link, reason_of
 from .main_session import MainSession
+from .pace import Pace
 from .reports_out import ReportsOut
-from .requests_session import RequestsSession
+from .requests_session import READ_BURST, READ_HZ, RequestsSession
 from .responder import Responder
 from .results import UntoldResults
 from .stop_order import StopOrder
@@ -100,7 +101,13 @@ class MqttBridge:
         topics, robots = self._topics, self._commands.robots
         order = StopOrder(asyncio.get_running_loop().time)
         others = RequestsSession(
-            topics, robots, responder=self._responder, order=order, is_ours=self._is_ours, tasks=requests
+            topics,
+            robots,
+            responder=self._responder,
+            order=order,
+            is_ours=self._is_ours,
+            is_main_connected=self._is_main_connected,
+            tasks=requests,
         )
         out = ReportsOut(
             topics, self._identity, hub=self._hub, reports=reports, claims=self._claims, results=self._results
@@ -130,6 +137,9 @@ class MqttBridge:
     def _is_ours(self, robot: str) -> bool:
         return self._claims.holder(robot) is None
 
+    def _is_main_connected(self) -> bool:
+        return self._main is not None and self._main.is_connected
+
     def _main_client(self, session: MainSession) -> Client:
         offline = orjson.dumps(self._identity.availability("offline"))
         will = aiomqtt.Will(self._topics.daemon(self._identity.daemon_id), offline, qos=1, retain=True)
@@ -138,7 +148,8 @@ class MqttBridge:
 
     def _requests_client(self, session: RequestsSession) -> Client:
         name = f"motiond-{self._identity.daemon_id}-requests"
-        return make_client(self._settings, name, receive=session.take)
+        pace = Pace(READ_HZ, READ_BURST, asyncio.get_running_loop().time)
+        return make_client(self._settings, name, receive=session.take, pace=pace)
 
     async def _wait(self, wait_s: float, reason: BaseException | None) -> None:
         what = "%s: not connected; %s; next try in %.1f s"
@@ -147,7 +158,7 @@ class MqttBridge:
 
     async def _wait_for_requests(self, wait_s: float, reason: BaseException | None) -> None:
         """Wait; where the main connection is lost as well, it tells."""
-        level = logging.WARNING if self._main and self._main.is_connected else logging.DEBUG
+        level = logging.WARNING if self._is_main_connected() else logging.DEBUG
         what = "%s: not connected for requests; %s; next try in %.1f s"
         log.log(level, what, address_of(self._settings), reason_of(reason), wait_s)
         await asyncio.sleep(wait_s)

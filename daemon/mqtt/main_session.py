@@ -11,6 +11,7 @@ import orjson
 
 from .heartbeat import Heartbeat
 from .link import heed_cancellation
+from .stop_intake import StopIntake
 from .subscriptions import subscribe, try_to_subscribe
 from .topics import DaemonTopic, HeartbeatTopic, ReportTopic
 
@@ -27,7 +28,6 @@ log = logging.getLogger(__name__)
 
 FAREWELL_S = 2.0
 LOOK_PERIOD_S = 0.5
-MOST_STOPS = 256
 
 
 class MainSession:
@@ -86,11 +86,10 @@ class MainSession:
         self._responder = responder
         self._order = order
         self._requests_ready = requests_ready
-        self._tasks = tasks
         self._client: Client | None = None
         self._heartbeat = self._new_heartbeat()
         self._connections = 0
-        self._stops = 0
+        self._stops = StopIntake(self._serve_stop, responder.act, tasks)
 
     def _new_heartbeat(self) -> Heartbeat:
         return Heartbeat(self._topics.heartbeat(self._identity.daemon_id), self._silent_s)
@@ -110,7 +109,7 @@ class MainSession:
         if asked is not None:
             if self._topics.is_stop(asked) and (payload or not message.retain):
                 self._order.take(asked.robot)
-                self._serve_stop(message)
+                self._stops.take(asked, message)
             return
         match self._topics.meaning(topic):
             case HeartbeatTopic():
@@ -126,18 +125,12 @@ class MainSession:
                     self._claims.hear_robot(robot, _decode(payload))
                 self._reports.hear(topic, payload)
 
-    def _serve_stop(self, message: aiomqtt.Message) -> None:
-        """Serve a stop now; of a flood, what waits to be served is enough, as each is as good as the next."""
-        if self._client is None or self._stops >= MOST_STOPS:
-            return
-        self._stops += 1
-        serving = self._tasks.create_task(
-            self._responder.serve(message, self._client), name=f"mqtt.{message.topic.value}"
-        )
-        serving.add_done_callback(self._note_stop_served)
-
-    def _note_stop_served(self, _task: asyncio.Task[None]) -> None:
-        self._stops -= 1
+    async def _serve_stop(self, message: aiomqtt.Message) -> None:
+        """Serve a stop; where the connection has gone since, it acts all the same."""
+        if self._client is not None:
+            await self._responder.serve(message, self._client)
+        elif (asked := self._topics.request_of(message.topic.value)) is not None:
+            await self._responder.act(asked)
 
     def _hear_of_ourselves(self, data: dict[str, Any]) -> None:
         """Notice another daemon of our id: one that has written here since we were connected before."""

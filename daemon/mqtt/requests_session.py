@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from .inbox import Inbox
 from .link import heed_cancellation
+from .pace import Pace
+from .stop_intake import StopIntake
 from .subscriptions import subscribe
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from .topics import Topics
 
 MOST_AT_ONCE = 64
+SERVED_HZ = 500.0
+READ_HZ, READ_BURST = 2000.0, 500
 
 
 class RequestsSession:
@@ -37,6 +41,8 @@ class RequestsSession:
         Is told of the stops that come by.
     is_ours : callable
         Whether a robot's requests are for this daemon.
+    is_main_connected : callable
+        Whether stops are heard over the main connection; where not, they are served here.
     tasks : TaskGroup
         Outlives the connection: what was begun is not cancelled by a lost one.
 
@@ -55,6 +61,7 @@ class RequestsSession:
         responder: Responder,
         order: StopOrder,
         is_ours: Callable[[str], bool],
+        is_main_connected: Callable[[], bool],
         tasks: asyncio.TaskGroup,
     ) -> None:
         self.inbox = Inbox()
@@ -64,6 +71,10 @@ class RequestsSession:
         self._responder = responder
         self._order = order
         self._is_ours = is_ours
+        self._is_main_connected = is_main_connected
+        self._stops = StopIntake(self._serve_stop, responder.act, tasks)
+        self._client: Client | None = None
+        self._pace = Pace(SERVED_HZ, MOST_AT_ONCE, asyncio.get_running_loop().time)
         self._tasks = tasks
         self._room = asyncio.Semaphore(MOST_AT_ONCE)
 
@@ -74,11 +85,14 @@ class RequestsSession:
             return
         if self._topics.is_stop(asked):
             self._order.pass_by(asked.robot)
+            if not self._is_main_connected():  # then nobody else hears it
+                self._stops.take(asked, message)
         elif self._is_ours(asked.robot):
             self.inbox.put(message, self._order.place(asked.robot))
 
     async def run(self, client: Client) -> None:
         """Serve until the connection breaks."""
+        self._client = client
         await subscribe(client, [self._topics.requests(robot) for robot in self._robots])
         heed_cancellation()
         self._order.start()
@@ -96,7 +110,12 @@ class RequestsSession:
             await self._room.acquire()
             name = f"mqtt.{message.topic.value}"
             self._tasks.create_task(self._serve_one(message, place, client), name=name)
-            await asyncio.sleep(0)  # one in each turn of the loop, so that a stop's turn comes soon
+            # One in each turn of the loop, and no more in a second than leave time for stops.
+            await asyncio.sleep(self._pace.take())
+
+    async def _serve_stop(self, message: aiomqtt.Message) -> None:
+        if self._client is not None:
+            await self._responder.serve(message, self._client)
 
     async def _serve_one(self, message: aiomqtt.Message, place: int, client: Client) -> None:
         """Answer; nothing is raised but cancellation."""

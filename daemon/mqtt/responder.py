@@ -60,6 +60,10 @@ class Responder:
         except (aiomqtt.MqttError, ValueError) as error:
             self._complaints.say("%s: the answer could not be sent to '%s'; %s", raw.where, topic, error)
 
+    async def act(self, asked: RequestTopic) -> None:
+        """Act on a request without keys, and tell nobody."""
+        await self._dispatcher.answer(RawRequest(asked.robot, asked.verb, b""))
+
     def _response_topic(self, message: aiomqtt.Message, raw: RawRequest) -> str:
         """Return where the answer goes: where the client asks for it, if it may ask for that (MQTT 5)."""
         own = self._topics.response(raw.robot, raw.verb)
@@ -92,7 +96,7 @@ def _retained(where: str) -> RequestError:
 
 def _overtaken(where: str) -> RequestError:
     """Return the refusal of a request that a later stop was served before."""
-    why = "a stop that was sent after it has come first"
+    why = "a stop was served that may have been sent after it"
     return RequestError("CANCELED", where, "stopped before it began", why, "send it again")
 
 

@@ -387,6 +387,31 @@ async def test_a_stop_does_not_wait_for_those_who_ask_too_much(broker: AnyBroker
         robots.gate.set()
 
 
+@pytest.mark.usefixtures("bridge")
+async def test_a_flood_of_stops_to_one_robot_does_not_delay_the_stop_of_another(
+    broker: AnyBroker, robots: Robots
+) -> None:
+    async with make_client(broker.settings) as flood, make_client(broker.settings) as client:
+        for _ in range(2000):
+            await flood.publish("motiond/hand/request/stop", b"{}")
+        await client.subscribe("motiond/arm/response/stop", qos=1)
+        assert (await Ear(client).ask("motiond/arm/request/stop", b""))["status"] == "ok"
+    assert robots.handled.count(("arm", "stop", {})) == 1
+    assert 50 <= robots.handled.count(("hand", "stop", {})) < 1000
+
+
+async def test_a_stop_is_heard_while_somebody_else_has_the_daemons_name(
+    broker: AnyBroker, bridge: WatchedBridge, robots: Robots, ear: Ear
+) -> None:
+    bridge.may_return.clear()
+    async with make_client(broker.settings, "motiond-d1"):
+        await is_lost(bridge)
+        assert (await ear.ask("motiond/arm/request/stop", b""))["status"] == "ok"
+    assert robots.verbs() == ["stop"]
+    bridge.may_return.set()
+    await is_connected(bridge)
+
+
 # -- exactly one result -------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,39 @@
+"""How often something may be done: freely for a while, then at a rate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+ROUNDING = 1e-9
+
+
+class Pace:
+    """A token bucket, which may go into debt.
+
+    Parameters
+    ----------
+    rate_hz : float
+        How often, in the long run.
+    burst : int
+        How often at once, after a rest.
+    now : callable
+        Returns a time in s.
+    """
+
+    def __init__(self, rate_hz: float, burst: int, now: Callable[[], float]) -> None:
+        self._rate_hz = rate_hz
+        self._burst = burst
+        self._now = now
+        self._left, self._counted_s = float(burst), now()
+
+    def take(self) -> float:
+        """Do it once; return how long to wait before the next time, in s, 0 within a burst."""
+        now_s = self._now()
+        self._left = min(self._left + (now_s - self._counted_s) * self._rate_hz, float(self._burst))
+        self._counted_s = now_s
+        self._left -= 1.0
+        return -self._left / self._rate_hz if self._left < -ROUNDING else 0.0
