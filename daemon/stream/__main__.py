@@ -57,9 +57,10 @@ def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, clock: Clock
     """Open the driver once nobody else drives the same, and run its loop; return the exit code."""
     try:
         driver = make_driver(setup.driver, setup.options, setup.actuators, clock.now)
-        locks = DeviceLocks(driver.devices)  # held until this process ends, whatever becomes of the driver
+        locks = DeviceLocks(driver.devices)
         if not wait_for_devices(locks, channel, ring):
             return 0
+        locks.keep()
         driver.open()
     except DriverError as error:
         channel.send(messages.Failed(str(error)))
@@ -71,7 +72,6 @@ def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, clock: Clock
                 break
     finally:
         driver.close()
-        locks.close()
     return 0
 
 

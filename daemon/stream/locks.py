@@ -129,6 +129,12 @@ class DeviceLocks:
                 raise DriverError(device, "cannot be locked", why, "allow Unix sockets") from error
         return None
 
+    def keep(self) -> None:
+        """Hold the devices until this process has ended, as a vendor's threads may outlive a driver."""
+        for lock in self._held:
+            lock.detach()
+        self._held.clear()
+
     def close(self) -> None:
         """Let others have the devices; any number of times."""
         for lock in self._held:

@@ -275,6 +275,7 @@ class StreamLoop:
         except ChannelClosed:
             self._poller.unregister(self.channel.fileno())
             self._daemon = None
+            self._silent_at_s = math.inf  # that it is gone says more
             log.warning("%s: the daemon has gone; stopping softly, then leaving", self.setup.robot)
             self._commands.leave("the daemon has gone")
 

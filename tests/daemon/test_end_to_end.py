@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import threading
 import time
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import aiomqtt
 import numpy as np
@@ -25,6 +24,8 @@ from tests.daemon.rig import FULL_SWING, PATIENCE_S, Rig, comes_to_rest_softly, 
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    import psutil
 
     from motiond.formats.arrays import Floats
     from tests.daemon.conftest import Ear
@@ -270,43 +271,12 @@ async def test_when_the_daemon_hangs_the_robot_stops_softly_and_plays_again_once
     assert (ended["code"], ended["message"]) == ("CANCELED", f"{why}; {rest}")
 
 
-class Drivers:
-    """Looks again and again which processes have a simulated robot open.
-
-    Attributes
-    ----------
-    most : int
-        How many had it at once.
-    """
-
-    def __init__(self, plant: Path) -> None:
-        self._plant = str(plant)
-        self._ends = threading.Event()
-        self._thread = threading.Thread(target=self._look)
-        self.most = 0
-        self.all: set[int] = set()
-
-    def _look(self) -> None:
-        while not self._ends.wait(0.02):
-            now = {
-                int(maps.parent.name) for maps in Path("/proc").glob("[0-9]*/maps") if self._is_open_in(maps)
-            }
-            self.most = max(self.most, len(now))
-            self.all |= now
-
-    def _is_open_in(self, maps: Path) -> bool:
-        try:
-            return self._plant in maps.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return False
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ends.set()
-        self._thread.join()
+def drives(process: psutil.Process, plant: Path) -> bool:
+    """Whether a process has a simulated robot open; one that has ended has not."""
+    try:
+        return str(plant) in Path(f"/proc/{process.pid}/maps").read_text(encoding="utf-8")
+    except OSError:
+        return False
 
 
 async def test_after_a_kill_in_mid_motion_the_next_daemon_waits_until_nobody_else_drives_the_robot(
@@ -315,27 +285,33 @@ async def test_after_a_kill_in_mid_motion_the_next_daemon_waits_until_nobody_els
     use(rig, mosquitto.settings)
     rig.driver["command_lifetime_s"] = None
     plant = rig.folder / "plant.bin"
-    async with listening(mosquitto.settings) as ear:
-        with Drivers(plant) as drivers, ExitStack() as stack:
-            async with running(rig) as daemon:
-                await state(ear, "idle")
-                await play_into_full_swing(ear)
-                (old,) = daemon.streams()
-                await daemon.kill()
-            old.suspend()  # on its way to rest, until the next daemon has come
-            stack.callback(old.resume)
-            async with running(rig) as daemon:
-                lost = await ear.until("motiond/arm/event", lambda data: data["kind"] == "stream_lost")
-                stack.close()
-                await ear.until("motiond/arm/event", lambda data: data["kind"] == "back")
-                ear.heard.clear()
-                assert (await result(ear, await play(ear, "short")))["code"] == "SUCCESSFUL"
-                assert await daemon.end() == 0
+    async with listening(mosquitto.settings) as ear, AsyncExitStack() as stack:
+        async with running(rig) as daemon:
+            await state(ear, "idle")
+            await play_into_full_swing(ear)
+            (old,) = daemon.streams()
+            await daemon.kill()
+        ear.heard.clear()  # what the first daemon said of the robot's state
+        old.suspend()  # on its way to rest, until the next daemon has come
+        resume = stack.enter_context(ExitStack())
+        resume.callback(old.resume)
+        async with running(rig) as daemon:
+            lost = await ear.until("motiond/arm/event", lambda data: data["kind"] == "stream_lost")
+            (new,) = daemon.streams()
+            for _ in range(50):
+                assert (drives(old, plant), drives(new, plant)) == (True, False)
+                await asyncio.sleep(0.02)
+            resume.close()
+            await ear.until("motiond/arm/event", lambda data: data["kind"] == "back")
+            assert (drives(old, plant), drives(new, plant)) == (False, True)
+            await state(ear, "idle")
+            ear.heard.clear()
+            assert (await result(ear, await play(ear, "short")))["code"] == "SUCCESSFUL"
+            assert await daemon.end() == 0
     assert said(lost)["message"] == (
         f"plant:{plant}: held by process {old.pid} (motiond stream of robot 'arm'); "
         "one device has one master; waiting until that process ends"
     )
-    assert (drivers.most, len(drivers.all)) == (1, 2)
     trace = read_trace(rig.folder / "trace.npy")
     assert (np.diff(trace["time"]) >= 0.0).all()
     assert np.abs(np.diff(trace["position"], axis=0)).max() < FASTEST_STEP

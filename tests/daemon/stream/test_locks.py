@@ -19,12 +19,16 @@ from tests.waiting import PATIENCE_S, eventually, lines_until, started
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator
+    from pathlib import Path
 
 HOLDER = """
 import sys, time
 from motiond.daemon.stream.locks import DeviceLocks
-locks = DeviceLocks(sys.argv[2].split())
-assert locks.take() is None
+def hold():
+    locks = DeviceLocks(sys.argv[2].split())
+    assert locks.take() is None
+    locks.keep()
+hold()
 print("held", file=sys.stderr, flush=True)
 time.sleep(600)
 """
@@ -185,3 +189,33 @@ def test_a_holder_that_cannot_be_asked_is_still_a_holder() -> None:
         "one device has one master; waiting until that process ends"
     )
     holder.close()
+
+
+# What a stream process does once its daemon has gone: its driver is closed, and it is about to end.
+ENDING = """
+import os, sys
+from motiond.daemon.ipc import ring
+from motiond.daemon.ipc.channel import Channel, ChannelClosed
+from motiond.daemon.stream import __main__ as stream
+from motiond.daemon.stream.clocks import RealClock
+from motiond.daemon.stream.locks import DeviceLocks
+from tests.daemon.stream.test_loop import setup_of
+daemon, theirs = Channel.pair()
+daemon.close()
+writer = ring.RingWriter(ring.create(2), 2)
+try:
+    stream._run(setup_of(options={"plant": sys.argv[1]}), Channel(theirs), writer, RealClock())
+except ChannelClosed:
+    print(DeviceLocks([f"plant:{sys.argv[1]}"]).take() or "the plant is free")
+"""
+
+
+def test_a_stream_process_holds_its_devices_until_it_has_ended_itself(tmp_path: Path) -> None:
+    plant = tmp_path / "plant.bin"
+    with started([sys.executable, "-c", ENDING, plant], stdout=-1, text=True) as process:
+        (told,) = lines_until(process.stdout, "plant", PATIENCE_S)
+        process.wait(PATIENCE_S)
+    assert told.startswith(f"plant:{plant}: held by process {process.pid}; ")
+    locks = DeviceLocks([f"plant:{plant}"])
+    assert locks.take() is None
+    locks.close()

@@ -391,6 +391,23 @@ def test_a_silent_daemon_ends_a_pause_as_well(tmp_path: Path) -> None:
     bench.close()
 
 
+def test_a_daemon_that_has_gone_is_not_called_silent(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench = Bench(tmp_path, setup_of(daemon_timeout_s=0.2))
+    bench.enable()
+    bench.play()
+    bench.step(10)
+    bench.channel.close()
+    began_s = bench.clock.now()
+    for _ in bench.steps_to_the_end():
+        pass
+    assert bench.clock.now() - began_s > 0.2
+    assert caplog.messages == ["arm: the daemon has gone; stopping softly, then leaving"]
+    bench.driver.close()
+    bench.close()
+
+
 @pytest.mark.parametrize("command", [messages.Heartbeat(), messages.Resume()])
 def test_a_daemon_that_says_anything_is_not_silent(tmp_path: Path, command: messages.Command) -> None:
     bench = Bench(tmp_path, setup_of(daemon_timeout_s=0.2))
