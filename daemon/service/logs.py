@@ -85,9 +85,14 @@ def _is_journal() -> bool:
 
 
 async def write_journal(hub: ReportHub) -> NoReturn:
-    """Log what the robots report, until cancelled."""
+    """Log what the robots report, until cancelled; motions that are as before are not told again."""
+    motions: dict[str, Report] = {}
     with hub.subscribe(TOLD) as reports:
         async for report in reports:
+            if report.subject == "motions":
+                if report == motions.get(report.robot):
+                    continue
+                motions[report.robot] = report
             try:
                 log_report(report)
             except Exception:  # a report that cannot be told ends no daemon

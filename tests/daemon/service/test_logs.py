@@ -156,3 +156,19 @@ async def test_a_report_that_cannot_be_logged_ends_no_journal(caplog: pytest.Log
     assert caplog.messages == ["arm: result could not be logged", "arm: overheated"]
     journal.cancel()
     await asyncio.wait((journal,), timeout=PATIENCE_S)
+
+
+async def test_motions_are_told_again_only_where_they_have_changed(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "motiond")
+    hub = ReportHub()
+    journal = asyncio.create_task(write_journal(hub))
+    await asyncio.sleep(0)
+    for names in (["wave"], ["wave"], ["wave", "nod"], ["wave", "nod"], ["wave"]):
+        hub.publish(Report("arm", "motions", {"motions": [{"name": name, "ok": True} for name in names]}))
+    hub.publish(Report("arm", "availability", {"state": "online"}))
+    async with asyncio.timeout(PATIENCE_S):
+        while "arm: online" not in caplog.messages:  # noqa: ASYNC110 - the log has no event to wait for
+            await asyncio.sleep(0.001)
+    assert caplog.messages[:-1] == ["arm: motions: wave", "arm: motions: wave, nod", "arm: motions: wave"]
+    journal.cancel()
+    await asyncio.wait((journal,), timeout=PATIENCE_S)
