@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import select
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ log = logging.getLogger(__name__)
 
 TIMEOUT_S = 5.0
 LEAST_PAUSE_S = 0.01
+PACKETS_AT_ONCE = 50
 MOST_IN_FLIGHT = 64  # messages that the broker sends before it waits for acknowledgements (MQTT 5)
 MOST_PACKET_BYTES = 262_144
 MOST_PASSWORD_BYTES = 1024
@@ -89,7 +91,7 @@ class Client(aiomqtt.Client):
         self._receive = receive
         self._pace = pace
         self._keeps_session = session_s > 0
-        self._was_connected = False
+        self._was_connected = self._paused = False
         self._confirmed = asyncio.Event()
 
     @property
@@ -124,10 +126,13 @@ class Client(aiomqtt.Client):
         else:
             self._client._clean_session = clean  # noqa: SLF001 # paho takes it but when it is made
         try:
-            return await super().__aenter__()
+            client = await super().__aenter__()
         except BaseException:
             await self._hang_up()
             raise
+        if self._receive is not None and (connection := self._client.socket()) is not None:
+            self._loop.add_reader(connection, self._read)  # in place of aiomqtt's
+        return client
 
     async def __aexit__(
         self,
@@ -174,6 +179,7 @@ class Client(aiomqtt.Client):
     def _pause_reading(self, connection: Any, duration_s: float) -> None:
         """Leave what comes to the system and the broker for a while, so that others get their turn."""
         if connection is not None:
+            self._paused = True
             self._loop.remove_reader(connection)
             self._loop.call_later(duration_s, self._go_on_reading, connection)
 
@@ -184,9 +190,17 @@ class Client(aiomqtt.Client):
             self._read()  # what TLS has decoded already makes no noise
 
     def _read(self) -> None:
-        """Read what has come, as aiomqtt does."""
+        """Read what has come, as aiomqtt does, but many packets at a time.
+
+        One in each turn of the event loop would fall behind where each turn has much to do.
+        """
+        connection, self._paused = self._client.socket(), False
         try:
-            self._client.loop_read()
+            for _ in range(PACKETS_AT_ONCE):
+                self._client.loop_read()
+                gone = connection is None or self._client.socket() is not connection
+                if gone or self._paused or not _has_more(connection):
+                    break
         except Exception as error:  # noqa: BLE001 # whatever it is, the connection has broken
             if not self._disconnected.done():
                 self._disconnected.set_exception(error)
@@ -297,6 +311,16 @@ def make_client(
     )
     client.pending_calls_threshold = 1000  # many answers may wait for their acknowledgement at once
     return client
+
+
+def _has_more(connection: Any) -> bool:
+    """Whether there is more to read, from the system or from what TLS has decoded already."""
+    decoded = getattr(connection, "pending", None)
+    if decoded is not None and decoded():
+        return True
+    poller = select.poll()  # `select` knows descriptors up to 1023 only
+    poller.register(connection, select.POLLIN)
+    return bool(poller.poll(0))
 
 
 def speaks_5(settings: MqttSettings) -> bool:
