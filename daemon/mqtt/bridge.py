@@ -21,9 +21,8 @@ from .connection import address_of, make_client, speaks_5
 from .identity import Identity
 from .link import Link, reason_of
 from .main_session import MainSession
-from .pace import Pace
 from .reports_out import ReportsOut
-from .requests_session import READ_BURST, READ_HZ, RequestsSession
+from .requests_session import RequestsSession
 from .responder import Responder
 from .results import UntoldResults
 from .stop_order import StopOrder
@@ -148,8 +147,7 @@ class MqttBridge:
 
     def _requests_client(self, session: RequestsSession) -> Client:
         name = f"motiond-{self._identity.daemon_id}-requests"
-        pace = Pace(READ_HZ, READ_BURST, asyncio.get_running_loop().time)
-        return make_client(self._settings, name, receive=session.take, pace=pace)
+        return make_client(self._settings, name, receive=session.take)
 
     async def _wait(self, wait_s: float, reason: BaseException | None) -> None:
         what = "%s: not connected; %s; next try in %.1f s"

@@ -22,12 +22,10 @@ if TYPE_CHECKING:
     import paho.mqtt.client as paho
 
     from ..config.mqtt import MqttSettings
-    from .pace import Pace
 
 log = logging.getLogger(__name__)
 
 TIMEOUT_S = 5.0
-LEAST_PAUSE_S = 0.01
 PACKETS_AT_ONCE = 50
 MOST_IN_FLIGHT = 64  # messages that the broker sends before it waits for acknowledgements (MQTT 5)
 MOST_PACKET_BYTES = 262_144
@@ -63,8 +61,6 @@ class Client(aiomqtt.Client):
         Takes each message as it arrives; None lets them wait in `messages`.
     session_s : int
         How long the broker keeps the session when the connection has broken (MQTT 5), in s; 0 keeps none.
-    pace : Pace, optional
-        Of the messages that are read.
     **options : object
         As of aiomqtt's client.
     """
@@ -76,7 +72,6 @@ class Client(aiomqtt.Client):
         settings: MqttSettings,
         receive: Callable[[aiomqtt.Message], None] | None = None,
         session_s: int = 0,
-        pace: Pace | None = None,
         **options: Any,
     ) -> None:
         address = address_of(settings)
@@ -89,9 +84,8 @@ class Client(aiomqtt.Client):
         super().__init__(address.host, address.port, properties=properties, **options)
         self._settings = settings
         self._receive = receive
-        self._pace = pace
         self._keeps_session = session_s > 0
-        self._was_connected = self._paused = False
+        self._was_connected = False
         self._confirmed = asyncio.Event()
 
     @property
@@ -173,33 +167,18 @@ class Client(aiomqtt.Client):
             self._receive(aiomqtt.Message._from_paho_message(message))  # noqa: SLF001 # it makes them so itself
         except Exception:
             log.exception("a message of %d bytes was left out", len(message.payload))
-        if self._pace is not None and (wait_s := self._pace.take()) > LEAST_PAUSE_S:
-            self._pause_reading(client.socket(), wait_s)
-
-    def _pause_reading(self, connection: Any, duration_s: float) -> None:
-        """Leave what comes to the system and the broker for a while, so that others get their turn."""
-        if connection is not None:
-            self._paused = True
-            self._loop.remove_reader(connection)
-            self._loop.call_later(duration_s, self._go_on_reading, connection)
-
-    def _go_on_reading(self, connection: Any) -> None:
-        now = self._client.socket()
-        if now is not None and now is connection:
-            self._loop.add_reader(now, self._read)
-            self._read()  # what TLS has decoded already makes no noise
 
     def _read(self) -> None:
         """Read what has come, as aiomqtt does, but many packets at a time.
 
         One in each turn of the event loop would fall behind where each turn has much to do.
         """
-        connection, self._paused = self._client.socket(), False
+        connection = self._client.socket()
         try:
             for _ in range(PACKETS_AT_ONCE):
                 self._client.loop_read()
                 gone = connection is None or self._client.socket() is not connection
-                if gone or self._paused or not _has_more(connection):
+                if gone or not _has_more(connection):
                     break
         except Exception as error:  # noqa: BLE001 # whatever it is, the connection has broken
             if not self._disconnected.done():
@@ -281,7 +260,6 @@ def make_client(
     *,
     receive: Callable[[aiomqtt.Message], None] | None = None,
     session_s: int = 0,
-    pace: Pace | None = None,
 ) -> Client:
     """Make a client for the configured broker; `async with` connects it.
 
@@ -291,7 +269,7 @@ def make_client(
         The client's name at the broker; made up where there is none.
     will : aiomqtt.Will, optional
         What the broker publishes when the connection breaks.
-    receive, session_s, pace
+    receive, session_s
         As of `Client`.
     """
     address = address_of(settings)
@@ -299,7 +277,6 @@ def make_client(
         settings,
         receive,
         session_s,
-        pace,
         identifier=identifier,
         protocol=_protocol(settings),
         clean_session=None if speaks_5(settings) else not session_s,

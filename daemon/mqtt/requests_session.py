@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 MOST_AT_ONCE = 64
 SERVED_HZ = 500.0
-READ_HZ, READ_BURST = 2000.0, 500
 
 
 class RequestsSession:
