@@ -92,6 +92,8 @@ class Reference:
             leg, place = self._pass_seam(execution, leg)
         at_end = place >= leg.length
         if at_end:
+            if self.clock.rate > 0.0:  # a late tick moves less far than it could where the leg ends
+                ticks -= min(ticks - 1, int((place - leg.length) / self.clock.rate))
             place = self.clock.position = float(leg.length)
         row = leg.first + leg.direction * place
         leg.track.sample(row, self.position, self.velocity, self.clock.rate * leg.direction)

@@ -81,7 +81,12 @@ class Rig:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.reports: list[Report] = []
-        self.driver: dict[str, Any] = {"type": "sim", "trace": "trace.npy", "plant": "plant.bin"}
+        self.driver: dict[str, Any] = {
+            "type": "sim",
+            "command_lifetime_s": 5.0,
+            "trace": "trace.npy",
+            "plant": "plant.bin",
+        }
         limits = {"lower": -2.0, "upper": 2.0, "velocity": 3.0}
         self.robot: dict[str, Any] = {
             "joints": {name: {"limits": limits} for name in JOINTS},
@@ -89,6 +94,11 @@ class Rig:
             "motions": ["motions"],
             "approach": {"velocity": 2.0, "acceleration": 10.0, "jerk": 100.0},
             "stop_duration_s": 0.2,
+            # What a busy machine delays neither leaves out rows nor stops a motion.
+            "on_late": "stretch",
+            "max_lateness_s": 10.0,
+            "stream_timeout_s": 10.0,
+            "daemon_timeout_s": 10.0,
         }
         self.daemon: dict[str, Any] = {}
         self.others: dict[str, Any] = {}

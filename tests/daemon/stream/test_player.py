@@ -253,6 +253,14 @@ def test_a_fault_ends_the_goal_with_its_code_and_details(player: Player) -> None
     ]
 
 
+def test_a_tick_that_is_late_at_the_last_row_adds_nothing_to_the_time_played(player: Player) -> None:
+    player.play(execution_of())
+    play_on(player, 6)
+    player.tick(3)
+    player.watch(player.position)
+    assert [(result.code, result.played_ticks) for result in player.results] == [(ResultCode.SUCCESSFUL, 5)]
+
+
 def test_missed_ticks_skip_rows_but_never_the_first_or_the_last(player: Player) -> None:
     player.play(execution_of())
     player.tick(9)
