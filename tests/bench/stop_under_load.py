@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
     from motiond.daemon.mqtt.connection import Client
+    from tests.bench.loads import Load
     from tests.daemon.programs import Daemon
 
     Trace = np.ndarray[tuple[int], np.dtype[np.void]]
@@ -42,9 +43,10 @@ if TYPE_CHECKING:
 STOPS, ESTOPS = 50, 20
 RATE_HZ = 500
 LASTS_S = 120
-WARM_UP_S = 3.0  # of a load, after which memory has grown to what the daemon needs for it
+WARM_UP_S = 5.0  # of a load, after which memory has grown to what the daemon needs for it
+LONG_WARM_UPS_S = {"reload": 90.0, "others": 20.0}  # until all files are read, and all motions planned
 RAMP = np.linspace(-1.9, 1.9, RATE_HZ * LASTS_S)
-STRETCH = RATE_HZ * LASTS_S // (STOPS + ESTOPS + 5)
+STRETCH = RATE_HZ * LASTS_S // (STOPS + ESTOPS + 5)  # rows from where one play begins to the next
 SILENCE_S = 0.03
 OTHERS = 19
 FILES = 10_000
@@ -108,12 +110,13 @@ async def _measure(broker: str, name: str) -> Times:
             await ear.client.publish(f"motiond/other{number}/request/play", play, 1)
         used = "" if name == "others" else name
         with load(used, settings):
-            await asyncio.sleep(WARM_UP_S)
+            await asyncio.sleep(LONG_WARM_UPS_S.get(name, WARM_UP_S))
+        await asyncio.sleep(WARM_UP_S)
         before = _memory(daemon)
-        with load(used, settings):
+        with load(used, settings) as up:
             echo_s = await echo_times(settings)
-            stopped = [await _stop(ear, "stop", turn) for turn in range(STOPS)]
-            halted = [await _stop(ear, "estop", turn) for turn in range(STOPS, STOPS + ESTOPS)]
+            stopped = [await _stop(ear, "stop", turn, up) for turn in range(STOPS)]
+            halted = [await _stop(ear, "estop", turn, up) for turn in range(STOPS, STOPS + ESTOPS)]
         await asyncio.sleep(WARM_UP_S)
         growth = _memory(daemon) / before - 1.0
         trace = read_trace(folder / "trace.npy")
@@ -121,8 +124,8 @@ async def _measure(broker: str, name: str) -> Times:
 
 
 def _memory(daemon: Daemon) -> float:
-    """Return what the daemon holds, its stream processes not counted, in bytes."""
-    return float(psutil.Process(daemon.process.pid).memory_info().rss)
+    """Return what the daemon alone holds in bytes: without what it shares."""
+    return float(psutil.Process(daemon.process.pid).memory_full_info().uss)
 
 
 @asynccontextmanager
@@ -165,28 +168,26 @@ def _rig(folder: Path, settings: MqttSettings, name: str) -> Rig:
     return rig
 
 
-async def _stop(ear: Ear, verb: str, turn: int) -> float:
-    """Play a stretch, stop at a random moment, and return when that was published."""
-    await _play(ear, turn)
-    await asyncio.sleep(random.uniform(0.05, 0.3))
+async def _stop(ear: Ear, verb: str, turn: int, up: Load) -> float:
+    """Play a stretch, stop at a random moment beside the load, and return when that was published."""
+    with up.suspended():  # as it would displace this request, which is no stop
+        await _ask_until_taken(ear, "play", {"motion": "ramp", "first": {"frame": turn * STRETCH}}, turn)
+        await ear.until("motiond/arm/state", lambda data: data["state"] == "playing")
+    await asyncio.sleep(random.uniform(0.3, 0.8))
     ear.heard.clear()
     stopped_s = time.monotonic()
     assert (await ear.ask(f"motiond/arm/request/{verb}", b""))["status"] == "ok"
     await ear.until("motiond/arm/state", lambda data: data["state"] in {"idle", "estopped"})
     if verb == "estop":
         await asyncio.sleep(2 * SILENCE_S)
-        await _ask_until(ear, "reset", {}, turn)
-        await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
+        with up.suspended():
+            await _ask_until_taken(ear, "reset", {}, turn)
+            await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
     return stopped_s
 
 
-async def _play(ear: Ear, turn: int) -> None:
-    await _ask_until(ear, "play", {"motion": "ramp", "first": {"frame": turn * STRETCH}}, turn)
-    await ear.until("motiond/arm/state", lambda data: data["state"] == "playing")
-
-
-async def _ask_until(ear: Ear, verb: str, body: dict[str, Any], turn: int) -> None:
-    """Ask until there is an answer: a flood displaces requests that are no stops."""
+async def _ask_until_taken(ear: Ear, verb: str, body: dict[str, Any], turn: int) -> None:
+    """Ask until there is an answer: what is left of a flood may displace the first ones."""
     deadline_s = time.monotonic() + PATIENCE_S
     tries, answer = 0, None
     while time.monotonic() < deadline_s:
@@ -194,7 +195,7 @@ async def _ask_until(ear: Ear, verb: str, body: dict[str, Any], turn: int) -> No
         request = {**body, "transaction": transaction}
         await ear.client.publish(f"motiond/arm/request/{verb}", orjson.dumps(request), 1)
         with suppress(TimeoutError):
-            async with asyncio.timeout(0.3):
+            async with asyncio.timeout(1.0):
                 answer = said(await ear.until(f"motiond/arm/response/{verb}", _answers(transaction)))
             if answer["status"] == "ok":
                 return
