@@ -14,6 +14,7 @@ from ..mqtt.bridge import MqttBridge
 from ..mqtt.broker import EmbeddedBroker, login_of
 from ..mqtt.results import default_folder
 from . import descriptors, systemd
+from .interpreter import prefer_latency
 from .logs import write_journal
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ async def serve(settings: Settings, hub: ReportHub, robots: RobotRegistry) -> No
         If the embedded broker cannot listen.
     """
     descriptors.raise_limit()
+    prefer_latency()
     embedded = settings.mqtt.broker == "embedded"
     async with (
         EmbeddedBroker(settings.mqtt.listen, login_of(settings.mqtt)) if embedded else nullcontext(),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import threading
+import weakref
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,15 +14,17 @@ import orjson
 import pytest
 
 from motiond.daemon.api.errors import RequestError
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.joints.description import make_joint_map
+from motiond.daemon.planning.library import Entry, MotionLibrary
+from motiond.daemon.planning.planner import Plan
 from motiond.daemon.robots.motion_loader import MotionLoader
-from tests.daemon.rig import Rig, ask
+from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, sweep, write_seq
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-
-    from motiond.daemon.planning.library import MotionLibrary
 
 LEFT = "arm: the motions were not read; the daemon shuts down"
 
@@ -192,3 +196,28 @@ async def test_a_motion_whose_name_is_no_utf_8_is_told_and_played(rig: Rig) -> N
         result = await rig.result_of(accepted["goal_id"])
     assert (result["code"], result["motion"]) == ("SUCCESSFUL", name)
     orjson.dumps([report.data for report in rig.reports], option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def library_of(rig: Rig) -> MotionLibrary:
+    settings = load_settings(rig.config)
+    robot = settings.robots["arm"]
+    return MotionLibrary(make_joint_map("arm", robot, settings), robot)
+
+
+async def test_no_pass_of_the_garbage_collector_goes_through_the_motions_that_were_read(rig: Rig) -> None:
+    library = library_of(rig)
+    await MotionLoader("arm", library, lambda: None).load()
+    assert [entry.name for entry in library] == ["long", "short"]
+    assert [one for one in gc.get_objects() if isinstance(one, Entry | Plan)] == []
+
+
+async def test_motions_that_are_replaced_are_freed_although_no_pass_goes_through_them(rig: Rig) -> None:
+    library = library_of(rig)
+    loader = MotionLoader("arm", library, lambda: None)
+    await loader.load()
+    (short,) = (entry.plan for entry in library if entry.name == "short" and entry.plan)
+    replaced = weakref.ref(short.positions)
+    del short
+    write_seq(rig.folder / "motions" / "short.seq", sweep(0.4), JOINTS, RATE_HZ)
+    await loader.load()
+    assert replaced() is None
