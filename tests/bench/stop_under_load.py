@@ -51,6 +51,7 @@ SILENCE_S = 0.03
 OTHERS = 19
 FILES = 10_000
 GOAL_S = 0.1
+ENDS_WITH = {"stop": "CANCELED", "estop": "ESTOP"}
 LOADS = {
     "": "nothing",
     "flood": f"{FLOOD_HZ} requests a second",
@@ -102,7 +103,14 @@ async def _measure(broker: str, name: str) -> Times:
         rig = await asyncio.to_thread(_rig, folder, settings, name)
         daemon = await stack.enter_async_context(running(rig, subprocess.DEVNULL))
         ear = Ear(await stack.enter_async_context(_connected(settings)))
-        for topic in ("state", "response/play", "response/stop", "response/estop", "response/reset"):
+        for topic in (
+            "state",
+            "result",
+            "response/play",
+            "response/stop",
+            "response/estop",
+            "response/reset",
+        ):
             await ear.client.subscribe(f"motiond/arm/{topic}", qos=1)
         await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
         for number in range(OTHERS if name == "others" else 0):
@@ -176,7 +184,11 @@ async def _stop(ear: Ear, verb: str, turn: int, up: Load) -> float:
     await asyncio.sleep(random.uniform(0.3, 0.8))
     ear.heard.clear()
     stopped_s = time.monotonic()
-    assert (await ear.ask(f"motiond/arm/request/{verb}", b""))["status"] == "ok"
+    answer = await ear.ask(f"motiond/arm/request/{verb}", b"")
+    assert answer["status"] == "ok"
+    ended = said(await ear.until("motiond/arm/result"))
+    if ended["code"] != ENDS_WITH[verb]:
+        raise RuntimeError(f"the motion ended by itself: {ended}")
     await ear.until("motiond/arm/state", lambda data: data["state"] in {"idle", "estopped"})
     if verb == "estop":
         await asyncio.sleep(2 * SILENCE_S)
