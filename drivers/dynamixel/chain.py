@@ -1,8 +1,8 @@
 """Servos with the same control table on one bus, addressed together.
 
-Goals, feedback and registers are raw values in the order of the chain. Feedback is one block of registers:
-current to position, or, in full, current to temperature. Where all servos support it, feedback is read fast,
-in one joint answer; after a damaged joint answer it is read servo by servo, until all have answered again.
+Goals, feedback and registers are raw values in the order of the chain. Where all servos support it, feedback
+is read fast, in one joint answer; after a damaged joint answer it is read servo by servo, until all have
+answered again.
 """
 
 from __future__ import annotations
@@ -13,19 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base import CommunicationLost, DriverError
+from .answer import FULL, SHORT, Answer
 from .bus import SLOWEST_RETURN_S, STATUS_LENGTH, TRIES
-from .protocol import (
-    BEFORE_INSTRUCTION,
-    BROADCAST_ID,
-    HEADER,
-    Instruction,
-    crc16,
-    encode,
-    encode_sync_read,
-    fast_answer_length,
-    is_fast_answer,
-    take_packet,
-)
+from .checksum import BlockChecksum
+from .protocol import BEFORE_INSTRUCTION, BROADCAST_ID, Instruction, encode, encode_sync_read, take_packet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,13 +28,6 @@ if TYPE_CHECKING:
     from .models import Model
     from .units import Ticks
 
-SHORT, FULL = 10, 21
-_BEFORE = [("error", "u1"), ("id", "u1"), ("current", "<i2"), ("velocity", "<i4"), ("position", "<i4")]
-_HEALTH = [("trajectories", "V8"), ("voltage", "<u2"), ("temperature", "u1")]
-PARTS = {
-    SHORT: np.dtype([*_BEFORE, ("crc", "<u2")]),
-    FULL: np.dtype([*_BEFORE, *_HEALTH, ("crc", "<u2")]),
-}
 GOALS_FROM = 12
 _STUFFING = b"\xff\xff\xfd"
 
@@ -93,6 +77,8 @@ class Chain:
     ----------
     indexes : ndarray of int, shape (servos,)
         Of their actuators.
+    span : slice or ndarray of int, shape (servos,)
+        The same; a slice where they follow each other, as that is copied faster.
     goals : ndarray of int32, shape (servos,)
         In ticks; for the caller to fill.
     profile : ndarray of int32, shape (servos,), or None
@@ -100,6 +86,8 @@ class Chain:
         followed.
     heard : ndarray of bool, shape (servos,)
         Which servos answered the last question.
+    all_heard : bool
+        Whether all of them did.
     """
 
     def __init__(self, bus: Bus, servos: Sequence[Servo], *, follow_velocity: bool) -> None:
@@ -107,10 +95,12 @@ class Chain:
         self.servos = tuple(servos)
         self.ids = [servo.servo_id for servo in servos]
         self.indexes = np.array([servo.index for servo in servos])
+        self.span = _span(self.indexes)
         self.table = servos[0].model.table
         self.can_read_fast = all(servo.reads_fast for servo in servos)
         self.return_delay_s = SLOWEST_RETURN_S
         self.heard = np.zeros(len(servos), bool)
+        self.all_heard = False
         self._place = {servo_id: place for place, servo_id in enumerate(self.ids)}
         self._fast = self.can_read_fast
         address = self.table["present_current"].address
@@ -119,10 +109,7 @@ class Chain:
             for length in (SHORT, FULL)
             for fast in (False, True)
         }
-        self._buffers = {length: bytearray(part.itemsize * len(servos)) for length, part in PARTS.items()}
-        self._rows = {
-            length: np.frombuffer(self._buffers[length], dtype=part) for length, part in PARTS.items()
-        }
+        self._answers = {length: Answer(self.ids, length) for length in (SHORT, FULL)}
         self._length = SHORT
         self._deadline_s = 0.0
         self._make_goal_frame(follow_velocity=follow_velocity)
@@ -139,18 +126,20 @@ class Chain:
         self.profile: Ticks | None = None
         if follow_velocity:
             self.profile = np.ndarray((count,), "<i4", self._frame, GOALS_FROM + 1, (stride,))
+        self._sealed = np.frombuffer(self._frame, np.uint8)[:-2]
+        self._checksum = BlockChecksum(len(self._sealed))
 
     # -- in every tick --------------------------------------------------------------------------------------
 
     def send_goals(self) -> None:
         """Send `goals` and, if velocities are followed, `profile`."""
         frame = self._frame
-        if _STUFFING in frame[BEFORE_INSTRUCTION:-2]:
+        if frame.find(_STUFFING, BEFORE_INSTRUCTION, -2) >= 0:
             self.bus.send(
                 encode(BROADCAST_ID, frame[BEFORE_INSTRUCTION], bytes(frame[BEFORE_INSTRUCTION + 1 : -2]))
             )
             return
-        frame[-2:] = crc16(memoryview(frame)[:-2]).to_bytes(2, "little")
+        frame[-2:] = self._checksum.of(self._sealed).to_bytes(2, "little")
         self.bus.send(frame)
 
     def ask(self, length: int) -> None:
@@ -163,45 +152,34 @@ class Chain:
 
     def _answer_length(self) -> int:
         if self._fast:
-            return fast_answer_length(len(self.ids), self._length)
+            return self._answers[self._length].joint.bytes
         return len(self.ids) * (STATUS_LENGTH + self._length)
 
-    def take(self) -> NDArray[Any]:
+    def take(self) -> Mapping[str, NDArray[Any]]:
         """Wait for the feedback asked for; `heard` tells whose came.
 
         Returns
         -------
-        structured ndarray, shape (servos,)
-            With the fields of `PARTS`; servos that did not answer keep their former values.
+        mapping of ndarray, shape (servos,)
+            The columns of the `Answer`; servos that did not answer keep their former values.
         """
         received = self.bus.receive(self._answer_length(), self._deadline_s)
+        answer = self._answers[self._length]
         if self._fast:
-            self._take_joint(received)
+            self.all_heard = answer.take_joint(received)
+            self.heard.fill(self.all_heard)
         else:
-            self._take_each(received)
-        self._fast = self.can_read_fast and bool(self.heard.all())
-        return self._rows[self._length]
+            self._take_each(received, answer)
+            self.all_heard = bool(self.heard.all())
+        self._fast = self.can_read_fast and self.all_heard
+        return answer.columns
 
-    def _take_joint(self, received: bytearray) -> None:
-        wanted = self._answer_length()
-        begin = max(0, received.find(HEADER + bytes([BROADCAST_ID])))
-        frame = received[begin : begin + wanted]
-        sound = len(frame) == wanted and is_fast_answer(frame)
-        if sound:
-            self._buffers[self._length][:] = frame[BEFORE_INSTRUCTION + 1 :]
-            sound = self._rows[self._length]["id"].tolist() == self.ids
-        self.heard.fill(sound)
-
-    def _take_each(self, received: bytearray) -> None:
+    def _take_each(self, received: bytearray, answer: Answer) -> None:
         self.heard.fill(False)
-        size = PARTS[self._length].itemsize
         while (packet := take_packet(received)) is not None:
             place = self._place.get(packet.servo_id)
-            if place is None or packet.instruction != Instruction.STATUS or len(packet.data) != self._length:
-                continue
-            part = bytes([packet.error, packet.servo_id]) + packet.data + b"\0\0"
-            self._buffers[self._length][place * size : (place + 1) * size] = part
-            self.heard[place] = True
+            if place is not None and answer.take_one(place, packet):
+                self.heard[place] = True
 
     # -- registers ------------------------------------------------------------------------------------------
 
@@ -266,6 +244,12 @@ class Chain:
 
     def _servo(self, servo_id: int) -> Servo:
         return self.servos[self._place[servo_id]]
+
+
+def _span(indexes: NDArray[np.int_]) -> slice | NDArray[np.int_]:
+    first = int(indexes[0])
+    span = slice(first, first + len(indexes))
+    return span if np.array_equal(indexes, np.arange(span.start, span.stop)) else indexes
 
 
 def lost(silent: Sequence[Servo], answered: int, asked: int, tries: int = TRIES) -> CommunicationLost:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ..base import Driver, DriverConfigError, DriverError, LifetimeExpired, require_lifetime
+from .answer import FULL, SHORT
 from .bus import Bus
 from .capacity import Capacity, advice, longest_tick
-from .chain import FULL, SHORT, Chain, Servo
 from .feedback import Feedback
 from .health import in_words
 from .limits import Limits, refuse_turned
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..base import ActuatorCommand, ActuatorState, DriverOptions
+    from .chain import Chain, Servo
 
 BOOT_S = 0.5
 STILL_TRIES = 5
@@ -260,9 +261,9 @@ class DynamixelDriver(Driver):
 
     def _send(self) -> None:
         for chain in self._chains:
-            chain.goals[:] = self._goal[chain.indexes]
+            chain.goals[:] = self._goal[chain.span]
             if chain.profile is not None:
-                chain.profile[:] = self._profile[chain.indexes]
+                chain.profile[:] = self._profile[chain.span]
             chain.send_goals()
         self._sent_s = self.now()
 

@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..base import DriverError
+from ..base import ActuatorState, DriverError
+from .answer import FULL, SHORT
 from .bus import TRIES
-from .chain import FULL, SHORT, lost
+from .chain import lost
 from .health import in_words
 from .protocol import ALERT
 from .setup import failed, failures, raise_all
-from .units import VOLT
 
 if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Callable, Sequence
 
-    from ..base import ActuatorState
     from .bus import Bus
     from .chain import Chain, Servo
     from .units import Units
@@ -55,8 +54,8 @@ class Feedback:
 
     def __init__(self, count: int, lost_after: int, now: Callable[[], float], notices: deque[str]) -> None:
         self._lost_after, self._now, self._notices = lost_after, now, notices
-        self.position, self._velocity, self._current = np.full((3, count), np.nan)
-        self._voltage, self._temperature, self._stamp_s = np.full((3, count), np.nan)
+        self._values = ActuatorState(count)  # in the registers' units
+        self.position = self._values.position
         self.shutdown = np.zeros(count, np.uint8)
         self._alert, self._alerted = np.zeros((2, count), bool)
         self._missed = np.zeros(count, np.int64)
@@ -83,28 +82,26 @@ class Feedback:
                 self._take(chain, length)
 
     def _take(self, chain: Chain, length: int) -> None:
-        rows, at = chain.take(), chain.indexes
-        if not chain.heard.all():
-            self._missed[at[~chain.heard]] += 1
-            rows, at = rows[chain.heard], at[chain.heard]
+        columns, at = chain.take(), chain.span
+        if not chain.all_heard:
+            self._missed[chain.indexes[~chain.heard]] += 1
+            columns = {name: column[chain.heard] for name, column in columns.items()}
+            at = chain.indexes[chain.heard]
+        values = self._values
         self._missed[at] = 0
-        self.position[at] = rows["position"]
-        self._velocity[at] = rows["velocity"]
-        self._current[at] = rows["current"]
-        self._alert[at] = rows["error"] >= ALERT
-        self._stamp_s[at] = self._now()
+        values.position[at] = columns["position"]
+        values.velocity[at] = columns["velocity"]
+        values.effort[at] = columns["current"]
+        self._alert[at] = columns["error"] >= ALERT
+        values.stamp_s[at] = self._now()
         if length == FULL:
-            self._voltage[at] = rows["voltage"]
-            self._temperature[at] = rows["temperature"]
+            values.voltage_v[at] = columns["voltage"]
+            values.temperature_c[at] = columns["temperature"]
 
     def fill(self, state: ActuatorState, units: Units) -> None:
         """Fill `state` with the last feedback; what was missed keeps its old stamp."""
-        units.to_position(self.position, state.position)
-        np.multiply(self._velocity, units.velocity_rad_s, state.velocity)
-        np.multiply(self._current, units.effort_nm, state.effort)
-        np.multiply(self._voltage, VOLT, state.voltage_v)
-        state.temperature_c[:] = self._temperature
-        state.stamp_s[:] = self._stamp_s
+        np.subtract(self._values.values, units.feedback_zero, state.values)
+        np.multiply(state.values, units.feedback_unit, state.values)
 
     def measure(self) -> None:
         """Ask until all servos answer in one go, up to `TRIES` times.
@@ -116,7 +113,7 @@ class Feedback:
         """
         for _ in range(TRIES):
             self.listen(SHORT)
-            if all(chain.heard.all() for chain in self._chains):
+            if all(chain.all_heard for chain in self._chains):
                 return
         silent = [
             servo
@@ -138,7 +135,7 @@ class Feedback:
         DriverError
             If all of them do.
         """
-        if self._missed.any() and self._missed.max() >= self._lost_after:
+        if np.count_nonzero(self._missed) and self._missed.max() >= self._lost_after:
             raise self._lost()
 
     def _lost(self) -> DriverError:
@@ -163,7 +160,7 @@ class Feedback:
         DriverError
             If servos have shut down; other errors become notices.
         """
-        if (self._alert != self._alerted).any():
+        if self._alert.tobytes() != self._alerted.tobytes():
             self._learn_of_failures()
 
     def _learn_of_failures(self) -> None:

@@ -35,7 +35,7 @@ class Limits:
 
     def __init__(self, count: int) -> None:
         self.lowest, self.highest = np.zeros((2, count))
-        self._below, self._above = np.zeros((2, count), bool)
+        self._beyond = np.zeros((2, count), bool)
 
     def learn(self, chain: Chain) -> None:
         """Read the limits of a chain's servos; only the position mode has them."""
@@ -58,11 +58,10 @@ class Limits:
         DriverError
             Naming the first such servo, its goal and its limits.
         """
-        np.less(goals, self.lowest, self._below)
-        np.greater(goals, self.highest, self._above)
-        np.logical_or(self._below, self._above, self._below)
-        if self._below.any():
-            servo = servos[int(self._below.argmax())]
+        np.less(goals, self.lowest, self._beyond[0])
+        np.greater(goals, self.highest, self._beyond[1])
+        if np.count_nonzero(self._beyond):
+            servo = servos[int(self._beyond.any(axis=0).argmax())]
             goal = units.position_of(servo.index, goals[servo.index])
             lower, upper = self.own(servo, units)
             raise DriverError(

@@ -209,13 +209,3 @@ def _unwrap(frame: bytes) -> Packet:
     if frame[4] != BROADCAST_ID or frame[BEFORE_INSTRUCTION] != Instruction.STATUS:
         parameters = frame[BEFORE_INSTRUCTION:-2].replace(_STUFFED, _PATTERN)[1:]
     return Packet(frame[4], frame[BEFORE_INSTRUCTION], parameters)
-
-
-def is_fast_answer(frame: bytes | bytearray) -> bool:
-    """Return whether `frame` is one whole, undamaged answer to a fast sync read."""
-    return (
-        frame[:5] == HEADER + bytes([BROADCAST_ID])
-        and frame[5:7] == (len(frame) - BEFORE_INSTRUCTION).to_bytes(2, "little")
-        and frame[BEFORE_INSTRUCTION] == Instruction.STATUS
-        and crc16(frame[:-2]) == int.from_bytes(frame[-2:], "little")
-    )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from ..base import ActuatorState
 from .options import of_actuator
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ VOLT = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """One unit of each register, signed by the actuator's direction; all of shape (actuators,).
+    """One unit of each register, signed by the actuator's direction; mostly of shape (actuators,).
 
     Attributes
     ----------
@@ -35,23 +36,32 @@ class Units:
         One unit of `present_velocity` and, without its sign, of `profile_velocity`.
     effort_nm : ndarray
         One unit of `present_current`; NaN where no torque constant is known.
+    feedback_zero, feedback_unit : ndarray, shape (6, actuators)
+        What a register's value is at 0, and one unit of it, for each row of `ActuatorState.values`.
     """
 
     tick_rad: Floats
     zero_ticks: Floats
     velocity_rad_s: Floats
     effort_nm: Floats
+    feedback_zero: Floats = field(init=False)
+    feedback_unit: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        zero, unit = ActuatorState(len(self.tick_rad)), ActuatorState(len(self.tick_rad))
+        zero.values.fill(0.0)
+        zero.position[:] = self.zero_ticks
+        unit.values.fill(1.0)
+        unit.position[:], unit.velocity[:] = self.tick_rad, self.velocity_rad_s
+        unit.effort[:], unit.voltage_v[:] = self.effort_nm, VOLT
+        object.__setattr__(self, "feedback_zero", zero.values)
+        object.__setattr__(self, "feedback_unit", unit.values)
 
     def to_ticks(self, position: Floats, out: Floats) -> None:
         """Convert positions in rad to whole ticks, still as floats; NaN stays NaN."""
         np.divide(position, self.tick_rad, out)
         np.add(out, self.zero_ticks, out)
         np.rint(out, out)
-
-    def to_position(self, ticks: Floats, out: Floats) -> None:
-        """Convert ticks to positions in rad."""
-        np.subtract(ticks, self.zero_ticks, out)
-        np.multiply(out, self.tick_rad, out)
 
     def position_of(self, index: int, ticks: float) -> float:
         """Return one actuator's position in rad for its ticks."""

@@ -1,23 +1,26 @@
-"""Twelve emulated servos at 4 Mbaud and 200 Hz: misses and times of write and read, beside wire and SDK.
+"""Twelve emulated servos at 4 Mbaud and 200 Hz: the driver and the vendor's SDK in turn, tick by tick.
 
-The emulator is a process of its own and answers as late as the wire would. Servos are never kept from
-answering by a busy computer, and so it runs at SCHED_FIFO above the driver.
+Both ask the same in their ticks: goals and positions, in each tenth also voltages and temperatures, in each
+tenth also the torque of one servo. Each has an emulator of its own, a process that answers no sooner than the
+wire would. Servos are never kept from answering by a busy computer, and so emulators run at SCHED_FIFO above
+both. As the two take turns, what else the machine does hits both alike.
 """
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import time
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from dynamixel_sdk import COMM_SUCCESS, GroupSyncRead, GroupSyncWrite, PacketHandler, PortHandler
 
 from motiond.daemon.stream import realtime
-from motiond.drivers.base import ActuatorCommand, ActuatorState, DriverError
+from motiond.drivers.base import ActuatorCommand, ActuatorState
+from motiond.drivers.dynamixel.answer import FULL, SHORT
 from motiond.drivers.dynamixel.capacity import feedback_exchange
-from motiond.drivers.dynamixel.chain import SHORT
 from motiond.drivers.dynamixel.driver import DynamixelDriver
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
 from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
@@ -31,35 +34,119 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-SECONDS = 60
+SECONDS = 60.0
 RATE_HZ = 200
+PERIOD_S = 1 / RATE_HZ
 BAUD_RATE = 4_000_000
 IDS = range(1, 13)
+STATUS_EVERY = 10
+ROUND = 20 * STATUS_EVERY
 PRIORITY = 50
 PATIENCE_S = 60.0
-SDK_ROUNDS = 500
-GOAL, PRESENT = 116, 126
+TORQUE, GOAL, PRESENT = 64, 116, 126
+CENTRE_TICKS, TURN_TICKS = 2048, 4096
+NAMES = "motiond", "dynamixel-sdk"
 
 
-def main() -> None:
-    """Print misses and times."""
-    with _emulator() as port, multiprocessing.get_context("spawn").Pool(1) as pool:
-        times_s, misses = pool.apply(_play, (port, SECONDS))
-        theirs_s = pool.apply(_play_by_sdk, (port,))
+class Side(Protocol):
+    """One of the two that are compared."""
+
+    def tick(self, goal_rad: float, turn: int) -> bool:
+        """Send goals, ask what this turn asks, and return whether all answers came."""
+
+    def close(self) -> None:
+        """Let go."""
+
+
+class Ours:
+    """The driver, as the stream process calls it."""
+
+    def __init__(self, port: str) -> None:
+        ids = {f"joint{one}": one for one in IDS}
+        options = {
+            "ports": [{"port": port, "baud_rate": BAUD_RATE, "ids": ids}],
+            "status_every": STATUS_EVERY,
+        }
+        self._driver = DynamixelDriver(tuple(ids), DynamixelOptions.model_validate(options))
+        self._driver.open()
+        self._driver.set_period(PERIOD_S)
+        self._driver.enable()
+        self._command, self._state = ActuatorCommand(len(IDS)), ActuatorState(len(IDS))
+
+    def tick(self, goal_rad: float, turn: int) -> bool:  # noqa: ARG002 - the driver counts by itself
+        begun_s = time.monotonic()
+        self._command.position.fill(goal_rad)
+        self._driver.write(self._command)
+        self._driver.read(self._state)
+        return bool(self._state.stamp_s.min() >= begun_s)
+
+    def close(self) -> None:
+        self._driver.disable()
+        self._driver.close()
+
+
+class Theirs:
+    """The vendor's SDK, which leaves its answers as bytes."""
+
+    def __init__(self, port: str) -> None:
+        self._wire, self._handler = PortHandler(port), PacketHandler(2.0)
+        self._wire.setBaudRate(BAUD_RATE)
+        self._goals = GroupSyncWrite(self._wire, self._handler, GOAL, 4)
+        self._answers = {
+            length: GroupSyncRead(self._wire, self._handler, PRESENT, length) for length in (SHORT, FULL)
+        }
+        for one in IDS:
+            self._handler.write1ByteTxRx(self._wire, one, TORQUE, 1)
+            self._goals.addParam(one, bytes(4))
+            for answers in self._answers.values():
+                answers.addParam(one)
+        self._next = 0
+
+    def tick(self, goal_rad: float, turn: int) -> bool:
+        goal = list(round(CENTRE_TICKS + goal_rad / (2 * np.pi) * TURN_TICKS).to_bytes(4, "little"))
+        for one in IDS:
+            self._goals.changeParam(one, goal)
+        sound = self._goals.txPacket() == COMM_SUCCESS
+        try:
+            sound &= self._answers[FULL if turn == 0 else SHORT].fastSyncRead() == COMM_SUCCESS
+        except IndexError:  # how it says that a late answer to a shorter question came
+            sound = False
+        if turn == STATUS_EVERY // 2:
+            self._next = (self._next + 1) % len(IDS)
+            holds, result, _ = self._handler.read1ByteTxRx(self._wire, IDS[self._next], TORQUE)
+            sound &= result == COMM_SUCCESS and holds == 1
+        return bool(sound)
+
+    def close(self) -> None:
+        self._wire.closePort()
+
+
+def main(seconds: float = SECONDS) -> None:
+    """Print the times of a tick and the misses of both, and the ratio of the two in the median of rounds."""
+    ticks = max(1, round(seconds * RATE_HZ / 2 / ROUND)) * ROUND
+    with ExitStack() as stack, multiprocessing.get_context("spawn").Pool(1) as pool:
+        ports = [stack.enter_context(_emulator()) for _ in NAMES]
+        times_s, sound = pool.apply_async(_play, (ports, ticks)).get(2 * seconds + PATIENCE_S)
+    print(f"{len(IDS)} servos, {BAUD_RATE} baud, {ticks} ticks each, in turn, at {RATE_HZ} Hz; times in µs")
+    print(f"{'':26}{'p50':>8}{'p99':>8}{'max':>8}{'missed':>8}")
+    for name, one_s, is_sound in zip(NAMES, times_s, sound, strict=True):
+        p50, p99, longest = np.quantile(one_s, [0.5, 0.99, 1.0]) * 1e6
+        missed = np.count_nonzero(~is_sound | (one_s > PERIOD_S))
+        print(f"{name:26}{p50:8.0f}{p99:8.0f}{longest:8.0f}{missed:8}")
+    rounds_s = times_s.reshape(2, -1, ROUND)
+    plain = np.arange(ROUND) % (STATUS_EVERY // 2) != 0
+    for name, chosen in (("all ticks", slice(None)), ("goals and positions", plain)):
+        p50, p99 = _ratios(rounds_s[:, :, chosen])
+        print(f"{'ratio, ' + name:26}{p50:8.2f}{p99:8.2f}   (median of {ticks // ROUND} rounds, goal 1.00)")
     wire = feedback_exchange(len(IDS), 4, SHORT, 0.0, fast=True)
-    print(f"{len(IDS)} servos, {BAUD_RATE} baud, {RATE_HZ} Hz for {SECONDS} s; times in µs")
-    print(f"{'':26}{'p50':>8}{'p99':>8}{'max':>8}")
-    for name, row in (("write", times_s[:, 0]), ("read", times_s[:, 1]), ("both", times_s.sum(axis=1))):
-        _print_row(name, row)
-    _print_row("dynamixel-sdk, both", theirs_s)
     print(f"{'wire alone':26}{wire.bytes * 10 / BAUD_RATE * 1e6:8.0f}   ({wire.bytes} bytes)")
-    print(f"misses: {misses} of {len(times_s)} ticks (goal 0)")
 
 
-def _print_row(name: str, times_s: NDArray[np.float64]) -> None:
-    p50, p99, longest = np.nanquantile(times_s, [0.5, 0.99, 1.0]) * 1e6
-    failed = np.count_nonzero(np.isnan(times_s))
-    print(f"{name:26}{p50:8.0f}{p99:8.0f}{longest:8.0f}" + (f"   {failed} failed" if failed else ""))
+def _ratios(rounds_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ours to theirs at p50 and p99, in the median of rounds, for times (2, rounds, ticks)."""
+    ours, theirs = np.quantile(rounds_s, [0.5, 0.99], axis=2).swapaxes(0, 1)
+    ratios: NDArray[np.float64] = np.median(ours / theirs, axis=1)
+    return ratios
 
 
 @contextmanager
@@ -87,56 +174,23 @@ def _emulate(connection: Connection) -> None:
         connection.recv()
 
 
-def _play(port: str, seconds: float) -> tuple[NDArray[np.float64], int]:
-    """Play a sweep; return the times of write and read in s (ticks, 2), and how many ticks missed any."""
-    ids = {f"joint{one}": one for one in IDS}
-    options = {"ports": [{"port": port, "baud_rate": BAUD_RATE, "ids": ids}]}
-    driver = DynamixelDriver(tuple(ids), DynamixelOptions.model_validate(options))
-    driver.open()
-    driver.set_period(1 / RATE_HZ)
-    driver.enable()
+def _play(ports: list[str], ticks: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the times of ticks in s and whether they were sound, both (2, ticks): ours, then theirs."""
+    sides: tuple[Side, Side] = Ours(ports[0]), Theirs(ports[1])
     realtime.prepare(PRIORITY, None, lock_memory=True)
-    times_s, misses = _tick_on(driver, round(seconds * RATE_HZ))
-    driver.disable()
-    driver.close()
-    return times_s, misses
-
-
-def _tick_on(driver: DynamixelDriver, ticks: int) -> tuple[NDArray[np.float64], int]:
-    times_s, misses = np.zeros((ticks, 2)), 0
-    state, command = ActuatorState(len(IDS)), ActuatorCommand(len(IDS))
-    origin_s = time.monotonic()
-    for tick in range(ticks):
-        time.sleep(max(0.0, origin_s + tick / RATE_HZ - time.monotonic()))
-        command.position.fill(0.5 * np.sin(tick / RATE_HZ))
+    times_s, sound = np.zeros((2, ticks)), np.zeros((2, ticks), bool)
+    due_s = time.monotonic() + PERIOD_S
+    for slot in range(2 * ticks):
+        tick, second = divmod(slot, 2)
+        which = (tick + second) % 2
+        time.sleep(max(0.0, due_s - time.monotonic()))
         begun_s = time.monotonic()
-        try:
-            driver.write(command)
-            written_s = time.monotonic()
-            driver.read(state)
-        except DriverError as error:
-            print(error)
-            return times_s[:tick], misses + ticks - tick
-        read_s = time.monotonic()
-        times_s[tick] = written_s - begun_s, read_s - written_s
-        is_late = read_s > origin_s + (tick + 1) / RATE_HZ
-        misses += is_late or bool(state.stamp_s.min() < begun_s)
-    return times_s, misses
-
-
-def _play_by_sdk(port: str) -> NDArray[np.float64]:
-    """Do the same with the vendor's SDK; return the time of each round in s (rounds,); NaN if it failed."""
-    wire, handler = PortHandler(port), PacketHandler(2.0)
-    wire.setBaudRate(BAUD_RATE)
-    writing, reading = GroupSyncWrite(wire, handler, GOAL, 4), GroupSyncRead(wire, handler, PRESENT, SHORT)
-    for one in IDS:
-        writing.addParam(one, [0, 8, 0, 0])
-        reading.addParam(one)
-    times_s = np.zeros(SDK_ROUNDS)
-    for number in range(SDK_ROUNDS):
-        begun_s = time.monotonic()
-        sound = writing.txPacket() == COMM_SUCCESS and reading.fastSyncRead() == COMM_SUCCESS
-        times_s[number] = time.monotonic() - begun_s if sound else np.nan
-        time.sleep(1 / RATE_HZ)
-    wire.closePort()
-    return times_s
+        sound[which, tick] = sides[which].tick(0.5 * np.sin(tick * PERIOD_S), tick % STATUS_EVERY)
+        ended_s = time.monotonic()
+        times_s[which, tick] = ended_s - begun_s
+        due_s += PERIOD_S * math.ceil(
+            (ended_s - due_s) / PERIOD_S
+        )  # who is late does not make the other late
+    for side in sides:
+        side.close()
+    return times_s, sound

@@ -148,8 +148,9 @@ class EmulatedChain:
                 return Reply(frame if number else b"", delay_s)
             delay_s = delay_s or _delay_s(servo)
             part = bytes([servo.error_byte, servo.servo_id]) + _read(servo, parameters)
-            sealed = crc16(part, crc).to_bytes(2, "little")
-            crc = crc16(part + sealed, crc)
+            crc = crc16(part, crc)
+            sealed = crc.to_bytes(2, "little")
+            crc = crc16(sealed, crc)
             frame += part + sealed
         return Reply(frame, delay_s)
 

@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from motiond.drivers.dynamixel import protocol
+from motiond.drivers.dynamixel.answer import JointAnswer
+from motiond.drivers.dynamixel.checksum import BlockChecksum
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
 from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
 from motiond.drivers.dynamixel.models import models_by_name
@@ -91,12 +93,19 @@ def test_takes_the_documents_bulk_read_and_its_answers() -> None:
 
 
 def test_reads_the_documents_joint_answer() -> None:
-    frame = bytes.fromhex(FAST)
-    assert protocol.is_fast_answer(frame)
-    assert len(frame) == protocol.fast_answer_length(3, 4)
-    damaged = frame[:11] + b"\x01" + frame[12:]
-    assert not protocol.is_fast_answer(damaged)
-    assert not protocol.is_fast_answer(frame[:-1])
+    frame, answer = bytes.fromhex(FAST), JointAnswer(3, 4)
+    assert len(frame) == answer.bytes
+    assert answer.parts(bytearray(b"\xff\xff" + frame + b"\xff")) == bytearray(frame[8:])
+    for place in range(len(frame)):
+        damaged = frame[:place] + bytes([frame[place] ^ 1]) + frame[place + 1 :]
+        assert answer.parts(bytearray(damaged)) is None
+    assert answer.parts(bytearray(frame[:-1])) is None
+    assert JointAnswer(2, 4).parts(bytearray(frame)) is None
+
+
+@given(st.binary(min_size=1, max_size=400))
+def test_the_checksum_of_a_block_is_that_of_its_bytes_one_by_one(block: bytes) -> None:
+    assert BlockChecksum(len(block)).of(np.frombuffer(block, np.uint8)) == protocol.crc16(block)
 
 
 @given(st.integers(0, 252), st.integers(0, 255), st.lists(st.sampled_from([0xFF, 0xFD, 0, 7]), max_size=40))
