@@ -25,7 +25,7 @@ class ToyOptions(DriverOptions):
     """The options of `type: toy`."""
 
     address: str = Field(default="127.0.0.1:9750", pattern=r"^[^:]+:\d+$", description="UDP, host:port.")
-    timeout_s: Positive = Field(default=0.02, description="How long an answer may take.")
+    timeout_s: Positive = Field(default=0.1, description="How long an answer may take.")
     command_lifetime_s: Positive = Field(default=0.2, description="As it is set in the controller.")
 
 

@@ -1,13 +1,14 @@
 """Stands in for hardware: three actuators behind a UDP port, which let go when setpoints end.
 
-The controller answers the datagrams of `toy_link`. Start it with `python -m toy_controller PORT`; it prints
-the port once it listens.
+The controller answers the datagrams of `toy_link`. Start it with `python -m toy_controller PORT [LIFETIME_S]`;
+it prints the port once it listens.
 """
 
 import math
 import socket
 import sys
 import time
+from collections.abc import Callable
 
 from toy_link import FRAME
 
@@ -18,6 +19,13 @@ SPEED = 100.0
 class ToyController:
     """Actuators that move to their goals at `SPEED` rad/s.
 
+    Parameters
+    ----------
+    now : callable
+        Returns monotonic time in seconds.
+    lifetime_s : float
+        How long they hold without a setpoint.
+
     Attributes
     ----------
     position : list of float
@@ -26,17 +34,18 @@ class ToyController:
         Whether to leave datagrams unanswered.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float] = time.monotonic, lifetime_s: float = LIFETIME_S) -> None:
         self.position = [0.0, 0.0, 0.0]
         self.silent = False
+        self._now, self._lifetime_s = now, lifetime_s
         self._goal = self.position
         self._holding = False
-        self._commanded_s = self._moved_s = time.monotonic()
+        self._commanded_s = self._moved_s = now()
 
     def catch_up(self) -> None:
         """Move the actuators by the time since the last call."""
-        now_s = time.monotonic()
-        if now_s - self._commanded_s > LIFETIME_S:
+        now_s = self._now()
+        if now_s - self._commanded_s > self._lifetime_s:
             self._holding = False
         way = SPEED * (now_s - self._moved_s)
         self._moved_s = now_s
@@ -70,11 +79,12 @@ class ToyController:
 
 
 def main() -> None:
-    """Serve on the port that the command line names; 0 for any free one."""
+    """Serve on the port that the command line names, 0 for any free one, with the lifetime that it gives."""
+    port, lifetime_s = (*sys.argv[1:], LIFETIME_S)[:2]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listening:
-        listening.bind(("127.0.0.1", int(sys.argv[1])))
+        listening.bind(("127.0.0.1", int(port)))
         print(listening.getsockname()[1], flush=True)
-        ToyController().serve(listening)
+        ToyController(lifetime_s=float(lifetime_s)).serve(listening)
 
 
 if __name__ == "__main__":

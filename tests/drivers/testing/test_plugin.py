@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "motiond-driver-toy"
 SKIPPED_WITHOUT_A_RIG = 13
-TIMEOUT_S = 90
+TIMEOUT_S = 180
+PAUSE_S = 3.0  # so long may the machine pause while setpoints and answers are awaited
 
 
 def run(*arguments: str, packages: Path, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -59,7 +60,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def controller(packages: Path) -> Iterator[str]:
     """Run the toy controller, and yield its address."""
-    command = [sys.executable, "-m", "toy_controller", "0"]
+    command = [sys.executable, "-m", "toy_controller", "0", str(PAUSE_S)]
     with started(command, env=_environment(packages), stdout=subprocess.PIPE, text=True) as process:
         yield f"127.0.0.1:{lines_until(process.stdout, '')[0]}"
 
@@ -73,8 +74,9 @@ def count(outcome: str, output: str) -> int:
 def test_the_example_keeps_the_contract_by_its_own_rig_and_from_the_command_line(
     packages: Path, controller: str
 ) -> None:
-    options = ["--motiond-driver=toy", "--motiond-driver-settle=0.05"]
-    options += ["--motiond-driver-options", json.dumps({"address": controller, "timeout_s": 0.2})]
+    patient = {"address": controller, "timeout_s": PAUSE_S, "command_lifetime_s": PAUSE_S}
+    options = ["--motiond-driver=toy", f"--motiond-driver-settle={PAUSE_S / 8}"]
+    options += ["--motiond-driver-options", json.dumps(patient)]
     done = run(str(EXAMPLE / "test_toy.py"), *options, packages=packages, folder=EXAMPLE)
     tests = sum(name.startswith("test_") for name in dir(DriverContract))
     assert done.returncode == 0, done.stdout + done.stderr
