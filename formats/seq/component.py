@@ -183,7 +183,7 @@ def _rows(node: Node, layout: Layout) -> Frames | None:
     if found is None:
         node.missing("frames", "a component holds frames")
         return None
-    if not isinstance(found.value, Sequence) or not found.value.items:
+    if not isinstance(found.value, Sequence) or not (found.value.items or found.value.cut):
         node.wrong(found, "a component has at least one row", "add the rows")
         return None
     rows = read_frames(found.value, layout, node.problems)
@@ -232,11 +232,13 @@ def _times(node: Node, layout: Layout, rows: Frames, frame_rate: float) -> Float
     far = np.flatnonzero(np.abs(times) > LATEST_S)[:MOST_PROBLEMS]
     for row in far:
         why = f"times lie between {-LATEST_S:g} and {LATEST_S:g} s"
-        node.problems.add(int(rows.lines[row]), f"row {row} is at {times[row]:g} s", why, "correct the times")
+        node.problems.add(
+            rows.line_of(int(row)), f"row {row} is at {times[row]:g} s", why, "correct the times"
+        )
     back = () if far.size else np.flatnonzero(np.diff(times) <= 0)[:MOST_PROBLEMS] + 1
     for row in back:
         what = f"row {row} is at {times[row]:g} s, row {row - 1} at {times[row - 1]:g} s"
-        node.problems.add(int(rows.lines[row]), what, "time must increase", "correct the times")
+        node.problems.add(rows.line_of(int(row)), what, "time must increase", "correct the times")
     return frozen(times)
 
 

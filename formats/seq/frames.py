@@ -10,14 +10,14 @@ import simdjson
 
 from ..arrays import Floats, Integers, frozen
 from ..errors import MOST_PROBLEMS
-from .rows import read_chunk
+from .regions import NotRows, Region, Shape
+from .rows import Block, read_chunk
 from .tree import Mapping, Scalar, Sequence, as_scalar, line_of, read_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ..errors import Problems
-    from .rows import Block
     from .tree import Value
 
 
@@ -43,7 +43,7 @@ class Layout:
     pose_format: str = ""
 
     @property
-    def shape(self) -> bytes:
+    def in_brackets(self) -> bytes:
         """The brackets and commas of a row, such as `[,[,,,,,,]]` for a time and a pose."""
         pose = b"[" + b"," * (self.pose_width - 1) + b"]" if self.pose_width else b""
         return b"[" + b",".join([b""] * self.timed + [pose] * self.parts) + b"]"
@@ -56,19 +56,34 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """Rows of numbers, shape (frames, width), and the line of each in the file."""
+    """Rows of numbers.
+
+    Attributes
+    ----------
+    values : ndarray, shape (frames, width)
+    line_of : callable
+        Returns the line of the file on which a row begins.
+    """
 
     values: Floats
-    lines: Integers
+    line_of: Callable[[int], int]
 
 
 def read_frames(frames: Sequence, layout: Layout, problems: Problems) -> Frames | None:
-    """Read all rows of a component; return None where some are wrong, each of which has been noted."""
-    reader = _Reader(layout, layout.shape, problems)
+    """Read all rows of a component; return None where some are wrong, each of which has been noted.
+
+    Raises
+    ------
+    NotRows
+        If rows that were cut out whole are not all of the layout.
+    """
+    reader = _Reader(layout, layout.in_brackets, problems)
+    if isinstance(frames.cut, Region):
+        return reader.region(frames.cut)
     before = len(problems.found)
     for item in frames.items:
-        if isinstance(item, Sequence) and item.block:
-            reader.block(item.block, item.line)
+        if isinstance(item, Sequence) and isinstance(item.cut, Block):
+            reader.block(item.cut, item.line)
         else:
             reader.row(item, line_of(item, frames.line))
         if len(problems.found) > MOST_PROBLEMS:
@@ -88,6 +103,14 @@ class _Reader:
     # Rows that were read by YAML and are not in an array yet.
     loose: list[float] = field(default_factory=list)
     loose_lines: list[int] = field(default_factory=list)
+
+    def region(self, region: Region) -> Frames:
+        """Read rows that were cut out all together."""
+        shape = Shape(self.layout.timed, self.layout.parts, self.layout.pose_width, self.shape)
+        for array in region.arrays(shape, self.parser):
+            self.arrays.append(array)
+            self.count += len(array)
+        return Frames(self._joined(), lambda row: region.line_of(row, shape))
 
     def block(self, block: Block, line: int) -> None:
         """Read rows that were cut out of the text."""
@@ -121,6 +144,10 @@ class _Reader:
     def frames(self) -> Frames:
         """Return all rows that were read."""
         self._gather()
+        lines = np.concatenate(self.lines)
+        return Frames(self._joined(), lambda row: int(lines[row]))
+
+    def _joined(self) -> Floats:
         values = np.empty((self.count, self.layout.width))
         end = self.count
         # Each array is released as soon as it is copied, so that the numbers are never twice in memory.
@@ -128,7 +155,7 @@ class _Reader:
             array = self.arrays.pop()
             values[end - len(array) : end] = array
             end -= len(array)
-        return Frames(values, np.concatenate(self.lines))
+        return values
 
     def _gather(self) -> None:
         if self.loose_lines and len(self.loose) == len(self.loose_lines) * self.layout.width:
@@ -189,7 +216,13 @@ class _Reader:
 
 
 def as_it_stood(value: Value, problems: Problems) -> Any:
-    """Return a value as plain data; numbers in a regular shape are an array."""
+    """Return a value as plain data; numbers in a regular shape are an array.
+
+    Raises
+    ------
+    NotRows
+        If rows were cut out of it whole, whose layout nobody knows.
+    """
     plain = _plain(value, problems)
     if not isinstance(plain, list) or not plain or not _all_numbers(plain):
         return plain
@@ -203,6 +236,8 @@ def _plain(value: Value, problems: Problems) -> Any:
     if isinstance(value, Mapping):
         return {key: _plain(entry.value, problems) for key, entry in value.entries.items()}
     if isinstance(value, Sequence):
+        if isinstance(value.cut, Region):
+            raise NotRows
         return [_plain(item, problems) for item in _expanded(value, problems)]
     return as_scalar(value)
 
@@ -210,9 +245,9 @@ def _plain(value: Value, problems: Problems) -> Any:
 def _expanded(sequence: Sequence, problems: Problems) -> Iterator[Value]:
     """Return the items of a sequence, including the rows that were cut out of it."""
     for item in sequence.items:
-        if isinstance(item, Sequence) and item.block:
+        if isinstance(item, Sequence) and isinstance(item.cut, Block):
             line = item.line
-            for chunk in item.block.chunks():
+            for chunk in item.cut.chunks():
                 rows, _ = read_tree(chunk, problems, line)
                 yield from rows.items if isinstance(rows, Sequence) else ()
                 line += chunk.count(b"\n")

@@ -18,16 +18,22 @@ from ..model.motion import Motion
 from .component import JOINTS, KEYS, Series, read_component
 from .frames import as_it_stood
 from .node import Field, Node, fields
-from .rows import cut_rows
+from .regions import NotRows, cut_frames
+from .rows import begins_with_plain_rows, cut_rows
 from .tree import Mapping, Sequence, as_number, line_of, read_tree
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping as AnyMapping
+
     from ..io.source import Source
+    from .rows import Block
     from .tree import Value
 
 NAME, SUFFIXES = "seq", (".seq",)
 
 NEWEST_VERSION = 4
+# So many are read by YAML in no time, and rows need not be looked for in other layouts.
+FEW_CHARACTERS = 10_000
 TOP_KEYS = (KEYS - {"frames"}) | {"formatVersion", "components"}
 NOT_INHERITED = {"type", "content", "purpose", "components", "formatVersion", "frames"}
 
@@ -48,8 +54,15 @@ def load(data: bytes, source: Source) -> list[Motion]:
         With every problem found in it.
     """
     problems = Problems(source.name)
-    text = _utf8(data, problems)
-    return [_Reader(problems).motion(_tree(text, problems), printable(source.path.stem))]
+    text, name = _utf8(data, problems), printable(source.path.stem)
+    tried = len(text) > FEW_CHARACTERS and not begins_with_plain_rows(text)
+    if tried and (motion := _by_regions(text, source, name)):
+        return [motion]
+    skeleton, blocks = cut_rows(text)
+    left = len(skeleton) - skeleton.count(b"\n")
+    if left > FEW_CHARACTERS and not tried and (motion := _by_regions(text, source, name)):
+        return [motion]
+    return [_Reader(problems).motion(_tree(text, skeleton, blocks, problems), name)]
 
 
 def _utf8(data: bytes, problems: Problems) -> bytes:
@@ -70,10 +83,20 @@ def _utf8(data: bytes, problems: Problems) -> bytes:
     return text
 
 
-def _tree(text: bytes, problems: Problems) -> Value | None:
-    skeleton, blocks = cut_rows(text)
+def _by_regions(text: bytes, source: Source, name: str) -> Motion | None:
+    """Read a file whose rows are in another layout; None where something is wrong or out of the ordinary."""
+    problems = Problems(source.name)
+    try:
+        skeleton, regions = cut_frames(text)
+        tree, claimed = read_tree(skeleton, problems, cuts=regions)
+        return _Reader(problems).motion(tree, name) if claimed == len(regions) > 0 else None
+    except (FormatError, NotRows):
+        return None
+
+
+def _tree(text: bytes, skeleton: bytes, blocks: AnyMapping[int, Block], problems: Problems) -> Value | None:
     first_try = Problems(problems.file)
-    tree, claimed = read_tree(skeleton, first_try, blocks=blocks)
+    tree, claimed = read_tree(skeleton, first_try, cuts=blocks)
     if claimed < len(blocks):
         # Some of what looks like rows is quoted or literal text, so YAML reads the whole file.
         return read_tree(text, problems)[0]

@@ -32,8 +32,8 @@ _BLOCK_START = re.compile(
     re.MULTILINE,
 )
 _ONE_ROW = re.compile(_ROW)
-_BETWEEN_BRACKETS = b"0123456789+-.eE \t\r"
-_IN_ROWS = _BETWEEN_BRACKETS + b"[],\n"
+BETWEEN_BRACKETS = b"0123456789+-.eE \t\r"
+IN_ROWS = BETWEEN_BRACKETS + b"[],\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,12 @@ class Block:
             start += end
 
 
+def begins_with_plain_rows(text: bytes) -> bool:
+    """Whether rows stand below the first key `frames` as Choreonoid writes them."""
+    line = text.find(b"\n", text.find(b"frames")) + 1
+    return _BLOCK_START.match(text, line) is not None
+
+
 def cut_rows(text: bytes) -> tuple[bytes, dict[int, Block]]:
     """Cut runs of rows out of a file.
 
@@ -87,7 +93,7 @@ def cut_rows(text: bytes) -> tuple[bytes, dict[int, Block]]:
         prefix, start = found["prefix"], found.start()
         end = _end_of_rows(text, found.end(), prefix)
         before = text[done : start + len(prefix)]
-        characters += _length(before)
+        characters += length_of(before)
         blocks[characters] = Block(view[start:end], prefix)
         first_end = text.index(b"\n", start) + 1
         first = text[start + len(prefix) : first_end] + b"\n" * text.count(b"\n", first_end, end)
@@ -116,12 +122,16 @@ def _end_of_rows(text: bytes, end: int, prefix: bytes) -> int:
 
 
 def _are_rows(piece: bytes, prefix: bytes) -> bool:
-    """Whether each line begins as a row and has a row's characters alone; nesting is checked later."""
+    """Whether each line begins as a row and has a row's characters alone; nesting is checked later.
+
+    A last line without its bracket goes on below; of any other, the next one would not begin as a row.
+    """
     start = prefix + b"["
     return (
         piece.startswith(start)
+        and piece.rstrip().endswith(b"]")
         and piece.count(b"\n" + start) == piece.count(b"\n") - 1
-        and not piece.translate(None, _IN_ROWS)
+        and not piece.translate(None, IN_ROWS)
     )
 
 
@@ -139,7 +149,7 @@ def read_chunk(chunk: bytes, prefix: bytes, shape: bytes, parser: simdjson.Parse
         None where a row is not so; the YAML reader then finds out which row, and why.
     """
     rows = chunk.count(b"\n")
-    shapes = chunk.translate(None, _BETWEEN_BRACKETS)
+    shapes = chunk.translate(None, BETWEEN_BRACKETS)
     # The length first, as many short rows times a long shape would take much memory.
     if len(shapes) != (len(shape) + 1) * rows or shapes != (shape + b"\n") * rows:
         return None
@@ -148,9 +158,12 @@ def read_chunk(chunk: bytes, prefix: bytes, shape: bytes, parser: simdjson.Parse
         numbers = cast("simdjson.Array", parser.parse(json)).as_buffer(of_type="d")
     except (ValueError, TypeError, RuntimeError):
         return None
-    array: Floats = np.frombuffer(numbers, np.float64).reshape(rows, -1)
-    return array
+    array: Floats = np.frombuffer(numbers, np.float64)
+    # An empty row has the brackets and commas of a row of one number.
+    width = max(1, len(shape.translate(None, b"[]")) + 1)
+    return array.reshape(rows, width) if array.size == rows * width else None
 
 
-def _length(text: bytes) -> int:
+def length_of(text: bytes) -> int:
+    """Return the number of characters of a text in UTF-8."""
     return len(text) if text.isascii() else len(text.decode())

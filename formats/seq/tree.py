@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping as AnyMapping
 
     from ..errors import FormatError, Problems
+    from .regions import Region
     from .rows import Block
 
 MOST_DEPTH = 32
@@ -50,11 +51,18 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """A sequence; `block` stands for it and for the rows below it that were cut out of the text."""
+    """A sequence.
+
+    Attributes
+    ----------
+    cut : Block, Region or None
+        A block stands for the sequence and for the rows below it that were cut out of the text, a region for
+        all the items of the sequence.
+    """
 
     line: int
     items: list[Value]
-    block: Block | None = None
+    cut: Block | Region | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +121,10 @@ def line_of(value: Value, otherwise: int) -> int:
 
 
 def read_tree(
-    text: bytes, problems: Problems, first_line: int = 1, blocks: AnyMapping[int, Block] | None = None
+    text: bytes,
+    problems: Problems,
+    first_line: int = 1,
+    cuts: AnyMapping[int, Block | Region] | None = None,
 ) -> tuple[Value | None, int]:
     """Read one YAML document.
 
@@ -125,22 +136,22 @@ def read_tree(
         Where problems are noted that leave the rest readable, such as a duplicate key.
     first_line : int
         The line of the file on which the text begins.
-    blocks : mapping of int to Block, optional
-        The rows that were cut out, by the character at which the first of them begins.
+    cuts : mapping of int to Block or Region, optional
+        The rows that were cut out, by the character at which the sequence begins that stands for them.
 
     Returns
     -------
     tree : Value or None
         None where there is no document.
     claimed : int
-        The number of blocks that are sequences; the others are part of something else, such as quoted text.
+        The number of cuts that are sequences; the others are part of something else, such as quoted text.
 
     Raises
     ------
     FormatError
         If it is no YAML, or exceeds the bounds of this module.
     """
-    builder = _Builder(iter(yaml.parse(text, Loader=yaml.CSafeLoader)), problems, first_line, blocks or {})
+    builder = _Builder(iter(yaml.parse(text, Loader=yaml.CSafeLoader)), problems, first_line, cuts or {})
     try:
         return builder.document(), builder.claimed
     except yaml.MarkedYAMLError as error:
@@ -158,8 +169,10 @@ class _Builder:
     events: Iterator[Any]
     problems: Problems
     first_line: int
-    blocks: AnyMapping[int, Block]
+    cuts: AnyMapping[int, Block | Region]
     claimed: int = 0
+    # How many of the collections around what is read now are in flow style, where a dash begins no row.
+    in_flow: int = 0
     values: int = 0
     aliased: int = 0
     anchors: dict[str, tuple[Value, int]] = field(default_factory=dict)
@@ -192,17 +205,22 @@ class _Builder:
         return self._mapping(event, depth)
 
     def _sequence(self, start: Any, depth: int) -> Sequence:
-        block = self.blocks.get(start.start_mark.index)
-        self.claimed += block is not None
+        cut = self.cuts.get(start.start_mark.index)
+        if self.in_flow and getattr(cut, "indent", None) is not None:
+            cut = None
+        self.claimed += cut is not None
+        self.in_flow += bool(start.flow_style)
         items: list[Value] = []
         while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
             value = self._node(event, depth + 1)
             plain_number = number(value.text) if isinstance(value, Scalar) and value.plain else None
             items.append(value if plain_number is None else plain_number)
-        return Sequence(self._line(start), items, block)
+        self.in_flow -= bool(start.flow_style)
+        return Sequence(self._line(start), items, cut)
 
     def _mapping(self, start: Any, depth: int) -> Mapping:
         mapping = Mapping(self._line(start))
+        self.in_flow += bool(start.flow_style)
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
             key = self._node(event, depth + 1)
             value = self._node(next(self.events), depth + 1)
@@ -215,6 +233,7 @@ class _Builder:
                 )
             else:
                 mapping.entries[key.text] = Entry(key.line, value)
+        self.in_flow -= bool(start.flow_style)
         return mapping
 
     def _alias(self, event: Any) -> Value:

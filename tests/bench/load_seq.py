@@ -1,6 +1,7 @@
 """Loading .seq files beside `yaml.load(…, CSafeLoader)` into an array, in time and peak memory.
 
-A long one is loaded beside `orjson.loads` of the same rows as JSON.
+A long one is loaded beside `orjson.loads` of the same rows as JSON, one in other layouts beside itself as
+Choreonoid writes it.
 
     python -m tests.bench.load_seq [FILE.seq …]
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 WARM_UP = Path(__file__).parents[2] / "config" / "motions" / "nod.seq"
 FASTER_GOAL, MEMORY_GOAL = 30, 4
 FASTER_THAN_ORJSON_GOAL, LONG_MEMORY_GOAL = 1.5, 3
+SLOWER_LAYOUT_GOAL = 4
 
 
 def write_walk(path: Path, frames: int, joints: int, rate_hz: float, *, with_root: bool) -> None:
@@ -134,6 +136,33 @@ def compare_with_orjson(what: str, path: Path) -> None:
     print(f"  {faster:.1f} times faster; goal {goal}: {'met' if met else 'MISSED'}")
 
 
+def in_other_layouts(path: Path) -> dict[str, Path]:
+    """Write a motion again in each layout that is not Choreonoid's."""
+    text = path.read_bytes()
+    document = yaml.load(text, yaml.CSafeLoader)
+    texts = {
+        "JSON": json.dumps(document).encode(),
+        "indented JSON": json.dumps(document, indent=2).encode(),
+        "comments": text.replace(b" ]\n", b" ]  # a row\n"),
+        "wrapped": yaml.dump(document, Dumper=yaml.CSafeDumper, default_flow_style=None).encode(),
+        "blocks": yaml.dump(document, Dumper=yaml.CSafeDumper, default_flow_style=False).encode(),
+    }
+    paths = {layout: path.with_name(f"{layout}.seq".replace(" ", "_")) for layout in texts}
+    for layout, content in texts.items():
+        paths[layout].write_bytes(content)
+    return paths
+
+
+def compare_layouts(what: str, path: Path) -> None:
+    fast = measure("ours", path, 15)["seconds"]
+    print(f"{what}, {fast * 1e3:.1f} ms as Choreonoid writes it")
+    for layout, other in in_other_layouts(path).items():
+        taken = measure("ours", other, 15)["seconds"]
+        verdict = "met" if taken <= SLOWER_LAYOUT_GOAL * fast else "MISSED"
+        ratio = f"{taken / fast:>4.1f} times as long; goal at most {SLOWER_LAYOUT_GOAL}: {verdict}"
+        print(f"  {layout:<17} {taken * 1e3:>10.1f} ms   {ratio}")
+
+
 def main(paths: tuple[Path, ...] = ()) -> None:
     with tempfile.TemporaryDirectory() as folder:
         short, long, very_long = (Path(folder, f"{name}.seq") for name in ("walk", "long", "very_long"))
@@ -142,6 +171,7 @@ def main(paths: tuple[Path, ...] = ()) -> None:
         for path in paths:
             compare(f"load {path.name}", path, 3)
         compare("load a walk of 4,451 frames x 29 joints, with root and ZMP", short, 3)
+        compare_layouts("load the same walk in other layouts", short)
         compare("load 60,000 frames x 30 joints", long, 1)
         formats.dump_motion(walk(600_000, 30, 1000.0), very_long)
         compare_with_orjson("load 600,000 frames x 30 joints", very_long)

@@ -98,6 +98,12 @@ def test_twenty_problems_are_shown() -> None:
     assert lines[20] == "case.seq: 40 more problems"
 
 
+def test_an_empty_row_of_a_single_joint_is_refused() -> None:
+    rows = "      - [ 1 ]\n" * 9 + "      - [ ]\n" + "      - [ 1 ]\n" * 9
+    message = "case.seq:19: row 9 has 0 numbers; numParts is 1; add the missing value or correct numParts"
+    assert refusal(doc(rows, component=JOINTS.replace("2", "1"))) == message
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [

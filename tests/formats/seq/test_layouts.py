@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motiond.formats import FormatError, Motion, seq
 from motiond.formats.io.source import Source
+from motiond.formats.seq import reader, tree
 from motiond.formats.seq.rows import CHUNK_BYTES, cut_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
 Rows = list[list[float]]
 
@@ -131,11 +134,88 @@ tables = st.integers(1, 4).flatmap(
 )
 
 
+@pytest.mark.parametrize("few_characters", [0, reader.FEW_CHARACTERS])
 @settings(deadline=None)
-@given(tables)
-def test_every_layout_gives_the_same_bits(rows: Rows) -> None:
-    for layout in LAYOUTS:
-        assert load(layout(rows)).positions.tobytes() == np.array(rows).tobytes(), layout.__name__
+@given(rows=tables)
+def test_every_layout_gives_the_same_bits(few_characters: int, rows: Rows) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "FEW_CHARACTERS", few_characters)
+        for layout in LAYOUTS:
+            assert load(layout(rows)).positions.tobytes() == np.array(rows).tobytes(), layout.__name__
+
+
+def as_yaml_dumps_it(document: dict[str, Any]) -> bytes:
+    return yaml.dump(document, Dumper=yaml.CSafeDumper, default_flow_style=None, width=40).encode()
+
+
+def in_blocks(document: dict[str, Any]) -> bytes:
+    return yaml.dump(document, Dumper=yaml.CSafeDumper, default_flow_style=False).encode()
+
+
+def with_comments(document: dict[str, Any]) -> bytes:
+    return (
+        b"# all\n"
+        + yaml.dump(document, Dumper=yaml.CSafeDumper, default_flow_style=None, width=10_000)
+        .replace("]\n", "]\t# [ 1, 2 ]\n# - [ 3 ]\n\n")
+        .encode()
+    )
+
+
+def in_json(document: dict[str, Any]) -> bytes:
+    return json.dumps(document).encode()
+
+
+def in_json_with_tabs(document: dict[str, Any]) -> bytes:
+    return json.dumps(document, indent="\t").encode()
+
+
+def with_windows_line_ends(document: dict[str, Any]) -> bytes:
+    return in_blocks(document).replace(b"\n", b"\r\n")
+
+
+OTHER_LAYOUTS = (
+    as_yaml_dumps_it, in_blocks, with_comments, in_json, in_json_with_tabs, with_windows_line_ends
+)  # fmt: skip
+
+
+def walk(*, timed: bool, parts: int, rows: int = 400) -> tuple[dict[str, Any], NDArray[np.float64]]:
+    """Return a motion of `parts` joints and as many poses, as a document, and its numbers."""
+    numbers = np.random.default_rng(1).normal(size=(rows, parts, 7))
+    numbers[..., 3:] /= np.linalg.norm(numbers[..., 3:], axis=-1, keepdims=True)
+    times = [[row / 50] for row in range(rows)] if timed else [[]] * rows
+    shared: dict[str, Any] = {"numParts": parts, "hasFrameTime": timed}
+    joints = [time + row for time, row in zip(times, numbers[..., 0].tolist(), strict=True)]
+    poses = [time + row for time, row in zip(times, numbers.tolist(), strict=True)]
+    vectors = [time + row for time, row in zip(times, numbers[:, 0, :3].tolist(), strict=True)]
+    components: list[dict[str, Any]] = [
+        {"type": "MultiSE3Seq", "content": "LinkPosition", "SE3Format": "XYZQWQXQYQZ", "frames": poses},
+        {"type": "MultiValueSeq", "content": "JointDisplacement", "frames": joints},
+    ]
+    components = [one | shared for one in components]
+    components.append({"type": "Vector3Seq", "content": "ZMP", "frames": vectors, "hasFrameTime": timed})
+    top = {"type": "CompositeSeq", "content": "BodyMotion", "formatVersion": 2, "frameRate": 50}
+    return top | {"components": components}, numbers
+
+
+@pytest.mark.parametrize("layout", OTHER_LAYOUTS)
+@pytest.mark.parametrize("timed", [False, True])
+@pytest.mark.parametrize("parts", [1, 3])
+def test_rows_in_other_layouts_are_not_read_one_by_one_as_yaml(
+    layout: Callable[[dict[str, Any]], bytes], *, timed: bool, parts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document, numbers = walk(timed=timed, parts=parts)
+    monkeypatch.setattr(tree, "MOST_VALUES", 200)
+    motion = load(layout(document))
+    assert motion.positions.tobytes() == numbers[..., 0].tobytes()
+    assert motion.components["LinkPosition"].tobytes() == numbers.tobytes()
+    assert motion.components["ZMP"].tobytes() == numbers[:, 0, :3].tobytes()
+
+
+def test_rows_beyond_one_chunk_stay_in_order_in_every_layout() -> None:
+    document, numbers = walk(timed=True, parts=2, rows=1_500)
+    for layout in OTHER_LAYOUTS:
+        assert len(layout(document)) > 2 * CHUNK_BYTES
+        assert load(layout(document)).components["LinkPosition"].tobytes() == numbers.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -165,6 +245,12 @@ def test_rows_beyond_one_chunk_stay_in_order() -> None:
     assert load(text).positions.tobytes() == np.array(rows).tobytes()
 
 
+def test_the_last_row_may_go_on_on_the_next_line() -> None:
+    rows = [[float(row), 0.5] for row in range(20)]
+    text = one_to_a_line(rows)
+    assert load(text[: text.rindex(b", ")] + b",\n   0.5 ]\n").positions.tobytes() == np.array(rows).tobytes()
+
+
 def test_a_row_longer_than_a_chunk_is_read() -> None:
     rows = [[value / 7 for value in range(9_000)]] * 9
     text = one_to_a_line(rows)
@@ -175,9 +261,38 @@ def test_a_row_longer_than_a_chunk_is_read() -> None:
 @settings(deadline=None)
 @given(st.data())
 def test_a_damaged_file_is_read_or_refused(data: st.DataObject) -> None:
+    """The fast ways may only be faster: what they read, YAML alone reads as the same bits."""
     text = data.draw(st.sampled_from([layout([[0.0, 1.5]] * 10) for layout in LAYOUTS]))
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, min(len(text), start + 20)))
-    damage = data.draw(st.binary(max_size=6) | st.sampled_from([b"*a", b"&a ", b"!!x ", b"[[", b"- ", b": "]))
-    with suppress(FormatError):
-        assert np.isfinite(load(text[:start] + damage + text[end:]).positions).all()
+    damages = [
+        b"*a",
+        b"&a ",
+        b"!!x ",
+        b"[[",
+        b"- ",
+        b": ",
+        b"\n- ",
+        b"#",
+        b" # ",
+        b"1 [, ",
+        b"{",
+        b"'",
+        b"...",
+    ]
+    damage = data.draw(st.binary(max_size=6) | st.sampled_from(damages))
+    damaged = text[:start] + damage + text[end:]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "FEW_CHARACTERS", 0)
+        fast = outcome(damaged)
+        patch.setattr(reader, "FEW_CHARACTERS", len(damaged))
+        assert outcome(damaged) == fast
+
+
+def outcome(text: bytes) -> bytes | str:
+    try:
+        positions = load(text).positions
+    except FormatError as error:
+        return str(error)
+    assert np.isfinite(positions).all()
+    return positions.tobytes()
