@@ -200,6 +200,8 @@ class RobotSettings(Section):
     """Motion files, and folders of them."""
     motion_joints: Annotated[list[Text], Field(min_length=1)] | None = None
     """The joints of motions that carry no names, in their order."""
+    allow_short_files: bool = False
+    """Play also files with fewer rows than they state, as an interrupted copy leaves them."""
     interpolation: Literal["hold", "linear", "cubic"] = "cubic"
     """What lies between the rows of a motion; cubic is smooth and goes past no row."""
     on_violation: Literal["reject", "slow", "clip"] = "reject"

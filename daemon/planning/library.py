@@ -233,6 +233,8 @@ class MotionLibrary:
             reason, violations = str(error), error.violations
         except JointMapError as error:
             reason = str(error)
+        if not self._settings.allow_short_files and (short := _short_of_frames(motion)):
+            planned, reason = None, "\n".join(one for one in (reason, short) if one)
         moved, held = self._moved(planned) if planned else ((), ())
         return Entry(
             name=motion.name,
@@ -253,6 +255,16 @@ class MotionLibrary:
         joints = [*zip(self._joint_map.joints, planned.driven, strict=True)]
         moved = tuple(name for name, driven in joints if driven)
         return moved, tuple(name for name, driven in joints if not driven)
+
+
+def _short_of_frames(motion: Motion) -> str:
+    """Return why a motion may end in the middle of a gesture; '' where it has all its frames."""
+    why = "that its file states; so does a copy that was interrupted"
+    mend = "copy it anew, correct the count, or set `allow_short_files: true`"
+    return "\n".join(
+        f"{motion.name}: {series} ends after {frames} of the {stated} frames {why}; {mend}"
+        for series, (frames, stated) in motion.missing_frames().items()
+    )
 
 
 def _lost_markers(found: Iterable[Path], read: Collection[Path]) -> Iterator[Entry]:

@@ -168,6 +168,14 @@ class Motion:
         found: Mapping[str, Any] = self.metadata.get("components", {}).get(name, {})
         return found
 
+    def missing_frames(self) -> dict[str, tuple[int, int]]:
+        """Return the series with fewer frames than their file states: how many each has, and should have."""
+        return {
+            name: (len(self.components.get(name, self.positions)), said["frames_stated"])
+            for name, said in self.metadata.get("components", {}).items()
+            if "frames_stated" in said
+        }
+
     def is_poses(self, name: str) -> bool:
         """Whether a component holds poses as x y z qw qx qy qz."""
         return bool(self.about(name).get("type", name) in {"MultiSE3Seq", "LinkPosition"})
@@ -231,7 +239,11 @@ class Motion:
             In frames/s, of the motion and of every component; unchanged unless given.
         """
         about = {
-            name: {key: value for key, value in said.items() if key not in {"times", "frame_rate"}}
+            name: {
+                key: value
+                for key, value in said.items()
+                if key not in {"times", "frame_rate", "frames_stated"}
+            }
             for name, said in self.metadata.get("components", {}).items()
         }
         for name, (own_times, _) in series.items():

@@ -26,6 +26,8 @@ DEFAULT_FRAME_RATE = 100.0
 MOST_PARTS = 10_000
 # Frames may be stamped with Unix time; beyond this, doubles no longer tell milliseconds apart.
 LATEST_S = 1e12
+# Shorter than this, a quaternion says nothing of a rotation; files of four digits are this far from length 1.
+NO_LENGTH, UNIT_WITHIN = 1e-9, 1e-3
 
 JOINTS = "JointDisplacement"
 # (type, content in the file) -> (neutral name, versions that spell it so)
@@ -97,6 +99,7 @@ def _known(node: Node, type_: str, content: str, version: float) -> Series | Non
     frame_rate = _frame_rate(node, version)
     rows = _rows(node, layout) if layout else None
     labels = _part_labels(node, layout.parts if layout else 0, needed=name == JOINTS)
+    _compare_count(node, rows, about)
     if type_ == "Vector3Seq":
         about["is_root_relative"] = node.truth("isRootRelative") or content.startswith("Relative")
     if layout is None or rows is None or frame_rate is None:
@@ -105,6 +108,7 @@ def _known(node: Node, type_: str, content: str, version: float) -> Series | Non
     values = rows.values[:, layout.timed :]
     if type_ == "MultiSE3Seq":
         values = _neutral_poses(values, layout.parts, POSE_FORMATS[layout.pose_format])
+        _check_quaternions(node, values, rows)
     return Series(name, node.line, frozen(np.ascontiguousarray(values)), times, frame_rate, labels, about)
 
 
@@ -135,6 +139,9 @@ def _neutral_name(node: Node, type_: str, content: str, version: float) -> str:
 def _layout(node: Node, type_: str, version: float) -> Layout | None:
     timed = _is_timed(node, version)
     if type_ == "Vector3Seq":
+        if found := node.own.get("numParts"):
+            what = f"{found.key} stands in a Vector3Seq"
+            node.problems.warn(found.line, what, "a vector has 3 numbers, and no parts", "remove it")
         return Layout(timed, 3, "a vector has 3")
     rule = f"a {type_} has 1 to {MOST_PARTS} parts"
     found, parts = node.get("numParts"), node.number("numParts", 1, MOST_PARTS, rule, whole=True)
@@ -186,19 +193,38 @@ def _rows(node: Node, layout: Layout) -> Frames | None:
     if not isinstance(found.value, Sequence) or not (found.value.items or found.value.cut):
         node.wrong(found, "a component has at least one row", "add the rows")
         return None
-    rows = read_frames(found.value, layout, node.problems)
-    if rows:
-        _compare_count(node, len(rows.values))
-    return rows
+    return read_frames(found.value, layout, node.problems)
 
 
-def _compare_count(node: Node, count: int) -> None:
+def _compare_count(node: Node, rows: Frames | None, about: dict[str, Any]) -> None:
+    """Warn of a count that is not the number of rows; note in `about` one that is greater."""
     stated = node.number("numFrames", 0, float("inf"), "it is a whole number", whole=True)
-    if stated not in {None, count}:
-        found = node.get("numFrames")
-        line, key = (found.line, found.key) if found else (node.line, "numFrames")
-        what = f"{key} is {stated:g} and {node.label} has {count} frames"
-        node.problems.warn(line, what, "the frames count", f"correct {key} if none are missing")
+    found = node.get("numFrames")
+    if rows is None or stated is None or found is None or stated == len(rows.values):
+        return
+    what = f"{found.key} is {stated:g} and {node.label} has {len(rows.values)} frames"
+    node.problems.warn(found.line, what, "the frames count", f"correct {found.key} if none are missing")
+    if stated > len(rows.values):
+        about["frames_stated"] = int(stated)
+
+
+def _check_quaternions(node: Node, poses: Floats, rows: Frames) -> None:
+    """Note quaternions of no length, and warn of those of another than 1."""
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(poses[..., 3:], axis=-1)
+    for row in np.flatnonzero((lengths < NO_LENGTH).any(axis=1))[:MOST_PROBLEMS]:
+        what = f"row {row} has a quaternion of length 0"
+        node.problems.add(
+            rows.line_of(int(row)), what, "it is no rotation", "write 1 for qw if none is meant"
+        )
+    off = np.abs(lengths - 1) > UNIT_WITHIN
+    if off.any():
+        row = int(off.any(axis=1).argmax())
+        length = lengths[row][off[row]][0]
+        what = f"row {row} has a quaternion of length {length:.4g}"
+        more = int(np.count_nonzero(off)) - 1
+        why = "that of a rotation is 1" + (f"; {more:,} more are as wrong" if more else "")
+        node.problems.warn(rows.line_of(row), what, why, "it is kept as it stands; divide it by its length")
 
 
 def _part_labels(node: Node, parts: int, *, needed: bool) -> tuple[str, ...]:

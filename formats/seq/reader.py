@@ -38,11 +38,13 @@ TOP_KEYS = (KEYS - {"frames"}) | {"formatVersion", "components"}
 NOT_INHERITED = {"type", "content", "purpose", "components", "formatVersion", "frames"}
 
 _TOP_TYPE = re.compile(rb"""\btype["']?\s*:\s*["']?(?:CompositeSeq|BodyMotion)\b""")
+# With sorted keys, the type stands after the rows.
+_SORTED_KEYS = [re.compile(rb"""\b%s["']?\s*:""" % key) for key in (b"components", b"content", b"frames")]
 
 
 def sniff(head: bytes) -> bool:
-    """Whether a file that begins like this states the type of a body motion."""
-    return _TOP_TYPE.search(head) is not None
+    """Whether a file that begins like this states a body motion's type, or begins with its components."""
+    return _TOP_TYPE.search(head) is not None or all(key.search(head) for key in _SORTED_KEYS)
 
 
 def load(data: bytes, source: Source) -> list[Motion]:

@@ -6,6 +6,7 @@ each version are those that Choreonoid itself writes.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -39,6 +40,9 @@ _CAMEL_TO_SNAKE = {camel: snake for snake, camel in SNAKE_CASE.items() if camel 
 _ORDER = ("LinkPosition", JOINTS)
 _LINE = b"      - "
 _INDENTED = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_INDENT_2
+# The shortest text of a number has one digit before an exponent, or a point after it.
+_BARE_MANTISSA = re.compile(rb"e(?:(?<=[^.\d]\de)|(?<=\A\de))")
+_BARE_EXPONENT = re.compile(rb"e(?=\d)")
 _BLANK_FOR_LINE_END = bytes.maketrans(b"\n", b" ")
 
 
@@ -296,7 +300,7 @@ def _flow(value: Any) -> str:
         case bool() | None:
             return {True: "true", False: "false", None: "null"}[value]
         case int() | float():
-            return orjson.dumps(value).decode().removesuffix(".0")
+            return _as_yaml(orjson.dumps(value)).decode().removesuffix(".0")
     return _quoted(str(value))
 
 
@@ -315,7 +319,12 @@ def _row_text(values: Floats, times: Floats | None, precision: int | None) -> by
     listed = orjson.dumps(values, option=_INDENTED).translate(_BLANK_FOR_LINE_END, b" ")[2:-2]
     between = b"], [" if values.ndim == 2 else b"] ], [ ["
     text = _LINE + listed.replace(between, between.replace(b", ", b"\n" + _LINE)) + b"\n"
-    return text if times is None else _with_times(text, times)
+    return _as_yaml(text) if times is None else _as_yaml(_with_times(text, times))
+
+
+def _as_yaml(text: bytes) -> bytes:
+    """Return a text with numbers as YAML 1.1 wants them: `1.0e-8` and `1.5e+22`; it has `1e-8` for a text."""
+    return _BARE_EXPONENT.sub(b"e+", _BARE_MANTISSA.sub(b".0e", text)) if b"e" in text else text
 
 
 def _with_times(text: bytes, times: Floats) -> bytes:

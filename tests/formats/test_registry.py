@@ -32,6 +32,14 @@ def test_a_motion_is_known_by_suffix_or_content(name: str) -> None:
     assert [motion.name for motion in load_motions(name)] == ["wave"]
 
 
+@pytest.mark.parametrize("flow", [None, False, True])
+def test_a_motion_with_sorted_keys_is_known_by_content(*, flow: bool | None) -> None:
+    document = yaml.safe_load(WAVE)
+    document["components"][0]["frames"] = [[0.5]] * 2_000
+    Path("wave.yaml").write_text(yaml.dump(document, default_flow_style=flow))
+    assert load_motion("wave.yaml").positions.shape == (2_000, 1)
+
+
 def test_json_is_known_by_content() -> None:
     Path("wave.json").write_text(json.dumps(yaml.safe_load(WAVE)))
     assert load_motion("wave.json").positions.tolist() == [[0]]

@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[3]
 FILES = ROOT / "tests" / "files"
 ARM = "robots: {arm: {driver: {type: sim}, joints: {a: {limits: {lower: -1, upper: 1, velocity: 1}}}}}\n"
 KEYS_OF_ROBOT = (
-    "approach, checks, clock, daemon_timeout_s, driver, exit_timeout_s, fault_requests, idle_rate_hz, "
+    "allow_short_files, approach, checks, clock, daemon_timeout_s, driver, exit_timeout_s, fault_requests, "
+    "idle_rate_hz, "
     "interpolation, joints, max_lateness_s, "
     "max_skip_s, model, motion_joints, motions, on_end, on_exit, on_late, on_violation, poses, "
     "start_tolerance, stop_duration_s, stream_timeout_s, tolerances"

@@ -101,6 +101,29 @@ def test_what_cannot_be_played_is_listed_with_the_reason(tmp_path: Path) -> None
     }
 
 
+def test_a_file_with_fewer_rows_than_it_states_is_played_only_where_that_is_allowed(tmp_path: Path) -> None:
+    file = write(tmp_path / "wave.seq", 0.0, 0.01, 0.02)
+    file.write_text(file.read_text().replace("num_parts: 1", "num_parts: 1\n    num_frames: 5"))
+    wave = library_of(file).get("wave")
+    assert wave is not None
+    assert wave.plan is None
+    assert wave.frames == 3
+    assert wave.reason == (
+        "wave: JointDisplacement ends after 3 of the 5 frames that its file states; so does a copy that was "
+        "interrupted; copy it anew, correct the count, or set `allow_short_files: true`"
+    )
+    warning = (
+        f"{file}:9: num_frames is 5 and component 0 has 3 frames; the frames count; "
+        "correct num_frames if none are missing"
+    )
+    assert wave.warnings == (warning,)
+    allowed = MotionLibrary(map_of(ELBOW), settings_of(ELBOW, motions=[file], allow_short_files=True))
+    allowed.load_all()
+    (wave,) = allowed
+    assert wave.plan is not None
+    assert (wave.reason, wave.warnings) == ("", (warning,))
+
+
 def test_joints_without_rows_are_listed_as_held(tmp_path: Path) -> None:
     joints = {**ELBOW, "base": ELBOW["elbow"], "wrist": ELBOW["elbow"]}
     file = write(tmp_path / "wave.seq", 0.0, 0.01)

@@ -98,6 +98,16 @@ def test_twenty_problems_are_shown() -> None:
     assert lines[20] == "case.seq: 40 more problems"
 
 
+def test_quaternions_of_no_length_are_refused() -> None:
+    pose = POSES + "    SE3Format: XYZQWQXQYQZ\n"
+    rows = "      - [ [ 0, 0, 0, 1, 0, 0, 0 ] ]\n" + "      - [ [ 1, 0, 0, 0, 0, 0, 0 ] ]\n" * 2
+    why = "it is no rotation; write 1 for qw if none is meant"
+    assert refusal(doc(rows, component=pose)).splitlines() == [
+        f"case.seq:12: row 1 has a quaternion of length 0; {why}",
+        f"case.seq:13: row 2 has a quaternion of length 0; {why}",
+    ]
+
+
 def test_an_empty_row_of_a_single_joint_is_refused() -> None:
     rows = "      - [ 1 ]\n" * 9 + "      - [ ]\n" + "      - [ 1 ]\n" * 9
     message = "case.seq:19: row 9 has 0 numbers; numParts is 1; add the missing value or correct numParts"

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from motiond.formats import Motion, load_motion, load_motions
+from motiond.formats import Motion, load_motion, load_motions, trim_frames
 
 ROOT = Path(__file__).parents[3]
 GOOD = ROOT / "tests" / "files" / "good"
@@ -202,3 +202,54 @@ def test_the_example_in_the_documentation_is_read(tmp_path: Path) -> None:
         assert motion.joint_names == ("hip", "knee")
         assert motion.warnings == ()
     assert examples
+
+
+def poses(*rows: str, kind: str = "XYZQWQXQYQZ") -> str:
+    lines = "".join(f"      - [ [ {row} ] ]\n" for row in rows)
+    pose = f"  - type: MultiSE3Seq\n    content: LinkPosition\n    numParts: 1\n    SE3Format: {kind}\n"
+    return f"{HEAD}components:\n{pose}    frames:\n{lines}"
+
+
+def test_quaternions_of_another_length_are_kept_with_a_warning() -> None:
+    motion = read(poses("0, 0, 0, 1, 0, 0, 0", "0, 0, 0, 2, 0, 0, 0", "0, 0, 0, 0.6, 0, 0, 0.7"))
+    assert motion.components["LinkPosition"][1, 0].tolist() == [0, 0, 0, 2, 0, 0, 0]
+    (warning,) = motion.warnings
+    assert warning == (
+        "case.seq:12: row 1 has a quaternion of length 2; that of a rotation is 1; 1 more are as wrong; "
+        "it is kept as it stands; divide it by its length"
+    )
+    assert read(poses("0, 0, 0, 0.70711, 0.70711, 0, 0")).warnings == ()
+    assert read(poses("0, 0, 0, 0, 0, 0", kind="XYZRPY")).warnings == ()
+
+
+def test_the_line_of_a_quaternion_is_told_in_any_layout() -> None:
+    rows = ["0, 0, 0, 1, 0, 0, 0"] * 600
+    rows[555] = "0, 0, 0, 1.5, 0, 0, 0"
+    text = poses(*rows)
+    wrapped = text.replace(", 0, 0, 0 ] ]", ",\n          0, 0, 0 ] ] # a pose")
+    blocks = re.sub(
+        r"- \[ \[ (.*) \] \]", lambda row: "- - - " + row[1].replace(", ", "\n          - "), text
+    )
+    in_brackets = text.replace("\n      - [ [ 0", " [ [ [ 0", 1).replace("\n      - ", ",\n") + "]\n"
+    for layout, line in ((text, 566), (wrapped, 1121), (blocks, 3896), (in_brackets, 565)):
+        told = f"case.seq:{line}: row 555 has a quaternion of length 1.5; that of a rotation is 1; "
+        assert read(layout).warnings == (f"{told}it is kept as it stands; divide it by its length",)
+
+
+def test_a_vector_has_no_parts() -> None:
+    vector = "  - type: Vector3Seq\n    content: ZMP\n    numParts: 1\n    frames:\n      - [ 0, 1, 2 ]\n"
+    motion = read(f"{HEAD}components:\n{vector}")
+    assert motion.components["ZMP"].tolist() == [[0, 1, 2]]
+    why = "a vector has 3 numbers, and no parts; remove it"
+    assert motion.warnings == (f"case.seq:8: numParts stands in a Vector3Seq; {why}",)
+    above = read(f"{HEAD}numParts: 1\ncomponents:\n{vector.replace('    numParts: 1', '   ')}")
+    assert above.warnings == ()
+
+
+def test_missing_frames_are_told_until_the_motion_is_cut() -> None:
+    text = f"{HEAD}numFrames: 5\ncomponents:\n{JOINTS}    frames:\n" + "      - [ 0, 1 ]\n" * 3
+    motion = read(text)
+    assert motion.missing_frames() == {"JointDisplacement": (3, 5)}
+    assert trim_frames(motion, 0, 1).missing_frames() == {}
+    assert read(text.replace("5", "2", 1)).missing_frames() == {}
+    assert read(text.replace("numFrames: 5", "numFrames: 3")).missing_frames() == {}

@@ -277,3 +277,18 @@ def test_an_option_that_makes_no_sense_is_refused(
 def test_the_format_may_be_named(tmp_path: Path) -> None:
     dump_motion(wave(), tmp_path / "wave", "seq")
     assert load_motion(tmp_path / "wave").joint_names == ("hip", "knee")
+
+
+def test_small_and_great_numbers_are_written_as_yaml_1_1_has_them(tmp_path: Path) -> None:
+    values = [1e-8, -1e-8, 1.5e-9, -1.25e-300, 1e22, 2.5e22, 1.0, -0.0, 5e-324]
+    times = np.array([0.0, 1e-7])
+    motion = Motion("small", (), 1e5, times, np.array([values, values]), metadata={"unknown": {"tiny": 1e-9}})
+    dump_motion(motion, tmp_path / "small.seq", precision=None)
+    text = (tmp_path / "small.seq").read_text()
+    assert "tiny: 1.0e-9\n" in text
+    assert (
+        "- [ 1.0e-7, 1.0e-8, -1.0e-8, 1.5e-9, -1.25e-300, 1.0e+22, 2.5e+22, 1.0, -0.0, 5.0e-324 ]\n" in text
+    )
+    (component,) = yaml.safe_load(text)["components"]
+    assert component["frames"] == [[0.0, *values], [1e-7, *values]]
+    assert load_motion(tmp_path / "small.seq").positions.tobytes() == motion.positions.tobytes()
