@@ -76,7 +76,11 @@ def interpolate(at: Floats, times: Floats, values: Floats, interpolation: Interp
         return hermite(at, times, values, pchip_slopes(times, values))[0]
     row, step = _interval(at, times)
     share = _column((np.clip(at, times[0], times[-1]) - times[row]) / step, values)
-    sampled: Floats = values[row] * (1 - share) + values[row + 1] * share
+    first, last = values[row], values[row + 1]
+    sampled: Floats = first * (1 - share) + last * share
+    # A row comes back to the bit, also where it is -0.0.
+    np.copyto(sampled, first, where=share == 0.0)
+    np.copyto(sampled, last, where=share == 1.0)
     return sampled
 
 

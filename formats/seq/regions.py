@@ -257,7 +257,7 @@ def _plain(chunk: bytes) -> bytes:
 
 
 def _in_brackets(rows: bytes, shape: bytes, between: bytes) -> tuple[bytes, int]:
-    """Return rows in brackets as JSON, and their number; each has the shape, and `between` is between them."""
+    """Return rows in brackets, with a sign between them, as JSON, and their number; each has the shape."""
     shapes = rows.translate(None, BETWEEN_BRACKETS + b"\n")
     count, rest = divmod(len(shapes) + 1, len(shape) + 1)
     if rest or shapes != between.join([shape] * count):

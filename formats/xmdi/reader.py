@@ -46,6 +46,8 @@ ENDLESS = 1e15
 LONGEST_NAME = 255
 # A last key this little of a frame beyond a row counts as on it: fractions of frames are rounded.
 SAME_FRAME = 1e-6
+# Decimals of a frame's number; the last one stands for 3e-11 s.
+FRAME_DECIMALS = 9
 
 POSITIONS, FRAMES = ("position", "positions"), ("frames", "frame")
 
@@ -107,7 +109,7 @@ class _Track:
 
     def motion(self, key_frames: KeyFrames, warnings: tuple[str, ...]) -> Motion:
         """Return the motion, with rows interpolated between the key frames."""
-        at = np.arange(self.rows) / self.rows_per_frame
+        at = frames_of_rows(self.rows, self.rows_per_frame)
         columns = [
             interpolate(at, one.frames, one.positions, key_frames.interpolation) for one in self.servos
         ]
@@ -126,6 +128,11 @@ class _Track:
             },
             warnings=warnings,
         )
+
+
+def frames_of_rows(rows: int, rows_per_frame: float) -> Floats:
+    """Return the frame of each row, shape (rows,), which a key frame at a row has in its file bit for bit."""
+    return np.round(np.arange(rows) / rows_per_frame, FRAME_DECIMALS)
 
 
 def _drop_namespaces(root: Xml) -> None:

@@ -20,7 +20,9 @@ from ..io.digits import DEFAULT_DIGITS, check_digits, rounded
 from ..io.losses import refuse_losses
 from ..io.output import replacing
 from ..io.source import KeyFrames
-from .reader import ROWS_PER_FRAME
+from ..model.editing import is_even
+from ..model.interpolation import interpolate
+from .reader import FRAME_DECIMALS, ROWS_PER_FRAME, frames_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -30,11 +32,11 @@ if TYPE_CHECKING:
     from ..io.xml_tree import Xml
     from ..model.motion import Motion
 
+# Of choosing key rows; each takes time for all rows.
+MOST_ROUNDS = 50
 # In rad or m; below the resolution of any encoder.
 DEFAULT_TOLERANCE = 1e-6
 FRAME_PERIOD_S = KeyFrames().frame_period_s
-# Decimals of a frame's number; the last one stands for 3e-11 s.
-FRAME_DECIMALS = 9
 
 
 class Keywords(TypedDict, total=False):
@@ -106,37 +108,47 @@ def dump(motion: Motion, path: Path, options: WriteOptions = DEFAULT_OPTIONS) ->
         out.write(etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True))
 
 
-def key_rows(times: Floats, values: Floats, tolerance: float) -> Indices:
+def key_rows(frames: Floats, values: Floats, tolerance: float) -> Indices:
     """Choose rows so that the lines between them pass all other rows within a tolerance.
 
     Rows are added where a line is furthest off, in all gaps at once, until none is too far (Douglas and
-    Peucker, "Algorithms for the reduction of the number of points", Cartographica 10(2), 1973).
+    Peucker, "Algorithms for the reduction of the number of points", Cartographica 10(2), 1973). What zigzags
+    from row to row would take a round for each; after many rounds, all rows that are too far off are added.
 
     Parameters
     ----------
-    times, values : ndarray, shape (frames,)
+    frames, values : ndarray, shape (rows,)
 
     Returns
     -------
     ndarray
         Numbers of rows, increasing, with the first and the last.
     """
-    keys = np.unique([0, len(times) - 1])
+    keys = np.unique([0, len(frames) - 1])
+    rounds = 0
     while True:
-        off = np.abs(values - np.interp(times, times[keys], values[keys]))
+        # As the reader does it, for a tolerance of 0 leaves out only what it makes of the lines to the bit.
+        line = interpolate(frames, frames[keys], values[keys], "linear")
+        with np.errstate(over="ignore"):
+            off = np.abs(values - line)
+        off[np.signbit(values) != np.signbit(line)] += np.finfo(float).tiny
         worst = np.maximum.reduceat(off, keys)
-        gap = np.repeat(np.arange(len(keys)), np.diff(keys, append=len(times)))
+        gap = np.repeat(np.arange(len(keys)), np.diff(keys, append=len(frames)))
         rows = np.flatnonzero((off > tolerance) & (off == worst[gap]))
         if not rows.size:
             return keys
-        # Of rows as far off in a gap, the first is taken.
-        first = np.unique(gap[rows], return_index=True)[1]
-        keys = np.union1d(keys, rows[first])
+        rounds += 1
+        if rounds < MOST_ROUNDS:
+            # Of rows as far off in a gap, the first is taken.
+            rows = rows[np.unique(gap[rows], return_index=True)[1]]
+        else:
+            rows = np.flatnonzero(off > tolerance)
+        keys = np.union1d(keys, rows)
 
 
 def _document(motion: Motion, path: Path, options: WriteOptions) -> Xml:
     _check(motion, path)
-    frames = np.round(motion.times / options.effective_period_s, FRAME_DECIMALS)
+    frames = _frames_of(motion, options.effective_period_s)
     further = motion.metadata.get("servos", {})
     root = etree.Element("xmdi")
     xml = etree.SubElement(etree.SubElement(root, "motions"), "motion")
@@ -144,7 +156,7 @@ def _document(motion: Motion, path: Path, options: WriteOptions) -> Xml:
         for key, value in _attributes(motion, options.effective_period_s).items():
             xml.set(key, value)
         for name, column in zip(_servo_names(motion), motion.positions.T, strict=True):
-            keys = key_rows(motion.times, column, options.effective_tolerance)
+            keys = key_rows(frames, column, options.effective_tolerance)
             servo = etree.SubElement(xml, "servo", {"name": name, **further.get(name, {})})
             positions = column[keys]
             if options.precision is not None:
@@ -159,10 +171,21 @@ def _document(motion: Motion, path: Path, options: WriteOptions) -> Xml:
 
 def _attributes(motion: Motion, period_s: float) -> dict[str, str]:
     attributes = {"name": motion.name, **motion.metadata.get("attributes", {})}
-    rows_per_frame = round(motion.frame_rate * period_s, FRAME_DECIMALS)
+    rows_per_frame = _rows_per_frame(motion, period_s)
     if rows_per_frame != 1:
         attributes[ROWS_PER_FRAME] = _text(np.array([rows_per_frame]))
     return attributes
+
+
+def _rows_per_frame(motion: Motion, period_s: float) -> float:
+    return round(motion.frame_rate * period_s, FRAME_DECIMALS)
+
+
+def _frames_of(motion: Motion, period_s: float) -> Floats:
+    """Return the frame of each row; where rows are even, as the reader will count them."""
+    if is_even(motion):
+        return frames_of_rows(motion.times.size, _rows_per_frame(motion, period_s))
+    return np.round(motion.times / period_s, FRAME_DECIMALS)
 
 
 def _servo_names(motion: Motion) -> tuple[str, ...]:

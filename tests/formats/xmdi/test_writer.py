@@ -56,9 +56,24 @@ def test_a_wider_tolerance_takes_fewer_key_frames(tmp_path: Path) -> None:
     assert sizes[-1] < 1000
 
 
-def test_without_tolerance_every_row_comes_back_to_the_bit(tmp_path: Path) -> None:
-    dump_motion(swing(), tmp_path / "swing.xmdi", tolerance=0, precision=None)
-    assert load_motion(tmp_path / "swing.xmdi").positions.tobytes() == swing().positions.tobytes()
+@pytest.mark.parametrize("rate_hz", [500.0, 100.0, 120.0, 60.0, 31.25, 29.97, 1024 / 0.032])
+@pytest.mark.parametrize("period_s", [None, 0.01])
+def test_without_tolerance_every_row_comes_back_to_the_bit(
+    rate_hz: float, period_s: float | None, tmp_path: Path
+) -> None:
+    before = swing(rate_hz)
+    rows = before.times.size
+    ramps = np.repeat(np.linspace(-0.7, 1.3, 5)[:, None], rows, axis=1).ravel()[:rows] + 0.1 * before.times
+    signs = np.where(np.arange(rows) % 3, 0.0, -0.0)
+    noise = np.random.default_rng(1).normal(size=rows).round(1)
+    far = np.where(np.arange(rows) % 2, 1e308, -1e308)
+    positions = np.column_stack([before.positions, ramps, signs, noise, far])
+    names = ("hip", "knee", "ramps", "signs", "noise", "far")
+    before = replace(before, joint_names=names, positions=positions)
+    path = tmp_path / "swing.xmdi"
+    dump_motion(before, path, tolerance=0, precision=None, frame_period_s=period_s)
+    assert load_motion(path).positions.tobytes() == before.positions.tobytes()
+    assert path.stat().st_size < 40 * positions.size
 
 
 @pytest.mark.parametrize(
