@@ -3,6 +3,8 @@
 - `regular_file`: opening of what may be no file at all
 - `source`: where a file's bytes come from, and how files that it refers to are found
 - `xml_tree`: safe parsing of XML
+- `xml_slips`: what XML forbids and other readers let pass, mended with a warning
+- `xml_errors`: what to do about each error in XML
 - `digits`: rounding to significant digits
 - `losses`: refusal of what a format cannot hold
 - `options`: the options that every writing format has

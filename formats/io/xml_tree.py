@@ -7,9 +7,12 @@ size.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from lxml import etree
+
+from .xml_errors import no_xml
+from .xml_slips import mended
 
 if TYPE_CHECKING:
     from ..errors import Problems
@@ -32,7 +35,7 @@ def first_tag(head: bytes) -> bytes:
 def parse_xml(
     data: bytes, problems: Problems, *, free_prefixes: bool = False, long_texts: bool = False
 ) -> Xml:
-    """Parse a whole file and return its root element.
+    """Parse a whole file and return its root element; slips that other readers let pass are warned of.
 
     Parameters
     ----------
@@ -49,13 +52,10 @@ def parse_xml(
     if data.count(b"<") + data.count(b"=") > MOST_MARKS:
         why = f"{MOST_MARKS} are read"
         raise problems.fail(0, "holds too many tags and attributes", why, "split the file")
-    try:
-        # Without libxml2's bounds entities could explode, so the bounds stay where a file may declare some.
-        huge = long_texts and b"<!" not in data and b"\0" not in data
-        root = _parse(data, free_prefixes=free_prefixes, huge=huge)
-    except etree.XMLSyntaxError as error:
-        why = re.sub(r"\s*, line \d+, column \d+.*", "", error.msg or "").strip()
-        raise problems.fail(error.lineno or 0, "this is no well-formed XML", why) from None
+    data = mended(data, problems)
+    # Without libxml2's bounds entities could explode, so the bounds stay where a file may declare some.
+    huge = long_texts and b"<!" not in data and b"\0" not in data
+    root = _parse(data, problems, free_prefixes=free_prefixes, huge=huge)
     tree: Any = root.getroottree()
     if tree.docinfo.doctype:
         what, why = "a document type is not allowed", "it could pull in other files"
@@ -63,16 +63,21 @@ def parse_xml(
     return root
 
 
-def _parse(data: bytes, *, free_prefixes: bool, huge: bool) -> Xml:
+def _parse(data: bytes, problems: Problems, *, free_prefixes: bool, huge: bool) -> Xml:
     parser = _parser(huge=huge)
     try:
         return etree.fromstring(data, parser)
-    except etree.XMLSyntaxError:
-        unbound = etree.ErrorTypes.NS_ERR_UNDEFINED_NAMESPACE
-        # The exception's own log holds the errors of earlier files too.
-        log: Any = parser.error_log
-        if not free_prefixes or any(one.type != unbound for one in log):
-            raise
+    except etree.XMLSyntaxError as error:
+        # The exception's own log holds the errors of earlier files too; this one holds the last hundred, and
+        # what ended the parsing is among them.
+        log: Any = parser.error_log.filter_from_errors()
+        allowed = etree.ErrorTypes.NS_ERR_UNDEFINED_NAMESPACE if free_prefixes else None
+        found = next((one for one in log if one.type != allowed), None)
+        if found:
+            raise no_xml(problems, found.type, found.line, found.message) from None
+        kind: int = cast("Any", error).code
+        if kind != allowed:
+            raise no_xml(problems, kind, error.lineno or 0, error.msg or "") from None
     return etree.fromstring(data, _parser(recover=True))
 
 

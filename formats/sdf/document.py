@@ -234,7 +234,7 @@ class _File:
             )
             return None
         try:
-            source = find(uri, self._source)
+            source = find(uri, self._source, self._problems.warnings)
             return self._read_other(node, source) if self._may_include(node, source) else None
         except ValueProblem as error:
             node.where.add(error.what, error.why, error.mend)

@@ -39,8 +39,8 @@ def minor_version(text: str) -> int | None:
     return int(found[1])
 
 
-def find(uri: str, source: Source) -> Source:
-    """Return the file that a URI in `source` means.
+def find(uri: str, source: Source, warnings: list[str]) -> Source:
+    """Return the file that a URI in `source` means, and add what is odd about it to the warnings.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def find(uri: str, source: Source) -> Source:
         If there is none, if it lies where nothing may be read, or if it is not a file.
     """
     try:
-        return _file_of(_first(uri, list(_candidates(uri, source))), uri)
+        return _file_of(_first(uri, list(_candidates(uri, source))), uri, warnings)
     except (OSError, RuntimeError) as error:
         # Before Python 3.13, Path.resolve raises RuntimeError where symbolic links lead in a ring.
         raise ValueProblem(f"cannot include {shown(uri)}", str(error), "check the path") from error
@@ -87,11 +87,11 @@ def _first(uri: str, candidates: list[Source]) -> Source:
     )
 
 
-def _file_of(source: Source, uri: str) -> Source:
+def _file_of(source: Source, uri: str, warnings: list[str]) -> Source:
     if not source.path.is_dir():
         return source
     config = Source(source.path / CONFIG, source.within)
-    file = Source(source.path / _best_file(config, uri), source.within)
+    file = Source(source.path / _best_file(config, uri, warnings), source.within)
     for one in (config, file):
         if not one.allowed():
             folders = ", ".join(str(folder) for folder in source.within)
@@ -101,10 +101,10 @@ def _file_of(source: Source, uri: str) -> Source:
     return file
 
 
-def _best_file(config: Source, uri: str) -> str:
+def _best_file(config: Source, uri: str, warnings: list[str]) -> str:
     """Return the name of the file for the newest version that is read."""
     try:
-        root = parse_xml(config.read(), Problems(config.name))
+        root = parse_xml(config.read(), Problems(config.name, warnings=warnings))
     except FormatError as error:
         problem = error.problems[0]
         where = f"{problem.file}:{problem.line}" if problem.line else problem.file

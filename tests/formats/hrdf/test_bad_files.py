@@ -31,6 +31,7 @@ def robot(body: str, version: str = "1.6.0") -> str:
 CHAIN = "<actuator>, <bracket>, <link>, <rigid-body>, <joint>, <end-effector>, <include>"
 SYNTAX = "a formula is made of numbers, pi, + - * / and parentheses"
 DYNAMICS = "mass, mass_offset, ixx, iyy, izz, ixy, ixz, iyz, com_trans, com_trans_offset, com_rot"
+EMPTY = "check that it is the right file, and that it begins with <"
 HOLDS = "HRDF holds elements and comments"
 BACK = "neighbours need the same type and the other polarity: put a bracket or a link between actuators"
 
@@ -38,17 +39,29 @@ BACK = "neighbours need the same type and the other polarity: put a bracket or a
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "arm.hrdf:1: this is no well-formed XML; Document is empty"),
-        (b"\x00\x01", "arm.hrdf:1: this is no well-formed XML; Document is empty"),
+        (b"", f"arm.hrdf:1: this is no well-formed XML; Document is empty; {EMPTY}"),
+        (b"\x00\x01", f"arm.hrdf:1: this is no well-formed XML; Document is empty; {EMPTY}"),
         (
             b"<robot>\n<joint>\n</robot>",
-            "arm.hrdf:3: this is no well-formed XML; Opening and ending tag mismatch: joint line 2 and robot",
+            (
+                "arm.hrdf:3: this is no well-formed XML; Opening and ending tag mismatch: joint line 2 and "
+                "robot; close each element by its own name, the inner ones first"
+            ),
         ),
         (
             b"<robot/>\n<robot/>",
-            "arm.hrdf:2: this is no well-formed XML; Extra content at the end of the document",
+            (
+                "arm.hrdf:2: this is no well-formed XML; Extra content at the end of the document; "
+                "a file has one root element; remove what follows it"
+            ),
         ),
-        (b"<robot>&arm;</robot>", "arm.hrdf:1: this is no well-formed XML; Entity 'arm' not defined"),
+        (
+            b"<robot>&arm;</robot>",
+            (
+                "arm.hrdf:1: this is no well-formed XML; Entity 'arm' not defined; "
+                "write & as &amp; and < as &lt;"
+            ),
+        ),
         (
             b'<!DOCTYPE robot SYSTEM "http://example.com/a.dtd"><robot/>',
             (
@@ -413,7 +426,7 @@ def test_include_that_is_missing_or_no_hrdf_is_refused_and_the_rest_is_read(tmp_
             "paths start at this file's folder"
         ),
         f"{path}:2: cannot include '.'; {tmp_path}: it is a folder; paths start at this file's folder",
-        f"{tmp_path}/text.hrdf:1: this is no well-formed XML; Start tag expected, '<' not found",
+        f"{tmp_path}/text.hrdf:1: this is no well-formed XML; Start tag expected, '<' not found; {EMPTY}",
         f"{path}:2: <joint> has no 'axis'; it is required; write axis=\"\u2026\"",
     ]
 

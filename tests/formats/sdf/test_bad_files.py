@@ -40,25 +40,33 @@ def joint(inside: str, type_: str = "revolute") -> str:
 
 
 NOT_XML = "this is no well-formed XML"
+EMPTY = "check that it is the right file, and that it begins with <"
+ENCODING = 'save the file as UTF-8, or name its encoding in <?xml version="1.0" encoding="…"?>'
 VERSIONS = '1.4 to 1.12 are read; write <sdf version="1.9">'
 
 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", f"1: {NOT_XML}; Document is empty"),
-        (b"\x00\x01\x02", f"1: {NOT_XML}; Document is empty"),
+        (b"", f"1: {NOT_XML}; Document is empty; {EMPTY}"),
+        (b"\x00\x01\x02", f"1: {NOT_XML}; Document is empty; {EMPTY}"),
         (
             b"<sdf>\n\x00</sdf>",
-            f"2: {NOT_XML}; Invalid character: Char 0x0 out of allowed range",
+            f"2: {NOT_XML}; Invalid character: Char 0x0 out of allowed range; remove the character",
         ),
         ("<sdf version='1.9'>\n<model name='ä'/></sdf>".encode("latin-1"), f"2: {NOT_XML}; {{}}"),
-        (b'<?xml version="1.0" encoding="klingon"?><sdf/>', f"1: {NOT_XML}; Unsupported encoding: klingon"),
+        (
+            b'<?xml version="1.0" encoding="klingon"?><sdf/>',
+            f"1: {NOT_XML}; Unsupported encoding: klingon; {ENCODING}",
+        ),
         (
             b"<sdf>\n<model>\n</sdf>",
-            f"3: {NOT_XML}; Opening and ending tag mismatch: model line 2 and sdf",
+            (
+                f"3: {NOT_XML}; Opening and ending tag mismatch: model line 2 and sdf; "
+                "close each element by its own name, the inner ones first"
+            ),
         ),
-        (b"<sdf>&e;</sdf>", f"1: {NOT_XML}; Entity 'e' not defined"),
+        (b"<sdf>&e;</sdf>", f"1: {NOT_XML}; Entity 'e' not defined; write & as &amp; and < as &lt;"),
         (
             b'<!DOCTYPE sdf [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><sdf>&b;</sdf>',
             "1: a document type is not allowed; it could pull in other files; remove <!DOCTYPE …>",

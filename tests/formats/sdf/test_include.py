@@ -232,7 +232,13 @@ def test_two_problems_at_once_name_their_own_files_once() -> None:
             '<sdf version="1.9"><world name="w"/></sdf>',
             f"wheel.sdf:1: an included file with <world> at its top; {TOP}",
         ),
-        ("<sdf", "wheel.sdf:1: this is no well-formed XML; Couldn't find end of Start Tag sdf line 1"),
+        (
+            "<sdf",
+            (
+                "wheel.sdf:1: this is no well-formed XML; Couldn't find end of Start Tag sdf line 1; "
+                "end the tag with >, or copy the file again if it was cut short"
+            ),
+        ),
         (
             "<robot/>",
             "wheel.sdf:1: the root element is <robot>; an SDFormat file has <sdf> as its root",

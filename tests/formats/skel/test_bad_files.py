@@ -33,6 +33,7 @@ def joint(type_: str, inside: str = "", parent: str = "a", child: str = "b") -> 
     return f'<joint type="{type_}" name="j">{ends}{inside}</joint>'
 
 
+EMPTY = "check that it is the right file, and that it begins with <"
 TYPES = "SKEL knows weld, prismatic, revolute, screw, universal, ball, euler, translational, planar, free"
 ACTUATORS = "known are torque, force, passive, servo, acceleration, velocity, locked"
 AXIS_1 = "has no direction in <translation_axis1>; it is required; write <translation_axis1><xyz>1 0 0</xyz>"
@@ -47,14 +48,20 @@ PARALLEL = (
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "s.skel:1: this is no well-formed XML; Document is empty"),
+        (b"", f"s.skel:1: this is no well-formed XML; Document is empty; {EMPTY}"),
         (
             b"<skel>\0</skel>",
-            "s.skel:1: this is no well-formed XML; Invalid character: Char 0x0 out of allowed range",
+            (
+                "s.skel:1: this is no well-formed XML; Invalid character: Char 0x0 out of allowed range; "
+                "remove the character"
+            ),
         ),
         (
             b"<skel>\n<world>",
-            "s.skel:2: this is no well-formed XML; Premature end of data in tag world line 2",
+            (
+                "s.skel:2: this is no well-formed XML; Premature end of data in tag world line 2; "
+                "close the element, or copy the file again if it was cut short"
+            ),
         ),
         (
             b'<!DOCTYPE s [<!ENTITY e SYSTEM "file:///etc/passwd">]><skel>&e;</skel>',

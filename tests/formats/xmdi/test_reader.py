@@ -17,6 +17,7 @@ GESTURES = FILES / "good" / "gestures.xmdi"
 PAGE = Path(__file__).parents[3] / "docs" / "formats" / "xmdi.md"
 
 
+EMPTY = "check that it is the right file, and that it begins with <"
 NO_MOTION = (
     "m.xmdi:1: there is no <motion>; a root holds a container, and that holds motions; "
     "write <xmdi><motions><motion …>"
@@ -120,7 +121,7 @@ def test_a_list_longer_than_libxml2_reads_by_default_is_read() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "m.xmdi:1: this is no well-formed XML; Document is empty"),
+        ("", f"m.xmdi:1: this is no well-formed XML; Document is empty; {EMPTY}"),
         (
             "<xmdi><motions/></xmdi>",
             NO_MOTION,
@@ -221,7 +222,10 @@ def test_a_list_longer_than_libxml2_reads_by_default_is_read() -> None:
         ),
         (
             "<xmdi>\n<motions>",
-            "m.xmdi:2: this is no well-formed XML; Premature end of data in tag motions line 2",
+            (
+                "m.xmdi:2: this is no well-formed XML; Premature end of data in tag motions line 2; "
+                "close the element, or copy the file again if it was cut short"
+            ),
         ),
     ],
 )

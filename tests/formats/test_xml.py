@@ -1,0 +1,194 @@
+"""What every format that is XML shares: slips that are read with a warning, and what to do about errors."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from motiond.formats import FormatError, load_motions, load_robots
+from motiond.formats.io.source import Source
+
+# A good file of each format, on lines 2 and 3 where another line comes before.
+FILES = {
+    "hrdf": '<robot version="1.6.0">\n<rigid-body mass="1"/></robot>',
+    "skel": (
+        '<skel version="1.0"><world><skeleton name="s">\n<body name="b"/>'
+        '<joint type="weld" name="j"><parent>world</parent><child>b</child></joint>'
+        "</skeleton></world></skel>"
+    ),
+    "sdf": '<sdf version="1.9">\n<model name="m"><link name="l"/></model></sdf>',
+    "xmdi": (
+        "<xmdi><motions>\n<motion name='m'><servo name='s'><position>0 1</position>"
+        "<frames>0 1</frames></servo></motion></motions></xmdi>"
+    ),
+}
+FIRST = "<?xml …?> does not come first; XML wants nothing before it; move it to the top"
+DASHES = "'--' in a comment; XML ends comments by it; write - there"
+DECLARATION = '<?xml version="1.0"?>'
+RIGHT = "check that it is the right file"
+EMPTY = f"{RIGHT}, and that it begins with <"
+CUT = "copy the file again if it was cut short"
+INNER = "close each element by its own name, the inner ones first"
+ATTRIBUTES = 'write attributes as name="value", with a blank before each'
+MARKUP = "write & as &amp; and < as &lt;"
+ENCODING = 'save the file as UTF-8, or name its encoding in <?xml version="1.0" encoding="…"?>'
+
+
+def load(name: str, data: str | bytes) -> list[Any]:
+    raw = data if isinstance(data, bytes) else data.encode()
+    found: list[Any] = import_module(f"motiond.formats.{name}").load(raw, Source(Path(f"case.{name}")))
+    return found
+
+
+def warnings(name: str, data: str | bytes) -> list[str]:
+    (one,) = load(name, data)
+    return [warning.removeprefix(f"case.{name}:") for warning in one.warnings]
+
+
+def refusal(data: str | bytes) -> str:
+    """Return what the SDF reader, whose names may have a prefix, says of a text."""
+    with pytest.raises(FormatError) as caught:
+        load("sdf", data)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        (f"<!-- by hand -->{DECLARATION}", [f"1: {FIRST}"]),
+        (f"\n\n{DECLARATION}", [f"3: {FIRST}"]),
+        (f"\ufeff<!-- a --> <!--b-->\n{DECLARATION}", [f"2: {FIRST}"]),
+        (f"<!-- a -- b -->\n{DECLARATION}", [f"1: {DASHES}", f"2: {FIRST}"]),
+        ("<!-- a -- b -->", [f"1: {DASHES}"]),
+        ("<!-- a\n--- --\n\n b --->\n<!-- - -->\n<!---x--->", [f"2: {DASHES}", f"6: {DASHES}"]),
+        (f"{DECLARATION}<!----><!-->--><!-- a - b -->", []),
+    ],
+)
+def test_slips_that_other_readers_let_pass_are_read_with_a_warning(
+    name: str, before: str, expected: list[str]
+) -> None:
+    assert warnings(name, before + FILES[name]) == expected
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_comment_before_the_declaration_hides_no_format(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "file.xml"
+    path.write_text(f"<!-- a -- b --> {DECLARATION}{FILES[name]}")
+    (found,) = (load_motions if name == "xmdi" else load_robots)(path)
+    assert len(found.warnings) == 2
+
+
+def test_lines_keep_their_numbers_where_a_declaration_is_moved() -> None:
+    text = f'<!-- -- \n -->\n<?xml version="1.0"\n  encoding="utf-8"?>\n{FILES["sdf"]}'
+    assert warnings("sdf", text.replace('<link name="l"/>', '<link name="l"/><zzz/>')) == [
+        f"1: {DASHES}",
+        f"3: {FIRST}",
+        "6: unknown element <zzz> in <model>; it is not read",
+    ]
+
+
+def test_a_declaration_that_comes_late_still_names_the_encoding() -> None:
+    text = f'\n<?xml version="1.0" encoding="iso-8859-1"?>{FILES["sdf"]}'.replace('"m"', '"bär"')
+    (robot,) = load("sdf", text.encode("latin-1"))
+    assert robot.name == "bär"
+
+
+def test_what_only_looks_like_a_comment_stays() -> None:
+    (robot,) = load("hrdf", '<robot version="1.6.0"><rigid-body mass="1" mesh_path="a--b.stl"/></robot>')
+    assert robot.warnings == ()
+    text = FILES["sdf"].replace('name="m">', 'name="m"><static><![CDATA[<!--f--alse-->]]></static>')
+    assert refusal(text) == (
+        "case.sdf:2: <static> '<!--f--alse-->' is neither true nor false; write true, false, 1 or 0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", f"1: Document is empty; {EMPTY}"),
+        ("\n", f"2: Start tag expected, '<' not found; {EMPTY}"),
+        ("name: arm", f"1: Start tag expected, '<' not found; {EMPTY}"),
+        (
+            "<a/><b/>",
+            (
+                "1: Extra content at the end of the document; a file has one root element; "
+                "remove what follows it"
+            ),
+        ),
+        ("<a>\x01</a>", "1: PCDATA invalid Char value 1; remove the character"),
+        (b"<a>\xfc</a>", f"1: Invalid bytes in character encoding; {ENCODING}"),
+        ('<?xml version="1.0" encoding="klingon"?><a/>', f"1: Unsupported encoding: klingon; {ENCODING}"),
+        ("<a>\nR&D</a>", f"2: EntityRef: expecting ';'; {MARKUP}"),
+        ("<a>R & D</a>", f"1: xmlParseEntityRef: no name; {MARKUP}"),
+        ("<a>&nbsp;</a>", f"1: Entity 'nbsp' not defined; {MARKUP}"),
+        ("<a>1<2</a>", f"1: StartTag: invalid element name; {MARKUP}"),
+        ('<a b="<"/>', f"1: Unescaped '<' not allowed in attributes values; {MARKUP}"),
+        ("<a b=1/>", f"1: AttValue: \" or ' expected; {ATTRIBUTES}"),
+        ('<a b="1/>', f"1: AttValue: ' expected; {ATTRIBUTES}"),
+        ("<a b/>", f"1: Specification mandates value for attribute b; {ATTRIBUTES}"),
+        ('<a b="1"c="2"/>', f"1: attributes construct error; {ATTRIBUTES}, and end <?xml with ?>"),
+        ('<a b="1" b="2"/>', "1: Attribute b redefined; remove one of the two"),
+        ("<a", f"1: Couldn't find end of Start Tag a line 1; end the tag with >, or {CUT}"),
+        ("<a>\n<b>\n</a>", f"3: Opening and ending tag mismatch: b line 2 and a; {INNER}"),
+        ("<a>\n<b>", f"2: Premature end of data in tag b line 2; close the element, or {CUT}"),
+        ("<a><!-- b</a>", "1: Comment not terminated; end the comment with -->"),
+        ("<a>]]></a>", "1: Sequence ']]>' not allowed in content; write ]]> as ]]&gt;"),
+        (
+            f"{DECLARATION}\n{DECLARATION}<a/>",
+            (
+                "2: XML declaration allowed only at the start of the document; "
+                "keep one <?xml …?>, at the top of the file"
+            ),
+        ),
+        ('<?xml version="2.0"?><a/>', "1: Unsupported version '2.0'; write <?xml version=\"1.0\"?>"),
+        ("<a>" * 300, f"1: Excessive depth in document: 256, use XML_PARSE_HUGE option; {RIGHT}"),
+        (f"<{'x' * 500}></a>", f"1: Opening and ending tag mismatch: {'x' * 59}… line 1 and a; {INNER}"),
+        (f"<a>{'<gz:b/>' * 200}&x;</a>", f"1: Entity 'x' not defined; {MARKUP}"),
+    ],
+)
+def test_an_error_in_the_xml_is_told_with_what_to_do(text: str | bytes, message: str) -> None:
+    line, _, said = message.partition(": ")
+    assert refusal(text) == f"case.sdf:{line}: this is no well-formed XML; {said}"
+
+
+def test_a_prefix_that_nothing_declares_is_an_error_but_in_sdf() -> None:
+    with pytest.raises(FormatError) as caught:
+        load("skel", "<skel><x:y/></skel>")
+    assert str(caught.value) == (
+        "case.skel:1: this is no well-formed XML; Namespace prefix x on y is not defined; "
+        'remove the prefix, or declare it with xmlns:…="…"'
+    )
+
+
+@pytest.mark.parametrize(
+    "slips",
+    ["<!-- -- -->" * 50_000, f"<!--{'-- ' * 1_000_000}-->", "<!--<!-- -->" * 50_000],
+    ids=["many comments", "many dashes", "openings in comments"],
+)
+def test_a_flood_of_slips_takes_neither_time_nor_memory(slips: str) -> None:
+    data = (slips + FILES["sdf"]).encode()
+    tracemalloc.start()
+    start_s = time.monotonic()
+    try:
+        (robot,) = load("sdf", data)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # A scan that began anew at each comment would take minutes.
+    assert time.monotonic() - start_s < 60
+    assert most < 20 * len(data)
+    assert 1 <= len(robot.warnings) <= 1000
+
+
+def test_a_file_of_openings_without_an_end_is_refused_at_once() -> None:
+    start_s = time.monotonic()
+    assert refusal("<!--" * 500_000) == (
+        "case.sdf:1: this is no well-formed XML; Double hyphen within comment: <!--<!; write - there"
+    )
+    assert time.monotonic() - start_s < 60
