@@ -6,6 +6,7 @@ includes. Follows SDFormat 1.4 to 1.12.
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from .elements import FrameElement, ModelElement, Pose, WorldElement
 from .include import NEWEST_MINOR, OLDEST_MINOR, find, minor_version, unpacked
 from .joint import read_joint
 from .link import read_link
-from .names import Names, with_own_names, world_with_own_names
+from .names import Names, with_own_frame_in_axes, with_own_names, world_with_own_names
 from .node import Node, is_reserved
 from .values import ValueProblem, shown
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 # Bounds beyond any real robot, so that files that include each other many times end in a message.
 MOST_ELEMENTS = 10_000
 MOST_NESTED = 60
+# With the prefix as it is written, or with the namespace that a file binds it to.
+PARAMETERS = re.compile(r"experimental:params|\{.*\}params", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +186,7 @@ class _File:
             placement_frame=node.attribute("placement_frame"),
             content=content,
         )
-        return with_own_names(model) if name else None
+        return with_own_frame_in_axes(with_own_names(model)) if name else None
 
     def _content(self, node: Node) -> tuple[Element, ...]:
         """Read a child of a `<model>`."""
@@ -205,6 +208,12 @@ class _File:
     def _include(self, node: Node) -> ModelElement | None:
         """Read the model that an `<include>` means, and change it as the include says."""
         self._spend(node)
+        if any(PARAMETERS.fullmatch(tag) for tag in node.tags()):
+            node.where.warn(
+                "<experimental:params> is not read",
+                "it would change the included model",
+                "change a copy of the model and include that",
+            )
         pose, placement_frame = node.one("pose"), node.word("placement_frame")
         if placement_frame and pose is None:
             node.where.add(

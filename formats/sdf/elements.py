@@ -48,6 +48,15 @@ class Pose:
 
 
 @dataclass(frozen=True, slots=True)
+class Mounted:
+    """What is mounted on a link or a joint, in the words of messages, and the frame that it is placed by."""
+
+    what: str
+    where: Where
+    relative_to: str
+
+
+@dataclass(frozen=True, slots=True)
 class LinkElement:
     """A `<link>`: mass in kg, `com` (4, 4) in the link's frame, and `inertia` (3, 3) about it in kg·m²."""
 
@@ -57,6 +66,7 @@ class LinkElement:
     mass: float = 1.0
     com: Floats = field(default_factory=lambda: IDENTITY)
     inertia: Floats = field(default_factory=lambda: np.eye(3))
+    mounted: tuple[Mounted, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +104,7 @@ class JointElement:
     axes: tuple[AxisElement, ...] = ()
     pitch_m: float = 0.0
     gearbox_ratio: float = 1.0
+    mounted: tuple[Mounted, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

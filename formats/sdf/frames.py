@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ..arrays import Floats
-    from ..errors import Where
+    from ..errors import Problems, Where
     from .elements import Element, WorldElement
 
 SCOPES = "::"
@@ -84,10 +84,11 @@ class Frames:
         self._resolved: dict[str, Floats] = {WORLD: IDENTITY}
         self._edges: dict[str, Floats] = {}
         self._bodies: dict[str, str] = {"": ""}
+        self._flattened: dict[str, list[str]] = {}
         for frame in world.frames:
             self._add("", frame)
         for model in world.models:
-            self._add_model("", model)
+            self._add_model("", model, self._flattened.setdefault(model.name, []))
         siblings: tuple[Element, ...] = (*world.frames, *world.models)
         for element in siblings:
             self._connect("", element, WORLD)
@@ -126,12 +127,17 @@ class Frames:
         """Whether a full name is that of a link."""
         return name in self._places and self._places[name].kind == "link"
 
-    def flattened(self, scope: str) -> list[str]:
-        """Return the nested models in a scope that an old file has only by names such as `arm::palm`."""
-        inside = full(scope, "")
-        return [
-            name for name, place in self._places.items() if place.kind == _FLAT and name.startswith(inside)
-        ]
+    def flattened(self, model: str) -> list[str]:
+        """Return the nested models that an old file has only by names such as `arm::palm`."""
+        return self._flattened[model]
+
+    def missing(self, scope: str, name: str, problems: Problems) -> tuple[str, str]:
+        """Return why a name means nothing in a scope, and what was meant, unless much is wrong already."""
+        inside, few = full(scope, ""), len(problems.found) + len(problems.warnings) < MOST_PROBLEMS
+        known = (key.removeprefix(inside) for key in self._places if key.startswith(inside))
+        around = f"model '{scope}'" if scope else "the world"
+        guess = nearest(name, list(islice(known, MOST_COMPARED))) if few else ""
+        return f"there is no such frame in {around}", guess
 
     def _edge(self, name: str) -> Floats:
         """Return the pose (4, 4) of a place in the frame that it is relative to."""
@@ -151,7 +157,7 @@ class Frames:
         place = _Place(kind, element.name, element.where, element.pose.matrix, is_body=kind == "link")
         self._places.setdefault(full(scope, element.name), place)
 
-    def _add_model(self, scope: str, model: ModelElement) -> None:
+    def _add_model(self, scope: str, model: ModelElement, flattened: list[str]) -> None:
         """Add a model and all that is in it; its name, outside of it, stands for its own frame."""
         inside = full(scope, model.name)
         alias = _Place("model", model.name, model.where, IDENTITY)
@@ -160,19 +166,20 @@ class Frames:
         self._places.setdefault(full(inside, MODEL), own)
         for element in model.content:
             if isinstance(element, ModelElement):
-                self._add_model(inside, element)
+                self._add_model(inside, element, flattened)
             else:
                 self._add(inside, element)
         if model.minor <= LAST_FLAT:
             for element in model.content:
                 for prefix in _prefixes(element.name):
-                    self._add_flat(inside, prefix, model)
+                    self._add_flat(inside, prefix, model, flattened)
 
-    def _add_flat(self, scope: str, name: str, model: ModelElement) -> None:
+    def _add_flat(self, scope: str, name: str, model: ModelElement, flattened: list[str]) -> None:
         own = full(full(scope, name), MODEL)
         frame = own if own in self._places else full(scope, MODEL)
         place = _Place(_FLAT, name, model.where, IDENTITY, relative_to=frame, attached_to=frame)
-        self._places.setdefault(full(scope, name), place)
+        if self._places.setdefault(full(scope, name), place) is place:
+            flattened.append(full(scope, name))
 
     def _connect(self, scope: str, element: Element, around: str) -> None:
         """Set an element's edges, unless another element has its name, which is noted elsewhere."""
@@ -251,15 +258,7 @@ class Frames:
         found = full(scope, name)
         if found in self._places:
             return found
-        inside = full(scope, "")
-        known = (key.removeprefix(inside) for key in self._places if key.startswith(inside))
-        mend = (
-            nearest(name, list(islice(known, MOST_COMPARED)))
-            if len(place.where.problems.found) < MOST_PROBLEMS
-            else ""
-        )
-        around = f"model '{scope}'" if scope else "the world"
-        place.complain(f"{how} {shown(name)}", f"there is no such frame in {around}", mend)
+        place.complain(f"{how} {shown(name)}", *self.missing(scope, name, place.where.problems))
         return None
 
     def _refuse_rings(self, fault: str, edge: Callable[[_Place], str | None], known: set[str]) -> set[str]:

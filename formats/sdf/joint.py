@@ -39,10 +39,7 @@ def read_joint(node: Node) -> JointElement | None:
     parent, child = _end(node, "parent"), _end(node, "child")
     if child == WORLD:
         node.where.add(f"joint '{name}' has the world as its child", "the world is fixed", "swap the two")
-    elif child and child == parent:
-        node.where.add(f"joint '{name}' joins '{child}' to itself", "a joint joins two links")
-    for sensor in node.all("sensor"):
-        sensor.name()
+    mounted = node.mounted("sensor")
     if not (name and type_ and parent and child):
         return None
     return JointElement(
@@ -55,6 +52,7 @@ def read_joint(node: Node) -> JointElement | None:
         axes=tuple(_axes(node, name, type_)),
         pitch_m=_pitch_m(node, name) if type_ == "screw" else 0.0,
         gearbox_ratio=node.number("gearbox_ratio", 1.0),
+        mounted=mounted,
     )
 
 

@@ -25,23 +25,12 @@ INERTIA_TOLERANCE = 1e-6
 def read_link(node: Node) -> LinkElement | None:
     """Read a `<link>`; return None if it is none, which has been noted."""
     name = node.name()
-    for tag in ("visual", "collision", "sensor", "light"):
-        _check_mounted(node, tag)
-    link = LinkElement(name, node.where, node.pose())
+    mounted = [one for tag in ("visual", "collision", "sensor", "light") for one in node.mounted(tag)]
+    link = LinkElement(name, node.where, node.pose(), mounted=tuple(mounted))
     inertial = node.one("inertial")
     if inertial is not None:
         link = _with_inertial(link, inertial)
     return link if name else None
-
-
-def _check_mounted(node: Node, tag: str) -> None:
-    seen = set()
-    for mounted in node.all(tag):
-        mounted.pose()
-        name = mounted.name()
-        if name and name in seen:
-            mounted.where.add(f"{tag} name '{name}' is taken", f"another {tag} of this link has it")
-        seen.add(name)
 
 
 def _with_inertial(link: LinkElement, node: Node) -> LinkElement:
@@ -59,10 +48,14 @@ def _with_inertial(link: LinkElement, node: Node) -> LinkElement:
             "auto='true' asks for it from shapes, which are not read",
             "write <mass> and <inertia>",
         )
-    if mass < 0 or not _is_possible(inertia):
+    if mass < 0:
         node.where.add(
+            f"link '{link.name}' has a mass of {mass:g} kg", "no body weighs less than nothing", "correct it"
+        )
+    if not _is_possible(inertia):
+        node.where.warn(
             f"link '{link.name}' has an inertia that no body has",
-            "mass and moments are not negative, and no moment is more than the other two together",
+            "moments are not negative, and none is more than the other two together",
             "check units and signs",
         )
     return replace(link, mass=mass, com=pose.matrix, inertia=inertia)

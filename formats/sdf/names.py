@@ -2,7 +2,7 @@
 
 Follows "Unique names and reserved names" of SDFormat 1.7, and libsdformat in what is renamed: a frame that
 has the name of a model in its world, and before 1.7 any element that has the name of a sibling of another
-kind.
+kind. In an axis, the name of its own model stands for the model's frame.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from .elements import (
+    MODEL,
     Element,
     FrameElement,
     JointElement,
@@ -18,9 +19,11 @@ from .elements import (
     ModelElement,
     WorldElement,
 )
+from .node import SCOPES
 
 if TYPE_CHECKING:
     from ..errors import Where
+    from .elements import AxisElement
 
 Named = TypeVar("Named", bound=WorldElement | Element)
 
@@ -71,6 +74,24 @@ def with_own_names(model: ModelElement) -> ModelElement:
             if isinstance(element, type_):
                 content[position] = names.take(kind, element)
     return replace(model, content=tuple(content))
+
+
+def with_own_frame_in_axes(model: ModelElement) -> ModelElement:
+    """Return a model in whose axes its name stands for its frame, unless something in it has that name."""
+    inside = f"{model.name}{SCOPES}"
+    if any(element.name == model.name or element.name.startswith(inside) for element in model.content):
+        return model
+    content = tuple(
+        replace(element, axes=tuple(_in_own_frame(axis, model.name) for axis in element.axes))
+        if isinstance(element, JointElement)
+        else element
+        for element in model.content
+    )
+    return replace(model, content=content)
+
+
+def _in_own_frame(axis: AxisElement, name: str) -> AxisElement:
+    return replace(axis, expressed_in=MODEL) if axis.expressed_in == name else axis
 
 
 def world_with_own_names(world: WorldElement) -> WorldElement:

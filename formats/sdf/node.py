@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..arrays import Floats, frozen
 from ..errors import Where, nearest
 from ..io.xml_tree import line_of
-from .elements import IDENTITY, VOCABULARY, WORLD, Pose
+from .elements import IDENTITY, VOCABULARY, WORLD, Mounted, Pose
 from .values import ValueProblem, parse_number, parse_pose, parse_truth, parse_vector, shown
 
 if TYPE_CHECKING:
@@ -144,6 +144,18 @@ class Node:
                 "choose another, or nest a <model>",
             )
         return name
+
+    def mounted(self, tag: str) -> tuple[Mounted, ...]:
+        """Check the names and poses of all children of a name, and return those that name a frame."""
+        found, seen = [], set[str]()
+        for child in self.all(tag):
+            pose, name = child.pose(), child.name()
+            if name and name in seen:
+                child.where.add(f"{tag} name '{name}' is taken", f"another {tag} of this {self.tag} has it")
+            seen.add(name)
+            if pose.relative_to:
+                found.append(Mounted(f"{tag} '{name}'", child.where, pose.relative_to))
+        return tuple(found)
 
     def _child(self, xml: Xml) -> Node:
         return Node(xml, self.where.problems, self.minor)

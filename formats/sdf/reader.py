@@ -80,6 +80,11 @@ class _Joined:
         """Its full name."""
         return full(self.scope, self.element.name)
 
+    @property
+    def is_within_a_link(self) -> bool:
+        """Whether both ends lead to one link."""
+        return bool(self.parent) and self.parent == self.child
+
 
 class _Robot:
     """Makes a robot of a model; poses are asked for only after `check`, if no problems were found."""
@@ -103,6 +108,9 @@ class _Robot:
             self._check_ends(joint)
             for axis in joint.element.axes:
                 self._check_axis(joint, axis, coordinates)
+        for scope, element in self._elements:
+            if isinstance(element, LinkElement | JointElement):
+                self._check_mounted(scope, element)
 
     def model(self) -> RobotModel:
         """Make the robot."""
@@ -141,19 +149,18 @@ class _Robot:
                     "it is part of a static model, which no joint holds",
                     "name a link, or world as the parent",
                 )
-        if joint.parent and joint.parent == joint.child and element.parent != element.child:
-            element.where.add(
+        if joint.is_within_a_link:
+            element.where.warn(
                 f"joint '{element.name}' joins {shown(element.parent)} to {shown(element.child)}",
                 f"both are part of link '{self._local(joint.child)}'",
-                "a joint joins two links",
+                "its coordinates move no link",
             )
 
     def _check_axis(self, joint: _Joined, axis: AxisElement, coordinates: Mapping[str, int]) -> None:
         if axis.expressed_in and not self._frames.has(full(joint.scope, axis.expressed_in)):
-            axis.where.warn(
+            axis.where.add(
                 f"an axis of joint '{joint.element.name}' is expressed_in {shown(axis.expressed_in)}",
-                f"there is no such frame in model '{joint.scope}'",
-                "it is read in the joint's own frame",
+                *self._frames.missing(joint.scope, axis.expressed_in, axis.where.problems),
             )
         if axis.mimic is None:
             return
@@ -164,6 +171,14 @@ class _Robot:
                 "both must be joints of this model with one axis, and not the same",
                 "name another joint",
             )
+
+    def _check_mounted(self, scope: str, element: LinkElement | JointElement) -> None:
+        for mounted in element.mounted:
+            if not self._frames.has(full(scope, mounted.relative_to)):
+                mounted.where.warn(
+                    f"the <pose> of {mounted.what} is relative_to {shown(mounted.relative_to)}",
+                    *self._frames.missing(scope, mounted.relative_to, mounted.where.problems),
+                )
 
     def _carriers(self) -> dict[str, _Joined]:
         """Return the joint that carries each link; a joint whose child is carried already closes a loop.
@@ -178,7 +193,7 @@ class _Robot:
                 carriers[joint.child] = joint
                 roots[joint.child] = joint.parent
         for joint in self._joints:
-            if carriers.get(joint.child) is not joint:
+            if carriers.get(joint.child) is not joint and not joint.is_within_a_link:
                 joint.element.where.warn(
                     f"joint '{joint.element.name}' closes a loop",
                     f"link '{self._local(joint.child)}' hangs on another joint or carries this one",
@@ -215,8 +230,7 @@ class _Robot:
         """Return the unit vector of each axis in the joint's frame."""
         axes = []
         for axis in joint.element.axes:
-            frame = full(joint.scope, axis.expressed_in)
-            given_in = frame if axis.expressed_in and self._frames.has(frame) else joint.name
+            given_in = full(joint.scope, axis.expressed_in) if axis.expressed_in else joint.name
             axes.append(self._between(joint.name, given_in)[:3, :3] @ axis.xyz)
         return axes
 

@@ -122,8 +122,8 @@ def test_truncated_file_is_refused() -> None:
 NUMBER = "a number is written as 3.24, -.5 or 32e-4"
 SIX = "a pose is six numbers, x y z roll pitch yaw"
 INERTIA = (
-    "link 'L' has an inertia that no body has; mass and moments are not negative, and no moment is more than "
-    "the other two together; check units and signs"
+    "3: link 'L' has an inertia that no body has; moments are not negative, and none is more than the other "
+    "two together; check units and signs"
 )
 
 
@@ -168,9 +168,10 @@ INERTIA = (
             "sensor name 'a' is taken; another sensor of this link has it",
         ),
         ("<inertial><mass>heavy</mass></inertial>", f"<mass> 'heavy' is no number; {NUMBER}"),
-        ("<inertial><mass>-1</mass></inertial>", INERTIA),
-        ("<inertial><inertia><ixx>5</ixx></inertia></inertial>", INERTIA),
-        ("<inertial><inertia><ixy>2</ixy></inertia></inertial>", INERTIA),
+        (
+            "<inertial><mass>-1</mass></inertial>",
+            "link 'L' has a mass of -1 kg; no body weighs less than nothing; correct it",
+        ),
     ],
 )
 def test_wrong_link_is_refused(link: str, message: str) -> None:
@@ -239,17 +240,6 @@ def test_point_masses_and_rounded_plates_are_possible(inertia: str) -> None:
                 '<link name="L"/><joint name="J" type="fixed"><parent>L</parent><child>world</child></joint>'
             ),
             "3: joint 'J' has the world as its child; the world is fixed; swap the two",
-        ),
-        (
-            model('<link name="L"/><joint name="J" type="fixed"><parent>L</parent><child>L</child></joint>'),
-            "3: joint 'J' joins 'L' to itself; a joint joins two links",
-        ),
-        (
-            model(
-                '<link name="L"/><frame name="F" attached_to="L"/>'
-                '<joint name="J" type="fixed"><parent>L</parent><child>F</child></joint>'
-            ),
-            "3: joint 'J' joins 'L' to 'F'; both are part of link 'L'; a joint joins two links",
         ),
         (
             model('<link name="L"/><joint name="J" type="fixed"><parent>L</parent><child>K</child></joint>'),
@@ -326,6 +316,40 @@ def test_wrong_model_is_refused(text: str, message: str) -> None:
                 "not read; write <mass> and <inertia>"
             ),
         ),
+        (model('<link name="L"><inertial><inertia><ixx>5</ixx></inertia></inertial></link>'), INERTIA),
+        (model('<link name="L"><inertial><inertia><ixx>-1</ixx></inertia></inertial></link>'), INERTIA),
+        (model('<link name="L"><inertial><inertia><ixy>2</ixy></inertia></inertial></link>'), INERTIA),
+        (
+            model('<link name="L"/><joint name="J" type="fixed"><parent>L</parent><child>L</child></joint>'),
+            "3: joint 'J' joins 'L' to 'L'; both are part of link 'L'; its coordinates move no link",
+        ),
+        (
+            model(
+                '<link name="L"/><frame name="F" attached_to="L"/>'
+                '<joint name="J" type="fixed"><parent>L</parent><child>F</child></joint>'
+            ),
+            "3: joint 'J' joins 'L' to 'F'; both are part of link 'L'; its coordinates move no link",
+        ),
+        *(
+            (
+                model(
+                    f'<link name="L"/><link name="K">\n<{tag} name="x"><pose relative_to="Q"/></{tag}></link>'
+                ),
+                f"4: the <pose> of {tag} 'x' is relative_to 'Q'; there is no such frame in model 'm'",
+            )
+            for tag in ("visual", "collision", "sensor", "light")
+        ),
+        (
+            model('<link name="elbow">\n<visual name="x"><pose relative_to="elbov"/></visual></link>'),
+            (
+                "4: the <pose> of visual 'x' is relative_to 'elbov'; there is no such frame in model 'm'; "
+                "did you mean 'elbow'?"
+            ),
+        ),
+        (
+            joint('<axis/><sensor name="x"><pose relative_to="Q"/></sensor>'),
+            "4: the <pose> of sensor 'x' is relative_to 'Q'; there is no such frame in model 'm'",
+        ),
         (joint(""), "3: revolute joint 'J' has no <axis>; it is taken to be 0 0 1 in the joint's frame"),
         (
             joint("<axis/><axis2/>"),
@@ -357,6 +381,37 @@ def test_wrong_model_is_refused(text: str, message: str) -> None:
 )
 def test_oddities_warn_and_are_read(text: str, warning: str) -> None:
     assert load(text)[0].warnings == (f"arm.sdf:{warning}",)
+
+
+def test_what_is_mounted_may_be_placed_by_any_frame_of_the_model() -> None:
+    names = ("L", "K", "J", "F", "n::L", "__model__")
+    mounted = "".join(
+        f'<visual name="v{number}"><pose relative_to="{name}"/></visual>' for number, name in enumerate(names)
+    )
+    robot = load(
+        model(
+            f'<link name="L">{mounted}</link><link name="K"/><frame name="F"/>'
+            '<model name="n"><link name="L"/></model>'
+            '<joint name="J" type="fixed"><parent>L</parent><child>K</child>'
+            '<sensor name="s"><pose relative_to="F"/></sensor></joint>',
+            "1.7",
+        )
+    )[0]
+    assert robot.warnings == ()
+
+
+def test_joint_within_one_link_moves_nothing() -> None:
+    (robot,) = load(
+        model(
+            '<link name="L"/><link name="K"/><joint name="J" type="revolute"><parent>L</parent>'
+            "<child>K</child><axis/></joint>"
+            '<joint name="I" type="revolute"><parent>K</parent><child>K</child><axis/></joint>'
+        )
+    )
+    assert [(one.name, one.closes_loop) for one in robot.joints] == [("J", False), ("I", True)]
+    turned, still = robot.forward_kinematics([[0.5, 0], [0, 0.5]])["K"]
+    assert turned[0, 1] == pytest.approx(-np.sin(0.5))
+    assert still.tolist() == np.eye(4).tolist()
 
 
 def test_all_problems_of_a_file_are_told_at_once() -> None:

@@ -255,18 +255,66 @@ def test_joint_axis_is_in_the_frame_it_names() -> None:
     np.testing.assert_allclose(axes, [[1, 0, 0], [1, 0, 0]], atol=1e-12)
 
 
-def test_frame_of_an_axis_that_is_not_there_warns() -> None:
-    body = """<model name="m"><link name="P"/><link name="C"/><joint name="J" type="revolute">
-    <parent>P</parent><child>C</child>
-    <axis><xyz expressed_in="nowhere">1 0 0</xyz></axis></joint></model>"""
-    robot = load(body)[0]
-    assert robot.joints[0].axes.tolist() == [[1, 0, 0]]
-    assert robot.warnings == (
-        (
-            "arm.sdf:4: an axis of joint 'J' is expressed_in 'nowhere'; there is no such frame in model 'm'; "
-            "it is read in the joint's own frame"
-        ),
-    )
+def turning(expressed_in: str, besides: str = "", name: str = "pendulum") -> str:
+    """Return a model whose child link is turned a quarter about z against it, with an axis on line 5."""
+    return f"""<model name="{name}"><link name="P"/>
+    <link name="C"><pose>0 0 0 0 0 {QUARTER}</pose></link>{besides}
+    <joint name="J" type="revolute"><parent>P</parent><child>C</child>
+    <axis><xyz expressed_in="{expressed_in}">1 0 0</xyz></axis></joint></model>"""
+
+
+def axis_of(robot: RobotModel, name: str) -> list[float]:
+    axes = {joint.name: joint.axes for joint in robot.joints}[name]
+    return [float(value) for value in np.round(axes[0], 9)]
+
+
+@pytest.mark.parametrize(
+    ("expressed_in", "axis"),
+    [
+        ("", [1, 0, 0]),
+        ("J", [1, 0, 0]),
+        ("C", [1, 0, 0]),
+        ("P", [0, -1, 0]),
+        ("__model__", [0, -1, 0]),
+        ("pendulum", [0, -1, 0]),
+    ],
+)
+def test_name_of_its_own_model_means_the_model_frame_in_an_axis(expressed_in: str, axis: list[float]) -> None:
+    (robot,) = load(turning(expressed_in))
+    assert axis_of(robot, "J") == axis
+    assert robot.warnings == ()
+
+
+def test_name_of_its_own_model_in_an_axis_gives_way_to_a_frame_of_that_name() -> None:
+    half = f"0 0 0 0 0 {np.pi}"
+    frame = f'<frame name="pendulum"><pose>{half}</pose></frame>'
+    assert axis_of(load(turning("pendulum", frame))[0], "J") == [0, 1, 0]
+    flat = f"""<link name="pendulum::L"/>
+    <frame name="pendulum::__model__" attached_to="pendulum::L"><pose>{half}</pose></frame>"""
+    assert axis_of(load(turning("pendulum", flat))[0], "J") == [0, 1, 0]
+
+
+def test_name_of_its_own_model_in_an_axis_means_the_model_it_stands_in() -> None:
+    nested = f'<model name="m"><link name="L"/><pose>0 0 0 0 0 {QUARTER}</pose>{turning("pendulum")}</model>'
+    assert axis_of(load(nested)[0], "pendulum::J") == [0, -1, 0]
+    assert refusal(f'<model name="m"><link name="L"/>\n{turning("m")}</model>') == [
+        "arm.sdf:6: an axis of joint 'J' is expressed_in 'm'; there is no such frame in model 'm::pendulum'"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("expressed_in", "why"),
+    [
+        ("nowhere", "there is no such frame in model 'pendulum'"),
+        ("world", "there is no such frame in model 'pendulum'"),
+        ("other", "there is no such frame in model 'pendulum'"),
+        ("hoook", "there is no such frame in model 'pendulum'; did you mean 'hook'?"),
+    ],
+)
+def test_axis_in_a_frame_that_is_not_there_is_refused(expressed_in: str, why: str) -> None:
+    body = f"""<world name="w">{turning(expressed_in, '<frame name="hook"/>')}
+    <model name="other"><link name="L"/></model></world>"""
+    assert refusal(body) == [f"arm.sdf:5: an axis of joint 'J' is expressed_in '{expressed_in}'; {why}"]
 
 
 def test_siblings_share_no_name() -> None:

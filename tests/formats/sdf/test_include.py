@@ -85,6 +85,47 @@ def test_include_may_rename_and_place_its_model(include: str, name: str, positio
     assert robot.base_pose[:3, 3].tolist() == position
 
 
+def test_own_name_in_an_axis_means_the_model_s_frame_under_whichever_name_it_is_included() -> None:
+    write(
+        "wrist.sdf",
+        """<sdf version="1.9"><model name="wrist"><link name="a"/>
+        <link name="b"><pose degrees="true">0 0 0 0 0 90</pose></link>
+        <joint name="j" type="revolute"><parent>a</parent><child>b</child>
+        <axis><xyz expressed_in="wrist">1 0 0</xyz></axis></joint></model></sdf>""",
+    )
+    write("yard.sdf", world("<uri>wrist.sdf</uri><name>left</name>"))
+    write(
+        "arm.sdf",
+        '<sdf version="1.9"><model name="arm"><link name="base"/><include merge="true"><uri>wrist.sdf</uri>'
+        '<pose degrees="true">0 0 0 0 0 45</pose></include></model></sdf>',
+    )
+    for path in ("wrist.sdf", "yard.sdf", "arm.sdf"):
+        (joint,) = load_robot(path).joints
+        np.testing.assert_allclose(joint.axes, [[0, -1, 0]], atol=1e-12)
+
+
+@pytest.mark.parametrize("binding", ["", ' xmlns:experimental="http://sdformat.org/experimental"'])
+def test_parameters_that_would_change_the_included_model_warn(binding: str) -> None:
+    write("wheel.sdf", WHEEL)
+    include = "<uri>wheel.sdf</uri>\n<experimental:params><link element_id='l'/></experimental:params>"
+    write("yard.sdf", world(include).replace("<sdf", f"<sdf{binding}"))
+    (warning,) = load_robot("yard.sdf").warnings
+    assert warning == (
+        "yard.sdf:2: <experimental:params> is not read; it would change the included model; "
+        "change a copy of the model and include that"
+    )
+
+
+def test_slips_in_the_xml_of_a_model_config_warn() -> None:
+    write("models/wheel/model.sdf", WHEEL)
+    write("models/wheel/model.config", "<!-- a -- b --><model><sdf version='1.9'>model.sdf</sdf></model>")
+    write("yard.sdf", world("<uri>models/wheel</uri>"))
+    (warning,) = load_robot("yard.sdf").warnings
+    assert warning == (
+        "models/wheel/model.config:1: '--' in a comment; XML ends comments by it; write - there"
+    )
+
+
 def test_include_may_make_its_model_static() -> None:
     write("wheel.sdf", WHEEL)
     write("yard.sdf", world("<uri>wheel.sdf</uri><static>true</static>"))
