@@ -19,7 +19,7 @@ RobotOfFile = Annotated[
 MotionOfFile = Annotated[
     str | None, typer.Option("--motion", help="Which motion of the file, where it holds several.")
 ]
-InterpolationName = Literal["hold", "linear", "cubic"]
+InterpolationName = Literal["hold", "linear", "cubic", "smooth"]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace a file that is there already.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many processes read files at once.")]
 

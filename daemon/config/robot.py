@@ -202,8 +202,8 @@ class RobotSettings(Section):
     """The joints of motions that carry no names, in their order."""
     allow_short_files: bool = False
     """Play also files with fewer rows than they state, as an interrupted copy leaves them."""
-    interpolation: Literal["hold", "linear", "cubic"] = "cubic"
-    """What lies between the rows of a motion; cubic is smooth and goes past no row."""
+    interpolation: Literal["hold", "linear", "cubic", "smooth"] = "cubic"
+    """What lies between the rows of a motion; cubic goes past no row, smooth bends evenly and may."""
     on_violation: Literal["reject", "slow", "clip"] = "reject"
     """What happens to a motion beyond a limit: refused, played slower, or cut at the position limits."""
     approach: ApproachSettings = ApproachSettings()

@@ -9,18 +9,18 @@ Where the driver takes the file's frame rate, the plan's rows are the file's, bi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from motiond.formats import Motion
-from motiond.formats.model.interpolation import TooManyRows, interpolate, rows_between
 
 from ..trajectory.track import Track
 from .columns import MotionRows, clipped, in_columns
-from .speed_limits import clock_acceleration, max_speed_of, peak_speeds, slopes_of
-from .violations import PlanError, Violation, curve_violations, find_violations
+from .fitting import fitted
+from .speed_limits import clock_acceleration, max_speed_of
+from .ticks import frames_per_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 
     from ..config.robot import RobotSettings
     from ..joints.joint_map import JointMap
-
-
-FREE_RATE_HZ = 200.0  # of motions whose frames have times of their own
-MOST_SLOWINGS = 20
-SLOWEST = 0.01  # slower than this, a motion is not what its author meant
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +53,7 @@ class Plan:
     limiting_joint : str
         The joint that sets `max_speed`; '' where none does.
     interpolation : str
-        What lies between two rows: `hold`, `linear` or `cubic`.
+        What lies between two rows: `hold`, `linear`, `cubic` or `smooth`.
     warnings : tuple of str
         What was changed or left out.
     """
@@ -95,20 +90,6 @@ class Plan:
         return (len(self.positions) - 1) / self.rate_hz
 
 
-@dataclass(frozen=True, slots=True)
-class _Ticks:
-    """Rows of setpoints at the rate of the ticks."""
-
-    rate_hz: float
-    positions: Floats
-    velocities: Floats
-    frames_per_tick: float
-
-    @property
-    def times(self) -> Floats:
-        return np.arange(len(self.positions)) / self.rate_hz
-
-
 def plan(motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_hz: float) -> Plan:
     """Check a motion against the limits and turn it into setpoints.
 
@@ -127,12 +108,13 @@ def plan(motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_
     rows = in_columns(motion, joint_map, settings)
     if settings.on_violation == "clip":
         rows = clipped(rows, joint_map)
-    ticks, speed, warnings = _fitted(rows, joint_map, settings, max_rate_hz)
+    ticks, speed, warnings = fitted(rows, joint_map, settings, max_rate_hz)
+    curve = ticks.positions, ticks.velocities, ticks.rate_hz
     max_speed, limiting_joint = max_speed_of(
-        ticks.positions, ticks.velocities, ticks.rate_hz, joint_map, rows.driven
+        *curve, joint_map, rows.driven, interpolation=settings.interpolation
     )
     ramp, doubts = clock_acceleration(
-        ticks.positions, ticks.velocities, ticks.rate_hz, joint_map, settings.stop_duration_s
+        *curve, joint_map, settings.stop_duration_s, interpolation=settings.interpolation
     )
     for array in (ticks.positions, ticks.velocities, rows.driven):
         array.flags.writeable = False
@@ -182,80 +164,9 @@ def plan_pose(
     return plan(motion, joint_map, settings.model_copy(update={"on_violation": "reject"}), rate_hz)
 
 
-def _fitted(
-    rows: MotionRows, joint_map: JointMap, settings: RobotSettings, max_rate_hz: float
-) -> tuple[_Ticks, float, tuple[str, ...]]:
-    """Return ticks that keep the limits, and at which share of the file's speed: less if that is allowed."""
-    speed, slowest = 1.0, None
-    for _ in range(MOST_SLOWINGS):
-        ticks = _ticks_of(rows, speed, settings.interpolation, max_rate_hz)
-        found = _violations(rows, speed, ticks, joint_map, settings.interpolation)
-        if not found:
-            return ticks, speed, (f"slowed to {speed:.3g} of its speed: {slowest}",) if slowest else ()
-        if settings.on_violation != "slow" or any(one.speed_factor is None for one in found):
-            break
-        worst = min(found, key=lambda violation: violation.speed_factor or 0.0)
-        slowest = slowest or worst
-        # A hair slower than needed: what is put between stretched rows is never quite the same curve.
-        speed *= 0.999 * (worst.speed_factor or 0.0)
-        if speed < SLOWEST:
-            break
-    raise PlanError("\n".join(f"{rows.name}: {violation}" for violation in found), found)
-
-
-def _violations(
-    rows: MotionRows, speed: float, ticks: _Ticks, joint_map: JointMap, interpolation: Interpolation
-) -> list[Violation]:
-    """Compare the file's rows with the limits, then what was put between them, and the curve through it."""
-    found = find_violations(rows.times / speed, rows.positions, joint_map, rows.driven, rows.effort)
-    if not found and ticks.positions is not rows.positions:
-        between = find_violations(ticks.times, ticks.positions, joint_map, rows.driven)
-        found = [replace(one, frame=round(one.frame * ticks.frames_per_tick)) for one in between]
-    if interpolation != "cubic" or len(ticks.positions) < 2:
-        return found
-    peaks = peak_speeds(ticks.positions, ticks.velocities, ticks.rate_hz)
-    too_fast = {one.joint for one in found if one.kind == "velocity"}
-    curve = curve_violations(ticks.times, peaks, joint_map, rows.driven)
-    found += [
-        replace(one, frame=int(one.frame * ticks.frames_per_tick))
-        for one in curve
-        if one.joint not in too_fast
-    ]
-    return sorted(found, key=lambda violation: joint_map.joints.index(violation.joint))
-
-
-def _ticks_of(rows: MotionRows, speed: float, interpolation: Interpolation, max_rate_hz: float) -> _Ticks:
-    if rows.uniform:
-        rate_hz = rows.frame_rate_hz / _frames_per_row(rows, max_rate_hz)
-        frames_per_tick = speed * rows.frame_rate_hz / rate_hz
-    else:
-        rate_hz = min(FREE_RATE_HZ, max_rate_hz)
-        frames_per_tick = speed * (len(rows.times) - 1) / (rows.times[-1] * rate_hz)
-    positions = rows.positions
-    if not (rows.uniform and frames_per_tick == 1.0):
-        # A last tick that falls on the last frame must not become two through rounding.
-        frames, columns = rows.positions.shape
-        try:
-            count = rows_between(
-                float(rows.times[-1]) / speed, rate_hz, frames=frames, columns=columns, slack=1e-6
-            )
-        except TooManyRows as error:
-            slowed = f"slowed to {speed:.3g} of its speed, " if speed < 1.0 else ""
-            raise PlanError(f"{rows.name}: {slowed}{error}") from error
-        at = np.arange(count) * (speed / rate_hz)
-        positions = np.ascontiguousarray(interpolate(at, rows.times, rows.positions, interpolation))
-    slopes = slopes_of(positions, rate_hz, interpolation)
-    return _Ticks(float(rate_hz), positions, slopes, float(frames_per_tick))
-
-
-def _frames_per_row(rows: MotionRows, max_rate_hz: float) -> float:
-    """Return how many frames of the file go by from one row to the next that the driver can take."""
-    return float(max(1.0, np.ceil(rows.frame_rate_hz / max_rate_hz)))
-
-
 def _thinned(rows: MotionRows, max_rate_hz: float) -> tuple[str, ...]:
     """Return a warning of rows that are left out because the driver is too slow for them."""
-    every = _frames_per_row(rows, max_rate_hz)
+    every = frames_per_row(rows, max_rate_hz)
     if not rows.uniform or every == 1.0 or len(rows.times) < 2:
         return ()
     rate = rows.frame_rate_hz

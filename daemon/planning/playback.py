@@ -16,7 +16,8 @@ import numpy as np
 from motiond.formats.errors import listed, nearest
 
 from ..trajectory.passes import Passes
-from .speed_limits import fastest_factor, peak_speeds, slopes_of
+from .curve import peak_speeds, slopes_of
+from .speed_limits import fastest_factor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

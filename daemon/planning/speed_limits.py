@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motiond.formats.model.interpolation import pchip_slopes
-
 from ..trajectory.ramp import FULL_RAMP
-from .violations import accelerations_of, speeds_of
+from .curve import peak_accelerations, peak_speeds
 
 if TYPE_CHECKING:
     from motiond.formats import Interpolation
@@ -22,44 +20,14 @@ FASTEST = 10.0  # the highest speed factor that a play request may ask for
 LONGEST_STOP = 4.0  # in units of stop_duration_s; a stop must end, even where acceleration is short
 
 
-def slopes_of(positions: Floats, rate_hz: float, interpolation: Interpolation) -> Floats:
-    """Return the velocity of the curve through setpoints at each of them, shape (ticks, joints)."""
-    if interpolation == "cubic":
-        return pchip_slopes(np.arange(len(positions)) / rate_hz, positions)
-    slopes = np.zeros_like(positions)
-    if interpolation == "linear":
-        slopes[:-1] = np.diff(positions, axis=0) * rate_hz
-    return slopes
-
-
-def peak_speeds(positions: Floats, velocities: Floats, rate_hz: float) -> Floats:
-    """Return the highest speed, without sign, of the cubic curve between each two rows.
-
-    Other speeds than 1 play places between the rows. There the slope of the curve is a parabola: with the
-    slopes a and b at the rows and the secant c, a + (6c - 4a - 2b) s + (3a + 3b - 6c) s² for s from 0 to 1.
-
-    Parameters
-    ----------
-    positions, velocities : ndarray, shape (rows, joints)
-
-    Returns
-    -------
-    ndarray, shape (rows - 1, joints)
-    """
-    before, after = velocities[:-1], velocities[1:]
-    secants = np.diff(positions, axis=0) * rate_hz
-    linear = 6.0 * secants - 4.0 * before - 2.0 * after
-    square = 3.0 * (before + after) - 6.0 * secants
-    turns = linear * (linear + 2.0 * square) < 0.0  # the slope of the parabola changes its sign in between
-    peaks = np.divide(-(linear**2), 4.0 * square, out=np.zeros_like(secants), where=turns)
-    peaks += before
-    np.abs(peaks, out=peaks)
-    np.maximum(peaks, np.abs(after), out=peaks)
-    return np.maximum(peaks, np.abs(before), out=peaks)
-
-
 def max_speed_of(
-    positions: Floats, velocities: Floats, rate_hz: float, joint_map: JointMap, driven: Booleans
+    positions: Floats,
+    velocities: Floats,
+    rate_hz: float,
+    joint_map: JointMap,
+    driven: Booleans,
+    *,
+    interpolation: Interpolation = "cubic",
 ) -> tuple[float, str]:
     """Return the fastest speed factor, at least 1, and the joint that sets it.
 
@@ -75,9 +43,7 @@ def max_speed_of(
     peaks = peak_speeds(positions, velocities, rate_hz).max(axis=0)
     changes = np.zeros_like(peaks)
     if np.isfinite(joint_map.limits.acceleration).any():
-        changes = np.abs(accelerations_of(*speeds_of(np.arange(len(positions)) / rate_hz, positions))).max(
-            axis=0
-        )
+        changes = peak_accelerations(positions, velocities, rate_hz, interpolation).max(axis=0)
     factor, joint = fastest_factor(peaks, changes, joint_map, driven)
     return max(1.0, factor), joint
 
@@ -110,6 +76,7 @@ def clock_acceleration(
     stop_duration_s: float,
     *,
     speed: float = 1.0,
+    interpolation: Interpolation = "cubic",
 ) -> tuple[float, tuple[str, ...]]:
     """Return the steepest ramp of the clock's rate r that no acceleration limit forbids, and doubts about it.
 
@@ -125,19 +92,19 @@ def clock_acceleration(
     Returns
     -------
     ramp : float
-        In 1/s; at most that which stops from rate 1 in `stop_duration_s` (`ramp.plan_ramp`)
+        In 1/s; at most that which stops from rate 1 in `stop_duration_s` (`ramp.plan_ramp`).
     doubts : tuple of str
-        The joint whose limit such a ramp may pass, as a warning; () where none is..
+        The joint whose limit such a ramp may pass, as a warning; () where there is none.
     """
     wanted = FULL_RAMP / stop_duration_s
     least = wanted / LONGEST_STOP
     limited = np.flatnonzero(np.isfinite(joint_map.limits.acceleration))
     if len(positions) < 2 or not limited.size:
         return wanted, ()
-    steps, speeds = speeds_of(np.arange(len(positions)) / rate_hz, positions[:, limited])
-    own = np.abs(accelerations_of(steps, speeds)) * speed**2
+    moving = positions[:, limited], velocities[:, limited]
+    own = peak_accelerations(*moving, rate_hz, interpolation) * speed**2
     spare = joint_map.limits.acceleration[limited] - own
-    ramps = _ratio(spare, np.abs(velocities[:, limited])).min(axis=0)
+    ramps = _ratio(spare, np.abs(moving[1])).min(axis=0)
     tightest = int(ramps.argmin())
     if ramps[tightest] >= least:
         return float(min(wanted, ramps[tightest])), ()

@@ -2,7 +2,7 @@
 
 There is one `Violation` for each joint and kind of limit, with the worst value. Speeds are steps between rows
 over their time; accelerations are the differences of these, from rest before the first row and to rest after
-the last. A smooth curve through rows may be faster than its steps; that is a violation of its own.
+the last. A curve through rows may be faster than its steps, or go beyond them: a violation of its own.
 
     ValueError
     └── PlanError    a motion that cannot be played within the limits
@@ -57,11 +57,12 @@ class Violation:
     count : int
         The number of frames beyond the limit.
     speed_factor : float or None
-        The motion would fit at this factor of its speed; None where speed does not help.
+        At this factor of its speed the motion would fit: of a `PlanError`, the same in all its violations,
+        and enough for all of them. None where speed does not help.
     limit_is_configured : bool
         By the configuration rather than the model.
     between : bool
-        After that frame, where the curve between two rows is faster than the step.
+        After that frame, where the curve between two rows goes beyond them.
     """
 
     joint: str
@@ -77,18 +78,19 @@ class Violation:
     between: bool = False
 
     def __str__(self) -> str:
-        does, mend, change = _SAYS[self.kind]
+        does, others, change = _SAYS[self.kind]
         value, limit = _told_apart(self.value, self.limit)
         worst = f", the worst of {self.count}" if self.count > 1 else ""
         after = "after " if self.between else ""
         where = f"at {self.time_s:.3f} s ({after}frame {self.frame}{worst})"
         if self.speed_factor is not None:
-            mend = f"slow it to {_rounded_down(self.speed_factor)} of its speed"
+            others = f"slow it to {rounded_down(self.speed_factor):g} of its speed"
         setting = f"`joints.{self.joint}.limits.{self.kind}`"
         limited_by = setting if self.limit_is_configured else "the model's limit"
+        mend = " or ".join(part for part in (others, f"{change} {limited_by}") if part)
         return (
             f"joint '{self.joint}' {does} {value} {self.unit} {where}; "
-            f"its {self.kind} limit is {limit} {self.unit}; {mend} or {change} {limited_by}"
+            f"its {self.kind} limit is {limit} {self.unit}; {mend}"
         )
 
 
@@ -115,8 +117,11 @@ def _told_apart(value: float, limit: float) -> tuple[str, str]:
     return texts
 
 
-def _rounded_down(factor: float) -> str:
-    return f"{np.floor(factor * 1000) / 1000:g}" if factor >= 0.001 else f"{factor:.2g}"
+def rounded_down(factor: float) -> float:
+    """Return a factor with three digits, as it is told: never above itself."""
+    unit = 10.0 ** (np.floor(np.log10(factor)) - 2)
+    # What has three digits already must not lose its last one by rounding.
+    return float(f"{np.floor(factor / unit * (1 + 1e-12)) * unit:.3g}")
 
 
 def find_violations(
@@ -168,18 +173,36 @@ def position_violations(
 
 
 def curve_violations(
-    times: Floats, peaks: Floats, joint_map: JointMap, driven: NDArray[np.bool_]
+    times: Floats,
+    speeds: Floats,
+    joint_map: JointMap,
+    driven: NDArray[np.bool_],
+    *,
+    lowest: Floats | None = None,
+    highest: Floats | None = None,
+    accelerations: Floats | None = None,
 ) -> list[Violation]:
-    """Compare the speeds between rows with the velocity limits; otherwise as `find_violations`.
+    """Compare the curve between rows with the limits; otherwise as `find_violations`.
 
     Parameters
     ----------
-    peaks : ndarray, shape (rows - 1, joints)
+    speeds : ndarray, shape (rows - 1, joints)
         The highest speed between each row and the next, in rad/s or m/s, without sign.
+    lowest, highest : ndarray, shape (rows - 1, joints), optional
+        How far it goes there, in rad or m.
+    accelerations : ndarray, shape (rows, joints), optional
+        The highest around each row, in rad/s² or m/s², without sign.
     """
-    check = _Check(times, joint_map, driven)
-    found = check.beyond("velocity", peaks, joint_map.limits.velocity)
-    return [replace(violation, between=True) for violation in found]
+    check, limits = _Check(times, joint_map, driven), joint_map.limits
+    found = [*check.beyond("velocity", speeds, limits.velocity)]
+    if highest is not None:
+        found += check.beyond("upper", highest, limits.upper, slack=ROUNDING)
+    if lowest is not None:
+        found += check.beyond("lower", -lowest, -limits.lower, slack=ROUNDING)
+    found = [replace(violation, between=True) for violation in found]
+    if accelerations is not None:
+        found += check.beyond("acceleration", accelerations, limits.acceleration)
+    return found
 
 
 def speeds_of(times: Floats, positions: Floats) -> tuple[Floats, Floats]:
@@ -207,10 +230,11 @@ class _Check:
     driven: NDArray[np.bool_]
 
     def beyond(
-        self, kind: Kind, amounts: Floats, limits: Floats, first_frame: int = 0
+        self, kind: Kind, amounts: Floats, limits: Floats, *, first_frame: int = 0, slack: float | None = None
     ) -> Iterator[Violation]:
         """Yield the joints whose amounts, shape (rows, joints), pass their limits somewhere."""
-        slack = 0.0 if kind in {"lower", "upper"} else ROUNDING
+        if slack is None:
+            slack = 0.0 if kind in {"lower", "upper"} else ROUNDING
         allowed = limits + slack * np.abs(np.where(np.isfinite(limits), limits, 0.0))
         for joint in np.flatnonzero(self.driven & (amounts.max(axis=0) > allowed)):
             row = int(amounts[:, joint].argmax())

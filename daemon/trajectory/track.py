@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Booleans, Floats
 
 
-_INTERPOLATIONS: tuple[Interpolation, ...] = ("cubic", "linear", "hold")
+_INTERPOLATIONS: tuple[Interpolation, ...] = ("cubic", "linear", "hold", "smooth")
 _HEADER = np.dtype(
     [
         ("rows", "<u8"),
@@ -44,7 +44,7 @@ class Track:
     clock_acceleration : float
         In 1/s: how fast the clock's rate, which has no unit, may change on this track.
     interpolation : str
-        What lies between two rows: `cubic`, `linear` or `hold`.
+        What lies between two rows: `linear`, `hold`, or with `cubic` and `smooth` the cubic Hermite curve.
     """
 
     positions: Floats

@@ -127,7 +127,7 @@ class Motion:
         ----------
         at : array_like, shape (m,)
             In s, on the scale of `times`.
-        interpolation : {'hold', 'linear', 'cubic'}
+        interpolation : {'hold', 'linear', 'cubic', 'smooth'}
             `hold` keeps a row until the next one.
 
         Returns
@@ -183,7 +183,8 @@ class Motion:
     def resampled(self, rate_hz: float, interpolation: Interpolation = "cubic") -> Motion:
         """Return the motion with frames 1 / rate_hz apart, from the first row until the last is reached.
 
-        Time-specified frames become frames at a fixed rate. Every component is resampled too, poses on the
+        Time-specified frames become frames at a fixed rate, which begin and end at rest (`curve`), as they
+        would be played. Every component is resampled too, poses on the
         shorter arc; a component with times of its own then has the motion's.
 
         Raises
@@ -205,19 +206,21 @@ class Motion:
             )
         except TooManyRows as error:
             raise MotionError(f"{self.name}: {error}") from error
-        times = self.times[0] + np.arange(count) / rate_hz
+        times, at_rest = self.times[0] + np.arange(count) / rate_hz, not self.is_uniform
         return self.with_series(
             times,
-            self.sample(times, interpolation),
-            {name: (times, self._sampled(name, times, interpolation)) for name in self.components},
+            interpolate(times, self.times, self.positions, interpolation, at_rest=at_rest),
+            {
+                name: (times, self._sampled(name, times, interpolation, at_rest=at_rest))
+                for name in self.components
+            },
             frame_rate=float(rate_hz),
         )
 
-    def _sampled(self, name: str, at: Floats, interpolation: Interpolation) -> Floats:
+    def _sampled(self, name: str, at: Floats, interpolation: Interpolation, *, at_rest: bool) -> Floats:
         times, values = self.series(name)
-        if self.is_poses(name):
-            return interpolate_poses(at, times, values, interpolation)
-        return interpolate(at, times, values, interpolation)
+        sampled = interpolate_poses if self.is_poses(name) else interpolate
+        return sampled(at, times, values, interpolation, at_rest=at_rest)
 
     def with_series(
         self,
