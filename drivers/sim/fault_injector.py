@@ -66,6 +66,7 @@ class FaultInjector:
         fault, begins = self.schedule.pop()
         if isinstance(fault, Clear):
             self.schedule.clear()
+            plant.cool()
             self._notify("simulated faults are cleared")
         else:
             self._notify(f"simulated fault {'begins' if begins else 'ends'}: {fault}")

@@ -184,7 +184,7 @@ class Slipping(ActuatorFault):
 
 
 class Overheating(ActuatorFault):
-    """A motor winding gets hot, and cools slowly afterwards."""
+    """A motor winding gets hot, and cools in a minute or two afterwards, or when it is cleared."""
 
     fault: Literal["overheating"]
     temperature_c: Annotated[float, Field(ge=25, le=300)] = Field(default=100.0, description="How hot.")
@@ -262,7 +262,7 @@ class BusLost(Fault):
 
 
 class Clear(Fault):
-    """Ends every fault that has begun; what is still to come comes."""
+    """Ends every fault that has begun, and cools the actuators; what is still to come comes."""
 
     fault: Literal["clear"]
     for_s: None = None

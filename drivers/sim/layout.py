@@ -9,7 +9,7 @@ from enum import IntEnum
 
 STEP_S = 0.0005
 STEPS_PER_S = 2000
-LAYOUT = 2.0
+LAYOUT = 3.0
 """Version of the layout; must change with every change of `Header` or `Row`."""
 
 
@@ -32,7 +32,7 @@ class Row(IntEnum):
     POSITION = 1
     VELOCITY = 2
     CHANGE = 3  # of velocity, by the motor in the last step
-    TEMPERATURE = 4
+    TEMPERATURE = 4  # of the winding
     GOAL = 5
     VELOCITY_LEAD = 6  # how far the velocity fed forward shifts the target from the goal
     EFFORT_LEAD = 7  # how far the effort fed forward shifts it
@@ -50,6 +50,8 @@ class Row(IntEnum):
     STUCK = 19  # 1 where nothing moves
     LIMP = 20  # 1 where there is no torque, even while the others have it
     GRIP = 21  # the most effort that gets through; infinite where nothing slips
+    HOUSING = 22  # its temperature
+    RATED_EFFORT = 23  # that warms the winding as far as it stands
 
 
 def step_at(time_s: float) -> int:

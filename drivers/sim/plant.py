@@ -2,8 +2,8 @@
 
 The plant takes goals, lets time pass on a grid of 0.5 ms, and reports positions, velocities, efforts and
 temperatures. Free actuators move over all steps at once, exactly, by `propagator`. Where a limit is met, or
-friction, load or a fault acts on a joint, the plant goes step by step, by `integrator`. `layout` says where
-each number of the block stands; `plant_file` keeps the block in a file.
+friction, load or a fault acts on a joint, the plant goes step by step, by `integrator`. How warm they get is
+in `heat`. `layout` says where each number of the block stands; `plant_file` keeps the block in a file.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .heat import AMBIENT_C, RATED_EFFORT, warm
 from .integrator import Integrator
 from .layout import STEP_S, STEPS_PER_S, Header, Row
 from .propagator import Propagator
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from ..base import ActuatorState, Booleans, Floats
     from .propagator import Dynamics
 
-AMBIENT_C = 25.0
-HEATING_C_PER_NM2 = 0.2
-THERMAL_TIME_S = 300.0
 WARMING_STEPS = STEPS_PER_S // 20
 """Temperatures change slowly and are updated at this coarser step."""
 LONGEST_WALK = 2 * STEPS_PER_S
@@ -128,7 +126,7 @@ class Plant:
         self.header[Header.COMMAND_STEP] = -np.inf
         self.header[Header.TORQUE] = 0.0
         self.rows[:] = 0.0
-        self.rows[Row.TEMPERATURE] = AMBIENT_C
+        self.cool()
         self.rows[[Row.POSITION, Row.GOAL, Row.TARGET]] = position
         self._remember_only_now()
 
@@ -139,6 +137,8 @@ class Plant:
         self.rows[Row.CHANGE_LIMIT] = dynamics.effort_limit / dynamics.inertia * STEP_S
         self.rows[Row.VELOCITY_LIMIT] = dynamics.velocity_limit
         self.rows[Row.INERTIA] = dynamics.inertia
+        limit = dynamics.effort_limit
+        self.rows[Row.RATED_EFFORT] = np.where(np.isfinite(limit), limit, RATED_EFFORT)
         self.rows[Row.ORDER] = dynamics.order
         self.rows[Row.VISCOUS] = dynamics.viscous_friction
         self.rows[Row.COULOMB] = dynamics.coulomb_friction
@@ -172,6 +172,10 @@ class Plant:
         """Warm actuators from outside, up to `hottest_c`; hotter ones stay as they are."""
         temperature = self.rows[Row.TEMPERATURE]
         np.maximum(temperature, np.minimum(temperature + rate_c_per_s * duration_s, hottest_c), temperature)
+
+    def cool(self) -> None:
+        """Bring the actuators to the temperature of what is around them, at once."""
+        self.rows[[Row.TEMPERATURE, Row.HOUSING]] = AMBIENT_C
 
     def set_torque(self, *, on: bool) -> None:
         """Switch torque on or off."""
@@ -247,11 +251,11 @@ class Plant:
 
     def _run(self, step: int) -> None:
         steps = step - self.step
+        if self._rough or self._drifting or self._delayed or not self._leap(steps):
+            self._walk(steps)
         crossed = step // WARMING_STEPS - self.step // WARMING_STEPS
         if crossed:
             self._warm(crossed * WARMING_STEPS * STEP_S)
-        if self._rough or self._drifting or self._delayed or not self._leap(steps):
-            self._walk(steps)
         self.step = step
 
     def _leap(self, steps: int) -> bool:
@@ -306,10 +310,9 @@ class Plant:
             self._target += way
 
     def _warm(self, duration_s: float) -> None:
-        effort = self.rows[Row.INERTIA] / STEP_S * self._change
-        goal = AMBIENT_C + HEATING_C_PER_NM2 * effort**2
-        temperature = self.rows[Row.TEMPERATURE]
-        temperature += (goal - temperature) * -np.expm1(-duration_s / THERMAL_TIME_S)
+        rows = self.rows
+        load = rows[Row.INERTIA] / STEP_S * self._change / rows[Row.RATED_EFFORT]
+        warm(rows[Row.TEMPERATURE], rows[Row.HOUSING], load, duration_s)
 
     def report(self, ahead_s: float, state: ActuatorState) -> None:
         """Fill in what the actuators report `ahead_s` after the last step; stamps are left to the caller."""

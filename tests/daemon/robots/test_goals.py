@@ -247,6 +247,16 @@ async def test_an_actuator_that_is_too_hot_stops_the_motion_softly_and_holds(rig
     assert result["details"]["reached_goal"] is False
 
 
+async def test_a_stuck_joint_is_off_its_path_long_before_it_is_hot(rig: Rig) -> None:
+    rig.robot |= {"checks": {"temperature_c": 60.0}, "fault_requests": True}
+    async with rig.running() as registry:
+        goal_id = await playing_long(rig, registry)
+        await ask(registry, "fault", fault="stuck", joint="elbow")
+        result = await rig.result_of(goal_id)
+    assert result["code"] == "PATH_TOLERANCE_VIOLATED"
+    assert result["details"]["check"] == "stall"
+
+
 @pytest.mark.parametrize("on_busy", ["reject", "queue", "replace"])
 async def test_a_start_further_ahead_than_a_day_is_refused(rig: Rig, on_busy: str) -> None:
     async with rig.running() as registry:

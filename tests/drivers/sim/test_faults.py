@@ -228,7 +228,7 @@ def test_an_overheating_actuator_gets_hot_and_cools_slowly(clock: Clock) -> None
     bench.play(0, 1.5)
     assert bench.state.temperature_c[0] == pytest.approx(90, abs=1)
     bench.play(0, 10)
-    assert bench.state.temperature_c[0] == pytest.approx(25 + 65 * np.exp(-10 / 300), abs=0.1)
+    assert bench.state.temperature_c[0] == pytest.approx(25 + 65 * np.exp(-10 / 43.1), abs=0.1)
     bench.assert_wrist_untouched()
 
 

@@ -1,0 +1,109 @@
+"""How warm simulated actuators get: as motors do, and no warmer than their windings stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from motiond.drivers.base import ActuatorCommand, ActuatorState
+from motiond.drivers.registry import make_driver
+from motiond.drivers.sim.heat import AMBIENT_C, HOTTEST_C, warm
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from motiond.drivers.base import Floats
+    from motiond.drivers.testing.clock import Clock
+
+
+def after(duration_s: float, load: float, parts: int = 1) -> tuple[float, float]:
+    winding, housing = np.array([AMBIENT_C]), np.array([AMBIENT_C])
+    for _ in range(parts):
+        warm(winding, housing, np.array([load]), duration_s / parts)
+    return float(winding[0]), float(housing[0])
+
+
+class Stuck:
+    """Two actuators, the first of which is stuck and sent far away."""
+
+    def __init__(self, clock: Clock, **options: Any) -> None:
+        self.clock, self.state = clock, ActuatorState(2)
+        self.driver = make_driver("sim", {"command_lifetime_s": None, **options}, ("elbow", "wrist"), clock)
+        self.driver.open()
+        self.driver.enable()
+        self.driver.inject({"fault": "stuck", "actuator": "elbow"})
+        command = ActuatorCommand(2)
+        command.position[:] = 3.0, 0.0
+        self.driver.write(command)
+
+    def temperatures(self, times_s: Sequence[float]) -> Floats:
+        """Return the stuck actuator's temperatures at times since now."""
+        start_s, taken = self.clock.now_s, []
+        for time_s in times_s:
+            self.clock.now_s = start_s + time_s
+            self.driver.read(self.state)
+            taken.append(self.state.temperature_c[0])
+        return np.array(taken)
+
+
+def test_a_motor_at_its_rated_effort_warms_to_what_its_winding_stands() -> None:
+    winding, housing = after(7200.0, 1.0)
+    assert winding == pytest.approx(HOTTEST_C, abs=1e-6)
+    assert housing == pytest.approx(25.0 + 100.0 * 2.55 / (2.55 + 6.64), abs=1e-6)
+
+
+def test_half_the_effort_is_a_quarter_of_the_heat() -> None:
+    assert after(7200.0, 0.5)[0] == after(7200.0, -0.5)[0] == pytest.approx(50.0)
+
+
+def test_no_effort_warms_a_motor_beyond_that() -> None:
+    assert after(1e6, 1e6)[0] == after(1e6, np.inf)[0] == pytest.approx(HOTTEST_C)
+
+
+def test_winding_and_housing_have_a_time_constant_each() -> None:
+    over_housing, housing = (100.0 * share / 9.19 for share in (6.64, 2.55))
+    for time_s in (1.0, 43.1, 127.0, 600.0):
+        wanted = over_housing * -np.expm1(-time_s / 43.1) + housing * -np.expm1(-time_s / 127.0)
+        assert after(time_s, 1.0)[0] == pytest.approx(25.0 + wanted)
+        assert after(time_s, 1.0, parts=100) == pytest.approx(after(time_s, 1.0))
+
+
+@pytest.mark.parametrize("options", [{}, {"effort_limit": 5.0}], ids=["without a limit", "limited"])
+def test_a_stuck_joint_warms_like_a_motor_and_comes_to_an_end(
+    clock: Clock, options: dict[str, float]
+) -> None:
+    elbow = Stuck(clock, **options)
+    found = elbow.temperatures([0.01, 1.0, 10.0, 60.0, 3600.0, 7200.0])
+    assert (np.diff(found) > 0.0).all()
+    assert found[1] < 28.0  # no check of temperature speaks before one of standing still
+    assert 40.0 < found[2] < 45.0
+    assert found[-1] == pytest.approx(HOTTEST_C, abs=0.01)
+    assert elbow.state.temperature_c[1] == AMBIENT_C
+
+
+def test_without_torque_it_cools_from_then_on(clock: Clock) -> None:
+    elbow = Stuck(clock, command_lifetime_s=60.0)
+    hot, cool = elbow.temperatures([60.0, 3600.0])
+    assert hot > 80.0
+    assert cool == pytest.approx(AMBIENT_C, abs=0.1)
+
+
+def test_clear_cools_it_at_once(clock: Clock) -> None:
+    elbow = Stuck(clock)
+    elbow.driver.inject({"fault": "overheating", "temperature_c": 200.0, "rate_c_per_s": 100.0})
+    assert elbow.temperatures([60.0])[0] == pytest.approx(200.0)
+    elbow.driver.inject({"fault": "clear"})
+    assert elbow.temperatures([0.0])[0] == AMBIENT_C
+    assert elbow.temperatures([5.0])[0] < 26.0
+
+
+def test_it_stays_warm_while_the_driver_is_closed_and_opened(clock: Clock, tmp_path: Any) -> None:
+    elbow = Stuck(clock, plant=tmp_path / "arm.plant")
+    hot = elbow.temperatures([30.0])[0]
+    elbow.driver.close()
+    other = make_driver("sim", {"plant": tmp_path / "arm.plant"}, ("elbow", "wrist"), clock)
+    other.open()
+    other.read(elbow.state)
+    assert elbow.state.temperature_c[0] == pytest.approx(hot, abs=0.5)
