@@ -5,12 +5,16 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from motiond.formats import load_robot
+from motiond.formats.errors import listed
 
 from .joint_map import build_joint_map
 
 if TYPE_CHECKING:
     from motiond.formats import RobotModel
+    from motiond.formats.arrays import Booleans
 
     from ..config.robot import RobotSettings
     from ..config.settings import Settings
@@ -28,6 +32,29 @@ def make_joint_map(name: str, robot: RobotSettings, settings: Settings) -> Joint
         If they do not fit.
     """
     return build_joint_map(name, load_model(robot, settings), robot.joints)
+
+
+def missing_limits(joint_map: JointMap) -> str:
+    """Return a warning that names the joints without limits of position or acceleration; '' if none lacks."""
+    limits = joint_map.limits
+    kinds = {
+        "position": np.isinf(limits.lower) | np.isinf(limits.upper),
+        "acceleration": np.isinf(limits.acceleration),
+    }
+    told = [
+        f"no {kind} limit for {'any joint' if lacking.all() else _named(joint_map, lacking)}"
+        for kind, lacking in kinds.items()
+        if lacking.any()
+    ]
+    if not told:
+        return ""
+    why = "nothing keeps a motion from asking too much there"
+    return f"{', and '.join(told)}; {why}; set `joints.NAME.limits`"
+
+
+def _named(joint_map: JointMap, chosen: Booleans) -> str:
+    names = [name for name, is_chosen in zip(joint_map.joints, chosen, strict=True) if is_chosen]
+    return listed(names)
 
 
 def load_model(robot: RobotSettings, settings: Settings) -> RobotModel | None:

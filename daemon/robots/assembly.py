@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import replace
 from functools import partial
@@ -12,7 +13,7 @@ from motiond.formats.cache import MotionCache, default_folder
 
 from ..config.robot import JointSettings
 from ..ipc.messages import CheckLimits, Setup
-from ..joints.description import load_model
+from ..joints.description import load_model, missing_limits
 from ..joints.gravity import with_gravity
 from ..joints.joint_map import build_joint_map
 from ..planning.library import MotionLibrary
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from ..config.robot import RobotSettings
     from ..config.settings import Settings
     from ..joints.joint_map import JointMap
+
+log = logging.getLogger(__name__)
 
 CLOSE_PATIENCE_S = 3.0
 BEATS_A_TIMEOUT = 4
@@ -55,6 +58,9 @@ def make_registry(settings: Settings, hub: ReportHub) -> RobotRegistry:
         stream = _make_stream(setup, robot, settings)
         robots[name] = Robot(name, robot, joint_map=joint_map, library=library, stream=stream, hub=hub)
     refuse_shared_devices(drivers)
+    for name, made in robots.items():
+        if missing := missing_limits(made.joint_map):
+            log.warning("%s: %s", name, missing)
     return RobotRegistry(robots)
 
 

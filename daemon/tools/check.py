@@ -6,7 +6,7 @@ The robots are those of a configuration, or one from a description, whose limits
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from motiond.drivers.registry import make_driver, refuse_shared_devices
 from motiond.formats import load_robot
 
 from ..config.robot import DriverSettings, ModelSettings, RobotSettings
-from ..joints.description import make_joint_map
+from ..joints.description import make_joint_map, missing_limits
 from ..joints.joint_map import build_joint_map
 from ..planning.library import MotionLibrary
 from .batch import for_each_file
@@ -42,7 +42,7 @@ class Finding:
     violations : tuple of Violation
         Those of the problems that are limits.
     warnings : tuple of str
-        What would be changed or left out.
+        What would be changed or left out; in a robot's first finding also which joints have no limits.
     """
 
     robot: str
@@ -98,7 +98,9 @@ def check_motions(settings: Settings, names: Sequence[str] = ()) -> list[Finding
     return [
         finding
         for name, robot in settings.robots.items()
-        for finding in _check_robot(name, robot, maps[name], drivers[name].max_rate_hz, names)
+        for finding in _warned(
+            _check_robot(name, robot, maps[name], drivers[name].max_rate_hz, names), maps[name]
+        )
     ]
 
 
@@ -111,6 +113,15 @@ def _check_robot(
         entry = library.get(motion)
         unknown = Finding(name, motion, "", 0.0, None, (library.unknown(motion),))
         yield _finding(name, entry) if entry else unknown
+
+
+def _warned(findings: Iterable[Finding], joint_map: JointMap) -> list[Finding]:
+    """Name the joints without limits in the first of a robot's findings, as it concerns them all."""
+    warned = list(findings)
+    missing = missing_limits(joint_map)
+    if warned and missing:
+        warned[0] = replace(warned[0], warnings=(missing, *warned[0].warnings))
+    return warned
 
 
 def check_files(against: Against, motions: Sequence[Path], jobs: int, console: Console) -> list[Finding]:
@@ -129,8 +140,10 @@ def check_files(against: Against, motions: Sequence[Path], jobs: int, console: C
         If the description cannot be read, or has joints that motiond does not move.
     """
     model = load_robot(against.robot, against.name)
-    work = partial(_check_file, against=against, joint_map=build_joint_map(model.name, model, {}))
-    return [finding for findings in for_each_file(work, motions, jobs, console) for finding in findings]
+    joint_map = build_joint_map(model.name, model, {})
+    work = partial(_check_file, against=against, joint_map=joint_map)
+    found = [finding for findings in for_each_file(work, motions, jobs, console) for finding in findings]
+    return _warned(found, joint_map)
 
 
 def _check_file(file: Path, against: Against, joint_map: JointMap) -> list[Finding]:

@@ -186,7 +186,12 @@ def test_a_daemon_without_its_port_says_so(idle: Daemon, tmp_path: Path, port: i
     said = (
         f"127.0.0.1:{port}: cannot listen; address already in use; stop the other broker or set mqtt.listen\n"
     )
-    assert (second.returncode, second.stdout, second.stderr) == (1, "", said)
+    assert (second.returncode, second.stdout) == (1, "")
+    assert second.stderr.splitlines(keepends=True)[1:] == [said]  # the first line is of missing limits
+
+
+UNLIMITED = "nothing keeps a motion from asking too much there; set `joints.NAME.limits`"
+ANYWHERE = f"no position limit for any joint, and no acceleration limit for any joint; {UNLIMITED}"
 
 
 def ramp(height: float, rows: int) -> NDArray[np.float64]:
@@ -196,7 +201,7 @@ def ramp(height: float, rows: int) -> NDArray[np.float64]:
 def test_check_lists_what_each_robot_can_play(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run_here(capsys, "check", "-c", CONFIG / "demo.yaml", "nod", "wave")
     assert (code, err) == (0, "")
-    assert out == "arm: nod: ok; 4 s, speed up to 10\narm: wave: ok; 6.4 s, speed up to 2.61\n"
+    assert out == "arm: nod: ok; 4 s, speed up to 2.94\narm: wave: ok; 6.4 s, speed up to 2.61\n"
 
 
 def test_check_fails_on_a_motion_beyond_the_limits(
@@ -216,7 +221,8 @@ def test_check_fails_on_a_motion_beyond_the_limits(
         "or raise `joints.elbow.limits.velocity`"
     )
     unknown = "arm: no motion 'shrot'; there are fast, long, short; did you mean 'short'?"
-    assert out.splitlines() == [beyond, too_fast, f"arm: {unknown}"]
+    unlimited = f"arm: warning: no acceleration limit for any joint; {UNLIMITED}"
+    assert out.splitlines() == [beyond, too_fast, unlimited, f"arm: {unknown}"]
     code, out, _ = run_here(capsys, "check", "-c", rig.config, "fast", "--json")
     (finding,) = orjson.loads(out)
     assert (code, finding["robot"], finding["motion"], finding["ok"]) == (1, "arm", "fast", False)
@@ -251,6 +257,7 @@ def test_a_motion_is_checked_against_a_description_alone(
             "six_axis: dash: joint 'wrist1' moves at 16 rad/s at 0.062 s (frame 1); its velocity limit is "
             "9.42 rad/s; slow it to 0.589 of its speed or raise the model's limit"
         ),
+        f"six_axis: warning: {ANYWHERE}",
         "six_axis: nod: ok; 4 s, speed up to 10",
         "six_axis: none.seq: cannot be read; no such file; check the path",
     ]
@@ -272,7 +279,7 @@ def test_a_script_gets_every_violation_in_numbers(capsys: pytest.CaptureFixture[
     assert len(finding.pop("problems")) == 1
     assert finding == {
         "robot": "six_axis", "motion": "dash", "file": str(tmp_path / "dash.seq"), "duration_s": 0.0625,
-        "max_speed": None, "warnings": [], "ok": False,
+        "max_speed": None, "warnings": [ANYWHERE], "ok": False,
     }  # fmt: skip
 
 
@@ -281,6 +288,7 @@ def test_a_motion_without_names_is_checked_with_those_given(capsys: pytest.Captu
     slow = ("check", "--robot", arm, nameless, "--motion-joints")
     assert run_here(capsys, *slow, "wrist1")[1].startswith("six_axis: two_feet: joint 'wrist1' moves at 25 ")
     said = "six_axis: two_feet: 1 columns without names; motion_joints lists 2 joints; list 1\n"
+    said += f"six_axis: warning: {ANYWHERE}\n"
     assert run_here(capsys, *slow, "wrist1,wrist1") == (1, said, "")
 
 
