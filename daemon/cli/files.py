@@ -195,22 +195,26 @@ def plot(
     *,
     motion: MotionOfFile = None,
     joints: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="The joints to draw; all by default.")
+        str | None,
+        typer.Option(metavar="A,B,…", help="The joints to draw, by name or number of the column, from 0."),
     ] = None,
+    interpolation: Annotated[
+        InterpolationName, typer.Option(help="What lies between rows, as in the configuration.")
+    ] = "cubic",
     robot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A description whose units and limits are drawn too.")
     ] = None,
     name: RobotOfFile = None,
     force: Force = False,
 ) -> None:
-    """Draw each joint's positions and velocities over time."""
+    """Draw each joint's positions and velocities over time, as they are played, and markers."""
     from rich.console import Console
 
-    from motiond.formats import load_motion, load_robot, select
+    from motiond.formats import load_motion, load_robot
 
     from ..tools.batch import progress_if_slow
     from ..tools.convert import refuse_overwriting
-    from ..tools.plot import plot_motion
+    from ..tools.plot import Drawing, markers_beside, plot_motion
 
     if robot is None:
         _refuse_without("--robot", {"--name": name})
@@ -219,7 +223,8 @@ def plot(
     with progress_if_slow(Console(stderr=True), f"drawing {file.name}", None):
         model = load_robot(robot, name) if robot else None
         drawn = load_motion(file, motion)
-        unknown = plot_motion(select(drawn, _names(joints)) if joints else drawn, target, model)
+        drawing = Drawing(_names(joints), interpolation, markers_beside(file, drawn), model)
+        unknown = plot_motion(drawn, target, drawing)
     if unknown:
         listed = ", ".join(f"'{joint}'" for joint in unknown)
         tell(f"warning: {robot}: has no joint {listed}; no limits are drawn there; check the names", DONE)

@@ -1,6 +1,6 @@
 """A motion as a picture (PNG or SVG): each joint's positions and velocities over time, and a robot's limits.
 
-Drawn with matplotlib, the extra `plot`.
+What is drawn is the curve that is played, also between the rows. Drawn with matplotlib, the extra `plot`.
 
     RuntimeError
     └── PlottingUnavailable  matplotlib is not installed
@@ -14,18 +14,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from motiond.formats import FormatError, Problem
+from motiond.formats import FormatError, MotionError, Problem
+from motiond.formats.errors import listed, nearest, shortened
 from motiond.formats.io.output import replacing
+from motiond.formats.model.interpolation import curve
+
+from ..planning.markers import marker_file, read_markers
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from motiond.formats import Motion, RobotModel
+    from motiond.formats import Interpolation, Motion, RobotModel
     from motiond.formats.arrays import Floats
+
+    from ..planning.markers import Marker
 
 
 SUFFIXES = (".png", ".svg")
@@ -39,7 +46,11 @@ PANEL_WIDTHS_IN = (4.5, 3.4, 2.7)
 SMALLEST_SPAN = 0.01
 # More than a panel can show.
 MOST_SPANS = 1000
-CURVE, BEYOND = "#1f5fa8", "#c62828"
+# Of the time that a panel shows: what is beyond a limit for less would not be seen as a line.
+SHORT = 0.01
+# More would cover each other.
+MOST_NAMES = 30
+CURVE, BEYOND, MARKED = "#1f5fa8", "#c62828", "#6b6b6b"
 
 
 class PlottingUnavailable(RuntimeError):
@@ -50,10 +61,11 @@ class PlottingUnavailable(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class _Curve:
-    """What one joint's pair of panels shows; `positions` and `velocities` are (frames,)."""
+    """What one joint's pair of panels shows; `times`, `positions` and `velocities` are (samples,)."""
 
     name: str
     unit: str
+    times: Floats
     positions: Floats
     velocities: Floats
     lower: float = -np.inf
@@ -61,16 +73,48 @@ class _Curve:
     velocity_limit: float = np.inf
 
 
-def plot_motion(motion: Motion, target: Path, robot: RobotModel | None = None) -> tuple[str, ...]:
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """What is drawn of a motion.
+
+    Attributes
+    ----------
+    joints : sequence of str
+        By name, or by the number of the column, from 0; () stands for all.
+    interpolation : str
+        What lies between the rows, as in the configuration.
+    markers : sequence of Marker
+    robot : RobotModel or None
+        Whose units and limits are drawn too, for the joints that it shares with the motion. A motion without
+        names shares all, in order, if it has as many.
+    """
+
+    joints: Sequence[str] = ()
+    interpolation: Interpolation = "cubic"
+    markers: Sequence[Marker] = ()
+    robot: RobotModel | None = None
+
+
+def markers_beside(file: Path, motion: Motion) -> tuple[Marker, ...]:
+    """Return the markers of a motion from the file beside its own; () where there is none.
+
+    Raises
+    ------
+    FormatError
+        With every mistake in that file.
+    """
+    beside = (marker_file(file, motion.name), marker_file(file))
+    found = next((path for path in beside if path.exists()), None)
+    return read_markers(found, motion) if found else ()
+
+
+def plot_motion(motion: Motion, target: Path, drawing: Drawing | None = None) -> tuple[str, ...]:
     """Draw a motion into a file; one that is there already is replaced once all is drawn.
 
     Parameters
     ----------
     target : Path
         With the suffix .png or .svg.
-    robot : RobotModel, optional
-        Whose units and limits are drawn too, for the joints that it shares with the motion. A motion without
-        names shares all, in order, if it has as many.
 
     Returns
     -------
@@ -81,6 +125,8 @@ def plot_motion(motion: Motion, target: Path, robot: RobotModel | None = None) -
     ------
     FormatError
         If the suffix is another one, the motion has no joints, or the file cannot be written.
+    MotionError
+        If it lacks a joint that is to be drawn.
     PlottingUnavailable
         If matplotlib is not installed.
     """
@@ -88,29 +134,64 @@ def plot_motion(motion: Motion, target: Path, robot: RobotModel | None = None) -
         raise _refusal(target, f"its suffix '{target.suffix}' names no picture", "PNG and SVG are drawn")
     if not motion.positions.shape[1]:
         raise _refusal(target, "there is nothing to draw", f"{motion.name} has no joint positions")
-    curves = _curves(motion, robot)
+    drawing = drawing or Drawing()
+    curves = _curves(motion, drawing)
     picture = io.BytesIO()
-    _figure(motion, curves).savefig(picture, format=target.suffix[1:].lower())
+    _figure(motion, curves, drawing.markers).savefig(picture, format=target.suffix[1:].lower())
     with replacing(target) as out:
         out.write(picture.getbuffer())
-    return tuple(curve.name for curve in curves if robot and not curve.unit)
+    return tuple(curve.name for curve in curves if drawing.robot and not curve.unit)
 
 
 def _refusal(target: Path, what: str, why: str) -> FormatError:
     return FormatError([Problem(str(target), 0, what, why, "choose another")])
 
 
-def _curves(motion: Motion, robot: RobotModel | None) -> list[_Curve]:
-    told = _told_by(robot)
+def _curves(motion: Motion, drawing: Drawing) -> list[_Curve]:
+    told = _told_by(drawing.robot)
     joints = motion.positions.shape[1]
     names = motion.joint_names or tuple(f"joint {number}" for number in range(joints))
     if not motion.joint_names and len(told) == joints:
         names = tuple(told)
-    velocities = motion.derivatives()[0]
+    chosen = [_column(motion, names, joint) for joint in drawing.joints] or [*range(joints)]
+    at, rows = _shown_times(motion.times), motion.positions[:, chosen]
+    # As the planner does: frames with times of their own are played from rest to rest.
+    positions, velocities = curve(
+        at, motion.times, rows, drawing.interpolation, at_rest=not motion.is_uniform
+    )
     return [
-        _Curve(name, positions=position, velocities=velocity, **told.get(name, {"unit": ""}))
-        for name, position, velocity in zip(names, motion.positions.T, velocities.T, strict=True)
+        _Curve(
+            names[column],
+            times=at,
+            positions=positions[:, number],
+            velocities=velocities[:, number],
+            **told.get(names[column], {"unit": ""}),
+        )
+        for number, column in enumerate(chosen)
     ]
+
+
+def _column(motion: Motion, names: Sequence[str], joint: str) -> int:
+    """Return the column of a joint that is told by its name or by the number of its column."""
+    if joint in names:
+        return names.index(joint)
+    told, last = shortened(joint, 60), len(names) - 1
+    if joint.isascii() and joint.isdigit():
+        if len(joint) < 10 and int(joint) <= last:
+            return int(joint)
+        known = f"its columns are 0 to {last}"
+        raise MotionError(f"{motion.name}: no column {told}; {known}; name one of them")
+    mend = nearest(joint, names) or "name another, or give the number of its column"
+    raise MotionError(f"{motion.name}: no joint '{told}'; it has {listed(names)}; {mend}")
+
+
+def _shown_times(times: Floats) -> Floats:
+    """Return the times of the rows, shape (frames,), and where these are few, times between them."""
+    parts = -(-2 * MOST_SPANS // max(times.size - 1, 1))
+    if times.size < 2 or parts < 2:
+        return times
+    between = np.linspace(times[:-1], times[1:], min(parts, 200), endpoint=False, axis=1).ravel()
+    return np.append(between, times[-1])
 
 
 def _told_by(robot: RobotModel | None) -> dict[str, dict[str, Any]]:
@@ -127,7 +208,7 @@ def _told_by(robot: RobotModel | None) -> dict[str, dict[str, Any]]:
     }
 
 
-def _figure(motion: Motion, curves: list[_Curve]) -> Figure:
+def _figure(motion: Motion, curves: list[_Curve], markers: Sequence[Marker]) -> Figure:
     """Draw a pair of panels for each joint, the pairs in columns, one below the other."""
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
@@ -138,7 +219,8 @@ def _figure(motion: Motion, curves: list[_Curve]) -> Figure:
     rows = -(-len(curves) // columns)
     size = (2 * columns * PANEL_WIDTHS_IN[columns - 1], rows * PANEL_HEIGHT_IN + 1.0)
     figure = Figure(figsize=size, dpi=110)
-    figure.suptitle(_title(motion, limited=any(curve.unit for curve in curves)), fontsize=10)
+    title = _title(motion, limited=any(one.unit for one in curves), marked=bool(markers))
+    figure.suptitle(title, fontsize=10, parse_math=False)
     panels = figure.subplots(rows, 2 * columns, squeeze=False)
     # Fixed margins, and no axes shared: for so many panels, either of these takes matplotlib seconds more.
     left, top, bottom = 0.65 / size[0], 0.6 / size[1], 0.45 / size[1]
@@ -147,7 +229,8 @@ def _figure(motion: Motion, curves: list[_Curve]) -> Figure:
         column, row = divmod(number, rows)
         pair = panels[row, 2 * column : 2 * column + 2]
         if number < len(curves):
-            _draw_pair(pair, motion.times, curves[number])
+            _draw_pair(pair, curves[number])
+            _mark(pair, float(motion.times[0]), markers, named=row == 0)
             is_last = row == rows - 1 or number == len(curves) - 1
             _label_times(pair, is_last=is_last)
         else:
@@ -156,25 +239,45 @@ def _figure(motion: Motion, curves: list[_Curve]) -> Figure:
     return figure
 
 
-def _title(motion: Motion, *, limited: bool) -> str:
+def _title(motion: Motion, *, limited: bool, marked: bool) -> str:
     timing = f"{motion.duration_s:g} s, {len(motion.times)} frames at {motion.frame_rate:g}/s"
-    return f"{motion.name}: {timing}" + ("; dashed: limits; red: beyond them" if limited else "")
+    legend = ("; dashed: limits; red: beyond them" if limited else "") + (
+        "; dotted: markers" if marked else ""
+    )
+    return f"{motion.name}: {timing}{legend}"
 
 
-def _draw_pair(pair: NDArray[Any], times: Floats, curve: _Curve) -> None:
-    unit, bound = curve.unit or "rad or m", curve.velocity_limit
-    _draw(pair[0], times, curve.positions, (curve.lower, curve.upper))
-    _draw(pair[1], times, curve.velocities, (-bound, bound))
-    for panel, title in zip(pair, (unit, f"{unit}/s" if curve.unit else f"({unit})/s"), strict=True):
-        panel.set_title(f"{curve.name} in {title}", fontsize=8, loc="left", pad=2)
+def _draw_pair(pair: NDArray[Any], one: _Curve) -> None:
+    unit, bound = one.unit or "rad or m", one.velocity_limit
+    _draw(pair[0], one.times, one.positions, (one.lower, one.upper))
+    _draw(pair[1], one.times, one.velocities, (-bound, bound))
+    for panel, title in zip(pair, (unit, f"{unit}/s" if one.unit else f"({unit})/s"), strict=True):
+        panel.set_title(f"{one.name} in {title}", fontsize=8, loc="left", pad=2, parse_math=False)
+
+
+def _mark(pair: NDArray[Any], start_s: float, markers: Sequence[Marker], *, named: bool) -> None:
+    """Draw markers as dotted lines, with their names where they have room."""
+    if not markers:
+        return
+    times = [start_s + marker.time_s for marker in markers]
+    for panel in pair:
+        place = panel.get_xaxis_transform()
+        panel.vlines(times, 0.0, 1.0, MARKED, transform=place, linewidth=0.7, linestyle=":")
+        for time_s, marker in zip(times[:MOST_NAMES], markers, strict=False) if named else ():
+            label = f" {marker.name}"
+            panel.text(
+                time_s, 0.02, label, transform=place, rotation=90, fontsize=6, color=MARKED, parse_math=False
+            )
 
 
 def _draw(panel: Axes, times: Floats, values: Floats, limits: tuple[float, float]) -> None:
     at, shown = _thinned(times, values)
     panel.plot(at, shown, color=CURVE, linewidth=1.0)
-    beyond = (shown < limits[0]) | (shown > limits[1])
-    if beyond.any():
-        panel.plot(at, np.where(beyond, shown, np.nan), color=BEYOND, linewidth=1.8)
+    excess = np.maximum(limits[0] - shown, shown - limits[1])
+    if (excess > 0.0).any():
+        panel.plot(at, np.where(excess > 0.0, shown, np.nan), color=BEYOND, linewidth=1.8)
+        short = _short_runs(at, excess)
+        panel.plot(at[short], shown[short], color=BEYOND, linestyle="none", marker="o", markersize=3.5)
     for limit in filter(np.isfinite, limits):
         panel.axhline(limit, color=BEYOND, linewidth=0.8, linestyle="--")
     lowest, highest = panel.get_ylim()
@@ -201,3 +304,14 @@ def _thinned(times: Floats, values: Floats) -> tuple[Floats, Floats]:
     starts = np.linspace(0, times.size, MOST_SPANS, endpoint=False, dtype=np.intp)
     ends = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
     return np.repeat(times[starts], 2), np.stack(ends, axis=1).ravel()
+
+
+def _short_runs(times: Floats, excess: Floats) -> list[int]:
+    """Return the worst sample of each run above zero that is too short to be seen as a line."""
+    edges = np.flatnonzero(np.diff((excess > 0.0).astype(np.int8), prepend=0, append=0)).reshape(-1, 2)
+    least = SHORT * (times[-1] - times[0])
+    return [
+        int(begin + excess[begin:end].argmax())
+        for begin, end in edges
+        if times[end - 1] - times[begin] <= least
+    ]

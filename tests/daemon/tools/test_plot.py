@@ -6,18 +6,27 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from motiond.daemon.tools.plot import _thinned, plot_motion
-from motiond.formats import Motion, load_motion, load_robot
+from motiond.daemon.planning.markers import Marker
+from motiond.daemon.tools.plot import Drawing, _thinned, plot_motion
+from motiond.formats import Motion, MotionError, load_motion, load_robot
+from motiond.formats.model.interpolation import curve
 from tests.daemon.programs import run_here
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from motiond.formats import Interpolation
 
 CONFIG = Path(__file__).parents[3] / "config"
 ARM, WAVE = CONFIG / "robots" / "six_axis.hrdf", CONFIG / "motions" / "wave.seq"
 NAMELESS = Path(__file__).parents[2] / "files" / "good" / "two_feet.seq"
-BEYOND = "stroke: #c62828"
+BEYOND, CURVE, MARKED = "stroke: #c62828", "#1f5fa8", "#6b6b6b"
+DOT = "fill: #c62828; stroke: #c62828"
 TEXT = re.compile(r"<!-- (.*?) -->")
 
 
@@ -28,7 +37,7 @@ def motion(joints: int, frames: int = 50) -> Motion:
 
 
 def test_every_joint_has_its_positions_and_velocities_with_their_units(tmp_path: Path) -> None:
-    unknown = plot_motion(load_motion(WAVE), tmp_path / "wave.svg", load_robot(ARM))
+    unknown = plot_motion(load_motion(WAVE), tmp_path / "wave.svg", Drawing(robot=load_robot(ARM)))
     texts = TEXT.findall((tmp_path / "wave.svg").read_text())
     assert unknown == ()
     assert "wave: 6.4 s, 3201 frames at 500/s; dashed: limits; red: beyond them" in texts
@@ -41,7 +50,7 @@ def test_what_is_beyond_a_limit_is_red(tmp_path: Path) -> None:
     hurried = replace(wave, times=wave.times / 6, frame_rate=6 * wave.frame_rate)
     drawn = []
     for one in (wave, hurried):
-        plot_motion(one, tmp_path / "one.svg", load_robot(ARM))
+        plot_motion(one, tmp_path / "one.svg", Drawing(robot=load_robot(ARM)))
         drawn.append((tmp_path / "one.svg").read_text().count(f"{BEYOND}; stroke-width: 1.8"))
     # The velocities of base and elbow.
     assert drawn == [0, 2]
@@ -52,6 +61,103 @@ def test_without_a_robot_no_limit_is_drawn_and_the_unit_is_open(tmp_path: Path) 
     picture = (tmp_path / "made.svg").read_text()
     assert BEYOND not in picture
     assert {"j0 in rad or m", "j1 in (rad or m)/s"} <= set(TEXT.findall(picture))
+
+
+def drawn(picture: Path, color: str) -> list[NDArray[np.float64]]:
+    """Return the lines of one color as they stand in an SVG, each of shape (points, 2)."""
+    paths = re.findall(rf'<path d="([^"]*)"[^>]*style="fill: none;[^"]*stroke: {color}', picture.read_text())
+    return [np.array(re.findall(r"[ML] (\S+) (\S+)", path), dtype=float) for path in paths]
+
+
+def heights(points: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale a line of a picture to the range of the values that it shows."""
+    shares = (points[:, 1].max() - points[:, 1]) / np.ptp(points[:, 1])
+    return np.asarray(values.min() + shares * np.ptp(values))
+
+
+@pytest.mark.parametrize("interpolation", ["hold", "linear", "cubic", "smooth"])
+def test_between_rows_the_curve_is_drawn_that_is_played(tmp_path: Path, interpolation: Interpolation) -> None:
+    times = np.array([0.0, 0.5, 1.5, 2.0])
+    motion = Motion("made", ("elbow",), 100.0, times, np.array([[0.0], [1.0], [-0.5], [0.5]]))
+    plot_motion(motion, tmp_path / "made.svg", Drawing(interpolation=interpolation))
+    positions, velocities = drawn(tmp_path / "made.svg", CURVE)
+    at = (positions[:, 0] - positions[0, 0]) / np.ptp(positions[:, 0]) * 2.0
+    values, rates = curve(at, times, motion.positions[:, 0], interpolation, at_rest=True)
+    if interpolation == "hold":  # its steps are vertical to within a pixel
+        assert np.mean(np.abs(heights(positions, values) - values) < 0.01) > 0.97
+        return
+    np.testing.assert_allclose(heights(positions, values), values, atol=0.02)
+    at = (velocities[:, 0] - velocities[0, 0]) / np.ptp(velocities[:, 0]) * 2.0
+    rates = curve(at, times, motion.positions[:, 0], interpolation, at_rest=True)[1]
+    if interpolation != "linear":
+        np.testing.assert_allclose(heights(velocities, rates), rates, atol=0.1)
+
+
+def test_a_single_row_beyond_a_limit_has_a_dot(tmp_path: Path) -> None:
+    arm = load_robot(ARM)
+    (base, *_) = arm.joints
+    limited = replace(base, coordinates=(replace(base.coordinates[0], upper=1.0),))
+    arm = replace(arm, joints=(limited, *arm.joints[1:]))
+    rows = np.full((3000, 1), 0.5)
+    shown = []
+    for top in (0.9, 1.1):
+        rows[1500] = top
+        still = Motion("made", ("base",), 1.0, np.arange(3000.0), rows.copy())
+        plot_motion(still, tmp_path / "made.svg", Drawing(robot=arm))
+        shown.append((tmp_path / "made.svg").read_text().count(DOT))
+    assert shown == [0, 1]
+
+
+def test_markers_are_lines_with_their_names(tmp_path: Path) -> None:
+    markers = (Marker("clap", 0.1), Marker("cost $5_{x", 0.3))
+    shifted = replace(motion(2), times=motion(2).times + 5.0)
+    plot_motion(shifted, tmp_path / "made.svg", Drawing(markers=markers))
+    texts = TEXT.findall((tmp_path / "made.svg").read_text())
+    assert texts.count(" clap") == texts.count(" cost $5_{x") == 2  # above the positions and the velocities
+    assert any("dotted: markers" in text for text in texts)
+    lines = drawn(tmp_path / "made.svg", MARKED)
+    assert len(lines) == 8  # two of them in each of four panels
+    # Where the curve, whose 50 frames take 0.49 s, is after 0.1 s and 0.3 s.
+    (shown, *_) = drawn(tmp_path / "made.svg", CURVE)
+    places = shown[0, 0] + np.ptp(shown[:, 0]) * np.array([0.1, 0.3]) / 0.49
+    np.testing.assert_allclose([line[0, 0] for line in lines[:2]], places, atol=1.0)
+
+
+def test_columns_are_chosen_by_name_or_by_number(tmp_path: Path) -> None:
+    for joints, nameless in ((("j2", "j0"), False), (("2", "0"), False), (("2", "0"), True)):
+        one = replace(motion(3), joint_names=()) if nameless else motion(3)
+        plot_motion(one, tmp_path / "made.svg", Drawing(joints=joints))
+        titles = [text for text in TEXT.findall((tmp_path / "made.svg").read_text()) if text.endswith("or m")]
+        name = "joint " if nameless else "j"
+        assert titles == [f"{name}2 in rad or m", f"{name}0 in rad or m"]
+
+
+@pytest.mark.parametrize(
+    ("joint", "message"),
+    [
+        ("3", "made: no column 3; its columns are 0 to 2; name one of them"),
+        ("9" * 70, f"made: no column {'9' * 59}…; its columns are 0 to 2; name one of them"),
+        ("j7", "made: no joint 'j7'; it has j0, j1, j2; did you mean 'j2'?"),
+        ("arm", "made: no joint 'arm'; it has j0, j1, j2; name another, or give the number of its column"),
+    ],
+)
+def test_a_column_that_is_not_there_is_refused(tmp_path: Path, joint: str, message: str) -> None:
+    with pytest.raises(MotionError) as caught:
+        plot_motion(motion(3), tmp_path / "made.svg", Drawing(joints=(joint,)))
+    assert str(caught.value) == message
+    assert not list(tmp_path.iterdir())
+
+
+def test_markers_beside_a_file_are_drawn_by_the_command(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "wave.seq").write_bytes(WAVE.read_bytes())
+    (tmp_path / "wave.markers.yaml").write_text("markers: {clap: {time: 1.5}}\n")
+    out = tmp_path / "wave.svg"
+    said = (0, f"{out}: drawn\n", "")
+    arguments = ("-o", out, "--joints", "0,elbow", "--interpolation", "linear")
+    assert run_here(capsys, "plot", tmp_path / "wave.seq", *arguments) == said
+    assert {" clap", "base in rad or m", "elbow in rad or m"} <= set(TEXT.findall(out.read_text()))
 
 
 @pytest.mark.parametrize(("joints", "size_px"), [(6, (990, 869)), (31, (1782, 1501))])
@@ -74,7 +180,7 @@ def test_a_long_motion_is_thinned_and_keeps_its_peaks() -> None:
 
 def test_a_motion_without_names_takes_those_of_a_robot_with_as_many_joints(tmp_path: Path) -> None:
     nameless = replace(motion(6), joint_names=())
-    assert plot_motion(nameless, tmp_path / "six.svg", load_robot(ARM)) == ()
+    assert plot_motion(nameless, tmp_path / "six.svg", Drawing(robot=load_robot(ARM))) == ()
     assert "wrist3 in rad" in TEXT.findall((tmp_path / "six.svg").read_text())
 
 
