@@ -16,11 +16,14 @@ from .elements import EITHER_OR, FORMULAS_SINCE, RULES, VERSIONS
 from .formula import (
     WHITESPACE,
     FormulaError,
+    has_formula,
+    leading_numbers,
     parse_formula,
     parse_matrix,
     parse_number,
     parse_rotation,
     parse_translation,
+    shown,
 )
 
 if TYPE_CHECKING:
@@ -270,13 +273,28 @@ class _File:
         """Read one attribute; return None where it cannot be read, which has been noted."""
         if attribute.type == "enum":
             return self._choice(xml, name, text, attribute)
+        if attribute.type == "axis":
+            return self._axis(xml, name, text, attribute)
         if attribute.type in {"path", "mesh_path"}:
             return self._path(xml, name, text)
         try:
-            return self._quantity(text, attribute)
+            quantity = self._quantity(text, attribute)
         except FormulaError as error:
             self._where(xml).add(f"{name!r} of <{xml.tag}>: {error.what}", error.why, error.mend)
             return None
+        if attribute.type == "translation":
+            self._warn_of_formulas(xml, name, text)
+        return quantity
+
+    def _warn_of_formulas(self, xml: Xml, name: str, text: str) -> None:
+        """Warn where the vendor's library would place a part elsewhere than the formulas say."""
+        if has_formula(text):
+            read = " ".join(f"{number:g}" for number in leading_numbers(text))
+            self._where(xml).warn(
+                f"{name!r} of <{xml.tag}>: {shown(text)} holds formulas",
+                f"they are evaluated, but HEBI's library reads {read}, the number that each begins with",
+                "write plain numbers",
+            )
 
     def _quantity(self, text: str, attribute: Attribute) -> Any:
         formulas = self._version >= FORMULAS_SINCE
@@ -308,8 +326,27 @@ class _File:
             )
         return choice
 
+    def _axis(self, xml: Xml, name: str, text: str, attribute: Attribute) -> str | None:
+        """Read an axis, with a minus before it where it is negated."""
+        negated = text.startswith("-")
+        axis = self._choice(xml, name, text[1:] if negated else text, attribute)
+        if axis is None or not negated:
+            return axis
+        self._where(xml).warn(
+            f"{xml.tag} {name} {text!r} is not in the specification",
+            "it is read as the negated axis, as HEBI's library does",
+        )
+        return f"-{axis}"
+
     def _path(self, xml: Xml, name: str, text: str) -> str | None:
-        """Read a path, which must be relative; that of a mesh may also be a web address."""
+        """Read a path, which must be relative; that of a mesh may also be empty or a web address."""
+        if name == "mesh_path" and not text:
+            self._where(xml).warn(
+                f"{name!r} of <{xml.tag}> is empty",
+                "it is read as no mesh, as HEBI's library does",
+                "remove it",
+            )
+            return None
         if name == "mesh_path" and text.startswith(("http://", "https://")):
             return text
         fault = _path_fault(text)

@@ -32,10 +32,10 @@ class Attribute:
     required : bool
         Whether its element needs it.
     choices : dict of str to str
-        For an enum, each value and the first version that knows it.
+        For an enum or an axis, each value and the first version that knows it.
     """
 
-    type: Literal["number", "translation", "rotation", "enum", "text", "path", "mesh_path"]
+    type: Literal["number", "translation", "rotation", "enum", "axis", "text", "path", "mesh_path"]
     since: str = VERSIONS[0]
     required: bool = False
     choices: Mapping[str, str] = field(default_factory=dict)
@@ -127,7 +127,7 @@ RULES: dict[str, Rule] = {
     ),
     "joint": Rule(
         {
-            "axis": _enum(_always(("rx", "ry", "rz", "tx", "ty", "tz")), required=True),
+            "axis": Attribute("axis", required=True, choices=_always(("rx", "ry", "rz", "tx", "ty", "tz"))),
             "gear_ratio": Attribute("number", "1.5.0"),
             **_TAG,
         }

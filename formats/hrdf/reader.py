@@ -204,7 +204,7 @@ class _Robot:
         return _Mount(child, interface=part.output_interface, owner=element)
 
     def _add_free_joint(self, name: str, element: Element, mount: _Mount) -> _Mount:
-        freedom, axis = element.values.get("axis", "rx")
+        axis = element.values.get("axis", "rx")
         ratio = element.values.get("gear_ratio", 1.0)
         if ratio == 0:
             element.where.add(
@@ -212,7 +212,7 @@ class _Robot:
             )
         joint = Joint(
             name,
-            "continuous" if freedom == "r" else "prismatic",
+            "continuous" if "r" in axis else "prismatic",
             mount.link or "world",
             f"{name}/output",
             _axis(axis),
@@ -317,4 +317,6 @@ def _inertia(values: Mapping[str, Any]) -> Floats:
 
 
 def _axis(name: str) -> Floats:
-    return frozen(np.eye(3)[["xyz".index(name)]])
+    """Return the axis (1, 3) that a name ends in, as in `z` or `rz`; negated where it begins with a minus."""
+    axis = np.eye(3)[["xyz".index(name[-1])]]
+    return frozen(-axis if name.startswith("-") else axis)

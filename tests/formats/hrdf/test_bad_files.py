@@ -167,6 +167,14 @@ def test_what_does_not_belong_is_refused(body: str, message: str) -> None:
             "unknown joint axis 'x'; HRDF 1.6.0 knows rx, ry, rz, tx, ty, tz; did you mean 'tx'?",
         ),
         (
+            '<joint axis="--rx"/>',
+            "unknown joint axis '-rx'; HRDF 1.6.0 knows rx, ry, rz, tx, ty, tz; did you mean 'rx'?",
+        ),
+        (
+            '<joint axis="+rx"/>',
+            "unknown joint axis '+rx'; HRDF 1.6.0 knows rx, ry, rz, tx, ty, tz; did you mean 'rx'?",
+        ),
+        (
             '<link type="X5" extension="0" twist="0" input="Straight"/>',
             "unknown link input 'Straight'; HRDF 1.6.0 knows RightAngle, Inline; did you mean 'RightAngle'?",
         ),
@@ -232,7 +240,6 @@ def test_wrong_attribute_is_refused(body: str, message: str) -> None:
         ("mesh_path", "C:/a.obj", "is absolute"),
         ("mesh_path", "ftp://example.com/a.obj", "is a web address"),
         ("mesh_path", "meshes\\a.obj", "has a backslash"),
-        ("mesh_path", "", "is empty"),
         ("path", "/a.hrdf", "is absolute"),
         ("path", "https://example.com/a.hrdf", "is a web address"),
         ("path", "parts\\a.hrdf", "has a backslash"),

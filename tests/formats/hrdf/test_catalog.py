@@ -106,7 +106,8 @@ def random_chain(rng: np.random.Generator, depth: int) -> str:
             ),
         ]
     if rng.random() < 0.5:
-        parts.append(f'<joint axis="{rng.choice(["rx", "ry", "rz", "tx", "ty", "tz"])}" gear_ratio="-2.5"/>')
+        axis = rng.choice(["rx", "-ry", "rz", "-tx", "ty", "-tz"])
+        parts.append(f'<joint axis="{axis}" gear_ratio="-2.5"/>')
     if depth and rng.random() < 0.7:
         outputs = "".join(
             f'<output rot="{random_rotation(rng)}" trans="{random_vector(rng)}">'

@@ -198,6 +198,65 @@ def test_enums_in_another_case_are_read_with_a_warning() -> None:
     )
 
 
+@pytest.mark.parametrize("axis", ["rx", "ry", "rz", "tx", "ty", "tz"])
+def test_a_minus_before_an_axis_negates_it(axis: str) -> None:
+    plain, negated = load_text(f'<joint axis="{axis}"/>'), load_text(f'<joint axis="-{axis}"/>')
+    assert plain.warnings == ()
+    assert negated.warnings == (
+        (
+            f"arm.hrdf:1: joint axis '-{axis}' is not in the specification; "
+            "it is read as the negated axis, as HEBI's library does"
+        ),
+    )
+    assert negated.joints[0].type == plain.joints[0].type
+    np.testing.assert_array_equal(negated.joints[0].axes, -plain.joints[0].axes)
+    np.testing.assert_allclose(
+        place(negated, "joint1/output", 0.4), place(plain, "joint1/output", -0.4), atol=1e-12
+    )
+
+
+def test_an_empty_mesh_path_is_no_mesh() -> None:
+    model = load_text('<rigid-body mass="1" mesh_path="" mesh_rot="Rx(1)" mesh_trans="0 0 1"/>')
+    assert model.warnings == (
+        (
+            "arm.hrdf:1: 'mesh_path' of <rigid-body> is empty; "
+            "it is read as no mesh, as HEBI's library does; remove it"
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("trans", "values", "read"),
+    [
+        ("1+1 0 pi", (2, 0, np.pi), "1 0 0"),
+        ("-pi/2 .5*2 (1+1)", (-np.pi / 2, 1, 2), "0 0.5 0"),
+        ("1e-1*2 --1 1/2", (0.2, 1, 0.5), "0.1 0 1"),
+    ],
+)
+def test_formulas_in_a_translation_are_evaluated_with_a_warning(
+    trans: str, values: tuple[float, ...], read: str
+) -> None:
+    model = load_text(f'<rigid-body mass="1" output_trans="{trans}"/>')
+    np.testing.assert_allclose(place(model, "body1/output")[:3, 3], values, atol=1e-12)
+    assert model.warnings == (
+        (
+            f"arm.hrdf:1: 'output_trans' of <rigid-body>: {trans!r} holds formulas; they are evaluated, "
+            f"but HEBI's library reads {read}, the number that each begins with; write plain numbers"
+        ),
+    )
+    vendor = pytest.importorskip("hebi", reason="hebi-py is not installed").robot_model
+    model = vendor.import_from_hrdf_string(
+        f'<robot version="1.6.0"><rigid-body mass="1" output_trans="{trans}"/></robot>'
+    )
+    np.testing.assert_allclose(
+        model.get_forward_kinematics_mat("output", [])[-1, :3, 3], [float(one) for one in read.split()]
+    )
+
+
+def test_plain_numbers_in_a_translation_warn_of_nothing() -> None:
+    assert load_text('<rigid-body mass="1" output_trans="-1e-3 +2. .5"/>').warnings == ()
+
+
 def test_offsets_add_to_the_catalogue_and_overrides_replace_it() -> None:
     added = load_text(
         '<actuator type="X5-4" mass_offset="-0.035" com_trans_offset="0.0142 0 1" com_rot="Rx(pi)"/>'
