@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         ActuatorCommand,
         ActuatorState,
         CommunicationLost,
+        Description,
         Driver,
         DriverConfigError,
         DriverError,
@@ -39,12 +40,20 @@ if TYPE_CHECKING:
         resolved,
         spread,
     )
-    from .registry import check_options, driver_class, driver_names, driver_options_schema, make_driver
+    from .registry import (
+        check_options,
+        describe_robot,
+        driver_class,
+        driver_names,
+        driver_options_schema,
+        make_driver,
+    )
 
 __all__ = [
     "ActuatorCommand",
     "ActuatorState",
     "CommunicationLost",
+    "Description",
     "Driver",
     "DriverConfigError",
     "DriverError",
@@ -58,6 +67,7 @@ __all__ = [
     "PerActuatorOf",
     "Positive",
     "check_options",
+    "describe_robot",
     "driver_class",
     "driver_names",
     "driver_options_schema",

@@ -16,6 +16,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections import Counter, deque
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -23,6 +24,7 @@ from pydantic import BaseModel, ConfigDict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -89,6 +91,25 @@ class DriverOptions(BaseModel):
     """What stands under `driver:` in the configuration besides `type`; unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a driver's options tell of the robot, for all that the configuration leaves out.
+
+    Attributes
+    ----------
+    model : Path or None
+        The robot's description.
+    joints : tuple of str
+        Names of the description's joints, in its order.
+    poses : mapping of str to mapping of str to float
+        Postures by name: positions of joints, in rad or m.
+    """
+
+    model: Path | None = None
+    joints: tuple[str, ...] = ()
+    poses: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 class ActuatorState:
@@ -160,7 +181,8 @@ class Driver(ABC):
     max_rate_hz : float
         The fastest tick rate that the driver accepts.
     warnings : list of str
-        What a user should know although the driver works; complete after `open`.
+        What a user should know although the driver works; complete after `open`, and `motiond check` tells
+        what is there before.
     notices : deque of str
         What happened to the actuators that a user should know although it is no failure; the loop removes
         them after each `read` and publishes them as events.
@@ -205,6 +227,28 @@ class Driver(ABC):
         """
         kind = type(self)
         return (f"{kind.__module__}.{kind.__qualname__}:{','.join(self.actuators)} {self.options!r}",)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """How options were understood, as far as `motiond check` should tell it; known before `open`."""
+        return ()
+
+    @classmethod
+    def describe(cls, options: DriverOptions) -> Description | None:
+        """Return what options tell of the robot, by a file that they name; by default nothing.
+
+        Parameters
+        ----------
+        options : DriverOptions
+            An instance of this class's `Options`, with absolute paths.
+
+        Raises
+        ------
+        DriverConfigError
+            If the file cannot be read, or is wrong.
+        """
+        del options
+        return None
 
     @abstractmethod
     def open(self) -> None:

@@ -18,7 +18,7 @@ from .options import check, nearest
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from .base import DriverOptions
+    from .base import Description, DriverOptions
 
 GROUP = "motiond.drivers"
 OWN = {
@@ -113,6 +113,23 @@ def make_driver(
     """
     kind = driver_class(name)
     return kind(actuators, check(f"driver {name}", kind.Options, options), now)
+
+
+def describe_robot(name: str, options: Mapping[str, Any]) -> Description | None:
+    """Return what a driver's options tell of the robot, if anything.
+
+    Parameters
+    ----------
+    options : mapping
+        What stands under `driver:` besides `type`; relative paths must have been resolved.
+
+    Raises
+    ------
+    DriverConfigError
+        As `check_options` does, and if a file that the options name cannot be read, or is wrong.
+    """
+    kind = driver_class(name)
+    return kind.describe(check(f"driver {name}", kind.Options, options))
 
 
 def refuse_shared_devices(drivers: Mapping[str, Driver]) -> None:

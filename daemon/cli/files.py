@@ -1,6 +1,7 @@
 """The subcommands for files, which need no daemon: what is in them, whether they fit, converted, drawn."""
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -80,7 +81,7 @@ def check(
 
     if robot is None:
         _refuse_without("--robot", {"--name": name, "--motion-joints": motion_joints})
-        findings = check_motions(load_settings(config), motions or ())
+        findings = check_motions(load_settings(config), motions or (), partial(typer.echo, err=True))
     elif motions:
         against = Against(robot, name, list(_names(motion_joints)) or None)
         findings = check_files(against, [Path(one) for one in motions], jobs, Console(stderr=True))

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
-from motiond.drivers import DriverError, OptionsError, check_options, resolved
+from motiond.drivers import (
+    DriverError,
+    OptionProblem,
+    OptionsError,
+    check_options,
+    describe_robot,
+    resolved,
+)
 
 from .section import Section, SettingError
 from .types import (
@@ -39,6 +47,19 @@ class ModelSettings(Section):
     """The file: HRDF."""
     name: Text | None = None
     """Which robot of the file, where it holds several."""
+    joint_names: Annotated[list[Text], Field(min_length=1)] | None = None
+    """Other names for the joints that move, in the file's order."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _refuse_twice("joint_names", self.joint_names, "a joint has a name of its own; rename one")
+        return self
+
+
+def _refuse_twice(option: str, names: list[str] | None, why: str) -> None:
+    twice = next((name for name, times in Counter(names or ()).items() if times > 1), None)
+    if twice is not None:
+        raise SettingError(option, f"'{twice}' stands twice; {why}")
 
 
 class LimitSettings(Section):
@@ -191,7 +212,8 @@ class RobotSettings(Section):
         Annotated[ModelSettings, BeforeValidator(_file_of_model, json_schema_input_type=Path | ModelSettings)]
         | None
     ) = None
-    """The robot description; without one, `joints` lists the robot's joints with their limits."""
+    """The robot description, by default that of the driver's own configuration; without one (`null`),
+    `joints` lists the robot's joints with their limits."""
     joints: dict[Text, JointSettings] = Field(default={})
     """What the model does not know of its joints; without a model, all joints in the robot's order."""
     driver: DriverSettings
@@ -215,7 +237,7 @@ class RobotSettings(Section):
     checks: CheckSettings = CheckSettings()
     """What is checked while a motion plays."""
     poses: dict[Text, Annotated[dict[Text, Place], Field(min_length=1)]] = Field(default={})
-    """Postures by name: positions of some joints, in rad or m."""
+    """Postures by name: positions of some joints, in rad or m; besides those of the driver's own file."""
     clock: Literal["real", "virtual"] = "real"
     """The machine's, or one whose time passes as fast as it can, on simulated actuators alone."""
     fault_requests: bool = False
@@ -242,12 +264,26 @@ class RobotSettings(Section):
     """A motion stops softly when the daemon has not been heard for so long; `null`: never."""
 
     @model_validator(mode="after")
+    def _complete(self) -> Self:
+        """Take what is left out from the file that the driver's options name, such as HEBI's `cfg.yaml`."""
+        try:
+            told = describe_robot(self.driver.type, self.driver.options)
+        except DriverError as error:
+            wrong = error.problems if isinstance(error, OptionsError) else (error,)
+            problems = [OptionProblem(self.driver.type, ("driver",), str(problem)) for problem in wrong]
+            raise SettingError("driver", str(error), problems) from error
+        if told is None:
+            return self
+        found: dict[str, Any] = {}
+        if told.model is not None and "model" not in self.model_fields_set:
+            found["model"] = ModelSettings(file=told.model, joint_names=list(told.joints) or None)
+        joints = told.joints if "model" in found else self.joints
+        poses = {name: dict(pose) for name, pose in told.poses.items() if pose.keys() <= set(joints)}
+        return self.model_copy(update=found | {"poses": poses | self.poses})
+
+    @model_validator(mode="after")
     def _check(self) -> Self:
-        for name in self.motion_joints or ():
-            if (self.motion_joints or []).count(name) > 1:
-                raise SettingError(
-                    "motion_joints", f"'{name}' stands twice; a joint has one column; remove one"
-                )
+        _refuse_twice("motion_joints", self.motion_joints, "a joint has one column; remove one")
         if self.model is None:
             self._check_listed_joints()
         slowest_hz = IDLE_TICKS_A_TIMEOUT / self.stream_timeout_s

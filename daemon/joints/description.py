@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,13 +11,13 @@ import numpy as np
 from motiond.formats import load_robot
 from motiond.formats.errors import listed
 
-from .joint_map import build_joint_map
+from .joint_map import JointMapError, build_joint_map, moving_joints
 
 if TYPE_CHECKING:
     from motiond.formats import RobotModel
     from motiond.formats.arrays import Booleans
 
-    from ..config.robot import RobotSettings
+    from ..config.robot import ModelSettings, RobotSettings
     from ..config.settings import Settings
     from .joint_map import JointMap
 
@@ -64,10 +65,47 @@ def load_model(robot: RobotSettings, settings: Settings) -> RobotModel | None:
     ------
     FormatError
         If it cannot be read.
+    JointMapError
+        If it has another number of joints than there are names for them.
     """
     if robot.model is None:
         return None
     model = load_robot(robot.model.file, robot.model.name, within=settings.folders_for(robot.model))
     for warning in model.warnings:
         log.warning("%s", warning)
-    return model
+    return model if robot.model.joint_names is None else _renamed(model, robot.model)
+
+
+def _renamed(model: RobotModel, settings: ModelSettings) -> RobotModel:
+    """Return the model with the configured names for the joints that move."""
+    moving = [joint.name for joint in moving_joints(model)]
+    names = settings.joint_names or []
+    if len(names) != len(moving):
+        raise JointMapError(
+            [
+                (
+                    f"{settings.file}: {len(moving)} joints that move do not go with {len(names)} names for "
+                    f"them; the names are {listed(names)}; "
+                    "correct model.joint_names, or the driver's own configuration"
+                )
+            ]
+        )
+    new = dict(zip(moving, names, strict=True))
+    others = {link.name for link in model.links} | {frame.name for frame in model.frames}
+    return replace(
+        model,
+        joints=tuple(
+            replace(
+                joint,
+                name=new.get(joint.name, joint.name),
+                mimic=joint.mimic and replace(joint.mimic, of=new.get(joint.mimic.of, joint.mimic.of)),
+            )
+            for joint in model.joints
+        ),
+        frames=tuple(
+            frame
+            if frame.attached_to in others
+            else replace(frame, attached_to=new.get(frame.attached_to, frame.attached_to))
+            for frame in model.frames
+        ),
+    )

@@ -198,6 +198,11 @@ class JointMap:
         )
 
 
+def moving_joints(model: RobotModel) -> list[Joint]:
+    """Return the joints that a map has; nothing drives a floating base, so that is none."""
+    return [joint for joint in model.joints if joint.coordinates and joint.type != "free"]
+
+
 def build_joint_map(robot: str, model: RobotModel | None, settings: Mapping[str, JointSettings]) -> JointMap:
     """Join what the model and the configuration say of a robot's joints.
 
@@ -229,10 +234,7 @@ class _Joints:
     def __init__(self, robot: str, model: RobotModel | None, settings: Mapping[str, JointSettings]) -> None:
         self.robot = robot
         self.problems: list[str] = []
-        # Nothing drives a floating base, so it is no joint of the map.
-        moving = (
-            [joint for joint in model.joints if joint.coordinates and joint.type != "free"] if model else []
-        )
+        moving = moving_joints(model) if model else []
         self.of_model: dict[str, Joint] = {joint.name: joint for joint in moving}
         self.names = tuple(self.of_model) if model else tuple(settings)
         self.settings = {name: settings.get(name, JointSettings()) for name in self.names}

@@ -5,6 +5,7 @@ The robots are those of a configuration, or one from a description, whose limits
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -20,7 +21,7 @@ from ..planning.library import MotionLibrary
 from .batch import for_each_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from rich.console import Console
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from ..joints.joint_map import JointMap
     from ..planning.library import Entry
     from ..planning.violations import Violation
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +79,17 @@ class Against:
     motion_joints: list[str] | None = None
 
 
-def check_motions(settings: Settings, names: Sequence[str] = ()) -> list[Finding]:
+def check_motions(
+    settings: Settings, names: Sequence[str] = (), tell: Callable[[str], object] = log.info
+) -> list[Finding]:
     """Plan motions on each robot.
 
     Parameters
     ----------
     names : sequence of str
         The motions to plan; none means all.
+    tell : callable
+        Gets how each driver understood its options, one line at a time.
 
     Raises
     ------
@@ -95,6 +102,9 @@ def check_motions(settings: Settings, names: Sequence[str] = ()) -> list[Finding
         for name, robot in settings.robots.items()
     }
     refuse_shared_devices(drivers)
+    for name, driver in drivers.items():
+        for line in (*driver.told, *(f"warning: {warning}" for warning in driver.warnings)):
+            tell(f"{name}: {line}")
     return [
         finding
         for name, robot in settings.robots.items()

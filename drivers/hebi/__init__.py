@@ -1,13 +1,19 @@
 """HEBI modules, by the vendor's library hebi-py.
 
 driver    the driver: opening, setpoints, torque
-setup     its options, merged with HEBI's own robot configuration
+options   its options
+setup     merges them with HEBI's own robot configuration
 config    reads that configuration
+plugins   its arm plugins: which are applied
+describe  what it tells of the robot: model, joints, home
 lookup    finds modules on the network; what the driver uses of hebi-py
 gains     controller gains: sent and read back
 listener  receives feedback, and finds silent modules
 feedback  a group's feedback as arrays
 flags     m-stop, heat, position limits, and who commands the modules
 turns     whether modules count the right turn
+mirror    joints that two modules move
+effort_setup  what is fed forward, by options and plugins
+feed_forward  efforts that are added to commanded ones
 gravity   efforts that carry the arm
 """

@@ -6,22 +6,24 @@ Everything that is wrong comes in one error, each problem with its line. The key
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
 
 import yaml
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from ..base import DriverConfigError, DriverOptions
-from ..options import Finite, NotNegative, OptionProblem, OptionsError, Positive, check
+from ..options import OptionProblem, OptionsError, Positive, check
+from .plugins import Plugins, read_plugins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
 DEEPEST = 64  # levels of brackets in a file
-GRAVITY = "GravityCompensationEffort"
 DEFAULT_GAINS = "default"
+HOME = "home_position"
+FURTHEST_RAD = 1e6
 LONGEST_LIFETIME_S = 5.0
 
 
@@ -47,22 +49,6 @@ Lifetime = Annotated[
 
 def _as_list(value: object) -> object:
     return value if isinstance(value, list) else [value]
-
-
-class GravityPlugin(DriverOptions):
-    """The keys of a plugin of this type, as `hebi.arm.create_from_config` reads them."""
-
-    type: Literal["GravityCompensationEffort"]
-    name: str = "gravComp"
-    enabled: bool = True
-    ramp_time: NotNegative = 0.0
-    imu_feedback_index: Annotated[int, Field(ge=0)] = 0
-    imu_frame_index: Annotated[int, Field(ge=0)] = 0
-    imu_rotation_offset: Annotated[tuple[Finite, ...], Field(min_length=9, max_length=9)] = (
-        *(1, 0, 0),
-        *(0, 1, 0),
-        *(0, 0, 1),
-    )
 
 
 class ConfigFile(DriverOptions):
@@ -91,8 +77,10 @@ class HebiConfig:
         The robot's description; in the file it is relative to the file's folder.
     gains : Path or None
         The file of the set called `default`, or of the only one.
-    gravity : GravityPlugin or None
-        How to compensate gravity, if the file says so.
+    plugins : Plugins
+        Those that are switched on.
+    home_position : tuple of float or None
+        Where the joints are at home, in rad; from `user_data`.
     feedback_frequency_hz, command_lifetime_s : float or None
         As in the file.
     warnings : tuple of str
@@ -103,7 +91,8 @@ class HebiConfig:
     names: tuple[str, ...]
     hrdf: Path | None = None
     gains: Path | None = None
-    gravity: GravityPlugin | None = None
+    plugins: Plugins = field(default_factory=Plugins)
+    home_position: tuple[float, ...] | None = None
     feedback_frequency_hz: float | None = None
     command_lifetime_s: float | None = None
     warnings: tuple[str, ...] = ()
@@ -143,13 +132,15 @@ def load_hebi_config(path: Path) -> HebiConfig:
     DriverConfigError
         If the file cannot be read; an `OptionsError` with every problem if it is wrong.
     """
-    content, lines = _read(path)
+    content, lines, plugin_lines = _read(path)
     try:
         file = check(str(path), ConfigFile, content)
     except OptionsError as error:
         raise OptionsError([_at_line(path, problem, lines) for problem in error.problems]) from error
     families, names = pair_modules(f"{path}:{lines['families']}", file.families, file.names)
-    gravity, warnings = _plugins(path, lines, file.plugins)
+    plugins = read_plugins(path, plugin_lines, file.plugins)
+    warnings = list(plugins.warnings)
+    home_position = _home_position(path, file.user_data or {}, len(names), warnings)
     if file.gains and DEFAULT_GAINS not in file.gains:
         warnings.append(
             f"{path}:{lines['gains']}: none of the gains {', '.join(file.gains)} is applied; "
@@ -161,32 +152,36 @@ def load_hebi_config(path: Path) -> HebiConfig:
         names=names,
         hrdf=path.parent / file.hrdf if file.hrdf else None,
         gains=path.parent / gains if gains else None,
-        gravity=gravity,
+        plugins=plugins,
+        home_position=home_position,
         feedback_frequency_hz=file.feedback_frequency,
         command_lifetime_s=file.command_lifetime,
         warnings=tuple(warnings),
     )
 
 
-def _plugins(
-    path: Path, lines: Mapping[str, int], plugins: list[dict[str, Any]]
-) -> tuple[GravityPlugin | None, list[str]]:
-    """Return the plugin for gravity, and a warning for each other one that is enabled."""
-    gravity, warnings, where = None, [], f"{path}:{lines.get('plugins', 1)}"
-    for plugin in plugins:
-        if plugin.get("type") == GRAVITY:
-            checked = check(where, GravityPlugin, plugin)
-            gravity = checked if checked.enabled else gravity
-        elif plugin.get("enabled", True):
-            warnings.append(
-                f"{where}: plugin {plugin.get('type')} is not applied; motiond knows {GRAVITY} alone; "
-                "do without it, or set its `enabled: false`"
-            )
-    return gravity, warnings
+def _home_position(
+    path: Path, user_data: Mapping[str, Any], count: int, warnings: list[str]
+) -> tuple[float, ...] | None:
+    """Return `home_position` of the user data, as HEBI's kits have it; one of another kind is warned of."""
+    home = user_data.get(HOME)
+    if home is None:
+        return None
+    if isinstance(home, list) and len(home) == count and all(map(_is_place, home)):
+        return tuple(float(place) for place in home)
+    warnings.append(
+        f"{path}: {HOME} is not taken as a pose; it is no list of {count} numbers in rad, one for each "
+        "module; correct it, or give it another name"
+    )
+    return None
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
-    """Return the file's mapping and the line of each key."""
+def _is_place(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= FURTHEST_RAD
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, int], list[int]]:
+    """Return the file's mapping, the line of each key, and the line of each plugin."""
     try:
         data = path.read_bytes()
         _refuse_depth(path, data)
@@ -199,7 +194,10 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
         raise DriverConfigError(
             str(path), "is no robot configuration of HEBI's", "it is no mapping", "correct `config`"
         )
-    return content, {key.value: key.start_mark.line + 1 for key, _ in root.value}
+    lines = {key.value: key.start_mark.line + 1 for key, _ in root.value}
+    listed = [value for key, value in root.value if key.value == "plugins"]
+    each = listed[-1].value if listed and isinstance(listed[-1], yaml.SequenceNode) else []
+    return content, lines, [node.start_mark.line + 1 for node in each]
 
 
 def _refuse_depth(path: Path, data: bytes) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -23,19 +23,22 @@ from ..base import (
     LifetimeExpired,
     require_lifetime,
 )
+from .describe import describe
+from .feed_forward import FeedForward
 from .feedback import WHERE
 from .flags import named
 from .gains import apply_setup
-from .gravity import GravityCompensation, load_model
 from .listener import Listener
 from .lookup import Module, find_group, import_hebi, open_lookup, single_groups
-from .setup import REPORTS_A_TIMEOUT, HebiOptions, set_up
+from .mirror import Mirrors
+from .options import HebiOptions
+from .setup import REPORTS_A_TIMEOUT, set_up
 from .turns import refuse_turns, stored_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..base import ActuatorCommand, ActuatorState, Booleans, Floats
+    from ..base import ActuatorCommand, ActuatorState, Booleans, Description
     from .lookup import HebiGroup, HebiLookup
 
 DEFAULT_FEEDBACK_HZ = 100.0
@@ -57,7 +60,7 @@ class HebiDriver(Driver):
     Attributes
     ----------
     modules : tuple of Module
-        In the order of the actuators.
+        In the order of the actuators, and after them the second modules of joints that two modules move.
     """
 
     Options: ClassVar[type[DriverOptions]] = HebiOptions
@@ -73,18 +76,23 @@ class HebiDriver(Driver):
     ) -> None:
         super().__init__(actuators, options, now)
         self._setup = set_up(self.actuators, options)
-        self.modules: tuple[Module, ...] = self._setup.modules
+        self.modules: tuple[Module, ...] = self._setup.members
+        self.warnings[:] = self._setup.warnings
         self._look = look
         self._group: HebiGroup | None = None
-        self._gravity: GravityCompensation | None = None
         self._torque = self._halted = self._any_loose = False
         self._sent_s = self._enabled_s = 0.0
-        count = len(self.actuators)
-        self._goal, self._velocity, self._effort = np.full((3, count), np.nan)
+        self._period_s: float | None = None
+        count, members = len(self.actuators), len(self.modules)
+        self._setpoint = np.full((3, count), np.nan)
+        self._goal, self._velocity, self._effort = self._setpoint
+        self._sent = np.full((3, members), np.nan)
+        self._mirrors = Mirrors(self._setup.mirrors, count)
         self._lower, self._upper = self._setup.lower, self._setup.upper
-        self._loose = np.zeros(count, bool)
+        self._loose = np.zeros(members, bool)
         self._command: Any = None
         self._listener: Listener
+        self._feed: FeedForward
 
     # -- before the loop ------------------------------------------------------------------------------------
 
@@ -92,6 +100,16 @@ class HebiDriver(Driver):
     def devices(self) -> tuple[str, ...]:
         """Each module, as `hebi:family/name`."""
         return tuple(f"hebi:{module}" for module in self.modules)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What becomes of each plugin of HEBI's robot configuration."""
+        return self._setup.told
+
+    @classmethod
+    def describe(cls, options: DriverOptions) -> Description | None:
+        """Return what HEBI's robot configuration tells of the robot, if the options name one."""
+        return describe(cast("HebiOptions", options))
 
     def open(self) -> None:
         """Find all modules, set them up, and wait for their first feedback."""
@@ -117,19 +135,21 @@ class HebiDriver(Driver):
             raise
 
     def _prepare(self, hebi: Any, group: HebiGroup) -> None:
-        self._command = hebi.GroupCommand(len(self.actuators))
+        self._command = hebi.GroupCommand(len(self.modules))
         group.command_lifetime = round(self._setup.lifetime_s * 1000)
         group.feedback_frequency = self._setup.feedback_hz or DEFAULT_FEEDBACK_HZ
         apply_setup(hebi, group, self._setup)
         self._learn_ranges(group)
-        self._gravity = self._load_gravity(hebi)
+        self._feed = FeedForward(hebi, self._setup.efforts, self._setup.modules, self.warnings)
+        if self._period_s is not None:
+            self._feed.set_period(self._period_s)
         self._listener.measure(FIRST_FEEDBACK_TIMEOUT_MS)
 
     def _learn_ranges(self, group: HebiGroup) -> None:
         info = group.request_info(INFO_TIMEOUT_MS)
         lower, upper = self._setup.lower, self._setup.upper
         if info is not None:
-            stored_lower, stored_upper = stored_ranges(info)
+            stored_lower, stored_upper = (bound[: len(lower)] for bound in stored_ranges(info))
             unset = np.isnan(lower)
             lower, upper = np.where(unset, stored_lower, lower), np.where(unset, stored_upper, upper)
         elif np.isnan(lower).any():
@@ -138,14 +158,6 @@ class HebiDriver(Driver):
                 "set `position_range`"
             )
         self._lower, self._upper = lower, upper
-
-    def _load_gravity(self, hebi: Any) -> GravityCompensation | None:
-        setup = self._setup.gravity
-        if setup is None:
-            return None
-        model, warnings = load_model(hebi, setup.hrdf, len(self.modules), setup.imu.frame_index)
-        self.warnings.extend(warnings)
-        return GravityCompensation(model, setup.joints, setup.base, setup.imu, setup.ramp_s)
 
     def set_period(self, period_s: float) -> None:
         """Set the tick period; the modules report as often, and at 100 Hz at least, unless an option says."""
@@ -156,11 +168,13 @@ class HebiDriver(Driver):
             self._group.feedback_frequency = max(
                 1 / period_s, DEFAULT_FEEDBACK_HZ, REPORTS_A_TIMEOUT / self._setup.feedback_timeout_s
             )
+        self._period_s = period_s
+        if self._group is not None:
+            self._feed.set_period(period_s)
 
     def close(self) -> None:
         """Stop driving; the modules let go at the end of the command lifetime."""
         group, self._group = self._group, None
-        self._gravity = None
         self._torque = self._halted = False
         self._tighten()
         if group is not None:
@@ -189,6 +203,7 @@ class HebiDriver(Driver):
         listener = self._listener
         if not listener.fill(state):
             self._refuse_silence()
+        self._mirrors.add_heat(state.temperature_c, listener.seen.temperature_c)
         if self._torque and (listener.flags.failing or listener.flags.any_unlocked):
             self._refuse_flags()
 
@@ -227,8 +242,10 @@ class HebiDriver(Driver):
                 "enable them again",
             )
         self._take_goal(command)
-        self._feed_forward(command.effort)
-        self._send(self._goal, command.velocity, self._effort)
+        np.copyto(self._velocity, command.velocity)
+        np.copyto(self._effort, command.effort)
+        self._feed_forward()
+        self._send()
 
     def _take_goal(self, command: ActuatorCommand) -> None:
         if math.isfinite(command.position.sum()):
@@ -241,23 +258,25 @@ class HebiDriver(Driver):
     def _expired(self, why: str) -> LifetimeExpired:
         return LifetimeExpired(WHERE, f"{named(self.modules, self._loose)} let go", why, "enable them again")
 
-    def _feed_forward(self, effort: Floats) -> None:
-        """Add the efforts that carry the arm to the commanded ones."""
-        np.copyto(self._effort, effort)
-        if self._gravity is not None:
-            self._gravity.update(self._listener.measured, self._listener.seen.orientation, self.now())
-            np.nan_to_num(self._effort, copy=False)
-            self._effort += self._gravity.effort
+    def _feed_forward(self) -> None:
+        """Add the efforts that carry and accelerate the arm to the commanded ones."""
+        if self._feed.adds:
+            listener = self._listener
+            self._feed.add_to(self._setpoint, listener.measured, listener.seen.orientation, self.now())
 
     def _pause_s(self) -> float:
         return self.now() - self._sent_s
 
-    def _send(self, position: Floats, velocity: Floats, effort: Floats) -> None:
+    def _send(self) -> None:
+        """Send the setpoint to all modules but those that must stay loose, which get an empty one."""
+        sent = self._sent
+        np.copyto(sent[:, : len(self.actuators)], self._setpoint)
+        self._mirrors.spread(sent)
+        if self._any_loose:
+            np.copyto(sent, np.nan, where=self._loose)
         # Not by hebi-py's writable views: what is written there does not count as set and is not sent.
         # As lists, because hebi-py reads the values one by one, which is twice as slow from an array.
-        self._command.position = position.tolist()
-        self._command.velocity = velocity.tolist()
-        self._command.effort = effort.tolist()
+        self._command.position, self._command.velocity, self._command.effort = sent.tolist()
         if not self._opened().send_command(self._command):
             raise CommunicationLost(
                 WHERE,
@@ -276,43 +295,26 @@ class HebiDriver(Driver):
             If some modules do not report.
         DriverError
             If the m-stop, heat or another program keeps modules from following commands, if a module counts
-            the wrong turn, or if gravity compensation does not know which way is down.
+            the wrong turn, if two modules of one joint report different places, or if gravity compensation
+            does not know which way is down.
         """
         self._opened()
         self._listener.measure(ENABLE_TIMEOUT_MS)
         failure = self._listener.flags.failure()
         if failure is not None:
             raise failure
-        refuse_turns(self.modules, self._listener.measured, self._lower, self._upper)
-        self._begin_gravity()
+        listener, count = self._listener, len(self.actuators)
+        refuse_turns(self._setup.modules, listener.measured[:count], self._lower, self._upper)
+        self._mirrors.refuse_apart(self.modules, listener.measured)
+        self._feed.begin(listener.measured, listener.seen.orientation, self.now())
         self._tighten()
-        self._goal[:] = self._listener.measured
-        self._feed_forward(np.full(len(self.actuators), np.nan))
-        self._hold()
+        np.copyto(self._goal, listener.measured[:count])
+        self._velocity.fill(0.0)
+        self._effort.fill(np.nan)
+        self._feed_forward()
+        self._send()
         self._enabled_s = self.now()
         self._torque, self._halted = True, False
-
-    def _begin_gravity(self) -> None:
-        gravity = self._gravity
-        if gravity is None:
-            return
-        gravity.begin(self.now())
-        gravity.update(self._listener.measured, self._listener.seen.orientation, self.now())
-        if not gravity.knows_gravity:
-            raise DriverError(
-                WHERE,
-                f"{self.modules[gravity.imu_actuator]} does not report its orientation",
-                "gravity compensation must know which way is down",
-                "set `base_orientation`",
-            )
-
-    def _hold(self) -> None:
-        """Send the goal again, and empty commands to modules that must stay loose."""
-        self._velocity.fill(0.0)
-        if self._any_loose:
-            for values in (self._goal, self._velocity, self._effort):
-                np.copyto(values, np.nan, where=self._loose)
-        self._send(self._goal, self._velocity, self._effort)
 
     def _loosen(self, which: Booleans) -> None:
         if self._torque:
@@ -330,8 +332,8 @@ class HebiDriver(Driver):
         self._tighten()
         group.command_lifetime = 1
         try:
-            self._effort.fill(np.nan)
-            self._send(self._effort, self._effort, self._effort)
+            self._setpoint.fill(np.nan)
+            self._send()
         finally:
             group.command_lifetime = round(self._setup.lifetime_s * 1000)
 
@@ -341,6 +343,8 @@ class HebiDriver(Driver):
             return
         if not self._halted:
             self._listener.take(0)
-            self._goal[:] = self._listener.measured
+            np.copyto(self._goal, self._listener.measured[: len(self.actuators)])
+            self._feed.rest(self._effort)
+            self._velocity.fill(0.0)
             self._halted = True
-        self._hold()
+        self._send()

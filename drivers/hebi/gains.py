@@ -82,15 +82,20 @@ def read_gains(hebi: Any, path: Path, modules: int, order: Sequence[int]) -> Any
 
 
 def apply_setup(hebi: Any, group: HebiGroup, setup: HebiSetup) -> None:
-    """Send the gains and the control strategy of a setup, if it has any; raises as `apply_gains` does."""
+    """Send the gains and the control strategy of a setup, if it has any; raises as `apply_gains` does.
+
+    Second modules of doubled joints get the control strategy alone: a file has no gains for them.
+    """
     if setup.gains is None and setup.control_strategy is None:
         return
-    command = hebi.GroupCommand(len(setup.modules))
+    command = hebi.GroupCommand(len(setup.members))
     if setup.gains is not None:
-        command = read_gains(hebi, setup.gains, setup.configured, setup.order)
+        in_file = read_gains(hebi, setup.gains, setup.configured, setup.order)
+        for index in range(in_file.size):
+            command[index].copy_gains_from(in_file[index])
     if setup.control_strategy is not None:
         command.control_strategy = setup.control_strategy
-    apply_gains(group, command, setup.modules)
+    apply_gains(group, command, setup.members)
 
 
 def apply_gains(group: HebiGroup, command: Any, modules: Sequence[Module]) -> None:

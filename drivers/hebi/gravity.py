@@ -64,7 +64,9 @@ def gravity_in(quaternion: Sequence[float] | NDArray[Any]) -> Floats:
     return gravity
 
 
-def load_model(hebi: Any, path: Path, joints: int, frame_index: int) -> tuple[Any, list[str]]:
+def load_model(
+    hebi: Any, path: Path, joints: int, frame_index: int, purpose: str = "gravity"
+) -> tuple[Any, list[str]]:
     """Read a model; return it and hebi-py's warnings.
 
     Parameters
@@ -73,6 +75,8 @@ def load_model(hebi: Any, path: Path, joints: int, frame_index: int) -> tuple[An
         How many joints it must have.
     frame_index : int
         Of the input frame that the sensor is in.
+    purpose : str
+        What is compensated, for messages.
 
     Raises
     ------
@@ -84,14 +88,14 @@ def load_model(hebi: Any, path: Path, joints: int, frame_index: int) -> tuple[An
         model = hebi.robot_model.import_from_hrdf(str(path), warning_callback=warnings.extend)
     except (OSError, RuntimeError) as error:
         raise DriverConfigError(
-            WHERE, f"{path} cannot be read for gravity compensation", str(error), "correct `hrdf`"
+            WHERE, f"{path} cannot be read for {purpose} compensation", str(error), "correct `hrdf`"
         ) from error
     if model.dof_count != joints:
         raise DriverConfigError(
             WHERE,
             f"{path} has {model.dof_count} joints",
-            f"gravity compensation needs one for each of the {joints} modules",
-            "correct `hrdf`, or set `gravity_compensation: false`",
+            f"{purpose} compensation needs one for each of the {joints} modules",
+            f"correct `hrdf`, or set `{purpose}_compensation: false`",
         )
     frames = model.get_frame_count("input")
     if frame_index >= frames:

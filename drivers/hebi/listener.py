@@ -114,16 +114,20 @@ class Listener:
         return True
 
     def fill(self, state: ActuatorState) -> bool:
-        """Fill `state` with the newest feedback; return whether all modules reported now and before."""
+        """Fill `state` with the newest feedback; return whether all modules reported now and before.
+
+        The state is that of the first modules, if there are more of them than it has room for.
+        """
         came = self.take(0)
-        state.position[:] = self.measured
-        state.stamp_s[:] = self.received_s
+        count = len(state.position)
+        state.position[:] = self.measured[:count]
+        state.stamp_s[:] = self.received_s[:count]
         if came:
             seen = self.seen
-            state.velocity[:] = seen.velocity
-            state.effort[:] = seen.effort
-            state.temperature_c[:] = seen.temperature_c
-            state.voltage_v[:] = seen.voltage_v
+            state.velocity[:] = seen.velocity[:count]
+            state.effort[:] = seen.effort[:count]
+            state.temperature_c[:] = seen.temperature_c[:count]
+            state.voltage_v[:] = seen.voltage_v[:count]
         return came and self._all_came and not self._any_lost
 
     def silence(self) -> CommunicationLost | None:

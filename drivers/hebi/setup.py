@@ -6,129 +6,27 @@ An option takes precedence over the file.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path  # noqa: TC003 - pydantic resolves the annotations of the options
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import AfterValidator, Field, model_validator
 
-from ..base import DriverConfigError, DriverOptions
-from ..options import Finite, NotNegative, OptionProblem, OptionsError, Positive, nearest
-from .config import HebiConfig, Lifetime, load_hebi_config, pair_modules
-from .gravity import UNIT_TOLERANCE, Imu
+from ..base import DriverConfigError
+from ..options import OptionProblem, OptionsError, nearest
+from .config import HebiConfig, load_hebi_config, pair_modules
+from .effort_setup import EffortSetup, set_up_efforts, told_plugins
 from .lookup import WHERE, Module
+from .mirror import Mirror
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Self
+    from pathlib import Path
 
     from ..base import Floats
+    from .options import HebiOptions
 
 DEFAULT_LIFETIME_S = 0.25
 REPORTS_A_TIMEOUT = 3
 """A module must not count as lost for one late report or two."""
-
-
-def _unit(quaternion: tuple[float, ...]) -> tuple[float, ...]:
-    if abs(np.linalg.norm(quaternion) - 1) > UNIT_TOLERANCE:
-        raise ValueError("it should be a quaternion of length 1: w, x, y, z")
-    return quaternion
-
-
-def _ascending(bounds: tuple[float, float]) -> tuple[float, float]:
-    if bounds[0] >= bounds[1]:
-        raise ValueError("it should be the lower and the upper end, in rad")
-    return bounds
-
-
-Orientation = Annotated[tuple[Finite, Finite, Finite, Finite], AfterValidator(_unit)]
-Bounds = Annotated[tuple[Finite, Finite], AfterValidator(_ascending)]
-
-
-class HebiOptions(DriverOptions):
-    """The options of `type: hebi`."""
-
-    config: Path | None = Field(default=None, description="A robot configuration of HEBI's (`*.cfg.yaml`).")
-    families: list[str] | str | None = Field(
-        default=None, description="One family for all modules, or one for each name; without `config`."
-    )
-    names: list[str] | None = Field(
-        default=None,
-        description="Names of the modules in the order of the actuators; else the actuators' own names.",
-    )
-    interfaces: list[str] = Field(
-        default=[], description="Network interfaces to look on; empty: all of them."
-    )
-    lookup_timeout_s: Positive = Field(default=3.0, description="How long to look for the modules.")
-    feedback_frequency_hz: Positive | None = Field(
-        default=None, description="How often the modules report; null: as often as commands are sent."
-    )
-    feedback_timeout_s: Positive | None = Field(
-        default=None,
-        description="Modules that did not report for so long count as lost; null: half the command lifetime.",
-    )
-    command_lifetime_s: Lifetime | None = Field(
-        default=None,
-        description="The modules let go when no command came for so long; null: 0.25, or as in `config`.",
-    )
-    gains: Path | None = Field(
-        default=None,
-        description="An XML file of HEBI's with controller gains; null: as in `config`, or none.",
-    )
-    control_strategy: Literal[2, 3, 4] | None = Field(
-        default=None, description="How HEBI's control loops are connected; null: as the gains or modules say."
-    )
-    position_range: dict[str, Bounds] = Field(
-        default={},
-        description="By actuator, [lower, upper] in rad: where it may stand when it is enabled; "
-        "else the position limits that are stored in the module.",
-    )
-    gravity_compensation: bool | None = Field(
-        default=None, description="Feed the arm's weight forward; null: if `config` does so."
-    )
-    hrdf: Path | None = Field(
-        default=None, description="The model for gravity compensation; null: as in `config`."
-    )
-    base_orientation: Orientation | None = Field(
-        default=None,
-        description="How the base stands in the world, as [w, x, y, z]; null: as a module's sensor says.",
-    )
-    gravity_ramp_s: NotNegative | None = Field(
-        default=None, description="How long gravity compensation takes to set in; null: 0, or as in `config`."
-    )
-
-    @model_validator(mode="after")
-    def _name_modules_once(self) -> Self:
-        if (self.config is None) == (self.families is None):
-            raise ValueError("give either `config` or `families`")
-        if self.config is not None and self.names is not None:
-            raise ValueError("`names` stand in the file that `config` names; remove them here")
-        return self
-
-
-@dataclass(frozen=True, slots=True)
-class GravitySetup:
-    """How the weight of the arm is compensated.
-
-    Attributes
-    ----------
-    hrdf : Path
-        The model.
-    joints : tuple of int
-        For each joint of the model, the index of its actuator.
-    base : tuple of float or None
-        The base's orientation as w, x, y, z; None to use `imu`.
-    imu : Imu
-        Used if `base` is None.
-    ramp_s : float
-        How long the efforts take to grow to their full size.
-    """
-
-    hrdf: Path
-    joints: tuple[int, ...]
-    base: tuple[float, ...] | None
-    imu: Imu
-    ramp_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +49,12 @@ class HebiSetup:
         At most half of `lifetime_s`.
     lower, upper : ndarray, shape (actuators,)
         Where actuators may be when they are enabled, in rad; NaN where that is not set.
+    efforts : EffortSetup
+        What is fed forward.
+    mirrors : tuple of Mirror
+        Second modules of joints that two modules move.
+    told : tuple of str
+        What becomes of each plugin of the configuration.
     warnings : tuple of str
         Parts of the configuration that are not applied.
     """
@@ -165,8 +69,15 @@ class HebiSetup:
     control_strategy: int | None
     lower: Floats
     upper: Floats
-    gravity: GravitySetup | None
+    efforts: EffortSetup
+    mirrors: tuple[Mirror, ...]
+    told: tuple[str, ...]
     warnings: tuple[str, ...]
+
+    @property
+    def members(self) -> tuple[Module, ...]:
+        """All modules of the group: those of the actuators, then the second ones of doubled joints."""
+        return self.modules + tuple(mirror.module for mirror in self.mirrors)
 
 
 def set_up(actuators: Sequence[str], options: HebiOptions) -> HebiSetup:
@@ -193,7 +104,9 @@ def set_up(actuators: Sequence[str], options: HebiOptions) -> HebiSetup:
         control_strategy=options.control_strategy,
         lower=lower,
         upper=upper,
-        gravity=_gravity(options, config, order),
+        efforts=set_up_efforts(options, config, order),
+        mirrors=_mirrors(config, order),
+        told=tuple(told_plugins(options, config)),
         warnings=config.warnings,
     )
 
@@ -260,35 +173,26 @@ def _ranges(actuators: Sequence[str], options: HebiOptions) -> tuple[Floats, Flo
     return lower, upper
 
 
-def _gravity(options: HebiOptions, config: HebiConfig, order: tuple[int, ...]) -> GravitySetup | None:
-    wanted = (
-        config.gravity is not None if options.gravity_compensation is None else options.gravity_compensation
-    )
-    if not wanted:
-        return None
-    hrdf, plugin = options.hrdf or config.hrdf, config.gravity
-    if hrdf is None:
-        raise DriverConfigError(WHERE, "gravity compensation needs a model", "there is none", "set `hrdf`")
-    if len(order) != len(config.names):
+def _mirrors(config: HebiConfig, order: tuple[int, ...]) -> tuple[Mirror, ...]:
+    """Return the second module of the joint that two modules move, if that joint is driven at all."""
+    plugin = config.plugins.mirror
+    if plugin is None:
+        return ()
+    where, module = config.plugins.places[plugin.type], Module(plugin.group_family, plugin.group_name)
+    if plugin.index >= len(config.names):
         raise DriverConfigError(
-            WHERE,
-            "gravity compensation needs all modules of the arm",
-            f"{len(order)} of {len(config.names)} are driven",
-            "map all of them to joints, or set `gravity_compensation: false`",
+            where,
+            f"plugin {plugin.type} doubles module {plugin.index}",
+            f"there are {len(config.names)} modules, counted from 0",
+            "correct `index`",
         )
-    imu = Imu()
-    if plugin is not None:
-        turn = np.array(plugin.imu_rotation_offset, float).reshape(3, 3)
-        imu = Imu(plugin.imu_feedback_index, plugin.imu_frame_index, turn)
-    if imu.feedback_index >= len(order):
+    if module in map(Module, config.families, config.names):
         raise DriverConfigError(
-            WHERE,
-            f"the sensor of module {imu.feedback_index} cannot tell which way is down",
-            f"there are {len(order)} modules, counted from 0",
-            "correct `imu_feedback_index`",
+            where,
+            f"plugin {plugin.type} lets {module} follow",
+            "it is a module of the arm itself, and would get two commands",
+            "correct `group_name`, or take it out of `names`",
         )
-    ramp_s = options.gravity_ramp_s
-    if ramp_s is None:
-        ramp_s = 0.0 if plugin is None else plugin.ramp_time
-    joints = tuple(np.argsort(order).tolist())
-    return GravitySetup(hrdf, joints, options.base_orientation, imu, ramp_s)
+    if plugin.index not in order:
+        return ()
+    return (Mirror(module, order.index(plugin.index), -1.0 if plugin.mirror else 1.0),)

@@ -14,7 +14,7 @@ import numpy as np
 from motiond.drivers.base import ActuatorCommand, ActuatorState
 from motiond.drivers.hebi.driver import HebiDriver
 from motiond.drivers.hebi.lookup import import_hebi
-from motiond.drivers.hebi.setup import HebiOptions
+from motiond.drivers.hebi.options import HebiOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

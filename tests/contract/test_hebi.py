@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("hebi", reason="hebi-py is not installed")
 
 from motiond.drivers.hebi.driver import HebiDriver
-from motiond.drivers.hebi.setup import HebiOptions
+from motiond.drivers.hebi.options import HebiOptions
 from motiond.drivers.testing.contract import DriverContract
 from motiond.drivers.testing.rig import ACTUATORS, LIFETIME_S, Rig
 from tests.contract.hebi_bench import Bench

@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.drivers.base import DriverConfigError
+from motiond.drivers.base import Description, DriverConfigError
 from motiond.drivers.hebi.config import load_hebi_config
+from motiond.drivers.hebi.effort_setup import DynamicsSetup, EffortSetup
 from motiond.drivers.hebi.lookup import Module
-from motiond.drivers.hebi.setup import HebiOptions, HebiSetup, set_up
+from motiond.drivers.hebi.mirror import Mirror
+from motiond.drivers.hebi.options import HebiOptions
+from motiond.drivers.hebi.setup import HebiSetup, set_up
 from motiond.drivers.options import OptionsError
+from motiond.drivers.registry import describe_robot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,10 +48,10 @@ def test_takes_everything_from_the_file_that_hebis_tools_write() -> None:
     assert setup.modules[2] == Module("Arm", "J3_elbow")
     assert (setup.lifetime_s, setup.feedback_hz) == (0.25, 100)
     assert setup.gains == ARM.parent / "gains" / "A-2085-06.xml"
-    assert setup.gravity is not None
-    assert setup.gravity.hrdf == ARM.parent / "hrdf" / "A-2085-06.hrdf"
-    assert setup.gravity.ramp_s == 5.0
-    assert setup.gravity.base is None
+    assert setup.efforts.gravity is not None
+    assert setup.efforts.gravity.hrdf == ARM.parent / "hrdf" / "A-2085-06.hrdf"
+    assert setup.efforts.gravity.ramp_s == 5.0
+    assert setup.efforts.gravity.base is None
     assert setup.warnings == ()
 
 
@@ -57,11 +61,11 @@ def test_options_come_before_the_file() -> None:
     setup = setup_of(ARM, names, command_lifetime_s=0.5, feedback_frequency_hz=50, **other)
     assert (setup.lifetime_s, setup.feedback_hz) == (0.5, 50)
     assert setup.gains == Path("my.xml")
-    assert setup.gravity is not None
-    assert setup.gravity.hrdf == Path("my.hrdf")
-    assert setup.gravity.ramp_s == 0
-    assert setup.gravity.base == pytest.approx((0, 1, 0, 0))
-    assert setup_of(ARM, names, gravity_compensation=False).gravity is None
+    assert setup.efforts.gravity is not None
+    assert setup.efforts.gravity.hrdf == Path("my.hrdf")
+    assert setup.efforts.gravity.ramp_s == 0
+    assert setup.efforts.gravity.base == pytest.approx((0, 1, 0, 0))
+    assert setup_of(ARM, names, gravity_compensation=False).efforts.gravity is None
 
 
 def test_the_joints_of_the_model_are_the_modules_of_the_file_in_whatever_order_they_are_driven(
@@ -69,12 +73,12 @@ def test_the_joints_of_the_model_are_the_modules_of_the_file_in_whatever_order_t
 ) -> None:
     setup = setup_of(write("hrdf: two.hrdf"), ("elbow", "base"), gravity_compensation=True)
     assert setup.order == (1, 0)
-    assert setup.gravity is not None
-    assert setup.gravity.joints == (1, 0)
+    assert setup.efforts.gravity is not None
+    assert setup.efforts.gravity.joints == (1, 0)
     three = HebiOptions.model_validate(
         {"families": "Arm", "names": ["a", "b", "c"], "hrdf": "x", "gravity_compensation": True}
     )
-    gravity = set_up(["b", "c", "a"], three).gravity
+    gravity = set_up(["b", "c", "a"], three).efforts.gravity
     assert gravity is not None
     assert gravity.joints == (2, 0, 1)
 
@@ -86,7 +90,7 @@ def test_takes_the_sensor_that_the_plugin_names(write: Any) -> None:
         "- {type: GravityCompensationEffort, imu_feedback_index: 1, imu_frame_index: 2,",
         "   imu_rotation_offset: [0, -1, 0, 1, 0, 0, 0, 0, 1]}",
     )
-    gravity = setup_of(path).gravity
+    gravity = setup_of(path).efforts.gravity
     assert gravity is not None
     assert (gravity.imu.feedback_index, gravity.imu.frame_index) == (1, 2)
     assert gravity.imu.rotation.tolist() == [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
@@ -98,7 +102,7 @@ def test_a_plugin_that_is_switched_off_is_off(write: Any) -> None:
         "- {type: GravityCompensationEffort, enabled: false}",
         "- {type: ImpedanceController, enabled: false}",
     )
-    assert setup_of(path).gravity is None
+    assert setup_of(path).efforts.gravity is None
     assert setup_of(path).warnings == ()
 
 
@@ -106,19 +110,181 @@ def test_warns_of_what_it_does_not_apply(write: Any) -> None:
     path = write(
         "gains: {soft: soft.xml, stiff: stiff.xml}",
         "plugins:",
-        "- {type: DynamicsCompensationEffort}",
-        "- {type: ImpedanceController, enabled: true}",
+        "- {type: EndEffectorWrench}",
+        "- {type: OvertorqueFaultMonitor, base_torque_error_limit: 5}",
     )
-    unknown = "is not applied; motiond knows GravityCompensationEffort alone; do without it, or set its"
     assert setup_of(path).warnings == (
-        f"{path}:5: plugin DynamicsCompensationEffort {unknown} `enabled: false`",
-        f"{path}:5: plugin ImpedanceController {unknown} `enabled: false`",
+        f"{path}:6: plugin EndEffectorWrench is not applied; motiond has none; set its `enabled: false`",
+        f"{path}:7: plugin OvertorqueFaultMonitor is not applied; motiond has none; set its `enabled: false`",
         (
             f"{path}:4: none of the gains soft, stiff is applied; motiond applies the set called 'default'; "
             "name it so, or set `gains` in the driver"
         ),
     )
     assert setup_of(path).gains is None
+
+
+ALL = (
+    "hrdf: two.hrdf",
+    "plugins:",
+    "- {type: GravityCompensationEffort, ramp_time: 5}",
+    "- {type: DynamicsCompensationEffort, name: dynamicsComp, enabled: true, ramp_time: 4}",
+    "- {type: EffortOffset, name: gasSpringCompensation, ramp_time: 3, offset: [0, -7]}",
+    "- {type: DoubledJointMirror, group_family: [Arm], group_name: [elbow_b], index: 1}",
+)
+
+
+def test_applies_each_plugin_of_a_kit_and_tells_so(write: Any) -> None:
+    path = write(*ALL)
+    setup = setup_of(path, ("elbow", "base"))
+    assert setup.warnings == ()
+    assert setup.efforts.dynamics == DynamicsSetup(path.parent / "two.hrdf", (1, 0), 4.0)
+    assert setup.efforts.offset is not None
+    assert (setup.efforts.offset.tolist(), setup.efforts.offset_ramp_s) == ([-7.0, 0.0], 3.0)
+    assert setup.mirrors == (Mirror(Module("Arm", "elbow_b"), 0, -1.0),)
+    assert setup.members == (Module("Arm", "elbow"), Module("Arm", "base"), Module("Arm", "elbow_b"))
+    assert setup.told == (
+        f"{path}:6: plugin GravityCompensationEffort is applied",
+        f"{path}:7: plugin DynamicsCompensationEffort is applied",
+        f"{path}:8: plugin EffortOffset is applied",
+        f"{path}:9: plugin DoubledJointMirror is applied",
+    )
+
+
+def test_options_switch_the_plugins_of_the_weight_and_of_acceleration_off(write: Any) -> None:
+    path = write(*ALL)
+    setup = setup_of(path, gravity_compensation=False, dynamics_compensation=False)
+    assert (setup.efforts.gravity, setup.efforts.dynamics) == (None, None)
+    assert setup.told[:2] == (
+        f"{path}:6: plugin GravityCompensationEffort is left out, as `gravity_compensation` is false",
+        f"{path}:7: plugin DynamicsCompensationEffort is left out, as `dynamics_compensation` is false",
+    )
+
+
+def test_a_second_module_is_spelled_as_in_hebis_readme_too(write: Any) -> None:
+    path = write(
+        "plugins:",
+        "- {type: DoubledJoint, group_family: Left, group_name: elbow_b, index: 0, mirror: false}",
+    )
+    assert setup_of(path).mirrors == (Mirror(Module("Left", "elbow_b"), 0, 1.0),)
+
+
+def test_the_second_module_of_a_joint_that_is_not_driven_is_left_alone(write: Any) -> None:
+    path = write("plugins:", "- {type: DoubledJoint, group_family: Arm, group_name: elbow_b, index: 1}")
+    assert setup_of(path, ["base"]).mirrors == ()
+
+
+def test_one_offset_holds_for_all_modules(write: Any) -> None:
+    offset = setup_of(write("plugins: [{type: EffortOffset, offset: 2.5}]")).efforts.offset
+    assert offset is not None
+    assert offset.tolist() == [2.5, 2.5]
+
+
+KNOWN = (
+    "motiond knows GravityCompensationEffort, DynamicsCompensationEffort, EffortOffset, DoubledJointMirror, "
+    "DoubledJoint"
+)
+
+
+@pytest.mark.parametrize(
+    ("plugins", "message"),
+    [
+        (
+            "[{type: ImpedanceController, gains_in_end_effector_frame: true, kp: [1, 1, 1, 0, 0, 0]}]",
+            (
+                "{path}:4: plugin ImpedanceController cannot be applied; its spring needs a fast and steady "
+                "loop of its own, and motiond sends a motion's rows; set its `enabled: false`"
+            ),
+        ),
+        (
+            "[{type: DynamicCompensationEffort}]",
+            (
+                f"{{path}}:4: plugin DynamicCompensationEffort cannot be applied; {KNOWN}; "
+                "did you mean 'DynamicsCompensationEffort'?"
+            ),
+        ),
+        (
+            "[{type: EffortOffset, offset: 1}, {type: EffortOffset, offset: 2}]",
+            (
+                "{path}:4: a second plugin EffortOffset; HEBI's library takes one of a type; "
+                "join them, or set its `enabled: false`"
+            ),
+        ),
+        (
+            "[{type: EffortOffset, offset: [1, 2, 3]}]",
+            (
+                "{path}:4: plugin EffortOffset has 3 efforts for 2 modules; "
+                "it takes one for all of them, or one for each; correct `offset`"
+            ),
+        ),
+        (
+            "[{type: DoubledJointMirror, group_Family: Arm, group_name: b, index: 1}]",
+            (
+                "{path}:4: option 'group_family' is missing; set it\n"
+                "{path}:4: unknown option 'group_Family'; it takes enabled, group_family, group_name, index, "
+                "mirror, name, ramp_time, type; did you mean 'group_family'?"
+            ),
+        ),
+        (
+            "[{type: DoubledJointMirror, group_family: Arm, group_name: b, index: 2}]",
+            (
+                "{path}:4: plugin DoubledJointMirror doubles module 2; there are 2 modules, counted from 0; "
+                "correct `index`"
+            ),
+        ),
+        (
+            "[{type: DoubledJointMirror, group_family: Arm, group_name: elbow, index: 0}]",
+            (
+                "{path}:4: plugin DoubledJointMirror lets Arm/elbow follow; it is a module of the arm "
+                "itself, and would get two commands; correct `group_name`, or take it out of `names`"
+            ),
+        ),
+        (
+            "[{type: DynamicsCompensationEffort}]",
+            "driver hebi: dynamics compensation needs a model; there is none; set `hrdf`",
+        ),
+    ],
+    ids=["impedance", "unknown", "second", "offsets", "key", "index", "itself", "no model"],
+)
+def test_refuses_a_plugin_that_it_cannot_apply(write: Any, plugins: str, message: str) -> None:
+    path = write(f"plugins: {plugins}")
+    with pytest.raises(DriverConfigError) as caught:
+        setup_of(path)
+    assert str(caught.value) == message.replace("{path}", str(path))
+
+
+def test_a_plugin_that_is_switched_off_needs_not_be_right(write: Any) -> None:
+    setup = setup_of(write("plugins: [{type: EffortOffset, enabled: false, offset: [1, 2, 3, 4]}]"))
+    assert setup.efforts == EffortSetup()
+    assert setup.told == ()
+
+
+def test_a_file_describes_the_robot(write: Any) -> None:
+    path = write("hrdf: ../two.hrdf", "user_data: {home_position: [0.5, -1]}")
+    assert describe_robot("hebi", {"config": path}) == Description(
+        path.parent / "../two.hrdf", ("base", "elbow"), {"home": {"base": 0.5, "elbow": -1.0}}
+    )
+    assert describe_robot("hebi", {"families": "Arm"}) is None
+
+
+def test_modules_of_one_name_are_told_apart_by_their_families(tmp_path: Path) -> None:
+    path = tmp_path / "pair.cfg.yaml"
+    path.write_text("version: 1.0\nfamilies: [Left, Right]\nnames: [base, base]\n")
+    found = describe_robot("hebi", {"config": path})
+    assert found is not None
+    assert found.joints == ("Left/base", "Right/base")
+
+
+@pytest.mark.parametrize("home", ["[0.5]", "here", "[true, 1]", "[.inf, 0]", "{base: 1}"])
+def test_a_home_position_of_another_kind_is_warned_of(write: Any, home: str) -> None:
+    path = write(f"user_data: {{home_position: {home}}}")
+    assert load_hebi_config(path).home_position is None
+    assert setup_of(path).warnings == (
+        (
+            f"{path}: home_position is not taken as a pose; it is no list of 2 numbers in rad, "
+            "one for each module; correct it, or give it another name"
+        ),
+    )
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from motiond.drivers.base import (
 from motiond.drivers.hebi.config import load_hebi_config
 from motiond.drivers.hebi.driver import HebiDriver
 from motiond.drivers.hebi.lookup import Module, missing_modules
-from motiond.drivers.hebi.setup import HebiOptions
+from motiond.drivers.hebi.options import HebiOptions
 from motiond.drivers.registry import check_options, make_driver
 from tests.contract.hebi_bench import Bench
 

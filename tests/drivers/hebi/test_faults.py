@@ -19,7 +19,7 @@ from motiond.drivers.base import (
 )
 from motiond.drivers.hebi.driver import HebiDriver
 from motiond.drivers.hebi.lookup import Module, find_group
-from motiond.drivers.hebi.setup import HebiOptions
+from motiond.drivers.hebi.options import HebiOptions
 from tests.drivers.hebi.fake_hebi import FakeEntry, FakeLookup, FakeModule
 
 if TYPE_CHECKING:

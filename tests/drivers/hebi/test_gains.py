@@ -9,7 +9,7 @@ pytest.importorskip("hebi", reason="hebi-py is not installed")
 
 from motiond.drivers.base import DriverConfigError, DriverError, DriverTimeout
 from motiond.drivers.hebi.driver import HebiDriver
-from motiond.drivers.hebi.setup import HebiOptions
+from motiond.drivers.hebi.options import HebiOptions
 from tests.drivers.hebi.fake_hebi import FakeGroup, FakeLookup, FakeModule
 
 if TYPE_CHECKING:

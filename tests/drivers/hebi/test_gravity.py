@@ -14,7 +14,7 @@ from motiond.drivers.base import ActuatorCommand, ActuatorState, DriverConfigErr
 from motiond.drivers.hebi.driver import HebiDriver
 from motiond.drivers.hebi.gravity import GravityCompensation, Imu, load_model
 from motiond.drivers.hebi.lookup import import_hebi
-from motiond.drivers.hebi.setup import HebiOptions
+from motiond.drivers.hebi.options import HebiOptions
 from motiond.drivers.options import check
 from tests.drivers.hebi.fake_hebi import FakeLookup, FakeModule
 

@@ -1,0 +1,175 @@
+"""The arm plugins of HEBI's robot configurations: which are applied, which are not, and their keys.
+
+Names, keys and defaults are those of `hebi.arm.create_from_config` of hebi-py 2.16 and of the README of
+HEBI's repository `robot-config`. One that is switched off counts as if it were not there, as that says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+from pydantic import BeforeValidator, Field
+
+from ..base import DriverOptions
+from ..options import Finite, NotNegative, OptionProblem, OptionsError, check, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    PluginType = TypeVar("PluginType", bound="Plugin")
+
+IDLE = ("EndEffectorWrench", "OvertorqueFaultMonitor")
+"""Types that change no command before a program asks them to."""
+IMPEDANCE = "ImpedanceController"
+SWITCH_OFF = "set its `enabled: false`"
+
+
+def _only_one(value: object) -> object:
+    """Return the one item of a list; `get_group_from_names` of hebi-py takes a text or a list."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+def _as_list(value: object) -> object:
+    return value if isinstance(value, list) else [value]
+
+
+OneName = Annotated[str, BeforeValidator(_only_one), Field(min_length=1)]
+
+
+class Plugin(DriverOptions):
+    """The keys of every plugin."""
+
+    name: str = ""
+    enabled: bool = True
+    ramp_time: NotNegative = 0.0
+
+
+class GravityPlugin(Plugin):
+    """Adds the efforts that carry the arm."""
+
+    type: Literal["GravityCompensationEffort"]
+    imu_feedback_index: Annotated[int, Field(ge=0)] = 0
+    imu_frame_index: Annotated[int, Field(ge=0)] = 0
+    imu_rotation_offset: Annotated[tuple[Finite, ...], Field(min_length=9, max_length=9)] = (
+        *(1, 0, 0),
+        *(0, 1, 0),
+        *(0, 0, 1),
+    )
+
+
+class DynamicsPlugin(Plugin):
+    """Adds the efforts that accelerate the arm's masses."""
+
+    type: Literal["DynamicsCompensationEffort"]
+
+
+class OffsetPlugin(Plugin):
+    """Adds constant efforts in N·m, one for all modules or one for each, as against a gas spring."""
+
+    type: Literal["EffortOffset"]
+    offset: Annotated[list[Finite], BeforeValidator(_as_list), Field(min_length=1)]
+
+
+class MirrorPlugin(Plugin):
+    """Lets a second module follow the one of a joint that both of them move."""
+
+    type: Literal["DoubledJointMirror", "DoubledJoint"]
+    group_family: OneName
+    group_name: OneName
+    index: Annotated[int, Field(ge=0)]
+    mirror: bool = True
+
+
+KINDS: dict[str, type[Plugin]] = {
+    "GravityCompensationEffort": GravityPlugin,
+    "DynamicsCompensationEffort": DynamicsPlugin,
+    "EffortOffset": OffsetPlugin,
+    "DoubledJointMirror": MirrorPlugin,
+    "DoubledJoint": MirrorPlugin,
+}
+"""By type; HEBI's README calls `DoubledJoint` what hebi-py calls `DoubledJointMirror`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plugins:
+    """The plugins of a file that are switched on.
+
+    Attributes
+    ----------
+    gravity, dynamics, offset, mirror : Plugin or None
+    places : dict of str to str
+        File and line of each, by type.
+    warnings : tuple of str
+        One for each that is not applied, and is not missed.
+    """
+
+    gravity: GravityPlugin | None = None
+    dynamics: DynamicsPlugin | None = None
+    offset: OffsetPlugin | None = None
+    mirror: MirrorPlugin | None = None
+    places: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+def read_plugins(path: Path, lines: Sequence[int], plugins: Sequence[Mapping[str, Any]]) -> Plugins:
+    """Check the plugins of a file.
+
+    Parameters
+    ----------
+    lines : sequence of int
+        The line of each plugin.
+
+    Raises
+    ------
+    OptionsError
+        With every wrong key, every plugin that motiond does not have, and every second one of a type, of
+        which hebi-py would drop the second.
+    """
+    problems: list[OptionProblem] = []
+    warnings: list[str] = []
+    found: dict[str, Plugin] = {}
+    places: dict[str, str] = {}
+    for line, plugin in zip(lines, plugins, strict=True):
+        kind, where = str(plugin.get("type")), f"{path}:{line}"
+        if plugin.get("enabled") is False:
+            continue
+        if kind in IDLE:
+            warnings.append(f"{where}: plugin {kind} is not applied; motiond has none; {SWITCH_OFF}")
+        elif kind not in KINDS:
+            problems.append(_unknown(where, kind))
+        elif KINDS[kind] in map(type, found.values()):
+            what, why = f"a second plugin {kind}", "HEBI's library takes one of a type"
+            problems.append(OptionProblem(where, ("plugins",), what, why, f"join them, or {SWITCH_OFF}"))
+        else:
+            try:
+                checked = check(where, KINDS[kind], plugin)
+            except OptionsError as error:
+                problems += error.problems
+                continue
+            if checked.enabled:
+                found[kind], places[kind] = checked, where
+    if problems:
+        raise OptionsError(problems)
+    return Plugins(
+        gravity=_of_type(GravityPlugin, found),
+        dynamics=_of_type(DynamicsPlugin, found),
+        offset=_of_type(OffsetPlugin, found),
+        mirror=_of_type(MirrorPlugin, found),
+        places=places,
+        warnings=tuple(warnings),
+    )
+
+
+def _of_type(kind: type[PluginType], found: Mapping[str, Plugin]) -> PluginType | None:
+    return next((plugin for plugin in found.values() if isinstance(plugin, kind)), None)
+
+
+def _unknown(where: str, kind: str) -> OptionProblem:
+    what = f"plugin {kind} cannot be applied"
+    if kind == IMPEDANCE:
+        why = "its spring needs a fast and steady loop of its own, and motiond sends a motion's rows"
+        return OptionProblem(where, ("plugins",), what, why, SWITCH_OFF)
+    why = f"motiond knows {', '.join(KINDS)}"
+    return OptionProblem(where, ("plugins",), what, why, nearest(kind, KINDS) or SWITCH_OFF)

@@ -1,0 +1,200 @@
+"""A robot of which the configuration says no more than HEBI's own file for it."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from motiond.daemon.api.schemas import GotoRequest
+from motiond.daemon.config.section import ConfigError
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.joints.description import make_joint_map
+from motiond.daemon.joints.joint_map import JointMapError
+from motiond.daemon.planning.library import MotionLibrary
+from motiond.daemon.robots.goal_planner import GoalPlanner
+from tests.daemon.programs import run_here
+from tests.daemon.rig import write_seq
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from motiond.daemon.config.robot import RobotSettings
+    from motiond.daemon.joints.joint_map import JointMap
+
+NAMES = ["J1_base", "J2A_shoulder", "J3_elbow"]
+KIT = """\
+version: 1.1
+families: [Arm]
+names: [J1_base, J2A_shoulder, J3_elbow]
+hrdf: hrdf/arm.hrdf
+"""
+HOME = "user_data: {home_position: [0.5, -1, 2]}\n"
+ALONE = "{driver: {type: hebi, config: kit/arm.cfg.yaml}}"
+MODEL = """\
+<robot version="1.6.0">
+  <actuator type="X8-9"/><bracket type="X5HeavyLeftInside"/>
+  <actuator type="X8-16"/><link type="X5" extension="0.3" twist="0"/>
+  <actuator type="X8-9"/>
+</robot>
+"""
+
+
+class Kit:
+    """The files of a kit, and a configuration that names them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.config = folder / "motiond.yaml"
+        self.file = folder / "kit" / "arm.cfg.yaml"
+        self.hrdf = folder / "kit" / "hrdf" / "arm.hrdf"
+        self.hrdf.parent.mkdir(parents=True)
+        self.hrdf.write_text(MODEL)
+
+    def robot(self, kit: str = KIT + HOME, robot: str = ALONE) -> RobotSettings:
+        self.file.write_text(kit)
+        self.config.write_text(f"robots: {{arm: {robot}}}\n")
+        self.settings = load_settings(self.config)
+        return self.settings.robots["arm"]
+
+    def joint_map(self, **texts: str) -> JointMap:
+        return make_joint_map("arm", self.robot(**texts), self.settings)
+
+    def refusal(self, **texts: str) -> str:
+        with pytest.raises((ConfigError, JointMapError)) as caught:
+            self.joint_map(**texts)
+        return str(caught.value).replace(f"{self.folder}/", "")
+
+
+@pytest.fixture
+def kit(tmp_path: Path) -> Kit:
+    return Kit(tmp_path)
+
+
+def test_hebis_file_alone_is_enough(kit: Kit) -> None:
+    robot = kit.robot()
+    assert robot.model is not None
+    assert robot.model.file == kit.hrdf
+    found = kit.joint_map()
+    assert list(found.joints) == list(found.actuators) == NAMES
+    assert found.limits.velocity.tolist() == pytest.approx([4.08407, 2.094395, 4.08407])
+    assert found.limits.effort.tolist() == [23, 44, 23]
+
+
+def test_the_home_position_is_a_pose_to_go_to(kit: Kit) -> None:
+    robot, joint_map = kit.robot(), kit.joint_map()
+    assert robot.poses == {"home": dict(zip(NAMES, [0.5, -1.0, 2.0], strict=True))}
+    with closing(GoalPlanner("arm", robot, joint_map, MotionLibrary(joint_map, robot, 100.0))) as goals:
+        playback = goals.playback_to(GotoRequest(pose="home"))
+    assert playback.plan.positions[-1].tolist() == [0.5, -1.0, 2.0]
+
+
+def test_a_pose_of_the_configuration_comes_first(kit: Kit) -> None:
+    here = "poses: {home: {J1_base: 0.25}, park: {J3_elbow: 1.0}}, on_end: park"
+    robot = kit.robot(robot=ALONE.removesuffix("}") + f", {here}}}")
+    assert robot.poses == {"home": {"J1_base": 0.25}, "park": {"J3_elbow": 1.0}}
+
+
+def test_the_home_position_is_a_place_to_park(kit: Kit) -> None:
+    assert kit.refusal(robot=ALONE.removesuffix("}") + ", on_end: park}") == (
+        "motiond.yaml:1: on_end is park; there is no such pose; add poses.park"
+    )
+
+
+def test_joints_narrow_the_limits_by_the_names_of_hebis_file(kit: Kit) -> None:
+    limits = "joints: {J3_elbow: {limits: {lower: -1.5, upper: 1.5, velocity: 1.0}}}"
+    found = kit.joint_map(robot=ALONE.removesuffix("}") + f", {limits}}}")
+    assert list(found.joints) == NAMES
+    assert (found.limits.lower[2], found.limits.velocity[2]) == (-1.5, 1.0)
+    elbow = "joints: {elbow: {limits: {lower: -1.5, upper: 1.5, velocity: 1.0}}}"
+    assert kit.refusal(robot=ALONE.removesuffix("}") + f", {elbow}}}") == (
+        "arm: the model has no joint 'elbow'; it has J1_base, J2A_shoulder, J3_elbow; "
+        "did you mean 'J3_elbow'?"
+    )
+
+
+def test_a_model_of_the_configuration_comes_first(kit: Kit) -> None:
+    found = kit.joint_map(robot=ALONE.removesuffix("}") + ", model: kit/hrdf/arm.hrdf}")
+    assert list(found.joints) == ["actuator1", "actuator2", "actuator3"]
+    assert kit.robot(robot=ALONE.removesuffix("}") + ", model: kit/hrdf/arm.hrdf}").poses == {}
+
+
+def test_no_model_leaves_the_list_of_joints(kit: Kit) -> None:
+    listed = "model: null, joints: {J3_elbow: {limits: {lower: -1, upper: 1, velocity: 1}}}"
+    assert kit.joint_map(robot=ALONE.removesuffix("}") + f", {listed}}}").joints == ("J3_elbow",)
+
+
+def test_a_file_without_a_model_asks_for_one(kit: Kit) -> None:
+    assert kit.refusal(kit=KIT.replace("hrdf: hrdf/arm.hrdf\n", "")) == (
+        "motiond.yaml:1: the robot has no joints; there is no model either; add model or joints"
+    )
+
+
+def test_a_model_with_another_number_of_joints_is_refused(kit: Kit) -> None:
+    assert kit.refusal(kit=KIT.replace(", J3_elbow", "")) == (
+        "kit/hrdf/arm.hrdf: 3 joints that move do not go with 2 names for them; the names are J1_base, "
+        "J2A_shoulder; correct model.joint_names, or the driver's own configuration"
+    )
+
+
+def test_every_mistake_of_hebis_file_is_told_with_its_line_and_where_it_is_named(kit: Kit) -> None:
+    wrong = KIT.replace("hrdf:", "hrfd:") + "plugins: [{type: ImpedanceController}]\n"
+    assert kit.refusal(kit=wrong) == (
+        "motiond.yaml:1: kit/arm.cfg.yaml:4: unknown option 'hrfd'; it takes command_lifetime, families, "
+        "feedback_frequency, gains, hrdf, names, plugins, user_data, version; did you mean 'hrdf'?"
+    )
+    plugins = KIT + "plugins:\n- {type: ImpedanceController}\n- {type: EffortOffset}\n"
+    assert kit.refusal(kit=plugins) == (
+        "motiond.yaml:1: kit/arm.cfg.yaml:6: plugin ImpedanceController cannot be applied; its spring needs "
+        "a fast and steady loop of its own, and motiond sends a motion's rows; set its `enabled: false`\n"
+        "motiond.yaml:1: kit/arm.cfg.yaml:7: option 'offset' is missing; set it"
+    )
+
+
+@pytest.mark.parametrize("names", ["[a, b, c]", "[c, a, b]"])
+def test_joints_of_any_model_can_be_renamed_in_its_order(kit: Kit, names: str) -> None:
+    robot = f"{{driver: {{type: sim}}, model: {{file: kit/hrdf/arm.hrdf, joint_names: {names}}}}}"
+    assert "[{}]".format(", ".join(kit.joint_map(robot=robot).joints)) == names
+
+
+def test_a_name_for_two_joints_is_refused(kit: Kit) -> None:
+    robot = "{driver: {type: sim}, model: {file: kit/hrdf/arm.hrdf, joint_names: [a, b, a]}}"
+    assert kit.refusal(robot=robot) == (
+        "motiond.yaml:1: 'a' stands twice; a joint has a name of its own; rename one"
+    )
+
+
+def test_check_says_which_plugins_are_applied(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
+    plugins = """\
+plugins:
+- {type: GravityCompensationEffort, ramp_time: 5}
+- {type: DynamicsCompensationEffort, ramp_time: 5}
+- {type: EffortOffset, enabled: false, offset: [0, -7]}
+- {type: DoubledJointMirror, group_family: [Arm], group_name: [J2B_shoulder], index: 1}
+- {type: OvertorqueFaultMonitor, base_torque_error_limit: 3}
+"""
+    write_seq(kit.folder / "rest.seq", np.zeros((3, 3)), tuple(NAMES), 100.0)
+    kit.robot(kit=KIT + plugins, robot=ALONE.removesuffix("}") + ", motions: [rest.seq]}")
+    code, out, err = run_here(capsys, "check", "-c", kit.config)
+    assert (code, out) == (0, "arm: rest: ok; 0.02 s, speed up to 10\n")
+    assert err.replace(f"{kit.folder}/", "").splitlines() == [
+        "arm: kit/arm.cfg.yaml:6: plugin GravityCompensationEffort is applied",
+        "arm: kit/arm.cfg.yaml:7: plugin DynamicsCompensationEffort is applied",
+        "arm: kit/arm.cfg.yaml:9: plugin DoubledJointMirror is applied",
+        (
+            "arm: warning: kit/arm.cfg.yaml:10: plugin OvertorqueFaultMonitor is not applied; "
+            "motiond has none; set its `enabled: false`"
+        ),
+    ]
+
+
+def test_check_refuses_what_cannot_be_applied(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
+    kit.robot(kit=KIT + "plugins: [{type: EffortOffset, offset: [0, -7]}]\n")
+    code, out, err = run_here(capsys, "check", "-c", kit.config)
+    assert (code, out) == (2, "")
+    assert err.replace(f"{kit.folder}/", "") == (
+        "kit/arm.cfg.yaml:5: plugin EffortOffset has 2 efforts for 3 modules; "
+        "it takes one for all of them, or one for each; correct `offset`\n"
+    )

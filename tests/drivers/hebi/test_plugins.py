@@ -1,0 +1,286 @@
+"""What HEBI's arm plugins do to commands, compared with the plugins of hebi-py themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("hebi", reason="hebi-py is not installed")
+
+import hebi
+from hebi._internal import plugins as vendor
+from hebi._internal.plugins import double_shoulder_plugin
+
+from motiond.drivers.base import (
+    ActuatorCommand,
+    ActuatorState,
+    CommunicationLost,
+    DriverConfigError,
+    DriverError,
+)
+from motiond.drivers.hebi.driver import HebiDriver
+from motiond.drivers.hebi.options import HebiOptions
+from tests.drivers.hebi.fake_hebi import FakeLookup, FakeModule
+
+if TYPE_CHECKING:
+    from motiond.drivers.base import Floats
+    from motiond.drivers.testing.clock import Clock
+
+HRDF = Path(__file__).parents[3] / "config" / "robots" / "six_axis.hrdf"
+JOINTS = tuple(f"J{number}" for number in range(1, 7))
+POSITION = np.array([0.3, 0.9, -0.7, 0.4, 1.1, -0.2])
+VELOCITY = np.array([0.4, -0.3, 0.2, 0.1, -0.5, 0.6])
+ACCELERATION = np.array([2.0, -1.0, 3.0, 1.0, 0.5, -2.0])
+STILL = np.zeros(6)
+PERIOD_S = 0.01
+DYNAMICS = "- {type: DynamicsCompensationEffort, ramp_time: 0}"
+DOUBLED = "- {type: DoubledJointMirror, group_family: [Arm], group_name: [J2B], index: 1}"
+OFFSET = "- {type: EffortOffset, offset: [0, -7, 0, 0, 0, 0]}"
+
+
+class Arm:
+    """An arm of six modules and of one that doubles the second, and the driver of a file with plugins."""
+
+    def __init__(self, clock: Clock, folder: Path, *plugins: str, **options: Any) -> None:
+        path = folder / "arm.cfg.yaml"
+        lines = [
+            "version: 1.0",
+            "families: [Arm]",
+            f"names: [{', '.join(JOINTS)}]",
+            f"hrdf: {HRDF}",
+            "plugins:",
+        ]
+        path.write_text("\n".join([*lines, *plugins]))
+        modules = [FakeModule(name, where) for name, where in zip(JOINTS, POSITION.tolist(), strict=True)]
+        doubled = [FakeModule("J2B", -POSITION[1])] if DOUBLED in plugins else []
+        self.clock = clock
+        self.lookup = FakeLookup([*modules, *doubled], clock)
+        checked = HebiOptions.model_validate({"config": path} | options)
+        self.driver = HebiDriver(JOINTS, checked, clock, lambda _: self.lookup)
+
+    def hold(self) -> Arm:
+        self.driver.open()
+        self.driver.set_period(PERIOD_S)
+        self.driver.enable()
+        return self
+
+    def write(
+        self, position: Floats, velocity: Floats, effort: Any = np.nan, after_s: float = PERIOD_S
+    ) -> None:
+        self.clock.now_s += after_s
+        command = ActuatorCommand(6)
+        command.position[:], command.velocity[:], command.effort[:] = position, velocity, effort
+        self.driver.read(ActuatorState(6))
+        self.driver.write(command)
+
+    def speed_up(self, after_s: float = PERIOD_S) -> None:
+        """Write two setpoints whose velocities tell `ACCELERATION` where they are one tick apart."""
+        self.write(POSITION, VELOCITY - ACCELERATION * PERIOD_S)
+        self.write(POSITION, VELOCITY, after_s=after_s)
+
+    def efforts(self) -> Floats:
+        return np.array([self.lookup[name].goal[2] for name in JOINTS])
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    return hebi.robot_model.import_from_hrdf(str(HRDF))
+
+
+def vendors_arm(model: Any, effort: float = 0.0) -> Any:
+    """Return what plugins of hebi-py see of an arm that is at `POSITION` and speeds up."""
+    command, feedback = hebi.GroupCommand(6), SimpleNamespace(position=POSITION)
+    command.position, command.velocity, command.effort = POSITION, VELOCITY, effort
+    return SimpleNamespace(
+        size=6,
+        robot_model=model,
+        pending_command=command,
+        last_feedback=feedback,
+        trajectory=SimpleNamespace(get_state=lambda _: (POSITION, VELOCITY, ACCELERATION)),
+        _last_time=0.0,
+        _com_jacobians=model.get_jacobians_mat("com", POSITION),
+    )
+
+
+def vendors_dynamics(model: Any) -> Floats:
+    arm = vendors_arm(model)
+    plugin = vendor.DynamicCompEffortPlugin(enabled=True, ramp_time=0.0)
+    plugin.on_associated(arm)
+    plugin.update(arm, PERIOD_S)
+    efforts: Floats = np.array(arm.pending_command.effort, float)
+    return efforts
+
+
+def test_accelerates_the_masses_as_hebis_plugin_does(clock: Clock, tmp_path: Path, model: Any) -> None:
+    arm = Arm(clock, tmp_path, DYNAMICS).hold()
+    arm.speed_up()
+    assert np.abs(vendors_dynamics(model)).max() > 0.3
+    np.testing.assert_allclose(arm.efforts(), vendors_dynamics(model), atol=1e-4)
+
+
+def test_a_jittery_clock_makes_no_acceleration(clock: Clock, tmp_path: Path, model: Any) -> None:
+    arm = Arm(clock, tmp_path, DYNAMICS).hold()
+    arm.speed_up(after_s=0.7 * PERIOD_S)
+    np.testing.assert_allclose(arm.efforts(), vendors_dynamics(model), atol=1e-4)
+
+
+def test_rows_that_were_skipped_count_for_the_acceleration(clock: Clock, tmp_path: Path, model: Any) -> None:
+    arm = Arm(clock, tmp_path, DYNAMICS).hold()
+    arm.write(POSITION, VELOCITY - 3 * ACCELERATION * PERIOD_S)
+    arm.write(POSITION, VELOCITY, after_s=3 * PERIOD_S)
+    np.testing.assert_allclose(arm.efforts(), vendors_dynamics(model), atol=1e-4)
+
+
+def test_a_first_setpoint_and_one_after_a_pause_tell_no_acceleration(
+    clock: Clock, tmp_path: Path, model: Any
+) -> None:
+    steady = model.get_dynamic_comp_efforts(POSITION, POSITION, VELOCITY, np.zeros(6))
+    arm = Arm(clock, tmp_path, DYNAMICS).hold()
+    arm.write(POSITION, VELOCITY - ACCELERATION)
+    arm.write(POSITION, VELOCITY, after_s=6 * PERIOD_S)
+    np.testing.assert_allclose(arm.efforts(), steady, atol=1e-4)
+    arm.driver.set_period(2 * PERIOD_S)
+    arm.write(POSITION, STILL)
+    np.testing.assert_allclose(arm.efforts(), 0, atol=1e-4)
+
+
+def test_a_step_of_velocity_asks_for_no_more_than_the_modules_have(
+    clock: Clock, tmp_path: Path, model: Any
+) -> None:
+    arm = Arm(clock, tmp_path, DYNAMICS).hold()
+    arm.write(POSITION, STILL)
+    arm.write(POSITION, np.full(6, 50.0))
+    assert (np.abs(arm.efforts()) <= model.max_efforts).all()
+    assert np.abs(arm.efforts()).max() == pytest.approx(44, rel=1e-6)
+
+
+def test_halting_accelerates_no_longer_and_keeps_what_carries(clock: Clock, tmp_path: Path) -> None:
+    arm = Arm(clock, tmp_path, DYNAMICS, OFFSET).hold()
+    arm.speed_up()
+    assert abs(arm.efforts()[0]) > 0.05
+    arm.driver.halt()
+    arm.driver.halt()
+    np.testing.assert_allclose(arm.efforts(), [0, -7, 0, 0, 0, 0], atol=1e-5)
+
+
+def test_offsets_set_in_over_their_ramp_each_time_the_arm_is_enabled(clock: Clock, tmp_path: Path) -> None:
+    arm = Arm(clock, tmp_path, "- {type: EffortOffset, ramp_time: 0.04, offset: [0, -7, 0, 0, 0, 0]}").hold()
+    for _ in range(2):
+        grown = [arm.efforts()[1]]
+        for _ in range(6):
+            arm.write(POSITION, STILL, effort=1.0)
+            grown.append(arm.efforts()[1])
+        assert grown == pytest.approx([0, -0.75, -2.5, -4.25, -6, -6, -6], abs=1e-5)
+        arm.driver.disable()
+        arm.driver.enable()
+
+
+def test_a_second_module_gets_what_hebis_plugin_sends_it(
+    clock: Clock, tmp_path: Path, model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # hebi-py 2.16.1 forgets to import it there, so that its plugin cannot be made.
+    monkeypatch.setattr(double_shoulder_plugin, "GroupCommand", hebi.GroupCommand, raising=False)
+    arm = Arm(clock, tmp_path, DOUBLED).hold()
+    arm.write(POSITION, VELOCITY, effort=3.0)
+    vendors = vendors_arm(model, effort=3.0)
+    sent: list[Any] = []
+    group = SimpleNamespace(size=1, send_command=sent.append)
+    mirror = vendor.DoubledJointMirror(index=1, group=group, name="", enabled=True, ramp_time=0.0)
+    mirror.update(vendors, PERIOD_S)
+    (wanted,) = sent
+    assert arm.lookup["J2B"].goal == pytest.approx(
+        (wanted.position[0], wanted.velocity[0], wanted.effort[0]), rel=1e-6
+    )
+    assert arm.lookup["J2B"].goal == pytest.approx((-0.9, 0.3, -1.5), rel=1e-6)
+    np.testing.assert_allclose(arm.efforts(), vendors.pending_command.effort, rtol=1e-6)
+
+
+def test_a_doubled_joint_is_held_by_both_modules_from_the_start(clock: Clock, tmp_path: Path) -> None:
+    arm = Arm(clock, tmp_path, OFFSET, DOUBLED).hold()
+    assert arm.lookup["J2"].goal == pytest.approx((0.9, 0.0, -3.5), rel=1e-6)
+    assert arm.lookup["J2B"].goal == pytest.approx((-0.9, 0.0, 3.5), rel=1e-6)
+
+
+def test_both_modules_of_a_joint_halt_and_let_go(clock: Clock, tmp_path: Path) -> None:
+    arm = Arm(clock, tmp_path, OFFSET, DOUBLED).hold()
+    arm.write(POSITION + 0.1, VELOCITY)
+    arm.driver.halt()
+    for _ in range(2):
+        arm.driver.halt()
+        assert arm.lookup["J2"].goal == pytest.approx((1.0, 0.0, -3.5), rel=1e-6)
+        assert arm.lookup["J2B"].goal == pytest.approx((-1.0, 0.0, 3.5), rel=1e-6)
+    arm.driver.disable()
+    assert np.isnan([arm.lookup["J2"].goal, arm.lookup["J2B"].goal]).all()
+
+
+def test_modules_that_would_pull_against_each_other_are_not_enabled(clock: Clock, tmp_path: Path) -> None:
+    arm = Arm(clock, tmp_path, DOUBLED)
+    arm.lookup["J2B"].position = -0.84
+    with pytest.raises(DriverError) as caught:
+        arm.hold()
+    assert str(caught.value) == (
+        "driver hebi: Arm/J2B is at -0.840 rad, and -0.900 is where Arm/J2 has the joint; two modules on one "
+        "joint would pull against each other; set their positions with HEBI Scope, or correct `mirror`, "
+        "then enable"
+    )
+    assert np.isnan(arm.lookup["J2"].goal).all()
+
+
+def test_a_second_module_must_be_there(clock: Clock, tmp_path: Path) -> None:
+    arm = Arm(clock, tmp_path, DOUBLED, lookup_timeout_s=0.1)
+    arm.lookup["J2B"].lost = True
+    with pytest.raises(DriverError, match=r"^driver hebi: not found in 0\.1 s: Arm/J2B; found Arm/J1, "):
+        arm.driver.open()
+
+
+def test_a_second_module_that_is_lost_ends_the_motion(clock: Clock, tmp_path: Path) -> None:
+    arm = Arm(clock, tmp_path, DOUBLED).hold()
+    arm.lookup["J2B"].mute = True
+    for _ in range(12):
+        arm.write(POSITION, STILL)
+    with pytest.raises(CommunicationLost) as caught:
+        arm.write(POSITION, STILL)
+    assert str(caught.value) == (
+        "driver hebi: no feedback for 0.13 s from Arm/J2B; `feedback_timeout_s` is 0.125; "
+        "check power, cables and the network"
+    )
+
+
+def test_a_doubled_joint_is_as_hot_as_the_hotter_module(clock: Clock, tmp_path: Path) -> None:
+    arm = Arm(clock, tmp_path, DOUBLED).hold()
+    arm.lookup["J2B"].temperature_c = 71.0
+    state = ActuatorState(6)
+    arm.driver.read(state)
+    assert state.temperature_c.tolist() == [30, 71, 30, 30, 30, 30]
+    np.testing.assert_allclose(state.position, POSITION, atol=1e-6)
+
+
+def test_nobody_else_may_drive_the_second_module(clock: Clock, tmp_path: Path) -> None:
+    assert "hebi:Arm/J2B" in Arm(clock, tmp_path, DOUBLED).driver.devices
+
+
+def test_gains_are_sent_to_the_arm_and_the_strategy_to_the_second_module_too(
+    clock: Clock, tmp_path: Path
+) -> None:
+    gains = hebi.GroupCommand(6)
+    gains.position_kp = 15.0
+    gains.write_gains(str(tmp_path / "gains.xml"))
+    arm = Arm(clock, tmp_path, DOUBLED, gains=tmp_path / "gains.xml", control_strategy=4).hold()
+    assert arm.lookup["J2"].settings["position_kp"] == 15
+    assert arm.lookup["J2B"].settings.get("position_kp") is None
+    assert arm.lookup["J2B"].settings["control_strategy"] == 4
+
+
+def test_a_model_of_another_arm_is_refused(clock: Clock, tmp_path: Path) -> None:
+    two = tmp_path / "two.hrdf"
+    two.write_text('<robot version="1.6.0"><actuator type="X5-4"/></robot>')
+    with pytest.raises(DriverConfigError) as caught:
+        Arm(clock, tmp_path, DYNAMICS, hrdf=two).driver.open()
+    assert str(caught.value) == (
+        f"driver hebi: {two} has 1 joints; dynamics compensation needs one for each of the 6 modules; "
+        "correct `hrdf`, or set `dynamics_compensation: false`"
+    )
