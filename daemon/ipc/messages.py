@@ -5,6 +5,7 @@ Every message is a frozen dataclass whose fields are JSON-ready, or dataclasses 
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
@@ -14,6 +15,8 @@ from ..trajectory.passes import Passes
 
 OFF = -1.0
 """The tolerance of a joint that has none, and the time of a wait for ever."""
+HURRY = signal.SIGUSR1
+"""Beside `Shutdown`: ends a process that still opens its driver, and so hears no command."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..ipc import ring
 from ..ipc.channel import Channel, ChannelClosed
-from ..ipc.messages import Setup, Shutdown
+from ..ipc.messages import HURRY, Setup, Shutdown
 
 if TYPE_CHECKING:
     from ..ipc.messages import Command, Notice
@@ -105,6 +105,10 @@ class StreamProcess:
             self._open = False
             asyncio.get_running_loop().remove_reader(self._channel.fileno())
         self._arrived.set()
+
+    def hurry(self) -> None:
+        """End it at once if it still opens its driver; else nothing happens."""
+        self._process.send_signal(HURRY)
 
     def kill(self) -> None:
         """End it at once (SIGKILL); safe at any time."""

@@ -11,7 +11,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from ..ipc.messages import Failed, Heartbeat, Lost, Ready, Shutdown
+from ..ipc.messages import HURRY, Failed, Heartbeat, Lost, Ready, Shutdown
 from ..telemetry.observer import Observer
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ class StreamSupervisor:
         self._ended_by_us = ""
         self._pulse, self._records, self._heard_s = 0, 0, 0.0
         self._opening = True
+        self._hurried = False
 
     @property
     def stuck(self) -> bool:
@@ -106,9 +107,12 @@ class StreamSupervisor:
         return self._process is not None and self._process.send(command, fds)
 
     def leave(self) -> None:
-        """Let the process stop softly and end, and start no other."""
+        """Let the process stop softly and end, at once if it still opens its driver; start no other."""
         self._leaving.set()
         self.send(Shutdown())
+        if self._process is not None and self._opening:
+            self._hurried = True
+            self._process.hurry()
 
     def restart(self) -> None:
         """Let the process stop softly and end; another is started at once."""
@@ -160,7 +164,7 @@ class StreamSupervisor:
             finally:
                 process.telemetry.close()
                 self._process = self.observer = None
-                listener.on_exit(said or self._ended_by_us or _why(exit_code))
+                listener.on_exit(said or self._ended_by_us or self._why(exit_code))
         return exit_code != 0
 
     def _helpers(
@@ -201,6 +205,12 @@ class StreamSupervisor:
             self._opening = False
             self._note_pulse(self._pulse)
 
+    def _why(self, exit_code: int) -> str:
+        if exit_code == 0 or (self._hurried and exit_code == -HURRY):
+            return ""
+        how = f"killed by signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
+        return f"the stream process ended unasked ({how})"
+
     def _note_pulse(self, pulse: int) -> None:
         self._pulse, self._heard_s = pulse, asyncio.get_running_loop().time()
 
@@ -227,10 +237,3 @@ async def _repeat(period_s: float, act: Callable[[], None]) -> None:
         except Exception:
             log.exception("%r failed; it goes on", act)
             await asyncio.sleep(MISHAP_PAUSE_S)
-
-
-def _why(exit_code: int) -> str:
-    if exit_code == 0:
-        return ""
-    how = f"killed by signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
-    return f"the stream process ended unasked ({how})"

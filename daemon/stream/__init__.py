@@ -16,5 +16,6 @@
 - `tolerances`: joints too far from their setpoints
 - `locks`: one master for each device
 - `reconnect`: finds lost actuators again
+- `leaving`: ends a process that still opens its driver
 - `idle`: what is heard and told while there are no actuators
 """

@@ -21,6 +21,7 @@ from ..ipc.channel import Channel, ChannelClosed
 from ..ipc.ring import RingWriter
 from . import realtime
 from .clocks import Clock, FastForwardClock, RealClock
+from .leaving import ToldToLeave, interruptible
 from .locks import DeviceLocks, wait_for_devices
 from .loop import StreamLoop
 from .reconnect import reopen
@@ -61,7 +62,11 @@ def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, clock: Clock
         if not wait_for_devices(locks, channel, ring):
             return 0
         locks.keep()
-        driver.open()
+        with interruptible():
+            driver.open()
+    except ToldToLeave:
+        driver.close()
+        return 0
     except DriverError as error:
         channel.send(messages.Failed(str(error)))
         return 1

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..ipc.messages import Lost
 from .idle import tell, told_to_leave
+from .leaving import ToldToLeave, interruptible
 
 if TYPE_CHECKING:
     from motiond.drivers.base import Driver
@@ -27,8 +28,12 @@ def reopen(driver: Driver, channel: Channel, clock: Clock) -> bool:
         if _told_to_leave(channel, clock, clock.now() + wait_s):
             return False
         try:
-            driver.open()
+            with interruptible():
+                driver.open()
             driver.disable()
+        except ToldToLeave:
+            driver.close()
+            return False
         except Exception as error:  # noqa: BLE001 - whatever keeps it from opening, it is tried again
             driver.close()
             if not tell(channel, Lost(str(error) or type(error).__name__)):

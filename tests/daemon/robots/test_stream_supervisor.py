@@ -34,7 +34,7 @@ class Process:
         os.close(fd)
         self._notices: asyncio.Queue[Notice | None] = asyncio.Queue()
         self.sent: list[Command] = []
-        self.killed = self.closed = False
+        self.killed = self.closed = self.hurried = False
 
     def tell(self, notice: Notice) -> None:
         self._notices.put_nowait(notice)
@@ -48,6 +48,9 @@ class Process:
             self._notices.put_nowait(None)
         return True
 
+    def hurry(self) -> None:
+        self.hurried = True
+
     def kill(self) -> None:
         self.killed = True
         self._notices.put_nowait(None)
@@ -55,6 +58,8 @@ class Process:
     async def close(self, _patience_s: float) -> int:
         self.closed = True
         self.writer.close()
+        if self.hurried:
+            return -messages.HURRY
         return -9 if self.killed else 0
 
 
@@ -166,6 +171,31 @@ async def test_a_process_gets_heartbeats_while_it_is_on_line_and_only_then() -> 
         heard = beats(process)
         await asyncio.sleep(0.05)
         assert beats(process) == heard
+
+
+async def test_a_process_that_still_opens_its_driver_is_hurried_to_its_end_and_nobody_wonders() -> None:
+    async with running() as stage:
+        (process,) = stage.processes
+    assert process.hurried
+    assert stage.listener.exits == [""]
+
+
+async def test_a_process_that_has_lost_its_actuators_is_hurried_too() -> None:
+    async with running() as stage:
+        (process,) = stage.processes
+        process.tell(READY)
+        process.tell(messages.Lost("the bus is lost"))
+        await stage.until(lambda: len(stage.listener.notices) == 2)
+    assert process.hurried
+
+
+async def test_a_process_that_is_on_line_is_left_the_time_to_stop() -> None:
+    async with running() as stage:
+        (process,) = stage.processes
+        process.tell(READY)
+        await stage.until(lambda: stage.listener.notices)
+    assert not process.hurried
+    assert process.sent == [messages.Shutdown()]
 
 
 async def test_a_process_without_a_timeout_gets_no_heartbeats() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -68,6 +70,25 @@ def test_the_search_ends_when_the_daemon_says_so_or_has_gone(how: str) -> None:
         ours.close()
     assert not reopen(driver, loop_end, VirtualClock())
     assert driver.calls == ["close"]
+    ours.close()
+    loop_end.close()
+
+
+class Endless(Away):
+    """A driver that is told to leave in the middle of a search without end."""
+
+    def open(self) -> None:
+        self.calls.append("open")
+        os.kill(os.getpid(), messages.HURRY)
+        time.sleep(600)
+
+
+def test_a_search_without_end_is_broken_off_when_the_daemon_says_so() -> None:
+    ours, theirs = Channel.pair()
+    driver, loop_end = Endless(), Channel(theirs)
+    assert not reopen(driver, loop_end, VirtualClock())
+    assert driver.calls == ["close", "open", "close"]
+    assert ours.receive() is None
     ours.close()
     loop_end.close()
 
