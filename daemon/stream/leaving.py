@@ -1,7 +1,7 @@
 """Ends a process that still opens its driver as soon as it is to end, by a signal of the daemon's.
 
 Opening may wait for actuators for seconds, in a vendor's code, and hears no command. Before it, the signal
-ends the process at once, as it does to any; once the actuators are there it is ignored, and `Shutdown` counts.
+ends the process at once, as it ends any; once the actuators are there it is ignored, and `Shutdown` counts.
 """
 
 from __future__ import annotations
