@@ -8,7 +8,7 @@ From the top floor to the ground; each imports only from those below it:
 - `mqtt`: the transport; `planning`: checked setpoints; `telemetry`: reads the ring; `stream`: the real-time
   process
 - `api`: requests and reports; `ipc`: what crosses the process border; `joints`
-- `trajectory`: rows, passes and the clock over them; `config`: the configuration
+- `trajectory`: rows, passes and the clock over them; `config`: the configuration; `log`: lines on stderr
 
 Apart stands `testing`, the pytest plugin.
 """

@@ -75,9 +75,9 @@ def run(config: ConfigFile = DEFAULT_CONFIG, *, verbose: Verbose = False) -> int
     """Run the daemon until SIGTERM or SIGINT."""
     from ..api.reports import ReportHub
     from ..config.settings import load_settings
+    from ..log.lines import start_logging
     from ..robots.assembly import make_registry
     from ..service.daemon import serve
-    from ..service.logs import start_logging
 
     start_logging(logging.DEBUG if verbose else logging.INFO)
     settings = load_settings(config)
@@ -96,7 +96,7 @@ def demo(
     from rich.console import Console
 
     from ..config.settings import load_settings
-    from ..service.logs import start_logging
+    from ..log.lines import start_logging
     from .demo import Demo, demo_config, on_free_port
 
     start_logging(logging.INFO if verbose else logging.WARNING)

@@ -3,6 +3,6 @@
 - `daemon`: everything that runs, until it is told to end
 - `descriptors`: how many files may be open
 - `interpreter`: how threads and the garbage collector share the interpreter's time
-- `logs`: what is written to stderr
+- `logs`: the robots' reports in the log
 - `systemd`: what systemd is told
 """

@@ -1,19 +1,11 @@
-"""What the daemon writes to stderr: log records and the robots' reports, one line an event.
-
-Whatever a record quotes, it cannot pass for another one: control characters are escaped, and the further
-lines of a record that has several (a list of problems, a traceback) begin with `CONTINUED`. Under systemd a
-line begins with its priority instead of the time (sd-daemon(3), systemd.exec(5) on JOURNAL_STREAM), as the
-journal knows the time itself.
-"""
+"""The robots' reports in the daemon's log, each at the level that an operator would filter by."""
 
 from __future__ import annotations
 
 import logging
-import os
-import sys
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import TYPE_CHECKING, NoReturn
 
-from motiond.formats.errors import MOST_LISTED, listed, printable, shortened
+from motiond.formats.errors import MOST_LISTED, listed
 
 if TYPE_CHECKING:
     from ..api.reports import Report, ReportHub, Subject
@@ -28,60 +20,6 @@ LEVELS = {
     "stream_lost": logging.DEBUG,  # whoever lost it has logged it
 }
 AS_WISHED = {"SUCCESSFUL", "CANCELED", "PREEMPTED"}
-CONTINUED = "    | "
-LONGEST_LINE, MOST_LINES = 4_000, 200
-# syslog(3); systemd takes anything it does not know for the priority of the unit.
-_PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ERROR: 3, logging.CRITICAL: 2}
-
-
-class _Lines(logging.Formatter):
-    """Makes printable lines of bounded length."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        first, *others = super().format(record).split("\n")
-        if len(others) > MOST_LINES:
-            others = [f"{len(others) - MOST_LINES} lines are left out", *others[-MOST_LINES:]]
-        lines = [first, *(CONTINUED + one for one in others)]
-        return "\n".join(shortened(printable(one), LONGEST_LINE) for one in lines)
-
-
-class _Journal(_Lines):
-    """Gives every line of a record its priority."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        prefix = f"<{_PRIORITIES.get(record.levelno, 6)}>"
-        return "\n".join(prefix + line for line in super().format(record).split("\n"))
-
-
-class _Stderr(logging.StreamHandler[TextIO]):
-    """Writes to what `sys.stderr` is now: a live table puts itself between."""
-
-    def __init__(self) -> None:
-        logging.Handler.__init__(self)
-
-    @property
-    def stream(self) -> TextIO:  # type: ignore[override] # the base class keeps one stream for good
-        return sys.stderr
-
-
-def start_logging(level: int) -> None:
-    """Send log records to stderr: everyone's warnings, and our own from `level` on."""
-    handler = _Stderr()
-    if _is_journal():
-        handler.setFormatter(_Journal("%(message)s"))
-    else:
-        handler.setFormatter(_Lines("%(asctime)s %(levelname)-7s %(message)s"))
-    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
-    logging.getLogger("motiond").setLevel(level)
-
-
-def _is_journal() -> bool:
-    """Whether stderr is the very stream that systemd connected to the journal."""
-    try:
-        status = os.fstat(2)
-    except OSError:
-        return False
-    return os.environ.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
 
 
 async def write_journal(hub: ReportHub) -> NoReturn:

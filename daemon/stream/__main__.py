@@ -19,6 +19,7 @@ from motiond.drivers.registry import make_driver
 from ..ipc import messages
 from ..ipc.channel import Channel, ChannelClosed
 from ..ipc.ring import RingWriter
+from ..log.lines import start_logging
 from . import realtime
 from .clocks import Clock, FastForwardClock, RealClock
 from .leaving import ToldToLeave, interruptible
@@ -31,7 +32,7 @@ log = logging.getLogger("motiond.daemon.stream")
 
 def main() -> int:
     """Run one robot's stream on the socket whose descriptor is the first argument."""
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+    start_logging(logging.INFO)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         # A terminal and systemd send them to all; the daemon decides, and its end is seen on the channel.
         signal.signal(number, signal.SIG_IGN)
@@ -43,6 +44,9 @@ def main() -> int:
     except ChannelClosed:
         log.warning("%s: the daemon has gone; leaving", setup.robot)
         return 0
+    except Exception:
+        log.exception("%s: the stream process failed inside motiond", setup.robot)
+        return 1
     finally:
         channel.close()
 
