@@ -4,6 +4,8 @@
 - `mqtt`, `robot`: its sections
 - `client`: what a client needs of it
 - `types`: kinds of values
+- `tls_files`: whether certificates and keys can be used
+- `secrets`: keeps passwords out of messages
 - `section`: what a section is, and what is raised where one is wrong
 - `yaml_file`: reads YAML into checked sections
 """

@@ -6,26 +6,43 @@ import re
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from .secrets import without_password
 from .section import Section, SettingError
-from .types import FilePath, Positive, Text
+from .tls_files import check_tls_files
+from .types import FilePath
+
+LARGEST_PORT = 65535
+RAREST_HZ = 0.01
 
 
 def _text(value: Any) -> Any:
     return str(value) if isinstance(value, int) else value
 
 
+def _never_or_often_enough(rate_hz: float) -> float:
+    if 0.0 < rate_hz < RAREST_HZ:
+        raise SettingError(
+            "", f"{rate_hz:g} Hz is too rare; it must be 0 or at least {RAREST_HZ:g}; correct it"
+        )
+    return rate_hz
+
+
+Wait = Annotated[float, Field(strict=True, ge=0.01, le=3600)]
+Rate = Annotated[float, Field(strict=True, ge=0, le=200), AfterValidator(_never_or_often_enough)]
+
+
 class MqttSettings(Section):
     """Which broker carries requests and reports, and how to reach it."""
 
-    broker: Text = "embedded"
+    broker: Annotated[str, Field(min_length=1, max_length=4096, repr=False)] = "embedded"
     """`embedded` (inside the daemon), or `mqtt://[user:password@]host[:port]`, or `mqtts://…` for TLS."""
     listen: Annotated[str, Field(pattern=r"^[^\s:]+:[0-9]{1,5}$")] = "127.0.0.1:1883"
     """Address and port of the embedded broker."""
-    base: Text = "motiond"
+    base: Annotated[str, Field(min_length=1, max_length=200)] = "motiond"
     """First part of every topic."""
-    username: Text | None = None
+    username: Annotated[str, Field(min_length=1, max_length=1024)] | None = None
     """Name to log in with, where the URL holds none; the embedded broker asks for it."""
     password_file: FilePath | None = None
     """File whose first line is the password; the embedded broker asks for that one."""
@@ -39,15 +56,17 @@ class MqttSettings(Section):
         Literal["5", "3.1.1"], BeforeValidator(_text, json_schema_input_type=Literal["5", "3.1.1", 5])
     ] = "5"
     """Version of MQTT; the embedded broker speaks 3.1.1 only."""
-    telemetry_hz: Annotated[float, Field(strict=True, gt=0, le=200)] = 20.0
-    """How often telemetry is published."""
+    telemetry_hz: Rate = 20.0
+    """How often telemetry is published; 0: never."""
+    idle_telemetry_hz: Rate | None = None
+    """The same while no motion plays; 0: telemetry in motion only; `null`: as often as in motion."""
     keepalive_s: Annotated[int, Field(strict=True, ge=1, le=65535)] = 10
     """The broker says that the daemon is gone after one and a half times this."""
-    reconnect_min_s: Positive = 0.5
+    reconnect_min_s: Wait = 0.5
     """First wait before a new try to connect; it doubles from try to try."""
-    reconnect_max_s: Positive = 30.0
+    reconnect_max_s: Wait = 30.0
     """Longest wait before a new try to connect."""
-    stop_when_lost_s: Positive | None = 2.0
+    stop_when_lost_s: Annotated[float, Field(strict=True, ge=0.1, le=3600)] | None = 2.0
     """A motion stops softly once the broker has been away for so long; `null` plays on."""
 
     @model_validator(mode="after")
@@ -59,6 +78,9 @@ class MqttSettings(Section):
         if self.reconnect_min_s > self.reconnect_max_s:
             bounds = f"{self.reconnect_min_s:g} is more than reconnect_max_s, {self.reconnect_max_s:g}"
             raise SettingError("reconnect_min_s", f"reconnect_min_s of {bounds}; make it the smaller one")
+        if self.idle_telemetry_hz is not None and self.idle_telemetry_hz > self.telemetry_hz:
+            bounds = f"{self.idle_telemetry_hz:g} is more than telemetry_hz, {self.telemetry_hz:g}"
+            raise SettingError("idle_telemetry_hz", f"idle_telemetry_hz of {bounds}; make it the smaller one")
         if self.broker == "embedded":
             self._check_embedded()
         else:
@@ -69,6 +91,10 @@ class MqttSettings(Section):
         if (self.username is None) != (self.password_file is None):
             given, other = ("username", "password_file") if self.username else ("password_file", "username")
             raise SettingError(given, f"'{given}' stands alone; a login needs name and password; add {other}")
+        port = int(self.listen.rpartition(":")[2])
+        if not 0 < port <= LARGEST_PORT:
+            why = f"its port is {port}; there are 1 to {LARGEST_PORT}"
+            raise SettingError("listen", f"'{self.listen}' cannot be listened to; {why}; correct it")
         self._refuse({"ca_file", "cert_file", "key_file"}, "the embedded broker does not encrypt")
         if self.protocol != "3.1.1":
             self._refuse({"protocol"}, "the embedded broker speaks 3.1.1 only")
@@ -77,12 +103,14 @@ class MqttSettings(Section):
         self._refuse({"listen"}, "only the embedded broker listens")
         if not _is_broker_url(self.broker):
             forms = "embedded, mqtt://… or mqtts://…"
-            raise SettingError("broker", f"'{self.broker}' is no broker; it must be {forms}; correct it")
+            shown = without_password(self.broker)
+            raise SettingError("broker", f"'{shown}' is no broker; it must be {forms}; correct it")
         if self.broker.startswith("mqtt://"):
             self._refuse({"ca_file", "cert_file", "key_file"}, "mqtt:// does not encrypt; mqtts:// does")
         if (self.cert_file is None) != (self.key_file is None):
             given, other = ("cert_file", "key_file") if self.cert_file else ("key_file", "cert_file")
             raise SettingError(given, f"'{given}' stands alone; a certificate needs its key; add {other}")
+        check_tls_files(self.ca_file, self.cert_file, self.key_file)
 
     def _refuse(self, keys: set[str], why: str) -> None:
         for key in sorted(keys & self.model_fields_set):
@@ -93,6 +121,8 @@ def _is_broker_url(text: str) -> bool:
     try:
         url = urlsplit(text)
         port_is_fine = url.port is None or url.port > 0
+        (url.hostname or "").encode("idna")
     except ValueError:
         return False
-    return url.scheme in {"mqtt", "mqtts"} and bool(url.hostname) and port_is_fine and url.path in {"", "/"}
+    plain = bool(url.hostname) and url.path in {"", "/"} and not (url.query or url.fragment)
+    return url.scheme in {"mqtt", "mqtts"} and plain and port_is_fine

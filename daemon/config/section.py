@@ -24,6 +24,7 @@ class Section(BaseModel):
         extra="forbid",
         frozen=True,
         allow_inf_nan=False,
+        hide_input_in_errors=True,
         use_attribute_docstrings=True,
         protected_namespaces=(),
     )

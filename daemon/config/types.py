@@ -29,7 +29,6 @@ def resolved_path(path: Path, info: ValidationInfo) -> Path:
 Name = Annotated[str, AfterValidator(topic_safe)]
 Text = Annotated[str, Field(min_length=1)]
 FilePath = Annotated[Path, AfterValidator(resolved_path)]
-Positive = Annotated[float, Field(strict=True, gt=0)]
 
 # Of what moves, in rad or m: beyond these bounds a number is a mistake, and sums and quotients of such
 # numbers would no longer be any.

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from motiond.formats.errors import FormatError, Problem, nearest, shortened
 from motiond.formats.io.source import SizeBound, Source
 
+from .secrets import without_password
 from .section import ConfigError, Section, SettingError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class _Loader(yaml.CSafeLoader):
         try:
             return super().construct_object(node, deep)
         except (ValueError, LookupError, AttributeError, TypeError, OverflowError) as error:
-            what = f"{shortened(repr(node.value), 60)} is no {node.tag.rpartition(':')[2]}"
+            what = f"{shortened(without_password(repr(node.value)), 60)} is no {node.tag.rpartition(':')[2]}"
             raise yaml.constructor.ConstructorError(None, None, what, node.start_mark) from error
 
 
@@ -123,7 +124,8 @@ def _parse(data: bytes, file: str, *, aliases: bool) -> tuple[Any, Mapping[Loc, 
         values = {} if node is None else loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
-        raise FormatError([Problem(file, line, "not valid YAML", str(error.problem), "")]) from error
+        why = without_password(str(error.problem))
+        raise FormatError([Problem(file, line, "not valid YAML", why, "")]) from error
     except yaml.YAMLError as error:
         raise FormatError([Problem(file, 0, "not valid YAML", " ".join(str(error).split()), "")]) from error
     twice: set[Loc] = set()
@@ -132,7 +134,8 @@ def _parse(data: bytes, file: str, *, aliases: bool) -> tuple[Any, Mapping[Loc, 
             twice.add(path)
             if path[:-1] not in twice:
                 first = f"it stands on line {lines[path]} too"
-                problems.append(Problem(file, line, f"key '{path[-1]}' stands twice", first, "remove one"))
+                key = without_password(path[-1])
+                problems.append(Problem(file, line, f"key '{key}' stands twice", first, "remove one"))
         lines.setdefault(path, line)
     return values, lines, problems
 
@@ -194,14 +197,15 @@ def _line(loc: Loc, lines: Mapping[Loc, int]) -> int:
 
 
 def _parts(details: ErrorDetails, loc: Loc, kind: type[BaseModel]) -> tuple[str, str, str]:
-    name = ".".join(loc) or "the file"
-    where = ".".join(loc[:-1]) or "the file"
+    name, where = (without_password(".".join(keys)) or "the file" for keys in (loc, loc[:-1]))
     value = details["input"]
-    what = f"{name} is {value!r}" if isinstance(value, str | int | float) else f"{name} is of the wrong kind"
+    told = isinstance(value, str | int | float)
+    what = f"{name} is {without_password(repr(value))}" if told else f"{name} is of the wrong kind"
     match details["type"]:
         case "extra_forbidden":
             known = sorted(_section_at(loc[:-1], kind).model_fields)
-            return f"unknown key '{loc[-1]}'", f"{where} knows {', '.join(known)}", nearest(loc[-1], known)
+            key = without_password(loc[-1])
+            return f"unknown key '{key}'", f"{where} knows {', '.join(known)}", nearest(loc[-1], known)
         case "missing":
             return f"'{loc[-1]}' is missing", f"{where} needs it", "add it"
         case "literal_error":

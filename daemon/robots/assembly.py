@@ -21,11 +21,13 @@ from .registry import RobotRegistry
 from .robot import Robot
 from .stream_process import StreamProcess
 from .stream_supervisor import StreamSupervisor
+from .telemetry_reporter import TelemetryRates
 
 if TYPE_CHECKING:
     from motiond.drivers.base import Driver
 
     from ..api.reports import ReportHub
+    from ..config.mqtt import MqttSettings
     from ..config.robot import RobotSettings
     from ..config.settings import Settings
     from ..joints.joint_map import JointMap
@@ -46,6 +48,7 @@ def make_registry(settings: Settings, hub: ReportHub) -> RobotRegistry:
     """
     robots: dict[str, Robot] = {}
     drivers: dict[str, Driver] = {}
+    rates = _telemetry_rates(settings.mqtt)
     for name, robot in settings.robots.items():
         model = load_model(robot, settings)
         joint_map = build_joint_map(name, model, robot.joints)
@@ -55,8 +58,10 @@ def make_registry(settings: Settings, hub: ReportHub) -> RobotRegistry:
         library = MotionLibrary(
             joint_map, robot, drivers[name].max_rate_hz, MotionCache(default_folder()).load_motions
         )
-        stream = _make_stream(setup, robot, settings)
-        robots[name] = Robot(name, robot, joint_map=joint_map, library=library, stream=stream, hub=hub)
+        stream = _make_stream(setup, robot, rates)
+        robots[name] = Robot(
+            name, robot, joint_map=joint_map, library=library, stream=stream, telemetry=rates, hub=hub
+        )
     refuse_shared_devices(drivers)
     for name, made in robots.items():
         if missing := missing_limits(made.joint_map):
@@ -64,14 +69,19 @@ def make_registry(settings: Settings, hub: ReportHub) -> RobotRegistry:
     return RobotRegistry(robots)
 
 
-def _make_stream(setup: Setup, robot: RobotSettings, settings: Settings) -> StreamSupervisor:
+def _telemetry_rates(mqtt: MqttSettings) -> TelemetryRates:
+    idle_hz = mqtt.telemetry_hz if mqtt.idle_telemetry_hz is None else mqtt.idle_telemetry_hz
+    return TelemetryRates(mqtt.telemetry_hz, idle_hz)
+
+
+def _make_stream(setup: Setup, robot: RobotSettings, rates: TelemetryRates) -> StreamSupervisor:
     # Virtual time may run away between two heartbeats, which come in real time.
     daemon_timeout_s = robot.daemon_timeout_s if robot.clock == "real" else None
     return StreamSupervisor(
         partial(StreamProcess, replace(setup, daemon_timeout_s=daemon_timeout_s)),
         len(setup.joints),
         beat_s=daemon_timeout_s and daemon_timeout_s / BEATS_A_TIMEOUT,
-        period_s=1.0 / settings.mqtt.telemetry_hz,
+        period_s=rates.watch_period_s,
         timeout_s=robot.stream_timeout_s,
         patience_s=robot.stop_duration_s + CLOSE_PATIENCE_S,
     )

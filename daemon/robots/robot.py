@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..telemetry.observer import Observer
     from .goal import Goal
     from .stream_supervisor import StreamSupervisor
+    from .telemetry_reporter import TelemetryRates
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +53,8 @@ class Robot:
         Its motions; loaded by `run`.
     stream : StreamSupervisor
         Of its stream process.
+    telemetry : TelemetryRates
+        How often telemetry is reported.
     hub : ReportHub
         Takes the reports.
 
@@ -77,6 +80,7 @@ class Robot:
         joint_map: JointMap,
         library: MotionLibrary,
         stream: StreamSupervisor,
+        telemetry: TelemetryRates,
         hub: ReportHub,
     ) -> None:
         self.name = name
@@ -101,8 +105,9 @@ class Robot:
         self._max_rate_hz: float | None = None
         self._leaving = asyncio.Event()
         self.motions = MotionLoader(name, library, self._take_motions)
-        self._telemetry = TelemetryReporter(self.report)
+        self._telemetry = TelemetryReporter(self.report, telemetry)
         self._lost_for = ""
+        self._warnings: list[str] = []
 
     # -- life -----------------------------------------------------------------------------------------------
 
@@ -268,7 +273,8 @@ class Robot:
         """Report telemetry, and once a second diagnostics and, in motion, the state."""
         goal = self.goals.goal
         frames_per_tick = goal.playback.plan.frames_per_tick if goal else 1.0
-        if self._telemetry.take(observer, frames_per_tick) and self.status.state in ACTIVE:
+        moving = self.status.state in ACTIVE
+        if self._telemetry.take(observer, frames_per_tick, moving=moving) and moving:
             self.report_state()
 
     def on_exit(self, why: str) -> None:
@@ -286,9 +292,10 @@ class Robot:
         self._enter(self.status.go_offline(self.status.message))
 
     def _come_on_line(self, ready: messages.Ready) -> None:
-        for warning in ready.warnings:
-            log.warning("%s: %s", self.name, warning)
-            self.report("event", {"kind": "warning", "message": warning})
+        for warning in dict.fromkeys(ready.warnings):
+            if warning not in self._warnings:  # or it was told when the actuators were found before
+                self.report("event", {"kind": "warning", "message": warning})
+        self._warnings = ready.warnings
         self._max_rate_hz = ready.max_rate_hz
         self.status.message = ""
         if self.estop_latched:

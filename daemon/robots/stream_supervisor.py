@@ -38,7 +38,7 @@ class Listener(Protocol):
         """Take a notice."""
 
     def on_records(self, observer: Observer) -> None:
-        """Take note that the records have been read, once in every telemetry period."""
+        """Take note that the records have been read, once in every period."""
 
     def on_exit(self, why: str) -> None:
         """Take note that the process has ended; `why` is empty if it was told to."""

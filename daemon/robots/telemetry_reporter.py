@@ -1,8 +1,10 @@
-"""Reports what a stream process records: telemetry at each reading, diagnostics once a second."""
+"""Reports what a stream process records: telemetry as often as configured, diagnostics once a second."""
 
 from __future__ import annotations
 
 import asyncio
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,6 +12,25 @@ if TYPE_CHECKING:
 
     from ..api.reports import Subject
     from ..telemetry.observer import Observer
+
+WATCH_PERIOD_S = 0.05
+"""How often the records are looked at, or more often: a process that hangs is noticed by them as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class TelemetryRates:
+    """How often telemetry is told while a motion plays, and while none does; 0 is never."""
+
+    moving_hz: float
+    idle_hz: float
+
+    @property
+    def watch_period_s(self) -> float:
+        """How often to look at the records so that each sample is told in time, in s."""
+        if not self.moving_hz:
+            return WATCH_PERIOD_S
+        period_s = 1.0 / self.moving_hz
+        return period_s / math.ceil(period_s / WATCH_PERIOD_S)
 
 
 class TelemetryReporter:
@@ -19,27 +40,44 @@ class TelemetryReporter:
     ----------
     report : callable
         Tells the world of a subject.
+    rates : TelemetryRates
     """
 
-    def __init__(self, report: Callable[[Subject, dict[str, Any]], None]) -> None:
+    def __init__(self, report: Callable[[Subject, dict[str, Any]], None], rates: TelemetryRates) -> None:
         self._report = report
+        self._period_s = 1.0 / rates.moving_hz if rates.moving_hz else math.inf
+        self._idle_period_s = 1.0 / rates.idle_hz if rates.idle_hz else math.inf
+        self._told_s = -math.inf
+        self._was_moving = False
         self._second_s = 0.0
 
-    def take(self, observer: Observer, frames_per_tick: float) -> bool:
+    def take(self, observer: Observer, frames_per_tick: float, *, moving: bool) -> bool:
         """Report what an observer has read, and return whether another second has gone by.
 
         Parameters
         ----------
         frames_per_tick : float
             The file's frames in a row of the plan that plays.
+        moving : bool
+            Whether a motion plays. After its end one more sample is told: where the robot rests.
         """
         if observer.sample is None:  # there is no record yet
             return False
-        self._report("telemetry", observer.sample.payload(frames_per_tick))
         now_s = asyncio.get_running_loop().time()
+        if self._is_due(now_s, moving=moving):
+            self._report("telemetry", observer.sample.payload(frames_per_tick))
         if now_s < self._second_s:
             return False
         self._second_s = now_s + 1.0
         self._report("diagnostics", observer.diagnostics())
         observer.start_second()
+        return True
+
+    def _is_due(self, now_s: float, *, moving: bool) -> bool:
+        """Whether to tell a sample now; the mean rate is kept also where readings come a little late."""
+        ended, self._was_moving = self._was_moving and not moving, moving
+        period_s = self._period_s if moving or ended else self._idle_period_s
+        if math.isinf(period_s) or (not ended and now_s - self._told_s < period_s):
+            return False
+        self._told_s = max(self._told_s + period_s, now_s - period_s / 2)
         return True

@@ -87,7 +87,8 @@ def simulated(settings: dict[str, Any], folder: Path, scratch: Path) -> dict[str
 
 
 def _simulated_mqtt(mqtt: dict[str, Any]) -> dict[str, Any]:
-    return {"telemetry_hz": TELEMETRY_HZ} | {key: mqtt[key] for key in KEPT_OF_MQTT if key in mqtt}
+    kept = {key: mqtt[key] for key in KEPT_OF_MQTT if key in mqtt}
+    return kept | {"telemetry_hz": kept.get("telemetry_hz") or TELEMETRY_HZ}  # traces are made of it
 
 
 def _simulated_robot(robot: dict[str, Any], folder: Path, log: Path) -> dict[str, Any]:

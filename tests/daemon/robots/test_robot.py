@@ -11,7 +11,12 @@ import numpy as np
 import pytest
 
 from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.api.schemas import StatusRequest
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.ipc import messages
+from motiond.daemon.robots.assembly import make_registry
+from motiond.daemon.service.logs import write_journal
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import FULL_SWING, JOINTS, RATE_HZ, Rig, ask, comes_to_rest_softly, sweep, write_seq
 
@@ -454,3 +459,46 @@ async def test_an_unknown_robot_is_refused_by_name(rig: Rig) -> None:
         "UNKNOWN_ROBOT",
         "no robot 'army'; there are arm; did you mean 'arm'?",
     )
+
+
+async def test_telemetry_is_told_in_motion_only_where_that_is_wished(rig: Rig) -> None:
+    rig.daemon["mqtt"] = {"idle_telemetry_hz": 0}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await rig.until("diagnostics", lambda data: data["ticks"] > 10)
+        assert not [report for report in rig.reports if report.subject == "telemetry"]
+        accepted = await ask(registry, "play", motion="short")
+        await rig.rest_after(accepted["goal_id"])
+        await rig.until("telemetry", lambda data: data["reference"]["velocity"][0] != 0.0)
+
+
+async def test_without_telemetry_diagnostics_go_on(rig: Rig) -> None:
+    rig.daemon["mqtt"] = {"telemetry_hz": 0}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        accepted = await ask(registry, "play", motion="short")
+        assert (await rig.rest_after(accepted["goal_id"]))["code"] == "SUCCESSFUL"
+        since = len(rig.reports)
+        await rig.until("diagnostics", lambda data: data["ticks"] > 10, since)
+    assert not [report for report in rig.reports if report.subject == "telemetry"]
+
+
+async def test_a_warning_of_a_driver_is_told_once_also_when_its_actuators_come_back(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    hub = ReportHub()
+    robot = arm(make_registry(load_settings(rig.config), hub))
+    journal = asyncio.create_task(write_journal(hub))
+    with hub.subscribe(frozenset({"event"})) as events:
+        await asyncio.sleep(0)
+        for warnings in (["servo 7: weak", "servo 7: weak"], ["servo 7: weak"], ["servo 7: weak", "hot"]):
+            robot.on_notice(messages.Ready(1000.0, warnings))
+            robot.on_notice(messages.Lost("the bus is lost"))
+        told = [report.data for report in iter(events.get_now, None) if report.data["kind"] == "warning"]
+    assert told == [{"kind": "warning", "message": text} for text in ("servo 7: weak", "hot")]
+    await asyncio.sleep(0)
+    assert [line for line in caplog.messages if "weak" in line or "hot" in line] == [
+        "arm: servo 7: weak",
+        "arm: hot",
+    ]
+    journal.cancel()

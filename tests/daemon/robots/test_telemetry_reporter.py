@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
 
 from motiond.daemon.ipc import ring
-from motiond.daemon.robots.telemetry_reporter import TelemetryReporter
+from motiond.daemon.robots.telemetry_reporter import TelemetryRates, TelemetryReporter
 from motiond.daemon.telemetry.observer import Observer
 
 if TYPE_CHECKING:
@@ -18,13 +21,13 @@ async def test_nothing_is_reported_before_the_first_record_and_diagnostics_are_w
     reader, writer = ring.RingReader(fd, 2), ring.RingWriter(fd, 2)
     os.close(fd)
     told: dict[Subject, dict[str, Any]] = {}
-    reporter, observer = TelemetryReporter(told.__setitem__), Observer(reader, 2)
+    reporter, observer = TelemetryReporter(told.__setitem__, TelemetryRates(20.0, 20.0)), Observer(reader, 2)
     observer.take()
-    assert not reporter.take(observer, 1.0)
+    assert not reporter.take(observer, 1.0, moving=False)
     assert told == {}
     writer.put(ring.Record(2).data)
     observer.take()
-    assert reporter.take(observer, 1.0)
+    assert reporter.take(observer, 1.0, moving=False)
     assert told["diagnostics"].keys() >= {
         "tick_rate_hz",
         "missed_deadlines_total",
@@ -33,3 +36,60 @@ async def test_nothing_is_reported_before_the_first_record_and_diagnostics_are_w
     }
     assert told.keys() == {"telemetry", "diagnostics"}
     reader.close()
+
+
+class Told:
+    """An observer that always has a sample, and what is made of it on a clock of the test's own."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, rates: TelemetryRates) -> None:
+        self.now_s = 100.0
+        self.times: list[float] = []
+        self.sample, self.diagnostics, self.start_second = self, dict, lambda: None
+        self._period_s = rates.watch_period_s
+        self._reporter = TelemetryReporter(self._report, rates)
+        monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: self.now_s)
+
+    def payload(self, _: float) -> dict[str, Any]:
+        return {}
+
+    def _report(self, subject: Subject, _: dict[str, Any]) -> None:
+        if subject == "telemetry":
+            self.times.append(self.now_s)
+
+    def during(self, duration_s: float, *, moving: bool) -> int:
+        """Return how many samples are told."""
+        before, until_s = len(self.times), self.now_s + duration_s
+        while self.now_s < until_s:
+            self._reporter.take(cast("Observer", self), 1.0, moving=moving)
+            self.now_s += self._period_s + 1e-4  # a timer is never early, and always a little late
+        return len(self.times) - before
+
+
+@pytest.mark.parametrize("rate_hz", [0.5, 1.0, 7.0, 15.0, 20.0, 100.0, 200.0])
+async def test_telemetry_is_told_as_often_as_configured(
+    monkeypatch: pytest.MonkeyPatch, rate_hz: float
+) -> None:
+    told = Told(monkeypatch, TelemetryRates(rate_hz, rate_hz))
+    assert told.during(100.0, moving=True) == pytest.approx(100.0 * rate_hz, rel=0.03, abs=2)
+    assert told.during(100.0, moving=False) == pytest.approx(100.0 * rate_hz, rel=0.03, abs=2)
+
+
+async def test_at_rest_it_is_told_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Told(monkeypatch, TelemetryRates(20.0, 1.0))
+    assert told.during(10.0, moving=True) == pytest.approx(200, abs=4)
+    assert told.during(10.0, moving=False) == pytest.approx(11, abs=1)
+
+
+async def test_in_motion_only_the_last_sample_is_told_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Told(monkeypatch, TelemetryRates(20.0, 0.0))
+    assert told.during(10.0, moving=False) == 0
+    assert told.during(10.0, moving=True) == pytest.approx(200, abs=4)
+    assert told.during(10.0, moving=False) == 1
+
+
+async def test_at_no_rate_nothing_is_told_and_the_records_are_looked_at_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = Told(monkeypatch, TelemetryRates(0.0, 0.0))
+    assert told.during(10.0, moving=True) + told.during(10.0, moving=False) == 0
+    assert [TelemetryRates(hz, 0.0).watch_period_s for hz in (0.0, 0.01, 20.0)] == [0.05, 0.05, 0.05]

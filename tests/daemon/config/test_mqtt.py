@@ -1,0 +1,276 @@
+"""The section `mqtt`: what is refused before anything starts, and that no message tells a password."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pydantic import ValidationError
+
+from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.config.secrets import without_password
+from motiond.daemon.config.section import ConfigError
+from motiond.daemon.config.settings import load_settings
+from tests.daemon.programs import motiond, run_here
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CERTIFICATE = Path(__file__).parents[2] / "files" / "good" / "broker.crt"
+KEY = CERTIFICATE.with_suffix(".key")
+ARM = "robots: {arm: {driver: {type: sim}, joints: {a: {limits: {lower: -1, upper: 1, velocity: 1}}}}}\n"
+
+
+def refusals(folder: Path, mqtt: str) -> list[str]:
+    file = folder / "arm.yaml"
+    file.write_text(f"{ARM}mqtt: {mqtt}\n", encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load_settings(file)
+    return str(caught.value).replace(f"{folder}/", "").splitlines()
+
+
+# -- what is not told ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("mqtt://u:secret@host:99999", "mqtt://…@host:99999"),
+        ("mqtt://u:se@cr/et@host", "mqtt://…@host"),
+        ("mqtt://u:se cret@host", "mqtt://…@host"),
+        ("mqtt://u:secret", "mqtt://u:…"),
+        ("mqtt://u:12secret", "mqtt://u:…"),
+        ("mqtt://u:123456789", "mqtt://u:…"),
+        ("u:secret@host", "…@host"),
+        ("mqtt:/u:se cret@host", "…@host"),
+        ("mqtt//u:secret@", "…@"),
+        ("broker 'mqtt://u:secret@host'; it must be", "broker 'mqtt://…@host'; it must be"),
+        ("mqtt://host:1883/a", "mqtt://host:1883/a"),
+        ("mqtts://[2001:db8::1]:1885", "mqtts://[2001:db8::1]:1885"),
+        ("arm: a@b", "…@b"),
+        ("a@b", "a@b"),
+    ],
+)
+def test_what_may_be_a_login_is_left_out(text: str, shown: str) -> None:
+    assert without_password(text) == shown
+
+
+FORMS = "it must be embedded, mqtt://… or mqtts://…; correct it"
+
+
+@pytest.mark.parametrize(
+    ("mqtt", "message"),
+    [
+        ("{broker: 'mqtt://u:secret@host:99999'}", f"'mqtt://…@host:99999' is no broker; {FORMS}"),
+        ("{broker: 'mqtt://u:secret@a..b'}", f"'mqtt://…@a..b' is no broker; {FORMS}"),
+        ("{broker: 'u:secret@host'}", f"'…@host' is no broker; {FORMS}"),
+        ("{broker: 'mqtt://u:sec#ret@host'}", f"'mqtt://…@host' is no broker; {FORMS}"),
+        ("{broker: 'mqtt://u:secret?x'}", f"'mqtt://u:…' is no broker; {FORMS}"),
+        (
+            "broker mqtt://u:secret@host",
+            "mqtt is 'broker mqtt://…@host'; it must be a mapping; write `key: value` under it",
+        ),
+        (
+            "{protocol: 'mqtt://u:secret@host'}",
+            "mqtt.protocol is 'mqtt://…@host'; it must be 5, 3.1.1",
+        ),
+        (
+            "{telemetry_hz: 'mqtt://u:secret@host'}",
+            "mqtt.telemetry_hz is 'mqtt://…@host'; it must be a valid number; correct it",
+        ),
+        ("{broker: !!int 'mqtt://u:secret@host'}", "not valid YAML; 'mqtt://…@host' is no int"),
+        (
+            "{broker: !<mqtt://u:secret@host> x}",
+            "not valid YAML; could not determine a constructor for the tag 'mqtt://…@host'",
+        ),
+        ("{'mqtt://u:secret@host': x}", "unknown key 'mqtt://…@host'; mqtt knows "),
+        ("{'mqtt://u:secret@host': [], 'mqtt://u:secret@host': []}", "key 'mqtt://…@host' stands twice; "),
+        (f"{{broker: 'mqtt://u:{'secret' * 1000}@host'}}", "mqtt.broker is 'mqtt://…@host'; "),
+    ],
+)
+def test_no_message_of_a_configuration_tells_a_password(tmp_path: Path, mqtt: str, message: str) -> None:
+    told = refusals(tmp_path, mqtt)
+    assert told[0].startswith(f"arm.yaml:2: {message}")
+    assert not [line for line in told if "secret" in line or "ret@" in line]
+
+
+@pytest.mark.parametrize("broker", ["mqtt://u:secret@host:99999", "mqtts://u:sec ret@host/x", "u:secret@h"])
+def test_no_message_of_the_command_line_tells_a_password(
+    broker: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run_here(capsys, "status", "--broker", broker)
+    shown = {"mqtt": "mqtt://…@host:99999", "mqtts": "mqtts://…@host/x", "u": "…@h"}[broker.partition(":")[0]]
+    assert (code, out) == (2, "")
+    assert f": '{shown}' is no broker; {FORMS}" in err
+    assert "secret" not in err
+    assert "ret@" not in err
+
+
+def test_what_pydantic_says_tells_no_password() -> None:
+    with pytest.raises(ValidationError) as caught:
+        MqttSettings(broker="mqtt://u:secret@host", keepalive_s=0, protokoll="mqtt://u:secret@host")  # type: ignore[call-arg]
+    assert "secret" not in str(caught.value)
+    assert "secret" not in repr(MqttSettings(broker="mqtt://u:secret@host"))
+
+
+# -- listen -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("port", [0, 65536, 80000])
+def test_a_port_that_does_not_exist_is_exit_code_2(tmp_path: Path, port: int) -> None:
+    file = tmp_path / "arm.yaml"
+    file.write_text(f"{ARM}mqtt: {{listen: '127.0.0.1:{port}'}}\n")
+    run = motiond("run", "-c", file)
+    why = f"'127.0.0.1:{port}' cannot be listened to; its port is {port}; there are 1 to 65535; correct it"
+    assert (run.returncode, run.stdout, run.stderr) == (2, "", f"{file}:2: {why}\n")
+
+
+@pytest.mark.parametrize("port", [1, 65535])
+def test_every_port_that_exists_may_be_named(port: int) -> None:
+    assert MqttSettings(listen=f"127.0.0.1:{port}").listen == f"127.0.0.1:{port}"
+
+
+# -- certificates -------------------------------------------------------------------------------------------
+
+
+def encrypted(folder: Path) -> Path:
+    key = folder / "encrypted.key"
+    command = ["openssl", "pkey", "-in", str(KEY), "-aes256", "-passout", "pass:secret", "-out", str(key)]
+    subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S)
+    return key
+
+
+def other_key(folder: Path) -> Path:
+    key = folder / "other.key"
+    command = ["openssl", "genpkey", "-algorithm", "ED25519", "-out", str(key)]
+    subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S)
+    return key
+
+
+def text(folder: Path) -> Path:
+    file = folder / "text.pem"
+    file.write_text("no certificate\n")
+    return file
+
+
+@pytest.mark.parametrize(
+    ("option", "file", "message"),
+    [
+        ("ca_file", lambda folder: folder / "no.pem", "{} cannot be read; no such file; correct the path"),
+        ("ca_file", lambda folder: folder, "{} cannot be read; it is no file; correct the path"),
+        ("ca_file", text, "{} holds no certificate; it must be PEM; name the right file"),
+        ("cert_file", lambda folder: folder / "no.pem", "{} cannot be read; no such file; correct the path"),
+        ("key_file", lambda folder: folder / "no.key", "{} cannot be read; no such file; correct the path"),
+        (
+            "key_file",
+            encrypted,
+            (
+                "{} is encrypted; motiond asks for no passphrase; "
+                "store it without a passphrase, and keep it from other users"
+            ),
+        ),
+        (
+            "key_file",
+            other_key,
+            (
+                f"cert_file '{CERTIFICATE}' and {{}} are no pair; "
+                "one is no PEM, or the key is another certificate's; name a certificate and its own key"
+            ),
+        ),
+        (
+            "cert_file",
+            text,
+            (
+                f"{{}} and key_file '{KEY}' are no pair; one is no PEM, or the key is another certificate's; "
+                "name a certificate and its own key"
+            ),
+        ),
+    ],
+)
+def test_a_file_of_tls_that_cannot_be_used_is_told_at_the_start(
+    tmp_path: Path, option: str, file: Callable[[Path], Path], message: str
+) -> None:
+    files = {"ca_file": CERTIFICATE, "cert_file": CERTIFICATE, "key_file": KEY, option: file(tmp_path)}
+    mqtt = json.dumps({"broker": "mqtts://host", **{key: str(path) for key, path in files.items()}})
+    told = refusals(tmp_path, mqtt)
+    named = f"{option} '{files[option]}'".replace(f"{tmp_path}/", "")
+    assert told == [f"arm.yaml:2: {message.format(named)}"]
+
+
+def test_a_missing_ca_file_is_exit_code_2_for_the_daemon_and_for_its_clients(tmp_path: Path) -> None:
+    file = tmp_path / "arm.yaml"
+    file.write_text(f"{ARM}mqtt: {{broker: 'mqtts://127.0.0.1:9', ca_file: no.pem}}\n")
+    why = f"ca_file '{tmp_path}/no.pem' cannot be read; no such file; correct the path"
+    for words in (("run",), ("stop", "arm")):
+        run = motiond(*words, "-c", file)
+        assert (run.returncode, run.stdout, run.stderr) == (2, "", f"{file}:2: {why}\n")
+
+
+def test_a_certificate_and_its_key_are_taken(tmp_path: Path) -> None:
+    for file in (CERTIFICATE, KEY):
+        shutil.copy(file, tmp_path)
+    settings = MqttSettings(
+        broker="mqtts://host",
+        ca_file=tmp_path / CERTIFICATE.name,
+        cert_file=tmp_path / CERTIFICATE.name,
+        key_file=tmp_path / KEY.name,
+    )
+    assert settings.ca_file == tmp_path / CERTIFICATE.name
+
+
+# -- bounds -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("option", "least", "most"),
+    [
+        ("telemetry_hz", 0, 200),
+        ("idle_telemetry_hz", 0, 200),
+        ("keepalive_s", 1, 65535),
+        ("reconnect_min_s", 0.01, 3600),
+        ("reconnect_max_s", 0.01, 3600),
+        ("stop_when_lost_s", 0.1, 3600),
+    ],
+)
+def test_every_number_has_bounds_that_are_told(
+    tmp_path: Path, option: str, least: float, most: float
+) -> None:
+    for value, how, bound in ((least - 1, "greater", least), (most + 1, "less", most)):
+        words = f"{how} than or equal to {bound:g}"
+        told = refusals(tmp_path, json.dumps({"broker": "mqtt://host", option: value}))
+        assert told == [f"arm.yaml:2: mqtt.{option} is {value!r}; it must be {words}; correct it"]
+
+
+@pytest.mark.parametrize(
+    ("mqtt", "message"),
+    [
+        ({"base": "a" * 201}, "it must have at most 200 characters; correct it"),
+        ({"username": "a" * 1025}, "it must have at most 1024 characters; correct it"),
+        ({"broker": "mqtt://" + "a" * 5000}, "it must have at most 4096 characters; correct it"),
+    ],
+)
+def test_every_text_has_a_bound_that_is_told(tmp_path: Path, mqtt: dict[str, Any], message: str) -> None:
+    (told,) = refusals(tmp_path, json.dumps(mqtt))
+    assert told.endswith(f"; {message}")
+
+
+@pytest.mark.parametrize(
+    ("mqtt", "message"),
+    [
+        (
+            "{telemetry_hz: 1e-9}",
+            "1e-09 Hz is too rare; it must be 0 or at least 0.01; correct it",
+        ),
+        (
+            "{telemetry_hz: 5, idle_telemetry_hz: 10}",
+            "idle_telemetry_hz of 10 is more than telemetry_hz, 5; make it the smaller one",
+        ),
+    ],
+)
+def test_rates_of_telemetry_that_make_no_sense_are_refused(tmp_path: Path, mqtt: str, message: str) -> None:
+    assert refusals(tmp_path, mqtt) == [f"arm.yaml:2: {message}"]
