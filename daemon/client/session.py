@@ -23,6 +23,7 @@ from motiond.formats.errors import listed, nearest
 from ..api.errors import RequestError
 from ..api.reports import SUBJECTS, Report, Subject
 from ..mqtt.connection import address_of, make_client, speaks_5
+from ..mqtt.reasons import NotConnected, reason_of
 from ..mqtt.topics import ANY_ROBOT, DaemonTopic, Meaning, ReportTopic, ResponseTopic, Topics
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ async def _connected(settings: MqttSettings, stack: AsyncExitStack) -> aiomqtt.C
         try:
             return await stack.enter_async_context(make_client(settings))
         except aiomqtt.MqttError as error:
-            if not tries_left or isinstance(error.__cause__, ConnectionRefusedError):
+            if not tries_left or (isinstance(error, NotConnected) and error.absent):
                 raise
             await asyncio.sleep(CONNECT_PAUSE_S)
     raise AssertionError  # the last try returns or raises
@@ -156,9 +157,7 @@ async def _connection(settings: MqttSettings, robot: str) -> AsyncIterator[_Conn
         async with AsyncExitStack() as stack:
             yield _Connection(await _connected(settings, stack), settings, robot)
     except (aiomqtt.MqttError, OSError) as error:
-        what = f"{address_of(settings)}: no connection to the broker"
-        mend = "start the daemon with `motiond run`, or check mqtt.broker"
-        raise NoAnswer(f"{what}; {error.__cause__ or error}; {mend}") from error
+        raise NoAnswer(f"{address_of(settings)}: no connection to the broker; {reason_of(error)}") from error
 
 
 class _Connection:

@@ -2,6 +2,8 @@
 
 - `topics`: how topics are spelled
 - `connection`: clients for the configured broker
+- `connection_log`: a connection made, lost and made again, each told once
+- `reasons`: why there is no connection, in words
 - `link`: keeps a connection, for ever
 - `bridge`: carries requests in and reports out, over two connections
 - `main_session`: the one for reports and stops

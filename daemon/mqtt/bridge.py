@@ -7,7 +7,6 @@ before a stop (docs/decisions/stops-apart.md). MQTT 5.0 and 3.1.1 (OASIS), by ai
 from __future__ import annotations
 
 import asyncio
-import logging
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
@@ -18,8 +17,9 @@ from ..api.dispatcher import Dispatcher
 from ..api.reports import STREAMED, SUBJECTS
 from .claims import Claims
 from .connection import address_of, make_client, speaks_5
+from .connection_log import ConnectionLog
 from .identity import Identity
-from .link import Link, reason_of
+from .link import Link
 from .main_session import MainSession
 from .reports_out import ReportsOut
 from .requests_session import RequestsSession
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from ..api.requests import Commands
     from ..config.mqtt import MqttSettings
     from .connection import Client
-
-log = logging.getLogger(__name__)
 
 SESSION_S = 300
 """How long the broker keeps the main connection's session (MQTT 5), so that what was cut off is resumed."""
@@ -79,6 +77,8 @@ class MqttBridge:
         self._hub = hub
         self._claims = Claims(daemon_id, commands.robots)
         address = address_of(settings)
+        self._connection_log = ConnectionLog(str(address))
+        self._requests_log = ConnectionLog(f"{address}: requests", tells_first=False)
         self._results = UntoldResults(state_folder, f"{daemon_id}@{address.host}:{address.port}")
         self._responder = Responder(self._topics, Dispatcher(commands), version_5=speaks_5(settings))
         self._main: MainSession | None = None
@@ -106,6 +106,7 @@ class MqttBridge:
             order=order,
             is_ours=self._is_ours,
             is_main_connected=self._is_main_connected,
+            connection_log=self._requests_log,
             tasks=requests,
         )
         out = ReportsOut(
@@ -117,6 +118,7 @@ class MqttBridge:
             robots,
             self._settings.stop_when_lost_s,
             connected=self.connected,
+            connection_log=self._connection_log,
             claims=self._claims,
             reports=out,
             responder=self._responder,
@@ -150,13 +152,12 @@ class MqttBridge:
         return make_client(self._settings, name, receive=session.take)
 
     async def _wait(self, wait_s: float, reason: BaseException | None) -> None:
-        what = "%s: not connected; %s; next try in %.1f s"
-        log.warning(what, address_of(self._settings), reason_of(reason), wait_s)
+        self._connection_log.lose(reason)
         await asyncio.sleep(wait_s)
 
     async def _wait_for_requests(self, wait_s: float, reason: BaseException | None) -> None:
-        """Wait; where the main connection is lost as well, it tells."""
-        level = logging.WARNING if self._is_main_connected() else logging.DEBUG
-        what = "%s: not connected for requests; %s; next try in %.1f s"
-        log.log(level, what, address_of(self._settings), reason_of(reason), wait_s)
+        """Wait, and then tell of the loss, unless the main connection was lost as well, which tells of it."""
+        main = self._main.connections if self._is_main_connected() and self._main is not None else 0
         await asyncio.sleep(wait_s)
+        if self._is_main_connected() and self._main is not None and main == self._main.connections:
+            self._requests_log.lose(reason)

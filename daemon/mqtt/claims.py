@@ -32,12 +32,22 @@ class Claims:
         self._rivals: dict[str, str] = {}
         self._online: dict[str, str] = {}
         self._refused: dict[str, str] = {}
+        self._is_settled = True
 
     def forget(self) -> None:
-        """Begin anew on a new connection: another daemon may have taken a name meanwhile."""
+        """Begin anew on a new connection: another daemon may have taken a name meanwhile.
+
+        Until `settle`, who had a name before still has it.
+        """
+        self._is_settled = False
         self._ours.clear()
         self._rivals.clear()
         self._online.clear()
+
+    def settle(self) -> None:
+        """Take note that all that was kept at the broker has come."""
+        self._is_settled = True
+        self._tell()
 
     def hear_daemon(self, daemon_id: str, data: dict[str, Any]) -> None:
         """Take note of a daemon's availability."""
@@ -53,7 +63,7 @@ class Claims:
         if robot not in self._robots or not isinstance(claimed_by, str):
             return
         if claimed_by == self._daemon_id:
-            if self.holder(robot) is None:
+            if self._rivals.get(robot) not in self._online:
                 self._ours.add(robot)
         elif robot not in self._ours:
             self._rivals[robot] = claimed_by
@@ -62,10 +72,14 @@ class Claims:
     def holder(self, robot: str) -> str | None:
         """Return the other daemon that has a robot's name; None if it is ours to use."""
         rival = self._rivals.get(robot)
-        return rival if rival in self._online else None
+        if rival in self._online:
+            return rival
+        return None if self._is_settled else self._refused.get(robot)
 
     def _tell(self) -> None:
         """Log whose the names are, where that has changed."""
+        if not self._is_settled:
+            return
         for robot in sorted(self._robots):
             holder, before = self.holder(robot), self._refused.get(robot)
             if holder == before:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import select
 import socket
+import ssl
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, Self
@@ -15,11 +16,15 @@ import aiomqtt
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from .reasons import HungUp, NotConnected, TlsFilesUnusable, not_connected
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
     from types import TracebackType
 
     import paho.mqtt.client as paho
+    from paho.mqtt.reasoncodes import ReasonCode
 
     from ..config.mqtt import MqttSettings
 
@@ -30,11 +35,23 @@ PACKETS_AT_ONCE = 50
 MOST_IN_FLIGHT = 64  # messages that the broker sends before it waits for acknowledgements (MQTT 5)
 MOST_PACKET_BYTES = 262_144
 MOST_PASSWORD_BYTES = 1024
+MOST_REFUSED = 20
 PORTS = {"mqtt": 1883, "mqtts": 8883}
 QUICK_ACK: int | None = getattr(socket, "TCP_QUICKACK", None)  # Linux has it
 NO_DELAY = ((socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),)
 # What waits for us waits in our own broker, which queues by publisher, and not in the system behind a flood.
 LITTLE_READ_AHEAD = ((socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384),)
+
+
+class _TidySocket(ssl.SSLSocket):
+    """A socket that a failed handshake closes; paho would leave it open."""
+
+    def do_handshake(self, block: bool = False) -> None:  # noqa: FBT001, FBT002 # the base class's own
+        try:
+            super().do_handshake(block)
+        except BaseException:
+            self.close()
+            raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +80,16 @@ class Client(aiomqtt.Client):
         How long the broker keeps the session when the connection has broken (MQTT 5), in s; 0 keeps none.
     **options : object
         As of aiomqtt's client.
+
+    Attributes
+    ----------
+    refused : set of str
+        Topics on which the broker has refused what was published (MQTT 5), the first `MOST_REFUSED`.
     """
 
     _dialled: asyncio.Event
+    _trouble: Exception | None = None
+    """What the system or TLS has said last, which paho tells its log alone."""
 
     def __init__(
         self,
@@ -81,7 +105,10 @@ class Client(aiomqtt.Client):
             properties.ReceiveMaximum = MOST_IN_FLIGHT
             properties.MaximumPacketSize = MOST_PACKET_BYTES
             properties.SessionExpiryInterval = session_s
-        super().__init__(address.host, address.port, properties=properties, **options)
+        super().__init__(
+            address.host, address.port, properties=properties, logger=self._quiet_logger(), **options
+        )
+        self.refused: set[str] = set()
         self._settings = settings
         self._receive = receive
         self._keeps_session = session_s > 0
@@ -98,10 +125,8 @@ class Client(aiomqtt.Client):
 
         Raises
         ------
-        aiomqtt.MqttError
-            If there is no connection.
-        OSError
-            If the password file cannot be read.
+        NotConnected
+            If there is no connection; it says why.
         """
         self._client.username_pw_set(*_login(self._settings))
         first, self._was_connected = not self._was_connected, True
@@ -119,8 +144,12 @@ class Client(aiomqtt.Client):
             self._clean_start = clean
         else:
             self._client._clean_session = clean  # noqa: SLF001 # paho takes it but when it is made
+        self._trouble = None
         try:
             client = await super().__aenter__()
+        except aiomqtt.MqttError as error:
+            await self._hang_up()
+            raise self._why_not(error) from error
         except BaseException:
             await self._hang_up()
             raise
@@ -145,8 +174,50 @@ class Client(aiomqtt.Client):
         """Dial, in a thread."""
         try:
             super()._client_connect()
+        except OSError as error:
+            self._trouble = error
+            raise
         finally:
             self._loop.call_soon_threadsafe(self._dialled.set)
+
+    def _set_tls_params(self) -> None:
+        """Read certificates and keys, which may have changed since the daemon was started."""
+        try:
+            super()._set_tls_params()
+        except OSError as error:
+            raise TlsFilesUnusable(str(error)) from error
+        if self._client._ssl_context is not None:  # noqa: SLF001 # paho wraps the socket by it
+            self._client._ssl_context.sslsocket_class = _TidySocket  # noqa: SLF001
+
+    def _why_not(self, error: aiomqtt.MqttError) -> NotConnected:
+        """Say why there is no connection, by the best that is known of it."""
+        met = error if isinstance(error, aiomqtt.MqttCodeError) else self._trouble
+        if isinstance(error, HungUp) and not isinstance(met, ssl.SSLError):
+            met = error
+        return not_connected(met or TimeoutError(), self._settings, self.identifier)
+
+    def _quiet_logger(self) -> logging.Logger:
+        """Return a logger that keeps what paho has met, and leaves the telling of it to others."""
+
+        def keep(record: logging.LogRecord) -> bool:
+            met = next((one for one in _arguments(record) if isinstance(one, OSError)), None)
+            self._trouble = met or self._trouble
+            return met is None
+
+        logger = logging.Logger(log.name)  # noqa: LOG001 # of this client alone
+        logger.parent = log
+        logger.addFilter(keep)
+        return logger
+
+    def _on_disconnect(self, client: paho.Client, *details: Any) -> None:
+        """Notice also a broker that closes the connection without a word: aiomqtt would wait for one."""
+        super()._on_disconnect(client, *details)
+        self._loop.call_soon_threadsafe(self._give_up_connecting)
+
+    def _give_up_connecting(self) -> None:
+        if not self._connected.done():
+            self._connected.set_exception(HungUp())
+            self._connected.exception()  # whoever waits hears of it; else nobody need
 
     async def _hang_up(self) -> None:
         """Close a connection that was not accepted: aiomqtt leaves it open, and its thread dials on."""
@@ -225,17 +296,45 @@ class Client(aiomqtt.Client):
             self._confirmed.clear()
             await self._confirmed.wait()
 
-    def _on_publish(self, client: paho.Client, *details: Any) -> None:
-        """Let TCP acknowledge the broker's acknowledgement without delay.
+    def _on_socket_register_write(self, client: paho.Client, _userdata: Any, sock: Any) -> None:
+        """Have the loop write as soon as there is room."""
+        self._loop.call_soon_threadsafe(self._write_soon, client, sock)
+
+    def _write_soon(self, client: paho.Client, sock: Any) -> None:
+        """Do so, as aiomqtt does, unless the socket has been closed since: paho dials in a thread."""
+
+        def write() -> None:
+            try:
+                client.loop_write()
+            except Exception as error:  # noqa: BLE001 # whatever it is, the connection has broken
+                if not self._disconnected.done():
+                    self._disconnected.set_exception(error)
+
+        if sock.fileno() >= 0:
+            self._loop.add_writer(sock, write)
+
+    def _on_publish(
+        self, client: paho.Client, userdata: Any, mid: int, reason_code: ReasonCode, properties: Properties
+    ) -> None:
+        """Note what the broker refuses (MQTT 5), and let TCP acknowledge its acknowledgement without delay.
 
         Brokers leave Nagle's algorithm on (mosquitto's `set_tcp_nodelay` is false by default): what they
         send next would wait for it, up to 40 ms on Linux.
         """
-        super()._on_publish(client, *details)
+        if reason_code.is_failure and len(self.refused) < MOST_REFUSED:
+            self._note_refusal(client._out_messages[mid].topic)  # noqa: SLF001 # paho tells it nowhere else
+        super()._on_publish(client, userdata, mid, reason_code, properties)
         self._confirmed.set()
         connection = client.socket()
         if QUICK_ACK is not None and isinstance(connection, socket.socket):
             connection.setsockopt(socket.IPPROTO_TCP, QUICK_ACK, 1)
+
+    def _note_refusal(self, topic: str) -> None:
+        """Tell once that a topic is refused."""
+        if topic not in self.refused:
+            self.refused.add(topic)
+            mend = "permit it in the broker's access list"
+            log.warning("%s: the broker refuses what is published there; %s", topic, mend)
 
 
 def address_of(settings: MqttSettings) -> Address:
@@ -290,6 +389,10 @@ def make_client(
     return client
 
 
+def _arguments(record: logging.LogRecord) -> tuple[object, ...]:
+    return record.args if isinstance(record.args, tuple) else ()
+
+
 def _has_more(connection: Any) -> bool:
     """Whether there is more to read, from the system or from what TLS has decoded already."""
     decoded = getattr(connection, "pending", None)
@@ -314,21 +417,28 @@ def _login(settings: MqttSettings) -> tuple[str | None, str | None]:
 
     Raises
     ------
-    OSError
+    NotConnected
         If the password file cannot be read.
     """
     url = urlsplit(settings.broker)
     username = unquote(url.username) if url.username else settings.username
     if settings.password_file is None:
         return username, unquote(url.password) if url.password else None
-    if not settings.password_file.is_file():  # a pipe would hold up the daemon
-        raise OSError(f"{settings.password_file}: no such file; write the password there")
-    with settings.password_file.open("rb") as file:
-        line = file.readline(MOST_PASSWORD_BYTES).rstrip(b"\r\n")
+    return username, _password(settings.password_file)
+
+
+def _password(path: Path) -> str:
+    """Return the first line of the password file."""
     try:
-        return username, line.decode()
+        if not path.is_file():  # a pipe would hold up the daemon
+            raise NotConnected(f"{path}: no such file; write the password there")
+        with path.open("rb") as file:
+            return file.readline(MOST_PASSWORD_BYTES).rstrip(b"\r\n").decode()
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise NotConnected(f"{path}: cannot be read; {why}; let motiond's user read it") from error
     except UnicodeDecodeError as error:
-        raise OSError(f"{settings.password_file}: the password is not UTF-8; save it as UTF-8") from error
+        raise NotConnected(f"{path}: the password is not UTF-8; save it as UTF-8") from error
 
 
 def _tls(settings: MqttSettings) -> aiomqtt.TLSParameters:

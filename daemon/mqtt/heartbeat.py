@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, NoReturn
 
-from .link import ConnectionUseless, heed_cancellation
+from .link import heed_cancellation
+from .reasons import ConnectionUseless
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -20,11 +20,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 STEADY_S = 30.0
-TAKEN_OVER = 0x8E  # MQTT 5.0, 3.14.2.1
-
-
-class ConnectionUseless(aiomqtt.MqttError):
-    """The broker is there, and what the daemon needs of it is not; `str()` says what, why and how to mend."""
 
 
 class Link:
@@ -84,14 +79,6 @@ class Link:
         while True:
             yield longest_s * random.uniform(0.5, 1.0)  # noqa: S311 # no secret
             longest_s = min(2.0 * longest_s, self._settings.reconnect_max_s)
-
-
-def reason_of(error: BaseException | None) -> str:
-    """Return why a connection broke, in words; a take-over is called by its name."""
-    cause = error and (error.__cause__ or error)
-    if isinstance(cause, aiomqtt.MqttCodeError) and getattr(cause.rc, "value", cause.rc) == TAKEN_OVER:
-        return "another client has connected under the same name; give each daemon an `id` of its own"
-    return str(cause)
 
 
 def heed_cancellation() -> None:

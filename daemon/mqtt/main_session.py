@@ -18,6 +18,7 @@ from .topics import DaemonTopic, HeartbeatTopic, ReportTopic
 if TYPE_CHECKING:
     from .claims import Claims
     from .connection import Client
+    from .connection_log import ConnectionLog
     from .identity import Identity
     from .reports_out import ReportsOut
     from .responder import Responder
@@ -42,6 +43,8 @@ class MainSession:
         How long the broker may be silent.
     connected : asyncio.Event
         Set while the daemon hears itself.
+    connection_log : ConnectionLog
+        Is told then.
     claims : Claims
         Is told who has which robot's name.
     reports : ReportsOut
@@ -58,6 +61,8 @@ class MainSession:
     ----------
     heard_s : float
         When the daemon last heard itself, by the event loop's clock.
+    connections : int
+        How many there have been.
     """
 
     def __init__(
@@ -68,6 +73,7 @@ class MainSession:
         silent_s: float | None,
         *,
         connected: asyncio.Event,
+        connection_log: ConnectionLog,
         claims: Claims,
         reports: ReportsOut,
         responder: Responder,
@@ -76,6 +82,7 @@ class MainSession:
         tasks: asyncio.TaskGroup,
     ) -> None:
         self._connected = connected
+        self._connection_log = connection_log
         self.heard_s = asyncio.get_running_loop().time()
         self._topics = topics
         self._identity = identity
@@ -88,7 +95,8 @@ class MainSession:
         self._requests_ready = requests_ready
         self._client: Client | None = None
         self._heartbeat = self._new_heartbeat()
-        self._connections = 0
+        self.connections = 0
+        self._rival = ""
         self._stops = StopIntake(self._serve_stop, responder.act, tasks)
 
     def _new_heartbeat(self) -> Heartbeat:
@@ -134,8 +142,12 @@ class MainSession:
 
     def _hear_of_ourselves(self, data: dict[str, Any]) -> None:
         """Notice another daemon of our id: one that has written here since we were connected before."""
-        other = data.get("instance", self._identity.instance)
-        if other != self._identity.instance and self._connections > 1:
+        other = str(data.get("instance", self._identity.instance))
+        if other == self._identity.instance or self.connections == 1:
+            return
+        self._connection_log.meet_rival()
+        if other != self._rival:
+            self._rival = other
             what = (
                 "another daemon of id '%s', on %s, has been connected meanwhile; "
                 "they throw each other out; give each an `id` of its own"
@@ -147,7 +159,7 @@ class MainSession:
     async def run(self, client: Client) -> None:
         """Serve until the connection breaks (MqttError, alone or in a group) or the task is cancelled."""
         self._client = client
-        self._connections += 1
+        self.connections += 1
         self._heartbeat = self._new_heartbeat()
         self._claims.forget()
         try:
@@ -167,10 +179,12 @@ class MainSession:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._heartbeat.run(client.publish), name="mqtt.heartbeat")
             await self._heartbeat.heard.wait()  # what others keep at the broker has come by then, too
+            self._claims.settle()
             await self._requests_ready.wait()
             await self._reports.greet(client)
             heed_cancellation()
             self._connected.set()
+            self._connection_log.make()
             tasks.create_task(self._reports.publish_reports(client), name="mqtt.reports")
             tasks.create_task(self._reports.publish_streams(client), name="mqtt.streams")
             tasks.create_task(self._reports.look_after(client, LOOK_PERIOD_S), name="mqtt.retained")
@@ -181,7 +195,7 @@ class MainSession:
         others = [self._topics.daemon()]
         others += [topic for robot in self._robots for topic in self._topics.lasting(robot)]
         refused = await try_to_subscribe(client, others)
-        if refused and self._connections == 1:
+        if refused and self.connections == 1:
             why = "what others do there goes unnoticed"
             log.warning("%s: the broker refuses the subscription; %s; permit it", refused[0], why)
         await subscribe(client, stops)

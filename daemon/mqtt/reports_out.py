@@ -91,6 +91,7 @@ class ReportsOut:
             for topic, payload in self._retained.overwritten():
                 self._retained.say(topic, payload)
                 await client.publish(topic, payload, 1, True, timeout=PUBLISH_TIMEOUT_S)
+            self._retained.complain_of_silence(client.refused)
             heed_cancellation()
 
     async def _tell_news(self, client: Client) -> None:

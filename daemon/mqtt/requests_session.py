@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import aiomqtt
 
     from .connection import Client
+    from .connection_log import ConnectionLog
     from .responder import Responder
     from .stop_order import StopOrder
     from .topics import Topics
@@ -42,6 +43,8 @@ class RequestsSession:
         Whether a robot's requests are for this daemon.
     is_main_connected : callable
         Whether stops are heard over the main connection; where not, they are served here.
+    connection_log : ConnectionLog
+        Is told when requests are taken.
     tasks : TaskGroup
         Outlives the connection: what was begun is not cancelled by a lost one.
 
@@ -61,6 +64,7 @@ class RequestsSession:
         order: StopOrder,
         is_ours: Callable[[str], bool],
         is_main_connected: Callable[[], bool],
+        connection_log: ConnectionLog,
         tasks: asyncio.TaskGroup,
     ) -> None:
         self.inbox = Inbox()
@@ -74,6 +78,7 @@ class RequestsSession:
         self._stops = StopIntake(self._serve_stop, responder.act, tasks)
         self._client: Client | None = None
         self._pace = Pace(SERVED_HZ, MOST_AT_ONCE, asyncio.get_running_loop().time)
+        self._connection_log = connection_log
         self._tasks = tasks
         self._room = asyncio.Semaphore(MOST_AT_ONCE)
 
@@ -96,6 +101,7 @@ class RequestsSession:
         heed_cancellation()
         self._order.start()
         self.ready.set()
+        self._connection_log.make()
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._serve(client), name="mqtt.requests")  # ends with the connection

@@ -6,12 +6,13 @@ import logging
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
 log = logging.getLogger(__name__)
 
 SETTLED_S = 1.0
 QUIET_S = 60.0
+LONGEST_WAY_S = 3.0
 
 
 class RetainedTopics:
@@ -28,6 +29,7 @@ class RetainedTopics:
         self._heard: dict[str, bytes] = {}
         self._warned_s: dict[str, float] = {}
         self._now = now
+        self._tells_silence = True
 
     def say(self, topic: str, payload: bytes) -> None:
         """Take note of what is published."""
@@ -46,6 +48,27 @@ class RetainedTopics:
             if heard != payload and now_s - said_s > SETTLED_S:
                 self._warn(topic, "cleared" if not heard else "overwritten", now_s)
                 yield topic, payload
+
+    def complain_of_silence(self, known: Collection[str]) -> None:
+        """Tell once of topics on which nothing of what was said is heard: an access list swallows it.
+
+        Parameters
+        ----------
+        known : collection of str
+            Topics of which it was told already.
+        """
+        now_s = self._now()
+        silent = [
+            topic
+            for topic, (_, said_s) in self._said.items()
+            if topic not in self._heard and topic not in known and now_s - said_s > LONGEST_WAY_S
+        ]
+        if silent and self._tells_silence:
+            self._tells_silence = False
+            others = f", nor on {len(silent) - 1} others" if len(silent) > 1 else ""
+            what = "what is published there does not come back"
+            mend = "permit the daemon to publish and subscribe there in the broker's access list"
+            log.warning("%s: %s%s; %s", silent[0], what, others, mend)
 
     def forget(self) -> None:
         """Begin anew on a new connection."""

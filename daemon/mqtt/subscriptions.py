@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
-from .link import ConnectionUseless
+from .reasons import ConnectionUseless
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

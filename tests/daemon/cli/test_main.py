@@ -174,8 +174,8 @@ def test_without_a_broker_nobody_answers(capsys: pytest.CaptureFixture[str], fre
     code, out, err = run_here(capsys, "status", "--broker", address)
     assert (code, out) == (3, "")
     assert err == (
-        f"{address}: no connection to the broker; [Errno 111] Connection refused; "
-        "start the daemon with `motiond run`, or check mqtt.broker\n"
+        f"{address}: no connection to the broker; nobody listens there; "
+        "start the broker, or correct mqtt.broker\n"
     )
 
 

@@ -48,8 +48,8 @@ async def test_without_a_broker_there_is_no_answer(free_port: int) -> None:
     with pytest.raises(NoAnswer) as caught:
         await ask(settings, "arm", "status")
     assert str(caught.value) == (
-        f"mqtt://127.0.0.1:{free_port}: no connection to the broker; [Errno 111] Connection refused; "
-        "start the daemon with `motiond run`, or check mqtt.broker"
+        f"mqtt://127.0.0.1:{free_port}: no connection to the broker; nobody listens there; "
+        "start the daemon with `motiond run`"
     )
 
 

@@ -81,3 +81,33 @@ def test_on_a_new_connection_the_names_are_claimed_anew(claims: Claims) -> None:
     claims.hear_daemon("theirs", ONLINE)
     claims.hear_robot("arm", claim("theirs"))
     assert claims.holder("arm") == "theirs"
+
+
+def test_on_a_new_connection_the_name_stays_another_s_and_nothing_is_told_until_all_has_come(
+    claims: Claims, caplog: pytest.LogCaptureFixture
+) -> None:
+    claims.hear_daemon("theirs", ONLINE)
+    claims.hear_robot("arm", claim("theirs"))
+    caplog.clear()
+    claims.forget()
+    assert claims.holder("arm") == "theirs"
+    claims.hear_daemon("theirs", ONLINE)
+    assert claims.holder("arm") == "theirs"
+    claims.hear_robot("arm", claim("theirs"))
+    claims.settle()
+    assert claims.holder("arm") == "theirs"
+    assert caplog.messages == []
+
+
+def test_a_name_that_was_let_go_while_the_connection_was_away_is_told_once_all_has_come(
+    claims: Claims, caplog: pytest.LogCaptureFixture
+) -> None:
+    claims.hear_daemon("theirs", ONLINE)
+    claims.hear_robot("arm", claim("theirs"))
+    caplog.clear()
+    claims.forget()
+    claims.hear_daemon("theirs", OFFLINE)
+    claims.hear_robot("arm", claim("ours"))
+    claims.settle()
+    assert claims.holder("arm") is None
+    assert caplog.messages == ["arm: daemon 'theirs' has let the name go; it is ours now"]

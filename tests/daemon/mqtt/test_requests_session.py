@@ -12,7 +12,8 @@ import pytest
 
 from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.requests import VERBS
-from motiond.daemon.mqtt.link import ConnectionUseless
+from motiond.daemon.mqtt.connection_log import ConnectionLog
+from motiond.daemon.mqtt.reasons import ConnectionUseless
 from motiond.daemon.mqtt.requests_session import MOST_AT_ONCE, RequestsSession
 from motiond.daemon.mqtt.responder import Responder
 from motiond.daemon.mqtt.stop_order import StopOrder
@@ -74,6 +75,7 @@ async def session(
             order=order,
             is_ours=lambda _: True,
             is_main_connected=connected.is_set,
+            connection_log=ConnectionLog("mqtt://here:1883: requests", tells_first=False),
             tasks=tasks,
         )
 

@@ -1,0 +1,158 @@
+"""Why there is no connection to the broker, in words: what was met there, and how to mend it."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from typing import TYPE_CHECKING
+
+import aiomqtt
+
+if TYPE_CHECKING:
+    from ..config.mqtt import MqttSettings
+
+# Reason codes of MQTT 5.0, 2.4; paho gives those of 3.1.1 by these too.
+PROTOCOL_REFUSED, NAME_REFUSED, BAD_LOGIN, NOT_AUTHORIZED, TAKEN_OVER = 0x84, 0x85, 0x86, 0x87, 0x8E
+# What paho makes of a connection that broke without a word (its own error, and "unspecified"), a broker that
+# shuts down, and one that was silent.
+LOST = (7, 0x80, 0x8B, 0x8D)
+
+ANOTHER_OF_OUR_NAME = "another client has connected under the same name; give each daemon an `id` of its own"
+GONE = "the broker or the network has gone; it is looked for until it is back"
+
+# What OpenSSL says of a certificate (X509_V_ERR_…).
+_EXPIRED, _OTHER_HOST, _OTHER_ADDRESS = 10, 62, 64
+_WANTS_CERTIFICATE = ("CERTIFICATE_REQUIRED", "HANDSHAKE_FAILURE")
+
+
+class ConnectionUseless(aiomqtt.MqttError):
+    """The broker is there, and what the daemon needs of it is not; `str()` says what, why and how to mend."""
+
+
+class NotConnected(aiomqtt.MqttError):
+    """A connection could not be made; `str()` says why, and how to mend it.
+
+    Attributes
+    ----------
+    absent : bool
+        Whether nobody was reached, so that it may succeed later without being mended.
+    """
+
+    def __init__(self, why: str, *, absent: bool = False) -> None:
+        super().__init__(why)
+        self.absent = absent
+
+
+class TlsFilesUnusable(OSError):
+    """Certificates or keys could be used when the daemon started, and can be used no more."""
+
+
+class HungUp(aiomqtt.MqttError):
+    """The other end closed the connection before it had accepted or refused it."""
+
+
+def not_connected(error: BaseException, settings: MqttSettings, identifier: str | None) -> NotConnected:
+    """Return why a connection could not be made.
+
+    Parameters
+    ----------
+    error : BaseException
+        What was met: the system's, TLS's or the broker's.
+    settings : MqttSettings
+    identifier : str or None
+        The client's name at the broker.
+    """
+    if isinstance(error, aiomqtt.MqttCodeError):
+        code = getattr(error.rc, "value", error.rc)
+        return NotConnected(_refusal(code, str(error.rc), settings, identifier))
+    if isinstance(error, HungUp):
+        return NotConnected(f"the broker hung up before it answered; {_what_it_may_want(settings)}")
+    if isinstance(error, TlsFilesUnusable):
+        mend = "correct mqtt.ca_file, mqtt.cert_file and mqtt.key_file"
+        return NotConnected(f"certificates and keys can no longer be used ({error}); {mend}")
+    encrypts = settings.broker.startswith("mqtts://")
+    if encrypts and isinstance(error, ssl.SSLError | ConnectionResetError | BrokenPipeError):
+        return NotConnected(_trouble_with_tls(error, settings))
+    if isinstance(error, OSError):
+        return NotConnected(_out_of_reach(error, settings), absent=True)
+    return NotConnected(str(error))
+
+
+def reason_of(error: BaseException | None) -> str:
+    """Return why a connection that was there has broken."""
+    if isinstance(error, NotConnected | ConnectionUseless):
+        return str(error)
+    cause = error and (error.__cause__ or error)
+    if isinstance(cause, OSError):
+        return GONE
+    if not isinstance(cause, aiomqtt.MqttCodeError):
+        return f"the broker does not answer ({str(cause).lower()}); look at it"
+    code = getattr(cause.rc, "value", cause.rc)
+    if code == TAKEN_OVER:
+        return ANOTHER_OF_OUR_NAME
+    return GONE if code in LOST else f"the broker has ended it ({str(cause.rc).lower()}); see its log"
+
+
+def is_absence(error: BaseException | None) -> bool:
+    """Whether a connection was lost or not made because nobody is there."""
+    return error.absent if isinstance(error, NotConnected) else reason_of(error) == GONE
+
+
+def _refusal(code: object, said: str, settings: MqttSettings, identifier: str | None) -> str:
+    """Say what the broker's refusal means here."""
+    has_login = settings.username is not None or "@" in settings.broker
+    if code in (BAD_LOGIN, NOT_AUTHORIZED) and has_login:
+        return "the broker refuses the login; correct mqtt.username, and its password"
+    if code in (BAD_LOGIN, NOT_AUTHORIZED):
+        return "the broker asks for a login; set mqtt.username and mqtt.password_file"
+    if code == PROTOCOL_REFUSED:
+        other = "3.1.1" if settings.protocol == "5" else "5"
+        return f"the broker does not speak MQTT {settings.protocol}; set mqtt.protocol to {other}"
+    if code == NAME_REFUSED:
+        return f"the broker refuses the client id '{identifier}'; permit it there, or set another `id`"
+    return f"the broker refuses the connection ({said.lower()}); see its log"
+
+
+def _what_it_may_want(settings: MqttSettings) -> str:
+    if not settings.broker.startswith("mqtts://"):
+        return "it may want TLS on this port, then write mqtts://; else see its log"
+    if settings.cert_file is None:
+        return "it may want a certificate, then set mqtt.cert_file and mqtt.key_file; else see its log"
+    return "see its log"
+
+
+def _trouble_with_tls(error: OSError, settings: MqttSettings) -> str:
+    """Say what failed while a connection was to be encrypted."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return _distrust(error)
+    reason = (error.reason if isinstance(error, ssl.SSLError) else "") or ""
+    if any(part in reason for part in _WANTS_CERTIFICATE) and settings.cert_file is None:
+        return "the broker asks for a client certificate; set mqtt.cert_file and mqtt.key_file"
+    if "ALERT" in reason and "VERSION" not in reason:
+        said = reason.partition("ALERT_")[2].lower().replace("_", " ")
+        return f"the broker refuses our certificate ({said}); check mqtt.cert_file"
+    return "there is no TLS on this port; write mqtt://, or name the port for TLS"
+
+
+def _distrust(error: ssl.SSLCertVerificationError) -> str:
+    """Say why the broker's certificate is not taken."""
+    if error.verify_code in (_OTHER_HOST, _OTHER_ADDRESS):
+        return "the broker's certificate is for another host; name the host in mqtt.broker as it is there"
+    if error.verify_code == _EXPIRED:
+        return "the broker's certificate has expired; renew it, or set this machine's clock"
+    mend = "name the certificate of its authority as mqtt.ca_file"
+    return f"the broker's certificate is not trusted ({error.verify_message}); {mend}"
+
+
+def _out_of_reach(error: OSError, settings: MqttSettings) -> str:
+    """Say what the system found on the way to the broker."""
+    mend = "correct mqtt.broker, or look at the network"
+    if isinstance(error, ConnectionRefusedError):
+        if settings.broker == "embedded":
+            return "nobody listens there; start the daemon with `motiond run`"
+        return "nobody listens there; start the broker, or correct mqtt.broker"
+    if isinstance(error, socket.gaierror):
+        return "the host's name cannot be found; correct mqtt.broker, or look at the name service"
+    if isinstance(error, TimeoutError) or error.strerror is None:
+        return f"nobody answers there; {mend}"
+    return f"it cannot be reached ({error.strerror.lower()}); {mend}"
