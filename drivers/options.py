@@ -19,12 +19,15 @@ from pydantic import BaseModel, Discriminator, Field, Tag, ValidationError
 from .base import DriverConfigError, DriverOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from .base import Floats
 
     OptionsType = TypeVar("OptionsType", bound=DriverOptions)
     Location: TypeAlias = tuple[int | str, ...]
+
+MOST_ENTRIES = 1000
+"""Of a list or mapping among the options; a robot has fewer actuators, buses and scripted faults."""
 
 _NUMBER, _MAPPING = "one number", "a number by actuator"
 
@@ -96,11 +99,25 @@ def check(where: str, kind: type[OptionsType], options: Mapping[str, Any]) -> Op
     OptionsError
         With every unknown key and every wrong value.
     """
+    if problems := list(_too_long(where, options)):
+        raise OptionsError(problems)
     try:
         return kind.model_validate(dict(options))
     except ValidationError as error:
         problems = [one for detail in error.errors() for one in _problems(where, kind, detail)]
         raise OptionsError(problems) from error
+
+
+def _too_long(where: str, value: Any, path: Location = ()) -> Iterator[OptionProblem]:
+    """Yield the lists and mappings, at any depth, that are longer than any robot needs."""
+    if not isinstance(value, Mapping | list | tuple):
+        return
+    if len(value) > MOST_ENTRIES:
+        what = f"option '{'.'.join(map(str, path))}' has {len(value)} entries"
+        yield OptionProblem(where, path, what, f"it takes at most {MOST_ENTRIES}", "remove some")
+        return
+    for key, inner in value.items() if isinstance(value, Mapping) else enumerate(value):
+        yield from _too_long(where, inner, (*path, key))
 
 
 def resolved(checked: object, given: Any, resolve: Callable[[Path], Path]) -> Any:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import reprlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 import orjson
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from motiond.formats.errors import nearest
 
@@ -160,16 +160,16 @@ def _checked(raw: RawRequest, body: dict[str, Any]) -> Request:
     try:
         return schema.model_validate(body)
     except ValidationError as error:
-        raise RequestError.of("INVALID_REQUEST", _told(raw, schema, error)) from error
+        raise RequestError.of("INVALID_REQUEST", _told(raw, schema, body, error)) from error
 
 
-def _told(raw: RawRequest, schema: type[Request], error: ValidationError) -> str:
+def _told(raw: RawRequest, schema: type[Request], body: dict[str, Any], error: ValidationError) -> str:
     """Return what is wrong, one problem a line: at most `MOST_PROBLEMS`, no more than fit."""
     found = error.errors(include_url=False, include_context=False)
     lines: list[str] = []
     room = MOST_TOLD_BYTES
     for one in found[:MOST_PROBLEMS]:
-        line = str(_invalid(raw, *_problem(one, raw.verb, schema)))
+        line = str(_invalid(raw, *_problem(one, raw.verb, schema, body)))
         room -= len(line.encode())
         if room < 0 and lines:
             break
@@ -188,15 +188,36 @@ def _invalid(raw: RawRequest, what: str, why: str, mend: str) -> RequestError:
     return RequestError("INVALID_REQUEST", raw.where, what, why, mend)
 
 
-def _problem(found: ErrorDetails, verb: str, schema: type[Request]) -> tuple[str, str, str]:
+def _problem(
+    found: ErrorDetails, verb: str, schema: type[Request], body: dict[str, Any]
+) -> tuple[str, str, str]:
     """Say what pydantic found in the house's words."""
-    key = _short(str(found["loc"][0])) if found["loc"] else verb
+    path = _path(found["loc"], body)
+    key = ".".join(map(_short, path)) or verb
     match found["type"]:
         case "extra_forbidden":
-            known = sorted(schema.model_fields, key=Request.model_fields.__contains__)  # its own keys first
-            return f"unknown key '{key}'", f"{verb} knows {', '.join(known)}", nearest(key, known)
+            owner = schema if len(path) == 1 else _object_under(path[0], schema)
+            known = sorted(owner.model_fields, key=Request.model_fields.__contains__)  # its own keys first
+            who = verb if owner is schema else path[0]
+            return f"unknown key '{key}'", f"{who} knows {', '.join(known)}", nearest(path[-1], known)
         case "missing":
             return f"'{key}' is missing", f"{verb} needs it", "add it"
         case _:
             must = re.sub(r"^\w+ should", "it must", found["msg"].removeprefix("Value error, "))
             return f"'{key}' is {reprlib.repr(found['input'])}", must, "correct it"
+
+
+def _path(loc: tuple[int | str, ...], body: dict[str, Any]) -> list[str]:
+    """Return the keys that lead to a problem: of an object's, the inner one as well.
+
+    Other parts of a `loc` name members of unions, or say that a key itself is wrong.
+    """
+    inside = body.get(str(loc[0])) if loc else None
+    depth = 2 if len(loc) > 1 and isinstance(inside, dict) and loc[1] in inside else 1
+    return [str(part) for part in loc[:depth]]
+
+
+def _object_under(key: str, schema: type[Request]) -> type[BaseModel]:
+    """Return what stands under a key whose value is an object."""
+    kinds = get_args(schema.model_fields[key].annotation)
+    return next(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel))

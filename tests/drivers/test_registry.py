@@ -230,3 +230,27 @@ def test_two_robots_on_one_device_are_refused_by_name() -> None:
 
 def test_robots_with_devices_of_their_own_are_not_refused() -> None:
     refuse_shared_devices({name: make_driver("sim", {}, ["elbow"]) for name in ("arm", "leg")})
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "told"),
+    [
+        ("hebi", {"names": ["a"] * 1001}, "option 'names'"),
+        ("hebi", {"families": "f", "interfaces": ["eth0"] * 1001}, "option 'interfaces'"),
+        ("sim", {"faults": [{"fault": "clear"}] * 1001}, "option 'faults'"),
+        ("sim", {"initial": dict.fromkeys(map(str, range(1001)), 0.0)}, "option 'initial'"),
+        (
+            "dynamixel",
+            {"ports": [{"port": "/dev/ttyUSB0", "ids": dict.fromkeys(range(1001), 1)}]},
+            "option 'ports.0.ids'",
+        ),
+    ],
+)
+def test_no_option_takes_more_entries_than_a_robot_can_need(
+    kind: str, options: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(OptionsError) as caught:
+        check_options(kind, options)
+    assert str(caught.value).partition(": ")[2] == (
+        f"{told} has 1001 entries; it takes at most 1000; remove some"
+    )

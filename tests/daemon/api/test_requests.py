@@ -65,6 +65,39 @@ def test_an_empty_payload_asks_for_nothing_in_particular() -> None:
             ),
         ),
         (
+            {"motion": "wave", "first": {"frame": 1e308}},
+            "arm/play: 'first.frame' is 1e+308; it must be a valid integer; correct it",
+        ),
+        (
+            {"motion": "wave", "last": {"fram": 1}},
+            "arm/play: unknown key 'last.fram'; last knows frame, time, marker; did you mean 'frame'?",
+        ),
+        (
+            {"motion": "wave", "last": 3},
+            ("arm/play: 'last' is 3; it must be a valid dictionary or instance of PlaceRequest; correct it"),
+        ),
+        (
+            {"motion": "wave", "path_tolerance": {"elbow": -2}},
+            ("arm/play: 'path_tolerance.elbow' is -2; it must be greater than or equal to -1; correct it"),
+        ),
+        (
+            {"motion": "wave", "path_tolerance": {"": 1}},
+            "arm/play: 'path_tolerance.' is ''; it must have at least 1 character; correct it",
+        ),
+        (
+            {"motion": "wave", "path_tolerance": {"e" * 200: -2}},
+            (
+                f"arm/play: 'path_tolerance.{'e' * 60}…' is -2; "
+                "it must be greater than or equal to -1; correct it"
+            ),
+        ),
+        (
+            {"motion": "wave", "loop": {"constrained": 1}},
+            """\
+arm/play: 'loop' is {'constrained': 1}; it must be a valid integer; correct it
+arm/play: 'loop' is {'constrained': 1}; it must be 'forever'; correct it""",
+        ),
+        (
             {"motion": "wave", "transaction": "x" * 201},
             f"arm/play: 'transaction' is {CUT}; it must have at most 200 characters; correct it",
         ),
@@ -86,6 +119,13 @@ arm/play: unknown key 'loops'; {KNOWN}; did you mean 'loop'?""",
         "boolean",
         "choice",
         "place",
+        "number in a place",
+        "key in a place",
+        "no place",
+        "tolerance of a joint",
+        "joint without a name",
+        "joint of a long name",
+        "union",
         "length",
         "several",
     ],
@@ -178,11 +218,15 @@ UNIX = "it must be Unix time in s, from 0 to 1e+10"
             f"'expires_at' is 1.7638e+18; {UNIX}, and looks like nanoseconds",
         ),
         ("stop", {"expires_at": 1e308}, f"'expires_at' is 1e+308; {UNIX}"),
-        ("play", {"first": {"time": 1e308}}, "'first' is 1e+308; it must be less than or equal to 1000000"),
+        (
+            "play",
+            {"first": {"time": 1e308}},
+            "'first.time' is 1e+308; it must be less than or equal to 1000000",
+        ),
         (
             "play",
             {"last": {"frame": 10**18}},
-            "'last' is 1000000000000000000; it must be less than or equal to 1000000000",
+            "'last.frame' is 1000000000000000000; it must be less than or equal to 1000000000",
         ),
         ("seek", {"time": 1e308}, "'time' is 1e+308; it must be less than or equal to 1000000"),
         (
@@ -193,22 +237,22 @@ UNIX = "it must be Unix time in s, from 0 to 1e+10"
         (
             "play",
             {"path_tolerance": {"elbow": 1e308}},
-            "'path_tolerance' is 1e+308; it must be less than or equal to 1000",
+            "'path_tolerance.elbow' is 1e+308; it must be less than or equal to 1000",
         ),
         (
             "play",
             {"goal_tolerance": {"elbow": -1e308}},
-            "'goal_tolerance' is -1e+308; it must be greater than or equal to -1",
+            "'goal_tolerance.elbow' is -1e+308; it must be greater than or equal to -1",
         ),
         (
             "goto",
             {"joints": {"elbow": 1e308}},
-            "'joints' is 1e+308; it must be less than or equal to 1000000",
+            "'joints.elbow' is 1e+308; it must be less than or equal to 1000000",
         ),
         (
             "goto",
             {"joints": {"elbow": -1e308}},
-            "'joints' is -1e+308; it must be greater than or equal to -1000000",
+            "'joints.elbow' is -1e+308; it must be greater than or equal to -1000000",
         ),
         ("goto", {"pose": "x" * 256}, f"'pose' is {CUT}; it must have at most 255 characters"),
         ("speed", {"speed": 5e-324}, "'speed' is 5e-324; it must be greater than or equal to 0.1"),
