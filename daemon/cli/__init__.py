@@ -2,6 +2,7 @@
 
 - `main`, `__main__`: the program, and how errors end it
 - `robots`: subcommands that ask a daemon
+- `forget`: the subcommand for a robot that is gone
 - `files`: subcommands for files
 - `actuators`: subcommands for actuators
 - `dry_run`: what a dry run says

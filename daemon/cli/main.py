@@ -17,6 +17,7 @@ import typer
 
 from .actuators import app as commands_for_actuators
 from .files import app as commands_for_files
+from .forget import app as command_to_forget
 from .output import DEFAULT_CONFIG, DONE, WRONG_INPUT, ConfigFile, tell
 from .robots import app as commands_for_robots
 
@@ -30,6 +31,7 @@ app = typer.Typer(
 )
 
 app.add_typer(commands_for_robots)
+app.add_typer(command_to_forget)
 app.add_typer(commands_for_files)
 app.add_typer(commands_for_actuators)
 

@@ -152,10 +152,22 @@ async def _connected(settings: MqttSettings, stack: AsyncExitStack) -> aiomqtt.C
 
 @asynccontextmanager
 async def _connection(settings: MqttSettings, robot: str) -> AsyncIterator[_Connection]:
-    """Connect; a broker that cannot be reached or goes away is `NoAnswer`."""
+    async with reaching(settings) as client:
+        yield _Connection(client, settings, robot)
+
+
+@asynccontextmanager
+async def reaching(settings: MqttSettings) -> AsyncIterator[aiomqtt.Client]:
+    """Connect to the broker for as long as the context lasts.
+
+    Raises
+    ------
+    NoAnswer
+        If it cannot be reached, or goes away.
+    """
     try:
         async with AsyncExitStack() as stack:
-            yield _Connection(await _connected(settings, stack), settings, robot)
+            yield await _connected(settings, stack)
     except (aiomqtt.MqttError, OSError) as error:
         raise NoAnswer(f"{address_of(settings)}: no connection to the broker; {reason_of(error)}") from error
 

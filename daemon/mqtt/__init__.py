@@ -20,6 +20,7 @@
 - `retained`: what the broker keeps for the daemon, and what others make of it
 - `results`: results that could not be told yet
 - `identity`: who a daemon is among others
+- `former_robots`: robots that are no longer in the configuration
 - `claims`: which daemon has which robot's name
 - `broker`: the embedded broker
 """

@@ -59,8 +59,11 @@ class Claims:
 
     def hear_robot(self, robot: str, data: dict[str, Any]) -> None:
         """Take note of a robot's availability."""
-        claimed_by = data.get("bridge")
-        if robot not in self._robots or not isinstance(claimed_by, str):
+        claimed_by = data.get("bridge", "")
+        if robot in self._robots and claimed_by is None:  # it is let go
+            self._rivals.pop(robot, None)
+            self._tell()
+        if robot not in self._robots or not isinstance(claimed_by, str) or not claimed_by:
             return
         if claimed_by == self._daemon_id:
             if self._rivals.get(robot) not in self._online:

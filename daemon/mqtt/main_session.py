@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import aiomqtt
 import orjson
 
+from .former_robots import FormerRobots
 from .heartbeat import Heartbeat
 from .link import heed_cancellation
 from .stop_intake import StopIntake
 from .subscriptions import subscribe, try_to_subscribe
-from .topics import DaemonTopic, HeartbeatTopic, ReportTopic
+from .topics import ANY_ROBOT, DaemonTopic, HeartbeatTopic, ReportTopic
 
 if TYPE_CHECKING:
     from .claims import Claims
@@ -29,6 +30,8 @@ log = logging.getLogger(__name__)
 
 FAREWELL_S = 2.0
 LOOK_PERIOD_S = 0.5
+FORMER_S = 5.0
+"""Another daemon of our id would have thrown us out by then: what seems to be ours would be its own."""
 
 
 class MainSession:
@@ -97,6 +100,7 @@ class MainSession:
         self._heartbeat = self._new_heartbeat()
         self.connections = 0
         self._rival = ""
+        self._former = FormerRobots(identity.daemon_id, robots)
         self._stops = StopIntake(self._serve_stop, responder.act, tasks)
 
     def _new_heartbeat(self) -> Heartbeat:
@@ -130,7 +134,9 @@ class MainSession:
                 self._claims.hear_daemon(daemon_id, _decode(payload))
             case ReportTopic(robot, subject):
                 if subject == "availability":
-                    self._claims.hear_robot(robot, _decode(payload))
+                    data = _decode(payload)
+                    self._claims.hear_robot(robot, data)
+                    self._former.hear(robot, data)
                 self._reports.hear(topic, payload)
 
     async def _serve_stop(self, message: aiomqtt.Message) -> None:
@@ -188,6 +194,15 @@ class MainSession:
             tasks.create_task(self._reports.publish_reports(client), name="mqtt.reports")
             tasks.create_task(self._reports.publish_streams(client), name="mqtt.streams")
             tasks.create_task(self._reports.look_after(client, LOOK_PERIOD_S), name="mqtt.retained")
+            tasks.create_task(self._clear_former(client), name="mqtt.former")
+
+    async def _clear_former(self, client: Client) -> None:
+        """Clear what the broker keeps of robots that were taken out of the configuration."""
+        await asyncio.sleep(FORMER_S)
+        if not self._rival:
+            for robot in self._former.names:
+                self._former.expect_cleared(robot)
+                await self._reports.clear(client, robot)
 
     async def _listen(self, client: Client) -> None:
         """Subscribe to stops and to ourselves, which must be heard, and to who has which name."""
@@ -198,6 +213,8 @@ class MainSession:
         if refused and self.connections == 1:
             why = "what others do there goes unnoticed"
             log.warning("%s: the broker refuses the subscription; %s; permit it", refused[0], why)
+        # Of robots that are ours no more; it may be refused, then `motiond forget` is left.
+        await try_to_subscribe(client, [self._topics.report(ANY_ROBOT, "availability")])
         await subscribe(client, stops)
         await subscribe(client, [self._topics.heartbeat(self._identity.daemon_id)], qos=0)
 

@@ -103,6 +103,15 @@ class ReportsOut:
                 await self._publish(client, report)
         self._told = ours
 
+    async def clear(self, client: Client, robot: str) -> None:
+        """Let a robot's name go, and clear what the broker keeps of it."""
+        released = orjson.dumps({"state": "offline", "bridge": None})
+        availability = self._topics.report(robot, "availability")
+        await client.publish(availability, released, 1, True, timeout=PUBLISH_TIMEOUT_S)
+        for topic in self._topics.lasting(robot):
+            await client.publish(topic, b"", 1, True, timeout=PUBLISH_TIMEOUT_S)
+        heed_cancellation()
+
     async def publish_reports(self, client: Client) -> NoReturn:
         """Publish reports one after the other."""
         while True:

@@ -97,6 +97,13 @@ class Mosquitto:
         assert self._process is not None
         self._process.send_signal(signal.SIGCONT)
 
+    async def end(self) -> None:
+        """Let it end by itself, with what it keeps on disk."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.communicate(timeout=PATIENCE_S)
+            self._process = None
+
     async def kill(self) -> None:
         if self._process is not None:
             self._process.kill()

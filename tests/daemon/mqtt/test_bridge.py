@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import orjson
 import pytest
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
@@ -532,3 +533,96 @@ async def test_a_take_over_is_named(
         "they throw each other out; give each an `id` of its own"
     )
     assert wanted in caplog.messages
+
+
+# -- robots that are gone -----------------------------------------------------------------------------------
+
+
+KEPT = ("availability", "description", "motions", "state")
+
+
+async def keep(client: Any, robot: str, bridge: str, state: str = "online") -> None:
+    """Let the broker keep what a daemon says of a robot."""
+    for subject in KEPT:
+        data = {"state": state, "bridge": bridge} if subject == "availability" else {"of": robot}
+        await client.publish(f"motiond/{robot}/{subject}", orjson.dumps(data), 1, True)
+
+
+async def kept_of(settings: MqttSettings, robots: set[str]) -> dict[str, set[str]]:
+    """Return which subjects the broker keeps of robots; those of `hand` are there always, and come last."""
+    kept: dict[str, set[str]] = {robot: set() for robot in robots}
+    async with make_client(settings) as client:
+        await client.subscribe([(f"motiond/{robot}/+", 1) for robot in sorted(robots)])
+        await client.subscribe("motiond/hand/+", qos=1)
+        async with asyncio.timeout(PATIENCE_S):
+            async for message in client.messages:
+                _, robot, subject = message.topic.value.split("/")
+                if robot not in kept and subject == "state":
+                    break
+                if robot in kept:
+                    kept[robot].add(subject)
+    return kept
+
+
+async def test_what_is_kept_of_a_robot_that_is_configured_no_more_is_cleared_and_of_no_other(
+    broker: AnyBroker, hub: ReportHub, ear: Ear, monkeypatch: Any, caplog: Any
+) -> None:
+    monkeypatch.setattr("motiond.daemon.mqtt.main_session.FORMER_S", 0.3)
+    caplog.set_level("INFO")
+    for robot, bridge in (("old", "d1"), ("other", "d2"), ("gone", "d3")):
+        await keep(ear.client, robot, bridge)
+    await ear.until("motiond/gone/state")
+    ear.heard.clear()
+    async with running(MqttBridge(broker.settings, "d1", Robots(), hub)):
+        released = {"state": "offline", "bridge": None}
+        await ear.until("motiond/old/availability", lambda said: said == released)
+        for subject in KEPT:
+            await ear.until(f"motiond/old/{subject}", lambda said: said is None)
+        await asyncio.sleep(0.5)
+        expected = {"old": set(), "other": set(KEPT), "gone": set(KEPT), "arm": set(KEPT)}
+        assert await kept_of(broker.settings, set(expected)) == expected
+    assert caplog.messages[1:] == ["old: is not configured any more; what the broker kept of it is cleared"]
+
+
+async def test_a_robot_that_was_let_go_belongs_at_once_to_the_daemon_that_waits_for_it(
+    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, ear_at_mosquitto: Ear, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("motiond.daemon.mqtt.main_session.FORMER_S", 1.0)
+
+    class OfAnother(Robots):
+        robots = ("leg",)  # type: ignore[assignment] # one is enough
+
+    ear = ear_at_mosquitto
+    await keep(ear.client, "arm", "d2")
+    waiting = MqttBridge(mosquitto.settings, "d1", robots, hub)
+    async with running(MqttBridge(mosquitto.settings, "d2", OfAnother(), ReportHub())), running(waiting):
+        ours = {"state": "online", "bridge": "d1"}
+        await ear.until("motiond/arm/availability", lambda said: said == ours)
+        assert (await ear.ask("motiond/arm/request/status", b""))["status"] == "ok"
+        await asyncio.sleep(1.5)
+        assert await kept_of(mosquitto.settings, {"arm"}) == {"arm": set(KEPT)}
+    assert robots.verbs() == ["status"]
+
+
+async def test_a_daemon_that_shares_its_id_clears_nothing(
+    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("motiond.daemon.mqtt.main_session.FORMER_S", 0.3)
+
+    class OfAnother(Robots):
+        robots = ("leg",)  # type: ignore[assignment] # one is enough
+
+    settings = mosquitto.settings
+    first, second = WatchedBridge(settings, robots, hub), WatchedBridge(settings, OfAnother(), ReportHub())
+    async with running(first):
+        first.may_return.clear()
+        async with running(second):  # it clears what it takes for its own
+            second.may_return.clear()
+            await is_lost(first)
+            first.may_return.set()
+            await is_lost(second)
+            await is_connected(first)
+            await keep(first._main._client, "leg", "d1")  # type: ignore[union-attr] # it is connected
+            await asyncio.sleep(1.0)
+            assert await kept_of(settings, {"leg"}) == {"leg": set(KEPT)}
+            second.may_return.set()

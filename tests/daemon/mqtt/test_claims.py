@@ -111,3 +111,16 @@ def test_a_name_that_was_let_go_while_the_connection_was_away_is_told_once_all_h
     claims.settle()
     assert claims.holder("arm") is None
     assert caplog.messages == ["arm: daemon 'theirs' has let the name go; it is ours now"]
+
+
+def test_a_robot_that_its_daemon_lets_go_is_ours_though_that_daemon_stays(
+    claims: Claims, caplog: pytest.LogCaptureFixture
+) -> None:
+    claims.hear_daemon("theirs", ONLINE)
+    claims.hear_robot("arm", claim("theirs"))
+    caplog.clear()
+    claims.hear_robot("arm", {})  # cleared by whomever; its daemon tells of it again
+    assert claims.holder("arm") == "theirs"
+    claims.hear_robot("arm", {"state": "offline", "bridge": None})
+    assert claims.holder("arm") is None
+    assert caplog.messages == ["arm: daemon 'theirs' has let the name go; it is ours now"]

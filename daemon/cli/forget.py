@@ -1,0 +1,30 @@
+"""The subcommand that clears what a broker keeps of a robot that is gone."""
+
+import asyncio
+
+import typer
+
+from .output import AsJson, print_json
+from .robots import Broker, ClientConfig, RobotName, _mqtt
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def forget(
+    robot: RobotName, config: ClientConfig = None, broker: Broker = None, *, json: AsJson = False
+) -> None:
+    """Clear what the broker keeps of a robot that no daemon has any more."""
+    from ..client.forget import forget as clear
+    from ..config.section import SettingError
+    from ..config.types import topic_safe
+
+    try:
+        topic_safe(robot)
+    except SettingError as error:
+        raise typer.BadParameter(str(error), param_hint="ROBOT") from error
+    topics = asyncio.run(clear(_mqtt(config, broker), robot))
+    if json:
+        print_json({"robot": robot, "cleared": topics})
+    else:
+        typer.echo(f"{robot}: forgotten; {len(topics)} retained topics are cleared")

@@ -1,0 +1,104 @@
+"""Clearing what a broker keeps of a robot that is gone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import orjson
+import pytest
+
+from motiond.daemon.client.forget import NotForgotten, forget
+from tests.daemon.conftest import listening
+from tests.daemon.programs import motiond
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.daemon.conftest import AnyBroker, Ear, Mosquitto
+
+KEPT = [f"motiond/old/{subject}" for subject in ("availability", "description", "motions", "state")]
+
+
+async def keep(ear: Ear, robot: str, daemon: str, state: str) -> None:
+    """Let the broker keep what a daemon has said of a robot, and of itself."""
+    for topic in KEPT:
+        data = {"state": "offline", "bridge": daemon}
+        await ear.client.publish(topic.replace("old", robot), orjson.dumps(data), 1, True)
+    await ear.client.publish(f"motiond/bridge/{daemon}/availability", orjson.dumps({"state": state}), 1, True)
+
+
+async def test_what_is_kept_of_a_robot_whose_daemon_is_gone_is_cleared(broker: AnyBroker, ear: Ear) -> None:
+    await keep(ear, "old", "d1", "offline")
+    await keep(ear, "arm", "d2", "online")
+    assert await forget(broker.settings, "old") == KEPT
+    async with listening(broker.settings) as newcomer:
+        for topic in KEPT:
+            await newcomer.until(topic.replace("old", "arm"))
+        assert not [one for one in newcomer.heard if one.topic.value in KEPT]
+
+
+async def refusal(broker: AnyBroker, robot: str) -> str:
+    with pytest.raises(NotForgotten) as caught:
+        await forget(broker.settings, robot)
+    return str(caught.value)
+
+
+async def test_a_robot_that_a_daemon_tells_of_is_not_forgotten(broker: AnyBroker, ear: Ear) -> None:
+    await keep(ear, "old", "d1", "online")
+    assert await refusal(broker, "old") == (
+        "old: daemon 'd1' is online and tells of it; take it out of that daemon's configuration "
+        "and start it again; it clears it then itself"
+    )
+    async with listening(broker.settings) as newcomer:
+        for topic in KEPT:
+            await newcomer.until(topic)
+
+
+async def test_a_robot_that_is_not_known_is_told_with_those_that_are(broker: AnyBroker, ear: Ear) -> None:
+    assert await refusal(broker, "odl") == "odl: the broker keeps nothing of it; it knows no robot"
+    await keep(ear, "old", "d1", "offline")
+    assert await refusal(broker, "odl") == (
+        "odl: the broker keeps nothing of it; the robots here are old; did you mean 'old'?"
+    )
+
+
+async def test_an_access_list_that_keeps_what_is_to_be_cleared_is_told(
+    mosquitto: Mosquitto, tmp_path: Path
+) -> None:
+    (tmp_path / "acl").write_text("topic motiond/#\n")
+    await mosquitto.kill()
+    mosquitto.configure(
+        "allow_anonymous true", "persistence true", f"persistence_location {tmp_path}/", "autosave_interval 1"
+    )
+    await mosquitto.start()
+    async with listening(mosquitto.settings) as ear:
+        await keep(ear, "old", "d1", "offline")
+        (tmp_path / "acl").write_text("topic read motiond/#\n")
+    await mosquitto.end()
+    mosquitto.configure(
+        "allow_anonymous true",
+        "persistence true",
+        f"persistence_location {tmp_path}/",
+        f"acl_file {tmp_path / 'acl'}",
+    )
+    await mosquitto.start()
+    assert await refusal(mosquitto, "old") == (
+        "old: motiond/old/availability is not cleared; the broker does not let this client publish there; "
+        "permit it in the broker's access list"
+    )
+
+
+async def test_the_command_tells_what_it_did(mosquitto: Mosquitto, ear_at_mosquitto: Ear) -> None:
+    await keep(ear_at_mosquitto, "old", "d1", "offline")
+    done = motiond("forget", "old", "--broker", mosquitto.settings.broker)
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0,
+        "old: forgotten; 4 retained topics are cleared\n",
+        "",
+    )
+    again = motiond("forget", "old", "--broker", mosquitto.settings.broker)
+    why = "old: the broker keeps nothing of it; it knows no robot\n"
+    assert (again.returncode, again.stdout, again.stderr) == (1, "", why)
+    wrong = motiond("forget", "+", "--broker", mosquitto.settings.broker)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "'+' cannot be a part of a topic; letters, digits, _ and - can; rename it" in wrong.stderr
