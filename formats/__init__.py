@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .errors import FormatError, Problem
+    from .io.losses import NothingToDropError
     from .io.source import KeyFrames, Source
     from .model.editing import mirror, name_joints, rename, reverse, select, trim, trim_frames, without
     from .model.interpolation import Interpolation
@@ -47,6 +48,7 @@ __all__ = [
     "Mimic",
     "Motion",
     "MotionError",
+    "NothingToDropError",
     "Problem",
     "RobotModel",
     "Source",
@@ -67,6 +69,7 @@ __all__ = [
 ]
 _HOMES = {
     "errors": ("FormatError", "Problem"),
+    "io.losses": ("NothingToDropError",),
     "io.source": ("KeyFrames", "Source"),
     "model.editing": (
         "mirror",

@@ -8,12 +8,13 @@ A file is written whole or not at all, and only what was named is lost.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from motiond.formats import (
     FormatError,
     KeyFrames,
+    NothingToDropError,
     Problem,
     dump_motion,
     load_motion,
@@ -81,6 +82,8 @@ class Conversion:
 def convert_file(source: Path, target: Path, wanted: Conversion) -> Motion:
     """Read a motion, change it, write it, and give what was written.
 
+    Names in `drop` that the motion does not hold are among its warnings.
+
     Raises
     ------
     FormatError
@@ -97,7 +100,13 @@ def convert_file(source: Path, target: Path, wanted: Conversion) -> Motion:
         raise ConversionError(f"{source}: nothing is interpolated; {why}; leave the interpolation out")
     dropped = [name for name in wanted.drop if name in motion.components]
     motion = _changed(without(motion, dropped), wanted)
-    _write(motion, target, wanted, drop=[name for name in wanted.drop if name not in dropped])
+    others = [name for name in wanted.drop if name not in dropped]
+    try:
+        _write(motion, target, wanted, others)
+    except NothingToDropError as error:
+        # What is to be lost need not be there: one command may be for many files.
+        _write(motion, target, wanted, [name for name in others if name not in error.names])
+        return replace(motion, warnings=(*motion.warnings, *str(error).splitlines()))
     return motion
 
 

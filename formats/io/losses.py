@@ -1,4 +1,8 @@
-"""Refusal to write a motion that holds what the format cannot, unless the caller agrees to lose it."""
+"""Refusal to write a motion that holds what the format cannot, unless the caller agrees to lose it.
+
+FormatError
+└── NothingToDropError   what may be lost is not there
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,22 @@ from typing import TYPE_CHECKING
 from ..errors import FormatError, Problem, listed, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
+
+
+class NothingToDropError(FormatError):
+    """What may be lost is not there; nothing else would be lost.
+
+    Attributes
+    ----------
+    names : tuple of str
+        What is not there.
+    """
+
+    def __init__(self, problems: Sequence[Problem], names: Sequence[str]) -> None:
+        super().__init__(problems)
+        self.names = tuple(names)
 
 
 def refuse_losses(
@@ -29,20 +47,24 @@ def refuse_losses(
     ------
     FormatError
         With everything that would be lost, and every name in `drop` that is a mistake.
+    NothingToDropError
+        If the latter is all.
     """
-    problems = [
+    lost = [
         Problem(str(path), 0, f"{name} would be lost", why, f"to lose it, name it in drop: '{name}'")
         for name, why in losses.items()
         if name not in drop
     ]
     known = {*held, *losses}
-    problems += [
+    unknown = [name for name in drop if name not in known]
+    problems = [
         Problem(str(path), 0, f"there is no '{name}' to drop", _list(known), nearest(name, known))
-        for name in drop
-        if name not in known
+        for name in unknown
     ]
-    if problems:
-        raise FormatError(problems)
+    if lost:
+        raise FormatError(lost + problems)
+    if unknown:
+        raise NothingToDropError(problems, unknown)
 
 
 def _list(known: Collection[str]) -> str:

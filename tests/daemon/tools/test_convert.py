@@ -125,6 +125,28 @@ def test_what_cannot_be_resampled_can_be_dropped_first(
     assert (even.is_uniform, sorted(even.components)) == (True, ["Gravity", "JointEffort"])
 
 
+def test_what_is_to_be_dropped_need_not_be_there(
+    capsys: pytest.CaptureFixture[str], walk: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "walk.xmdi"
+    said = f"{out}: walk; 1 s, 101 frames at 100/s, 3 joints\n"
+    warned = f"warning: {out}: there is no 'ZMP' to drop; the motion holds nothing to drop\n"
+    assert run_here(capsys, "convert", walk, out, "--drop", "ZMP") == (0, said, warned)
+    assert load_motion(out).joint_names == JOINTS
+
+
+def test_a_misspelt_drop_is_warned_of_and_does_not_lose_what_it_does_not_name(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "logged.seq"
+    code, _, err = run_here(capsys, "convert", LOGGED, out, "--drop", "JointEfort", "--drop", "Feet")
+    assert (code, sorted(load_motion(out).components)) == (0, ["Gravity", "JointEffort"])
+    assert err.splitlines()[-1] == (
+        f"warning: {out}: there is no 'JointEfort' to drop; the motion holds Gravity, JointDisplacement, "
+        "JointEffort, times; did you mean 'JointEffort'?"
+    )
+
+
 def test_a_file_that_is_there_stays_unless_forced(
     capsys: pytest.CaptureFixture[str], walk: Path, tmp_path: Path
 ) -> None:
