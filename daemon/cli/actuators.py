@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .output import DONE, FAILED, AsJson, print_json, tell
+from .output import DONE, FAILED, AsJson, print_json, print_table, tell
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from motiond.drivers.dynamixel.scan import Scanned
 
 app = typer.Typer()
 emulate = typer.Typer(no_args_is_help=True, help="Emulate actuators, to try without hardware.")
 app.add_typer(emulate, name="emulate")
+
+SCANNED = ("baud", "id", "model", "firmware", "torque", "ticks", "rad", "V", "°C", "error")
 
 
 @app.command()
@@ -50,30 +50,20 @@ def scan(
     if json:
         print_json([asdict(servo) for servo in found])
     elif found:
-        from rich.console import Console
-
-        Console().print(_table_of(found))
+        print_table(SCANNED, map(_row_of, found), texts={"model", "error"})
     if not found:
         rates = ", ".join(map(str, baud or dynamixel_scan.COMMON_BAUD_RATES))
         return tell(f"{port}: no servo answers at {rates} baud; check power, cable and --baud", FAILED)
     return DONE
 
 
-def _table_of(found: "list[Scanned]") -> "Table":
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in ("baud", "id", "model", "firmware", "torque", "ticks", "rad", "V", "°C", "error"):
-        table.add_column(column, justify="left" if column in {"model", "error"} else "right", no_wrap=True)
-    for one in found:
-        cells: list[object] = [one.baud_rate, one.servo_id, one.model, one.firmware]
-        if one.position_rad is not None:
-            cells += ["on" if one.torque else "off", one.position_ticks, f"{one.position_rad:.3f}"]
-            cells += [one.voltage_v, one.temperature_c, one.hardware_error or "none"]
-        table.add_row(*(Text(str(cell)) for cell in cells))
-    return table
+def _row_of(one: "Scanned") -> list[str]:
+    cells: list[object] = [one.baud_rate, one.servo_id, one.model, one.firmware]
+    if one.position_rad is None:
+        return [*map(str, cells), *[""] * (len(SCANNED) - len(cells))]
+    cells += ["on" if one.torque else "off", one.position_ticks, f"{one.position_rad:.3f}"]
+    cells += [one.voltage_v, one.temperature_c, one.hardware_error or "none"]
+    return [*map(str, cells)]
 
 
 @emulate.command()

@@ -1,7 +1,7 @@
 """What all subcommands share: exit codes, common options, and how they write to stdout and stderr."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +12,7 @@ DEFAULT_CONFIG = Path("/etc/motiond/motiond.yaml")
 
 DONE, FAILED, WRONG_INPUT, NOBODY_ANSWERS = 0, 1, 2, 3
 
+RobotName = Annotated[str, typer.Argument(help="The robot, as the configuration names it.")]
 ConfigFile = Annotated[
     Path, typer.Option("--config", "-c", envvar="MOTIOND_CONFIG", help="The daemon's configuration.")
 ]
@@ -29,16 +30,27 @@ def print_json(data: Any) -> None:
     typer.echo(orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY))
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write a table to stdout."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+def say(data: Any, text: str, *, json: bool) -> None:
+    """Write an answer to stdout: as JSON, or in words."""
+    if json:
+        print_json(data)
+    else:
+        typer.echo(text)
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        table.add_column(column)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    Console().print(table)
+
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], texts: Container[str] | None = None
+) -> None:
+    """Write a table to stdout.
+
+    Parameters
+    ----------
+    texts : container of str, optional
+        The columns whose cells are no numbers; all by default.
+    """
+    from rich.console import Console
+
+    from ..tools.tables import Column, print_rows
+
+    titled = [Column(title, right=texts is not None and title not in texts) for title in columns]
+    print_rows(Console(), titled, rows)

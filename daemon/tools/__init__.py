@@ -5,5 +5,6 @@
 - `convert`: from one motion file to another
 - `describe`, `describe_tables`: what is in a file, for programs and for people
 - `plot`: a motion as a picture
+- `tables`: tables for a terminal
 - `batch`: work on many files
 """
