@@ -134,6 +134,42 @@ class DriverContract:
         driver.enable()
         assert_at(rig, rig.play(driver, [0.1, 0.2, 0.3]), [0.1, 0.2, 0.3])
 
+    def test_knows_every_position_at_the_first_read_after_open(self, rig: Rig) -> None:
+        driver = rig.make()
+        for _ in range(2):  # a reconnect opens the same instance again
+            state = ActuatorState(len(rig.actuators))
+            driver.open()
+            driver.read(state)
+            driver.close()
+            assert np.isfinite(state.position).all()
+
+    def test_knows_every_position_at_the_first_read_after_enable(self, rig: Rig, driver: Driver) -> None:
+        state = ActuatorState(len(rig.actuators))
+        rig.push(driver, np.array([0.5, -0.5, 0.25]))
+        driver.enable()
+        asked_s = rig.now()
+        driver.read(state)
+        assert_at(rig, state.position, [0.5, -0.5, 0.25])
+        assert (state.stamp_s >= asked_s - rig.feedback_age_s).all()
+
+    def test_a_setpoint_without_torque_is_no_error_and_does_not_wait_for_it(
+        self, rig: Rig, driver: Driver
+    ) -> None:
+        before = rig.position(driver)
+        rig.play(driver, [1, 1, 1])
+        driver.enable()
+        assert_at(rig, rig.play(driver, NOTHING), before)
+
+    def test_opened_again_it_holds_nothing_and_warns_of_the_same(self, rig: Rig, driver: Driver) -> None:
+        warned = list(driver.warnings)
+        driver.enable()
+        rig.play(driver, [0.1, 0.2, 0.3])
+        driver.close()
+        driver.open()
+        driver.disable()
+        assert driver.warnings == warned
+        assert_at(rig, rig.play(driver, [1, 1, 1]), [0.1, 0.2, 0.3])
+
     def test_refuses_to_open_twice(self, driver: Driver) -> None:
         with pytest.raises(DriverError, match="is open already; close it first"):
             driver.open()
