@@ -1,11 +1,13 @@
 """The command line, and the demonstration.
 
 - `main`, `__main__`: the program, and how errors end it
-- `robots`: subcommands that ask a daemon
+- `play`: subcommands that set a robot going; `robots`: the others that ask a daemon
 - `forget`: the subcommand for a robot that is gone
+- `broker`: how these find the broker; `request`, `words`: how they ask, and what they say of a refusal
 - `files`: subcommands for files
 - `actuators`: subcommands for actuators
 - `dry_run`: what a dry run says
+- `completion`: scripts for shells
 - `output`: common options, exit codes, tables
 - `demo`, `live_table`: the demonstration, and what it shows
 """

@@ -8,14 +8,16 @@ from __future__ import annotations
 import asyncio
 import shlex
 import socket
-import sys
 from contextlib import suppress
+from importlib.metadata import files
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import orjson
 from rich.live import Live
+
+from motiond.formats import FormatError, Problem
 
 from ..api.errors import RequestError
 from ..api.reports import ReportHub
@@ -44,9 +46,23 @@ LINE_S = 1.0
 
 
 def demo_config() -> Path:
-    """Return the demonstration's configuration: the checkout's, else the installed one."""
-    beside = Path(__file__).resolve().parents[2] / "config" / "demo.yaml"
-    return beside if beside.is_file() else Path(sys.prefix, "share", "motiond", "config", "demo.yaml")
+    """Return the demonstration's configuration: the checkout's, else the installed one.
+
+    Raises
+    ------
+    FormatError
+        If there is none, as where a package was made without its data files.
+    """
+    top = Path(__file__).resolve().parents[2]
+    installed = "share/motiond/config/demo.yaml"
+    recorded = [file for file in files("motiond") or () if file.as_posix().endswith(installed)]
+    # What pip recorded is not where `pip install --target` has put it.
+    places = (top / "config" / "demo.yaml", *(Path(str(file.locate())) for file in recorded))
+    for place in (*places, top.parent / installed):
+        if place.is_file():
+            return place.resolve()
+    why, mend = "motiond was installed without its data files", "install the wheel"
+    raise FormatError([Problem(installed, 0, "is not there", why, mend)])
 
 
 def on_free_port(settings: Settings) -> Settings:

@@ -77,11 +77,14 @@ def check(
     from rich.console import Console
 
     from ..config.settings import load_settings
-    from ..tools.check import Against, check_files, check_motions
+    from ..tools.check import Against, check_files, check_motions, nothing_to_check
 
     if robot is None:
         _refuse_without("--robot", {"--name": name, "--motion-joints": motion_joints})
-        findings = check_motions(load_settings(config), motions or (), partial(typer.echo, err=True))
+        settings = load_settings(config)
+        findings = check_motions(settings, motions or (), partial(typer.echo, err=True))
+        for line in nothing_to_check(settings, findings):
+            tell(line, DONE)
     elif motions:
         against = Against(robot, name, list(_names(motion_joints)) or None)
         findings = check_files(against, [Path(one) for one in motions], jobs, Console(stderr=True))
@@ -150,7 +153,8 @@ def convert(
         float | None, typer.Option(metavar="S", help="Of XMDI, read or written; 0.032 by default.")
     ] = None,
     drop: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="What may be lost; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="What may be lost, if it is there; may be repeated."),
     ] = None,
     force: Force = False,
 ) -> None:

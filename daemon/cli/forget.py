@@ -4,16 +4,15 @@ import asyncio
 
 import typer
 
-from .output import AsJson, print_json
-from .robots import Broker, ClientConfig, RobotName, _mqtt
+from .broker import Client, asks_a_daemon
+from .output import AsJson, RobotName, print_json
 
-app = typer.Typer(add_completion=False)
+app = typer.Typer()
 
 
 @app.command()
-def forget(
-    robot: RobotName, config: ClientConfig = None, broker: Broker = None, *, json: AsJson = False
-) -> None:
+@asks_a_daemon
+def forget(robot: RobotName, *, client: Client, json: AsJson = False) -> None:
     """Clear what the broker keeps of a robot that no daemon has any more."""
     from ..client.forget import forget as clear
     from ..config.section import SettingError
@@ -23,7 +22,7 @@ def forget(
         topic_safe(robot)
     except SettingError as error:
         raise typer.BadParameter(str(error), param_hint="ROBOT") from error
-    topics = asyncio.run(clear(_mqtt(config, broker), robot))
+    topics = asyncio.run(clear(client.mqtt(), robot))
     if json:
         print_json({"robot": robot, "cleared": topics})
     else:

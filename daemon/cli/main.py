@@ -16,9 +16,12 @@ from typing import Annotated, NoReturn
 import typer
 
 from .actuators import app as commands_for_actuators
+from .completion import app as command_for_shells
+from .completion import serve_scripts
 from .files import app as commands_for_files
 from .forget import app as command_to_forget
 from .output import DEFAULT_CONFIG, DONE, WRONG_INPUT, ConfigFile, tell
+from .play import app as commands_that_play
 from .robots import app as commands_for_robots
 
 app = typer.Typer(
@@ -30,10 +33,12 @@ app = typer.Typer(
     "3 nobody answers; 130 interrupted.",
 )
 
+app.add_typer(commands_that_play)
 app.add_typer(commands_for_robots)
 app.add_typer(command_to_forget)
 app.add_typer(commands_for_files)
 app.add_typer(commands_for_actuators)
+app.add_typer(command_for_shells)
 
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell more on stderr.")]
 
@@ -44,10 +49,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _exit_code(arguments: list[str] | None) -> int:
+    serve_scripts()
     try:
         return app(arguments, prog_name="motiond", standalone_mode=False) or DONE
     except typer.TyperException as error:
-        what = error.format_message().rstrip(".")
+        what = error.format_message().replace(": Value error, ", ": ").rstrip(".")
+        if not what:  # the help that it stands for was written instead
+            return WRONG_INPUT
         return tell(f"motiond: {what[:1].lower()}{what[1:]}; see `motiond --help`", WRONG_INPUT)
     except Exception as error:
         exit_code = getattr(error, "exit_code", None)
@@ -92,6 +100,13 @@ def run(config: ConfigFile = DEFAULT_CONFIG, *, verbose: Verbose = False) -> int
 def demo(
     seconds: Annotated[float | None, typer.Option(min=0, help="End by itself after so long.")] = None,
     *,
+    config_path: Annotated[
+        bool,
+        typer.Option(
+            "--config-path",
+            help="Say where its configuration is, to copy, with its robot and motions beside it.",
+        ),
+    ] = False,
     verbose: Verbose = False,
 ) -> int:
     """Play on a simulated arm and show it, with a broker inside."""
@@ -101,6 +116,9 @@ def demo(
     from ..log.lines import start_logging
     from .demo import Demo, demo_config, on_free_port
 
+    if config_path:
+        typer.echo(demo_config())
+        return DONE
     start_logging(logging.INFO if verbose else logging.WARNING)
     settings = on_free_port(load_settings(demo_config()))
     asyncio.run(Demo(settings, Console(), _own_name()).run(seconds))

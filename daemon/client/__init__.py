@@ -1,7 +1,8 @@
 """Asks a daemon over MQTT, as any client could.
 
 - `session`: one conversation with one robot
-- `play`: a play request and the wait for its end
+- `play`: a request to play or to go somewhere, and the wait for its end
+- `reload`: reading motions again
 - `forget`: clears what a broker keeps of a robot that is gone
 - `status`: all robots at a broker
 """

@@ -1,4 +1,4 @@
-"""A play request and the wait for its end: what `motiond play` does.
+"""A request to play or to go somewhere, and the wait for its end: what `motiond play` does.
 
 The first Ctrl-C asks for a soft stop and waits on, the second ends the wait.
 """
@@ -8,22 +8,62 @@ from __future__ import annotations
 import asyncio
 import signal
 from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rich.progress import BarColumn, Progress, TextColumn
 
-from .session import NoAnswer, ask, play_and_wait
+from .session import NoAnswer, ask, begin_and_wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Console
 
+    from ..api.reports import Report
     from ..config.mqtt import MqttSettings
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a motion ended, and how what followed it did.
+
+    Attributes
+    ----------
+    result : dict
+        The motion's.
+    last : Report or None
+        The last that came after it, where something followed.
+    """
+
+    result: dict[str, Any]
+    last: Report | None = None
+
+    def lines(self) -> Iterator[tuple[bool, str]]:
+        """Yield what to say of the motion and of what followed: whether it went well, and the text."""
+        result = self.result
+        text = f"{result['motion']} ended with {result['code']}; {result['message']}"
+        yield result["code"] == "SUCCESSFUL", text
+        if self.last is not None:
+            yield self._of_what_followed(self.last.subject, self.last.data)
+
+    def _of_what_followed(self, subject: str, data: dict[str, Any]) -> tuple[bool, str]:
+        if subject == "result":
+            text = f"{data['motion']} ended with {data['code']}; {data['message']}"
+            return data["code"] == "SUCCESSFUL", text
+        if subject == "event":
+            return False, f"not parked; {data['message']}"
+        if data["motion"] is not None:
+            return True, f"plays {data['motion']} now"
+        if data["state"] != "idle":
+            return False, f"{data['state']}; {data['message'] or 'by request'}"
+        if self.result["follows"] == "release" and not data["torque"]:
+            return True, "torque is off"
+        return False, f"`on_end: {self.result['follows']}` was not heard of; ask `motiond status`"
+
+
 class Playing:
-    """One play, from the request to the result.
+    """One motion, from the request to the end of what follows it.
 
     Parameters
     ----------
@@ -41,8 +81,14 @@ class Playing:
         self._interrupted = False
         self._stops: list[asyncio.Task[dict[str, Any]]] = []
 
-    async def run(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Play and give the result.
+    async def run(self, verb: str, request: dict[str, Any]) -> Outcome:
+        """Play, or go there, and give how it ended.
+
+        Parameters
+        ----------
+        verb : {'play', 'goto'}
+        request : dict
+            Keys and values of such a request.
 
         Raises
         ------
@@ -52,17 +98,26 @@ class Playing:
             If the daemon does not answer, or no longer.
         """
         columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[state]}")
+        result: dict[str, Any] | None = None
+        last: Report | None = None
         try:
             with self._stopping_on_interrupt(), self._progress(*columns) as progress:
-                shown = progress.add_task(str(request["motion"]), total=1.0, state="")
-                async with aclosing(play_and_wait(self._settings, self._robot, request)) as reports:
+                shown = progress.add_task("", total=1.0, state="")
+                begun = begin_and_wait(self._settings, self._robot, verb, request)
+                async with aclosing(begun) as reports:
                     async for report in reports:
-                        if report.subject == "result":
-                            return report.data
-                        self._stop_if_interrupted()
-                        state, done = report.data["state"], report.data.get("progress", 0.0)
-                        progress.update(shown, completed=done, state=state)
-            raise NoAnswer(f"{self._robot}: no result; the daemon has gone; ask `motiond status`")
+                        if result is not None:
+                            last = report
+                        elif report.subject == "result":
+                            result = report.data
+                        if report.subject == "state":
+                            self._stop_if_interrupted()
+                            motion, done = report.data["motion"] or "", report.data.get("progress", 1.0)
+                            state = report.data["state"]
+                            progress.update(shown, completed=done, state=state, description=motion)
+            if result is None:
+                raise NoAnswer(f"{self._robot}: no result; the daemon has gone; ask `motiond status`")
+            return Outcome(result, last)
         finally:
             await asyncio.gather(*self._stops, return_exceptions=True)
 
@@ -88,6 +143,6 @@ class Playing:
 
     def _stop_if_interrupted(self) -> None:
         """Ask for a stop; again for each state, as the first may have come before the motion began."""
-        if self._interrupted:
+        if self._interrupted and not (self._stops and not self._stops[-1].done()):
             stop = ask(self._settings, self._robot, "stop")
             self._stops.append(asyncio.create_task(stop, name="play.stop"))

@@ -22,18 +22,18 @@ from motiond.formats.errors import listed, nearest
 
 from ..api.errors import RequestError
 from ..api.reports import SUBJECTS, Report, Subject
+from ..config.mqtt import MqttSettings
 from ..mqtt.connection import address_of, make_client, speaks_5
 from ..mqtt.reasons import NotConnected, reason_of
 from ..mqtt.topics import ANY_ROBOT, DaemonTopic, Meaning, ReportTopic, ResponseTopic, Topics
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Iterable
-
-    from ..config.mqtt import MqttSettings
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 
 ANSWER_TIMEOUT_S = 5.0
 SUBSCRIBE_TRIES = 3
 SUBSCRIBE_TIMEOUT_S = 3.0
+LOOK_S = 0.1
 CONNECT_TRIES, CONNECT_PAUSE_S = 3, 0.2
 START_IT = "start it with `motiond run`"
 
@@ -75,13 +75,18 @@ async def ask(
         return await connection.ask(verb, payload or {}, timeout_s)
 
 
-async def play_and_wait(
+async def begin_and_wait(
     settings: MqttSettings,
     robot: str,
+    verb: str,
     request: dict[str, Any],
     timeout_s: float = ANSWER_TIMEOUT_S,
 ) -> AsyncGenerator[Report]:
-    """Play a motion and give the robot's reports on it: states, and at last the one result.
+    """Set a robot going and give its reports: states, the one result, and then what follows it by itself.
+
+    What follows a motion that ended well is what `on_end` asks for. For `release` there come states until
+    torque is off; for `park` states, and the result of `park` or the event that says why there is none. They
+    end early where somebody else sets the robot going, or where it is halted or offline.
 
     Close it (`contextlib.aclosing`) if not run to its end; that stops the listening, not the robot.
 
@@ -90,9 +95,11 @@ async def play_and_wait(
     settings : MqttSettings
         The broker that the daemon is connected to.
     robot : str
-        The robot to play on.
+        The robot to set going.
+    verb : {'play', 'goto'}
+        How.
     request : dict
-        Keys and values of a `play` request.
+        Keys and values of such a request.
     timeout_s : float
         How long to wait for an answer, and how long the robot may say nothing before it is asked.
 
@@ -104,13 +111,45 @@ async def play_and_wait(
         If the daemon does not answer, or no longer.
     """
     async with _connection(settings, robot) as connection:
-        await connection.listen("state", "result")
-        accepted = await connection.ask("play", request, timeout_s)
+        await connection.listen("state", "result", "event")
+        goal_id = (await connection.ask(verb, request, timeout_s))["goal_id"]
+        result: dict[str, Any] = {}
         async for report in connection.reports(timeout_s):
-            if report.data.get("goal_id") == accepted["goal_id"]:
+            if report.subject != "event" and report.data.get("goal_id") == goal_id:
                 yield report
                 if report.subject == "result":
-                    return
+                    result = report.data
+                    break
+        async for report in _followed(connection, result, timeout_s):
+            yield report
+
+
+async def _followed(
+    connection: _Connection, result: dict[str, Any], timeout_s: float
+) -> AsyncIterator[Report]:
+    """Yield what follows a result, until it is done.
+
+    The robot is asked for its state: how a report of it stands to the result in time is not known, as they
+    are published apart.
+    """
+    follows, at_rest_s = result["follows"], 0.0
+    while follows in {"release", "park"} and at_rest_s < timeout_s:
+        state = await connection.ask("status", {}, timeout_s)
+        yield Report(connection.robot, "state", state)
+        for report in connection.take_reports():
+            ended = report.subject == "result" and report.data["motion"] == "park"
+            if ended and report.data["goal_id"] != result["goal_id"]:
+                yield report
+                return
+            if report.subject == "event" and report.data["kind"] == "not_parked":
+                yield report
+                return
+        if follows == "release" and not state["torque"]:
+            return
+        if state["state"] in {"offline", "estopped", "fault"} or state["motion"] not in {None, "park"}:
+            return
+        await asyncio.sleep(LOOK_S)
+        at_rest_s = at_rest_s + LOOK_S if state["state"] == "idle" and state["goal_id"] is None else 0.0
 
 
 async def watch(
@@ -172,6 +211,13 @@ async def reaching(settings: MqttSettings) -> AsyncIterator[aiomqtt.Client]:
         raise NoAnswer(f"{address_of(settings)}: no connection to the broker; {reason_of(error)}") from error
 
 
+def nobody_at(base: str) -> str:
+    """Return that no daemon has been at a broker, and what to do."""
+    if base == MqttSettings().base:
+        return f"no daemon has been at this broker; {START_IT}"
+    return f"no daemon has been at this broker below '{base}'; {START_IT}, or correct --base or mqtt.base"
+
+
 class _Connection:
     """One client's conversation with one robot; reports that come while it waits for an answer are kept."""
 
@@ -179,7 +225,8 @@ class _Connection:
         self._client = client
         self._version_5 = speaks_5(settings)
         self._topics = Topics(settings.base)
-        self._robot = robot
+        self.robot = robot
+        self._subscribed: set[str] = set()
         self._reports: deque[Report] = deque()
         self._robots: dict[str, dict[str, Any]] = {}
         self._daemons: dict[str, dict[str, Any]] = {}
@@ -187,10 +234,12 @@ class _Connection:
     async def listen(self, *subjects: Subject) -> None:
         """Subscribe to what the robot reports."""
         for subject in subjects:
-            await self._subscribe(self._topics.report(self._robot, subject))
+            await self._subscribe(self._topics.report(self.robot, subject))
 
     async def _subscribe(self, topic: str) -> None:
-        """Subscribe; a broker that does not acknowledge it is asked again, as that does no harm."""
+        """Subscribe once; a broker that does not acknowledge it is asked again, as that does no harm."""
+        if topic in self._subscribed:
+            return
         for tries_left in reversed(range(SUBSCRIBE_TRIES)):
             try:
                 await self._client.subscribe(topic, qos=1, timeout=SUBSCRIBE_TIMEOUT_S)
@@ -198,23 +247,24 @@ class _Connection:
                 if not tries_left:
                     raise
             else:
+                self._subscribed.add(topic)
                 return
 
     async def ask(self, verb: str, payload: dict[str, Any], timeout_s: float) -> dict[str, Any]:
         """Send a request and wait for its answer."""
         topics = self._topics
         for topic in (
-            topics.response(self._robot, verb),
+            topics.response(self.robot, verb),
             topics.report(ANY_ROBOT, "availability"),
             topics.daemon(),
         ):
             await self._subscribe(topic)
         request = {"transaction": uuid4().hex, **payload}
-        answered = ResponseTopic(self._robot, verb)
+        answered = ResponseTopic(self.robot, verb)
         try:
             async with asyncio.timeout(timeout_s):
                 properties = self._expiry(timeout_s)
-                topic = topics.request(self._robot, verb)
+                topic = topics.request(self.robot, verb)
                 await self._client.publish(topic, orjson.dumps(request), qos=1, properties=properties)
                 while True:
                     meaning, data = await self._receive()
@@ -222,7 +272,7 @@ class _Connection:
                         return _data_of(data)
         except TimeoutError:
             pass
-        raise NoAnswer(f"{self._robot}: no answer in {timeout_s:g} s; {self._why_silent()}")
+        raise NoAnswer(f"{self.robot}: no answer in {timeout_s:g} s; {self._why_silent()}")
 
     def _expiry(self, timeout_s: float) -> Properties | None:
         """Let the broker forget a request when nobody waits for its answer any more (MQTT 5 only)."""
@@ -235,13 +285,18 @@ class _Connection:
     async def reports(self, silence_s: float | None) -> AsyncIterator[Report]:
         """Yield reports as they arrive; after a silence, ask for the status to see that someone is there."""
         while True:
-            while self._reports:
-                yield self._reports.popleft()
+            for report in self.take_reports():
+                yield report
             try:
                 async with asyncio.timeout(silence_s):
                     await self._receive()
             except TimeoutError:
                 await self.ask("status", {}, silence_s or ANSWER_TIMEOUT_S)
+
+    def take_reports(self) -> Iterator[Report]:
+        """Yield the reports that have come, each once."""
+        while self._reports:
+            yield self._reports.popleft()
 
     async def _receive(self) -> tuple[Meaning, dict[str, Any]]:
         """Wait for a message, keep what it tells, and return what its topic means with its JSON."""
@@ -267,11 +322,11 @@ class _Connection:
 
     def _why_silent(self) -> str:
         if not self._robots:
-            return f"no daemon has been at this broker; {START_IT}"
-        if self._robot not in self._robots:
+            return nobody_at(self._topics.base)
+        if self.robot not in self._robots:
             names = sorted(self._robots)
-            return f"the robots here are {listed(names)}; {nearest(self._robot, names) or START_IT}"
-        daemon = self._daemons.get(str(self._robots[self._robot].get("bridge")), {})
+            return f"the robots here are {listed(names)}; {nearest(self.robot, names) or START_IT}"
+        daemon = self._daemons.get(str(self._robots[self.robot].get("bridge")), {})
         if daemon.get("state") == "online":
             return "its daemon says that it is online; look at the daemon's log"
         return f"its daemon is offline; {START_IT}"

@@ -7,9 +7,11 @@ from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
 from ..api.errors import RequestError
-from .session import NoAnswer, ask, watch
+from .session import NoAnswer, ask, nobody_at, watch
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..api.reports import Subject
     from ..config.mqtt import MqttSettings
 
@@ -36,10 +38,27 @@ async def overview(settings: MqttSettings, robot: str | None = None) -> list[dic
     heard = await _heard(settings, robot)
     if robot is not None:
         return [_row(robot, heard, await ask(settings, robot, "status"))]
-    if not heard:
-        raise NoAnswer("no daemon has been at this broker; start it with `motiond run`")
+    _refuse_empty(heard, settings.base)
     answers = await asyncio.gather(*(_ask_or_tell(settings, name) for name in heard))
     return [_row(name, heard, answer) for name, answer in zip(heard, answers, strict=True)]
+
+
+async def robots_at(settings: MqttSettings) -> list[str]:
+    """Return the names of all robots that have ever been at a broker.
+
+    Raises
+    ------
+    NoAnswer
+        If there is no broker, or nobody has ever been at it.
+    """
+    heard = await _heard(settings, None)
+    _refuse_empty(heard, settings.base)
+    return list(heard)
+
+
+def _refuse_empty(heard: Mapping[str, Any], base: str) -> None:
+    if not heard:
+        raise NoAnswer(nobody_at(base))
 
 
 async def _ask_or_tell(settings: MqttSettings, robot: str) -> dict[str, Any]:

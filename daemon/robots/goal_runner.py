@@ -173,13 +173,22 @@ class GoalRunner:
             message = "%s: a result for goal %s, which is not active: %s"
             log.error(message, self._robot, ended.goal_id, ended.code)
             return
-        self._report_result(goal, ended)
+        follows = self._what_follows(goal, ended)
+        self._report_result(goal, ended, follows)
         if ended.code != ResultCode.SUCCESSFUL:
             self.clear_queue(ResultCode.CANCELED, f"{goal.motion}, before it, ended with {ended.code}")
-        elif self.queue or (goal.motion != "park" and not self.leaving):
-            self._ended_well = True
+        self._ended_well = follows is not None
         self._status.wake()
 
-    def _report_result(self, goal: Goal, ended: messages.Ended) -> None:
+    def _what_follows(self, goal: Goal, ended: messages.Ended) -> str | None:
+        """Return what the robot does after a goal by itself: `queue`, or what `on_end` asks for."""
+        if ended.code != ResultCode.SUCCESSFUL:
+            return None
+        if self.queue:
+            return "queue"
+        return None if goal.motion == "park" or self.leaving else self._on_end
+
+    def _report_result(self, goal: Goal, ended: messages.Ended, follows: str | None = None) -> None:
         observer = self._stream.observer if ended.played_s is not None else None
-        self._report("result", payloads.result_payload(goal, ended, observer.goal if observer else None))
+        timing = observer.goal if observer else None
+        self._report("result", payloads.result_payload(goal, ended, timing, follows))

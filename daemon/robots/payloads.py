@@ -89,13 +89,17 @@ def description_payload(
     }
 
 
-def result_payload(goal: Goal, ended: messages.Ended, timing: Timing | None) -> dict[str, Any]:
+def result_payload(
+    goal: Goal, ended: messages.Ended, timing: Timing | None, follows: str | None = None
+) -> dict[str, Any]:
     """Return how a goal ended.
 
     Parameters
     ----------
     timing : Timing, optional
         Of its ticks; None where it did not begin.
+    follows : str, optional
+        What the robot then does by itself: `queue`, or what `on_end` asks for.
     """
     return {
         "goal_id": goal.goal_id,
@@ -106,6 +110,7 @@ def result_payload(goal: Goal, ended: messages.Ended, timing: Timing | None) -> 
         "played_s": ended.played_s,
         "details": ended.details,
         "timing": timing.payload() if timing else None,
+        "follows": follows,
     }
 
 

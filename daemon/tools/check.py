@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.drivers.registry import make_driver, refuse_shared_devices
 from motiond.formats import load_robot
+from motiond.formats.errors import listed, printable
 
 from ..config.robot import DriverSettings, ModelSettings, RobotSettings
 from ..joints.description import make_joint_map, missing_limits
@@ -134,6 +135,23 @@ def _warned(findings: Iterable[Finding], joint_map: JointMap) -> list[Finding]:
     return warned
 
 
+def nothing_to_check(settings: Settings, findings: Sequence[Finding]) -> list[str]:
+    """Return a line for each robot that has no motions."""
+    checked = {finding.robot for finding in findings}
+    return [
+        f"{name}: nothing to check; {_without_motions(robot)}"
+        for name, robot in settings.robots.items()
+        if name not in checked
+    ]
+
+
+def _without_motions(robot: RobotSettings) -> str:
+    if not robot.motions:
+        return "it has no motions; name files or folders of them under `motions`"
+    places = listed([printable(str(place)) for place in robot.motions])
+    return f"there are no motion files in {places}; put some there, or correct `motions`"
+
+
 def check_files(against: Against, motions: Sequence[Path], jobs: int, console: Console) -> list[Finding]:
     """Plan motion files on a robot as its description has it, each row as it stands.
 
@@ -163,7 +181,12 @@ def _check_file(file: Path, against: Against, joint_map: JointMap) -> list[Findi
     settings = settings.model_copy(update={"motion_joints": against.motion_joints})
     library = MotionLibrary(joint_map, settings, math.inf)
     library.load_all()
-    return [_finding(joint_map.robot, entry) for entry in library]
+    findings = [_finding(joint_map.robot, entry) for entry in library]
+    if findings:
+        return findings
+    name = printable(str(file))
+    nothing = f"{name}: nothing to check; it is a folder without motion files; name files"
+    return [Finding(joint_map.robot, name, name, 0.0, None, (nothing,))]
 
 
 def _finding(robot: str, entry: Entry) -> Finding:

@@ -101,7 +101,7 @@ def test_a_second_play_is_refused_unless_it_replaces_the_first(
 ) -> None:
     code, out, _ = run_here(capsys, "play", "arm", "long", "--no-wait", "-c", idle.config)
     assert (code, out.startswith("arm: accepted long; goal ")) == (0, True)
-    busy = "arm: busy with long; one motion plays at a time; stop it first or send on_busy: replace\n"
+    busy = "arm: busy with long; one motion plays at a time; stop it first, or add --replace or --queue\n"
     assert run_here(capsys, "play", "arm", "short", "-c", idle.config) == (1, "", busy)
     assert run_here(capsys, "play", "arm", "short", "--replace", "-c", idle.config)[0] == 0
 
@@ -117,7 +117,7 @@ def test_stop_says_whether_there_was_something_to_stop(
 def test_a_motion_is_paused_and_resumed_and_played_at_another_speed(
     idle: Daemon, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    nothing = "arm: nothing to pause; the robot is idle; play first\n"
+    nothing = "arm: nothing to pause; the robot is idle; `motiond play` first\n"
     assert run_here(capsys, "pause", "arm", "-c", idle.config) == (1, "", nothing)
     run_here(capsys, "play", "arm", "long", "--no-wait", "-c", idle.config)
     idle.until("playing")
@@ -132,8 +132,8 @@ def test_a_robot_goes_where_it_is_told_and_is_switched_off_and_on(
     code, out, _ = run_here(capsys, "goto", "arm", "shoulder=0.2", "elbow=0.1", "-c", idle.config)
     assert (code, out.startswith("arm: accepted; goal ")) == (0, True)
     idle.until("idle")
-    assert run_here(capsys, "disable", "arm", "-c", idle.config) == (0, "arm: idle\n", "")
-    assert run_here(capsys, "enable", "arm", "-c", idle.config) == (0, "arm: idle\n", "")
+    assert run_here(capsys, "disable", "arm", "-c", idle.config) == (0, "arm: torque is off\n", "")
+    assert run_here(capsys, "enable", "arm", "-c", idle.config) == (0, "arm: torque is on\n", "")
     code, _, err = run_here(capsys, "goto", "arm", "elbow=far", "-c", idle.config)
     wrong = "'elbow=far' is neither a pose nor joints; write one name, or JOINT=POSITION for each"
     assert (code, err) == (2, f"motiond: invalid value: {wrong}; see `motiond --help`\n")
@@ -141,7 +141,9 @@ def test_a_robot_goes_where_it_is_told_and_is_switched_off_and_on(
 
 def test_an_emergency_stop_holds_until_reset(idle: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_here(capsys, "estop", "arm", "-c", idle.config) == (0, "arm: estopped\n", "")
-    refused = "arm: short cannot be played; the emergency stop is latched; send reset when it is safe\n"
+    refused = (
+        "arm: short cannot be played; the emergency stop is latched; `motiond reset arm` when it is safe\n"
+    )
     assert run_here(capsys, "play", "arm", "short", "-c", idle.config) == (1, "", refused)
     assert run_here(capsys, "reset", "arm", "-c", idle.config) == (0, "arm: idle\n", "")
 
@@ -227,6 +229,32 @@ def test_check_fails_on_a_motion_beyond_the_limits(
     (finding,) = orjson.loads(out)
     assert (code, finding["robot"], finding["motion"], finding["ok"]) == (1, "arm", "fast", False)
     assert len(finding["problems"]) == 2
+
+
+def test_check_says_where_there_is_nothing_to_check(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rig = Rig(tmp_path)
+    (tmp_path / "none").mkdir()
+    del rig.driver["plant"]
+    rig.others = {"hand": {**rig.robot, "motions": ["none"]}, "leg": {**rig.robot, "motions": []}}
+    code, out, err = run_here(capsys, "check", "-c", rig.config)
+    assert (code, len(out.splitlines())) == (0, 2)
+    assert err.splitlines() == [
+        (
+            f"hand: nothing to check; there are no motion files in {tmp_path}/none; "
+            "put some there, or correct `motions`"
+        ),
+        "leg: nothing to check; it has no motions; name files or folders of them under `motions`",
+    ]
+
+
+def test_a_folder_without_motion_files_cannot_be_checked(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    said = f"six_axis: {tmp_path}: nothing to check; it is a folder without motion files; name files\n"
+    arm = CONFIG / "robots" / "six_axis.hrdf"
+    assert run_here(capsys, "check", "--robot", arm, tmp_path) == (1, said, "")
 
 
 def test_two_robots_on_one_simulated_plant_are_refused_by_check_and_by_run(
@@ -325,6 +353,45 @@ def test_a_robot_with_a_joint_of_several_coordinates_cannot_be_checked(
             (
                 "motiond: invalid value for --broker: 'arm.local' is no broker; it must be embedded, "
                 "mqtt://… or mqtts://…; correct it; see `motiond --help`"
+            ),
+        ),
+        (
+            ("play", "arm", "wave", "--loop", "x"),
+            (
+                "motiond: invalid value for '--loop': 'x' is no count from 1 to 1000000000; "
+                "write --loop 3, or --loop forever; see `motiond --help`"
+            ),
+        ),
+        (
+            ("play", "arm", "wave", "--loop", "0"),
+            (
+                "motiond: invalid value for '--loop': '0' is no count from 1 to 1000000000; "
+                "write --loop 3, or --loop forever; see `motiond --help`"
+            ),
+        ),
+        (
+            ("stop", "arm", "--broker", "mqtt://localhost", "--ca-file", __file__),
+            (
+                "motiond: invalid value for --ca-file: it has no effect; mqtt:// does not encrypt; "
+                "mqtts:// does; remove it; see `motiond --help`"
+            ),
+        ),
+        (
+            ("stop", "arm", "--ca-file", "none.pem"),
+            "motiond: invalid value for '--ca-file': file 'none.pem' does not exist; see `motiond --help`",
+        ),
+        (
+            ("stop", "arm", "--broker", "mqtt://localhost", "--base", "a/#"),
+            (
+                "motiond: invalid value for --base: 'a/#' cannot begin a topic; "
+                "# + $ and / at its ends cannot; rename it; see `motiond --help`"
+            ),
+        ),
+        (
+            ("play", "arm", "wave", "--dry-run", "--base", "lab"),
+            (
+                "motiond: invalid value: --base is for a daemon; a dry run asks none; leave one of them out; "
+                "see `motiond --help`"
             ),
         ),
         (("run", "-c", "none.yaml"), "none.yaml: cannot be read; no such file; check the path"),

@@ -11,13 +11,14 @@ import pytest
 
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.reports import Report
-from motiond.daemon.client.session import NoAnswer, _Connection, ask, play_and_wait, watch
+from motiond.daemon.client.play import Outcome
+from motiond.daemon.client.session import NoAnswer, _Connection, ask, begin_and_wait, watch
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from tests.daemon.conftest import PATIENCE_S, Robots, running
 
 if TYPE_CHECKING:
-    from motiond.daemon.api.reports import ReportHub
+    from motiond.daemon.api.reports import ReportHub, Subject
     from motiond.daemon.api.schemas import Request
     from tests.daemon.conftest import AnyBroker
 
@@ -101,7 +102,9 @@ class Player(Robots):
             self._hub.publish(Report(robot, "result", {"goal_id": "another"}))
             self._hub.publish(Report(robot, "state", {"state": "playing", **data}))
         if verb == "status" or getattr(request, "motion", "") == "short":
-            self._hub.publish(Report(robot, "result", {"goal_id": "g1", "code": "SUCCESSFUL"}))
+            self._hub.publish(
+                Report(robot, "result", {"goal_id": "g1", "code": "SUCCESSFUL", "follows": "hold"})
+            )
         return data
 
 
@@ -110,24 +113,24 @@ class Player(Robots):
     [("short", PATIENCE_S, ["play"]), ("long", SOON_S, ["play", "status"])],
     ids=["at once", "after a silence"],
 )
-async def test_play_and_wait_follows_its_own_goal_to_the_end(
+async def test_begin_and_wait_follows_its_own_goal_to_the_end(
     broker: AnyBroker, hub: ReportHub, motion: str, timeout_s: float, verbs: list[str]
 ) -> None:
     player = Player(hub)
     async with running(MqttBridge(broker.settings, "d1", player, hub)):
-        playing = play_and_wait(broker.settings, "arm", {"motion": motion}, timeout_s)
+        playing = begin_and_wait(broker.settings, "arm", "play", {"motion": motion}, timeout_s)
         async with asyncio.timeout(PATIENCE_S):
             reports = [(report.subject, report.data) async for report in playing]
     assert reports == [
         ("state", {"state": "playing", "goal_id": "g1"}),
-        ("result", {"goal_id": "g1", "code": "SUCCESSFUL"}),
+        ("result", {"goal_id": "g1", "code": "SUCCESSFUL", "follows": "hold"}),
     ]
     assert player.verbs() == verbs
 
 
-async def test_play_and_wait_ends_when_the_broker_goes(broker: AnyBroker, hub: ReportHub) -> None:
+async def test_begin_and_wait_ends_when_the_broker_goes(broker: AnyBroker, hub: ReportHub) -> None:
     async with running(MqttBridge(broker.settings, "d1", Player(hub), hub)):
-        playing = play_and_wait(broker.settings, "arm", {"motion": "long"}, PATIENCE_S)
+        playing = begin_and_wait(broker.settings, "arm", "play", {"motion": "long"}, PATIENCE_S)
         async with asyncio.timeout(PATIENCE_S):
             assert (await anext(playing)).data["state"] == "playing"
             await broker.kill()
@@ -144,6 +147,69 @@ async def test_watch_gives_what_lasts_at_once_and_the_rest_as_it_comes(
         assert await anext(reports) == Report("arm", "state", {"state": "idle"})
         hub.publish(Report("arm", "telemetry", {"frame": 1}))
         assert await anext(reports) == Report("arm", "telemetry", {"frame": 1})
+
+
+async def test_a_base_that_nobody_uses_is_named(broker: AnyBroker) -> None:
+    other = broker.settings.model_copy(update={"base": "lab"})
+    with pytest.raises(NoAnswer) as caught:
+        await ask(other, "arm", "status", timeout_s=SOON_S)
+    assert str(caught.value) == (
+        "arm: no answer in 0.3 s; no daemon has been at this broker below 'lab'; "
+        "start it with `motiond run`, or correct --base or mqtt.base"
+    )
+
+
+class Parking(Robots):
+    """Parks after its motion; the state that tells that it has parked comes before the motion's result."""
+
+    def __init__(self, hub: ReportHub, *told: Report) -> None:
+        super().__init__()
+        self._hub = hub
+        self._told = told
+
+    async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
+        data = await super().handle(robot, verb, request)
+        if verb == "play":
+            result = {"goal_id": "g1", "code": "SUCCESSFUL", "follows": "park", "motion": "wave"}
+            self._hub.publish(Report(robot, "result", result))
+            return data
+        for report in self._told:
+            self._hub.publish(report)
+        return {"state": "idle", "goal_id": None, "motion": None, "torque": True}
+
+
+@pytest.mark.parametrize(
+    ("subject", "data"),
+    [
+        ("result", {"goal_id": "g2", "motion": "park", "code": "SUCCESSFUL"}),
+        ("event", {"kind": "not_parked", "message": "arm: too far"}),
+    ],
+)
+async def test_what_follows_a_result_ends_with_its_own_result_or_the_event_that_says_why_not(
+    broker: AnyBroker, hub: ReportHub, subject: Subject, data: dict[str, Any]
+) -> None:
+    others = Report("arm", "event", {"kind": "marker", "goal_id": "g1", "message": ""})
+    told = Report("arm", subject, data)
+    async with running(MqttBridge(broker.settings, "d1", Parking(hub, others, told), hub)):
+        begun = begin_and_wait(broker.settings, "arm", "play", {"motion": "wave"}, PATIENCE_S)
+        async with asyncio.timeout(PATIENCE_S):
+            reports = [report async for report in begun]
+    assert (reports[0].subject, reports[-1]) == ("result", told)
+    assert {report.subject for report in reports[1:-1]} == {"state"}
+
+
+async def test_what_follows_a_result_and_is_not_heard_of_is_given_up(
+    broker: AnyBroker, hub: ReportHub
+) -> None:
+    async with running(MqttBridge(broker.settings, "d1", Parking(hub), hub)):
+        begun = begin_and_wait(broker.settings, "arm", "play", {"motion": "wave"}, 1.0)
+        async with asyncio.timeout(PATIENCE_S):
+            last = [report async for report in begun][-1]
+    ended = {"motion": "wave", "code": "SUCCESSFUL", "message": "held", "follows": "park"}
+    assert [*Outcome(ended, last).lines()] == [
+        (True, "wave ended with SUCCESSFUL; held"),
+        (False, "`on_end: park` was not heard of; ask `motiond status`"),
+    ]
 
 
 class Forgetful:

@@ -1,0 +1,139 @@
+"""How a subcommand that asks a daemon finds the daemon's broker: its options, and what stands for them."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .output import DEFAULT_CONFIG
+
+if TYPE_CHECKING:
+    from ..config.mqtt import MqttSettings
+
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        "-c",
+        envvar="MOTIOND_CONFIG",
+        help=f"The daemon's configuration, which names the broker; {DEFAULT_CONFIG} if there is one.",
+    ),
+]
+Broker = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        envvar="MOTIOND_BROKER",
+        help="The broker, in place of the configuration's: mqtt[s]://[user:password@]host[:port].",
+    ),
+]
+Base = Annotated[
+    str | None, typer.Option(metavar="TOPIC", help="First part of every topic; the configuration's.")
+]
+CaFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="Certificates that an mqtts:// broker's is checked against.",
+    ),
+]
+OPTIONS = {"config": Config, "broker": Broker, "base": Base, "ca_file": CaFile}
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """The options that find the broker.
+
+    Attributes
+    ----------
+    config : Path or None
+        Of `-c`, else of $MOTIOND_CONFIG.
+    typed : frozenset of str
+        Which of the options were given on the command line itself.
+    """
+
+    config: Path | None = None
+    broker: str | None = None
+    base: str | None = None
+    ca_file: Path | None = None
+    typed: frozenset[str] = frozenset()
+
+    def mqtt(self) -> "MqttSettings":
+        """Return how to reach the broker; one named by its URL is spoken to in 3.1.1, which all understand.
+
+        Raises
+        ------
+        ConfigError
+            If the configuration cannot be used.
+        typer.BadParameter
+            If an option cannot.
+        """
+        from pydantic import ValidationError
+
+        from ..config.mqtt import MqttSettings
+
+        settings = self._configured()
+        given: dict[str, Any] = {"base": self.base, "ca_file": self.ca_file}
+        given = {option: value for option, value in given.items() if value is not None}
+        if self.broker is not None:
+            given = {"broker": self.broker, "base": settings.base, "protocol": "3.1.1"} | given
+        elif given:
+            given = settings.model_dump(exclude_unset=True) | given
+        else:
+            return settings
+        try:
+            return MqttSettings(**given)
+        except ValidationError as error:
+            (first, *_) = error.errors()
+            at = getattr(first.get("ctx", {}).get("error"), "at", ()) or first["loc"]
+            reason = str(first["msg"]).removeprefix("Value error, ").replace(f"'{at[0]}' has", "it has")
+            raise typer.BadParameter(reason, param_hint=option_of(str(at[0]))) from error
+
+    def _configured(self) -> "MqttSettings":
+        from ..config.mqtt import MqttSettings
+
+        config = self.config or (DEFAULT_CONFIG if DEFAULT_CONFIG.is_file() else None)
+        if config is None:
+            return MqttSettings()
+        from ..config.client import load_mqtt_settings
+
+        return load_mqtt_settings(config)
+
+
+def asks_a_daemon(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a subcommand the options that find the broker; it gets them as its parameter `client`."""
+
+    @wraps(command)
+    def asking(*, context: typer.Context, **given: Any) -> Any:
+        found = {name: given.pop(name) for name in OPTIONS}
+        typed = frozenset(name for name in found if _is_typed(context, name))
+        if "config" in typed and "broker" not in typed:
+            found["broker"] = None  # what is typed says more than what the environment says
+        return command(**given, client=Client(**found, typed=typed))
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    own = [one for one in inspect.signature(command).parameters.values() if one.name != "client"]
+    parameters = [
+        inspect.Parameter("context", keyword, annotation=typer.Context),
+        *(one.replace(kind=keyword) for one in own),
+        *(inspect.Parameter(name, keyword, default=None, annotation=kind) for name, kind in OPTIONS.items()),
+    ]
+    asking.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # what typer reads
+    asking.__annotations__ = {one.name: one.annotation for one in parameters}
+    return asking
+
+
+def _is_typed(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def option_of(name: str) -> str:
+    """Return how a parameter is written on the command line."""
+    return f"--{name.replace('_', '-')}"

@@ -1,0 +1,175 @@
+"""The subcommands that set a robot going, and may wait for the end."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from .broker import Client, asks_a_daemon, option_of
+from .output import DEFAULT_CONFIG, DONE, FAILED, AsJson, RobotName, print_json, say, tell
+from .request import ask, place_of
+from .words import own_words
+
+if TYPE_CHECKING:
+    from ..client.play import Outcome
+
+app = typer.Typer()
+
+FOREVER = "forever"
+MOST_LOOPS, LONGEST_TOLD = 1_000_000_000, 60
+PlaceText = Annotated[
+    str | None, typer.Option(metavar="PLACE", help="A frame (120), a time (1.5s) or a marker of the motion.")
+]
+Replace = Annotated[bool, typer.Option("--replace", help="Stop what plays now, softly.")]
+Queue = Annotated[bool, typer.Option("--queue", help="Wait until what plays now has ended well.")]
+
+
+def _checked_loop(text: str) -> str:
+    """Refuse what is neither a count nor for ever."""
+    from motiond.formats.errors import shortened
+
+    if text != FOREVER and not (text.isdecimal() and 1 <= int(text) <= MOST_LOOPS):
+        why = f"'{shortened(text, LONGEST_TOLD)}' is no count from 1 to {MOST_LOOPS}"
+        raise typer.BadParameter(f"{why}; write --loop 3, or --loop forever")
+    return text
+
+
+@app.command()
+@asks_a_daemon
+def play(
+    robot: RobotName,
+    motion: Annotated[str, typer.Argument(help="The motion, as `motiond status ROBOT` lists it.")],
+    *,
+    speed: Annotated[float, typer.Option(min=0.1, max=10.0, help="1 is the file's own.")] = 1.0,
+    loop: Annotated[str, typer.Option(metavar="N|forever", callback=_checked_loop, help="How often.")] = "1",
+    ping_pong: Annotated[bool, typer.Option("--ping-pong", help="Every second pass backwards.")] = False,
+    first: PlaceText = None,
+    last: PlaceText = None,
+    seam: Annotated[
+        Literal["reject", "approach"], typer.Option(help="Of a loop whose ends do not meet.")
+    ] = "reject",
+    start_at: Annotated[
+        float | None, typer.Option(metavar="UNIX_TIME", help="When the first row is due, in s.")
+    ] = None,
+    replace: Replace = False,
+    queue: Queue = False,
+    wait: Annotated[
+        bool, typer.Option(help="Wait for the end, and for what `on_end` asks for; Ctrl-C stops softly.")
+    ] = True,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Play here, on simulated actuators, without waiting or a daemon."),
+    ] = False,
+    trace: Annotated[
+        Path | None, typer.Option(metavar="FILE.npz", help="Write every tick of the dry run.")
+    ] = None,
+    client: Client,
+    json: AsJson = False,
+) -> int:
+    """Play a motion; exit code 1 if it does not end successfully."""
+    # As long as its list of options, each of which typer wants to see in the signature.
+    asked = {
+        "motion": motion,
+        "speed": speed,
+        "loop": loop if loop == FOREVER else int(loop),
+        "ping_pong": ping_pong,
+        "first": None if first is None else place_of(first),
+        "last": None if last is None else place_of(last),
+        "seam": seam,
+        "start_at": start_at,
+        "on_busy": _on_busy(replace=replace, queue=queue),
+    }
+    request = {key: value for key, value in asked.items() if value is not None}
+    asks = {"--replace": replace, "--queue": queue, "--no-wait": not wait}
+    asks |= {option_of(name): True for name in client.typed - {"config"}}
+    if _plays_here(asks, dry_run=dry_run, traced=trace is not None):
+        from .dry_run import play_dry
+
+        return play_dry(client.config or DEFAULT_CONFIG, robot, request, trace, json=json)
+    if not wait:
+        return _accept(client, robot, "play", request, f"accepted {motion}", json=json)
+    return _to_the_end(client, robot, "play", request, json=json)
+
+
+def _accept(client: Client, robot: str, verb: str, request: dict[str, Any], text: str, *, json: bool) -> int:
+    """Return once the request is accepted."""
+    accepted = ask(client, robot, verb, request)
+    say(accepted, f"{robot}: {text}; goal {accepted['goal_id']}", json=json)
+    return DONE
+
+
+def _to_the_end(client: Client, robot: str, verb: str, request: dict[str, Any], *, json: bool) -> int:
+    """Return once the motion has ended and what follows it is done."""
+    from rich.console import Console
+
+    from ..client.play import Playing
+
+    with own_words(robot, verb):
+        outcome = asyncio.run(Playing(client.mqtt(), robot, Console(stderr=True)).run(verb, request))
+    return _tell(robot, outcome, json=json)
+
+
+def _tell(robot: str, outcome: "Outcome", *, json: bool) -> int:
+    """Say how it ended, and how what followed did."""
+    if json:
+        print_json(outcome.result)
+    code = DONE
+    for succeeded, text in outcome.lines():
+        if not succeeded:
+            code = tell(f"{robot}: {text}", FAILED)
+        elif not json:
+            typer.echo(f"{robot}: {text}")
+    return code
+
+
+def _plays_here(asks: dict[str, bool], *, dry_run: bool, traced: bool) -> bool:
+    """Return whether it is a dry run; options that ask a daemon exclude it, and a trace is of one."""
+    if traced and not dry_run:
+        raise typer.BadParameter("--trace is written by a dry run; add --dry-run")
+    for option, given in asks.items():
+        if dry_run and given:
+            raise typer.BadParameter(f"{option} is for a daemon; a dry run asks none; leave one of them out")
+    return dry_run
+
+
+def _on_busy(*, replace: bool, queue: bool) -> str:
+    if replace and queue:
+        raise typer.BadParameter("--replace and --queue exclude each other; choose one")
+    return "replace" if replace else "queue" if queue else "reject"
+
+
+@app.command()
+@asks_a_daemon
+def goto(
+    robot: RobotName,
+    where: Annotated[list[str], typer.Argument(help="A pose by name, or joints: elbow=0.5 wrist=-1.")],
+    *,
+    replace: Replace = False,
+    queue: Queue = False,
+    wait: Annotated[
+        bool,
+        typer.Option(
+            "--wait/--no-wait",
+            help="Wait until it is there, and for what `on_end` asks for; Ctrl-C stops softly.",
+        ),
+    ] = False,
+    client: Client,
+    json: AsJson = False,
+) -> int:
+    """Go to a posture; with --wait, exit code 1 if it does not get there."""
+    request = {**_posture(where), "on_busy": _on_busy(replace=replace, queue=queue)}
+    if wait:
+        return _to_the_end(client, robot, "goto", request, json=json)
+    return _accept(client, robot, "goto", request, "accepted", json=json)
+
+
+def _posture(where: list[str]) -> dict[str, Any]:
+    """Read the name of a pose, or positions by joint."""
+    if len(where) == 1 and "=" not in where[0]:
+        return {"pose": where[0]}
+    try:
+        return {"joints": {joint: float(value) for joint, value in (one.split("=", 1) for one in where)}}
+    except ValueError as error:
+        why = f"'{' '.join(where)}' is neither a pose nor joints; write one name, or JOINT=POSITION for each"
+        raise typer.BadParameter(why) from error

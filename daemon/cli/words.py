@@ -1,0 +1,75 @@
+"""What a daemon refuses, in the words of the command line: its options and subcommands for keys and verbs."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ..api.errors import RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+MENDS: Mapping[str, str] = {
+    "stop it first or send on_busy: replace": "stop it first, or add --replace or --queue",
+    "send reset when it is safe": "`motiond reset {robot}` when it is safe",
+    "send reset when it is mended": "`motiond reset {robot}` when it is mended",
+    "send seam: approach or ping_pong": "add --seam approach or --ping-pong",
+    "clear the queue or wait": "`motiond queue {robot} --clear`, or wait",
+    "play first": "`motiond play` first",
+    "set it later": "set --start-at later",
+    "send the request later": "start `motiond play` later",
+    "wait until they are published": "try again in a moment",
+    "ask for status": "ask `motiond status {robot}`",
+    "send it again": "try again",
+}
+"""How a line of the daemon's may end, and how it ends here."""
+
+OPTIONS: Mapping[str, str] = {
+    "'first'": "--first",
+    "'last'": "--last",
+    "'loop'": "--loop",
+    "'start_at'": "--start-at",
+    "start_at": "--start-at",
+    "'motion'": "the motion's name",
+    "'joints'": "a joint's position",
+    "'pose'": "the pose's name",
+    "'frame'": "the frame",
+    "'time'": "the time",
+    "'marker'": "the marker's name",
+}
+"""What the daemon calls a key of a request, where a line begins with it, and what it is here."""
+
+
+def in_own_words(error: RequestError, robot: str, verb: str) -> RequestError:
+    """Return a refusal in the words of the command line, with the code and data that it had.
+
+    Parameters
+    ----------
+    robot, verb : str
+        Of the request that was refused.
+    """
+    lines = "\n".join(_line(line, robot, verb) for line in str(error).splitlines())
+    return RequestError.of(error.code, lines, error.data)
+
+
+@contextmanager
+def own_words(robot: str, verb: str) -> Iterator[None]:
+    """Raise a refusal of the body in the words of the command line."""
+    try:
+        yield
+    except RequestError as error:
+        raise in_own_words(error, robot, verb) from error
+
+
+def _line(line: str, robot: str, verb: str) -> str:
+    line = re.sub(rf"^{re.escape(f'{robot}/{verb}')}: ", f"{robot}: ", line)
+    where, colon, rest = line.partition(": ")
+    for key, option in OPTIONS.items():
+        if rest.startswith(f"{key} is "):
+            line = f"{where}{colon}{option}{rest.removeprefix(key)}"
+    for said, here in MENDS.items():
+        if line.endswith(f"; {said}"):
+            line = line.removesuffix(said) + here.format(robot=robot)
+    return line
