@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+import tomllib
 import venv
 import zipfile
 from pathlib import Path, PurePosixPath
@@ -156,8 +158,36 @@ def test_motiond_and_python_daemon_work_in_one_environment(installed: Environmen
     assert (told.returncode, told.stderr) == (0, "")
     assert "Usage: motiond" in told.stdout
     demo = installed.programs.parent / "share" / "motiond" / "config" / "demo.yaml"
+    path = installed.run("motiond", "demo", "--config-path", folder=tmp_path)
+    assert (path.returncode, path.stdout, path.stderr) == (0, f"{demo.resolve()}\n", "")
+    (schema,) = re.findall(r"^# yaml-language-server: \$schema=(.*)$", demo.read_text(), re.MULTILINE)
+    assert json.loads((demo.parent / schema).read_text())["title"] == "motiond configuration"
     checked = installed.run("motiond", "check", "--config", str(demo), folder=tmp_path)
     assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_the_example_is_found_where_pip_was_told_to_put_it(wheel: Path, tmp_path: Path) -> None:
+    options = ["--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]
+    pip = [sys.executable, "-m", "pip", "install", *options, "--target", str(tmp_path), str(wheel)]
+    subprocess.run(pip, timeout=TIMEOUT_S, check=True)
+    found = subprocess.run(
+        [sys.executable, "-m", "motiond.daemon.cli", "demo", "--config-path"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    demo = tmp_path / "share" / "motiond" / "config" / "demo.yaml"
+    assert (found.stdout, found.stderr, demo.is_file()) == (f"{demo.resolve()}\n", "", True)
+
+
+def test_what_is_required_has_what_the_command_line_uses() -> None:
+    """An older typer has no `TyperException`, and each mistake on the command line would be a traceback."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        required = tomllib.load(file)["project"]["dependencies"]
+    assert "typer>=0.28" in required
 
 
 OWN_PACKAGES = """
