@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 PAUSE_S = 1.0
 LOOK_S = 0.1
 LINE_S = 1.0
+PORT_TRIES = 5
 
 
 def demo_config() -> Path:
@@ -63,6 +64,22 @@ def demo_config() -> Path:
             return place.resolve()
     why, mend = "motiond was installed without its data files", "install the wheel"
     raise FormatError([Problem(installed, 0, "is not there", why, mend)])
+
+
+def run_demo(settings: Settings, console: Console, program: str, seconds: float | None) -> None:
+    """Run the demonstration, on another port where its own is taken, or is taken meanwhile.
+
+    Raises
+    ------
+    BrokerError
+        If the broker cannot listen on any.
+    """
+    for _ in range(PORT_TRIES - 1):
+        settings = on_free_port(settings)
+        with suppress(BrokerError):  # between looking and listening, another program was faster
+            asyncio.run(Demo(settings, console, program).run(seconds))
+            return
+    asyncio.run(Demo(on_free_port(settings), console, program).run(seconds))
 
 
 def on_free_port(settings: Settings) -> Settings:

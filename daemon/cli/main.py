@@ -114,14 +114,13 @@ def demo(
 
     from ..config.settings import load_settings
     from ..log.lines import start_logging
-    from .demo import Demo, demo_config, on_free_port
+    from .demo import demo_config, run_demo
 
     if config_path:
         typer.echo(demo_config())
         return DONE
     start_logging(logging.INFO if verbose else logging.WARNING)
-    settings = on_free_port(load_settings(demo_config()))
-    asyncio.run(Demo(settings, Console(), _own_name()).run(seconds))
+    run_demo(load_settings(demo_config()), Console(), _own_name(), seconds)
     return DONE
 
 

@@ -1,7 +1,7 @@
 """Stands in for hardware: three actuators behind a UDP port, which let go when setpoints end.
 
-The controller answers the datagrams of `toy_link`. Start it with `python -m toy_controller PORT [LIFETIME_S]`;
-it prints the port once it listens.
+The controller answers the datagrams of `toy_link`. Start it: `python -m toy_controller PORT [LIFETIME_S]`; it
+prints the port once it listens.
 """
 
 import math
@@ -80,7 +80,7 @@ class ToyController:
 
 def main() -> None:
     """Serve on the port that the command line names, 0 for any free one, with the lifetime that it gives."""
-    port, lifetime_s = (*sys.argv[1:], LIFETIME_S)[:2]
+    port, lifetime_s = (*sys.argv[1:], str(LIFETIME_S))[:2]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listening:
         listening.bind(("127.0.0.1", int(port)))
         print(listening.getsockname()[1], flush=True)

@@ -21,7 +21,7 @@ from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.broker import EmbeddedBroker
 from motiond.daemon.mqtt.connection import make_client
 from tests import ports
-from tests.waiting import lines_until
+from tests.waiting import PATIENCE_S, lines_until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     import aiomqtt
 
     from motiond.daemon.api.schemas import Request
-
-PATIENCE_S = 20.0
 
 
 class Embedded:

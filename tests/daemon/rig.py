@@ -13,6 +13,7 @@ from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.api.requests import VERBS
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.robots.assembly import make_registry
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from motiond.daemon.api.reports import Report
     from motiond.daemon.robots.registry import RobotRegistry
 
-PATIENCE_S = 30.0
 JOINTS = ("shoulder", "elbow")
 RATE_HZ = 200
 FULL_SWING = 100

@@ -20,7 +20,8 @@ from motiond.drivers.sim.command_log import read_trace
 from motiond.drivers.sim.plant_file import read_plant
 from tests.daemon.conftest import Mosquitto, listening, said
 from tests.daemon.programs import gone, running, use
-from tests.daemon.rig import FULL_SWING, PATIENCE_S, Rig, comes_to_rest_softly, sweep, write_seq
+from tests.daemon.rig import FULL_SWING, Rig, comes_to_rest_softly, sweep, write_seq
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -4,7 +4,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from motiond.daemon.api.reports import LASTING, STREAMED, Report, ReportHub
-from tests.daemon.conftest import PATIENCE_S
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from motiond.daemon.api.reports import Subject, Subscription

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import psutil
 import pytest
+from rich.console import Console
 
 from motiond.daemon.api.reports import Report
+from motiond.daemon.cli import demo as demo_module
 from motiond.daemon.cli.demo import on_free_port, trigger_lines
 from motiond.daemon.cli.live_table import LiveTable
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.config.settings import Settings
+from motiond.daemon.config.settings import Settings, load_settings
 from tests.daemon.conftest import listening, said
 from tests.daemon.programs import background, motiond
 from tests.waiting import PATIENCE_S, lines_until, output_until
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from motiond.daemon.api.reports import Subject
 
 STATE, RESULT = "motiond/arm/state", "motiond/arm/result"
+ANSWER = "motiond/arm/response/play"
 STOPPED = "arm has stopped softly; its process and the broker have ended"
 
 
@@ -90,14 +93,11 @@ async def test_the_second_line_to_paste_works_with_any_mqtt_client() -> None:
     with background("demo") as demo:
         _, by_mosquitto = commands(lines_until(demo.stdout, "Ctrl-C"))
         async with listening(broker_of(by_mosquitto)) as ear:
-            await ear.until(STATE)  # the retained one, of any age
-            await ear.until(STATE, lambda data: data["state"] == "playing")
             await asyncio.to_thread(subprocess.run, by_mosquitto, timeout=PATIENCE_S, check=True)
-            result = said(await ear.until(RESULT, lambda data: data["code"] == "PREEMPTED"))
-            ear.heard.clear()  # all of it came before
-            replaces = said(await ear.until(STATE, plays_after(result)))
+            answer = said(await ear.until(ANSWER))  # the demonstration itself asks without MQTT
+            result = said(await ear.until(RESULT, lambda data: data["goal_id"] == answer["data"]["goal_id"]))
         lines_until(demo.stdout, "playing wave")
-    assert replaces["motion"] == "wave"  # the demonstration itself lets every motion end
+    assert (result["motion"], result["code"]) == ("wave", "SUCCESSFUL")
 
 
 def test_ctrl_c_stops_softly_and_leaves_no_process_and_no_port_behind() -> None:
@@ -150,6 +150,27 @@ def test_it_moves_to_another_port_where_its_own_is_taken(free_port: int) -> None
             '-m \'{"motion":"wave","on_busy":"replace"}\''
         ),
     ]
+
+
+def test_it_moves_to_another_port_where_its_own_is_taken_after_it_has_looked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], free_port: int
+) -> None:
+    looked: list[int] = []
+
+    def first_look_deceives(host: str, port: int) -> int | None:
+        looked.append(port)
+        return port if len(looked) == 1 else look(host, port)
+
+    look = demo_module._free_port
+    monkeypatch.setattr(demo_module, "_free_port", first_look_deceives)
+    settings = load_settings(demo_module.demo_config())
+    there = settings.mqtt.model_copy(update={"listen": f"127.0.0.1:{free_port}"})
+    settings = settings.model_copy(update={"mqtt": there})
+    with taken(free_port):
+        demo_module.run_demo(settings, Console(), "motiond", seconds=0.0)
+    said = capsys.readouterr().out
+    assert looked == [free_port, free_port, 0]
+    assert said.splitlines()[-1] == STOPPED
 
 
 def test_one_line_says_what_the_robot_does() -> None:

@@ -15,7 +15,8 @@ from motiond.daemon.client.play import Outcome
 from motiond.daemon.client.session import NoAnswer, _Connection, ask, begin_and_wait, watch
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
-from tests.daemon.conftest import PATIENCE_S, Robots, running
+from tests.daemon.conftest import Robots, running
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from motiond.daemon.api.reports import ReportHub, Subject

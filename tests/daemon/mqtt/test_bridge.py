@@ -18,7 +18,6 @@ from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.connection import make_client
 from tests.daemon.conftest import (
-    PATIENCE_S,
     Ear,
     Robots,
     WatchedBridge,
@@ -31,6 +30,7 @@ from tests.daemon.conftest import (
     started,
 )
 from tests.daemon.mqtt.cutter import Cutter
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path

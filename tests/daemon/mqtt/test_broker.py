@@ -18,7 +18,6 @@ from motiond.daemon.mqtt.broker import BrokerError, EmbeddedBroker, Login, login
 from motiond.daemon.mqtt.complaints import MOST, Complaints
 from motiond.daemon.mqtt.connection import make_client
 from tests.daemon.conftest import (
-    PATIENCE_S,
     Embedded,
     WatchedBridge,
     is_connected,
@@ -40,6 +39,7 @@ from tests.daemon.mqtt.wire import (
     suback,
     subscribe,
 )
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,8 @@ import pytest
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.connection import address_of, make_client
 from motiond.daemon.mqtt.reasons import NotConnected
-from tests.daemon.conftest import PATIENCE_S, Mosquitto, mosquitto_program
+from tests.daemon.conftest import Mosquitto, mosquitto_program
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

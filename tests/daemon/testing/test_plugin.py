@@ -27,7 +27,7 @@ pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "robot-tests"
 PLUGIN = ("-p", "pytest_motiond", "-p", "no:cacheprovider", "-W", "error")
-TIMEOUT_S = 90
+TIMEOUT_S = 2 * PATIENCE_S
 
 
 @pytest.fixture

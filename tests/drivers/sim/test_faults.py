@@ -20,6 +20,7 @@ from motiond.drivers.base import (
 )
 from motiond.drivers.options import OptionsError
 from motiond.drivers.registry import make_driver
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -384,7 +385,7 @@ finally:
 
 def test_a_crash_ends_the_process_without_clearing_up() -> None:
     ended = subprocess.run(
-        [sys.executable, "-c", CRASH], cwd=PROJECT, capture_output=True, timeout=30, check=False
+        [sys.executable, "-c", CRASH], cwd=PROJECT, capture_output=True, timeout=PATIENCE_S, check=False
     )
     assert ended.returncode == -6
     assert ended.stdout == b""

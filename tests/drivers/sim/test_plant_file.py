@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,25 +15,30 @@ from motiond.drivers.base import ActuatorCommand, ActuatorState, Driver, DriverC
 from motiond.drivers.registry import make_driver
 from motiond.drivers.sim.command_log import read_trace
 from motiond.drivers.sim.plant_file import PlantFileError, read_plant
-from tests.waiting import lines_until, started
+from tests.waiting import PATIENCE_S, eventually, lines_until, started
 
 if TYPE_CHECKING:
+    from motiond.drivers.base import Floats
     from motiond.drivers.testing.clock import Clock
 
 ARM = ("base", "elbow")
 PROJECT = Path(__file__).parents[3]
 
-PLAY_FOR_EVER = """
+GOAL = [0.5, -0.5]
+LIFETIME_S = 2.0  # so long may a busy machine keep the program from its next setpoint
+
+PLAY_FOR_EVER = f"""
 import sys, time
 from motiond.drivers.base import ActuatorCommand
 from motiond.drivers.registry import make_driver
 
 plant, trace = sys.argv[1:]
-driver = make_driver("sim", {"plant": plant, "trace": trace, "command_lifetime_s": 0.1}, ["base", "elbow"])
+options = dict(plant=plant, trace=trace, command_lifetime_s={LIFETIME_S})
+driver = make_driver("sim", options, ["base", "elbow"])
 driver.open()
 driver.enable()
 command = ActuatorCommand(2)
-command.position[:] = [0.5, -0.5]
+command.position[:] = {GOAL}
 print("playing", flush=True)
 while True:
     driver.write(command)
@@ -52,6 +58,10 @@ def opened(path: Path, clock: Clock, **options: Any) -> Driver:
     return driver
 
 
+def where_now(path: Path) -> Floats:
+    return read_plant(path, time.monotonic()).position
+
+
 def command(*position: float) -> ActuatorCommand:
     command = ActuatorCommand(len(ARM))
     command.position[:] = position
@@ -63,18 +73,19 @@ def test_the_robot_outlives_a_process_that_is_killed(path: Path, tmp_path: Path)
     command = [sys.executable, "-c", PLAY_FOR_EVER, path, trace]
     with started(command, cwd=PROJECT, stdout=subprocess.PIPE) as process:
         lines_until(process.stdout, "playing")
-        time.sleep(0.2)
+        eventually("the robot is there", partial(where_now, path), partial(np.allclose, GOAL, atol=0.01))
         process.send_signal(signal.SIGKILL)
-        process.wait(timeout=5)
+        process.wait(timeout=PATIENCE_S)
         killed_s = time.monotonic()
 
     last_s = read_trace(trace)["time"][-1]
-    assert read_plant(path, last_s + 0.09).torque
-    later = read_plant(path, last_s + 0.2)
+    assert read_plant(path, last_s + LIFETIME_S - 0.01).torque
+    later = read_plant(path, killed_s + LIFETIME_S + 0.1)
     assert not later.torque
     # Killed between the plant and the trace, it has left one command more in the plant.
-    assert last_s + 0.2 - killed_s <= later.command_age_s <= 0.2 + 0.001
-    np.testing.assert_allclose(later.position, [0.5, -0.5], atol=0.01)
+    since_last_s = killed_s + LIFETIME_S + 0.1 - last_s
+    assert LIFETIME_S + 0.1 <= later.command_age_s <= since_last_s + 0.001
+    np.testing.assert_allclose(later.position, GOAL, atol=0.01)
 
 
 def test_a_new_process_finds_the_robot_where_it_came_to_rest(path: Path, clock: Clock) -> None:

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "motiond-driver-toy"
 SKIPPED_WITHOUT_A_RIG = 14
 TIMEOUT_S = 180
-PAUSE_S = 3.0  # so long may the machine pause while setpoints and answers are awaited
+PAUSE_S = 2.0  # so long may the machine pause while setpoints and answers are awaited
 
 
 def run(*arguments: str, packages: Path, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -71,11 +71,12 @@ def count(outcome: str, output: str) -> int:
     return int(words[words.index(outcome) - 1]) if outcome in words else 0
 
 
+@pytest.mark.timeout(2 * TIMEOUT_S)
 def test_the_example_keeps_the_contract_by_its_own_rig_and_from_the_command_line(
     packages: Path, controller: str
 ) -> None:
     patient = {"address": controller, "timeout_s": PAUSE_S, "command_lifetime_s": PAUSE_S}
-    options = ["--motiond-driver=toy", f"--motiond-driver-settle={PAUSE_S / 8}"]
+    options = ["--motiond-driver=toy", f"--motiond-driver-settle={PAUSE_S / 12}"]
     options += ["--motiond-driver-options", json.dumps(patient)]
     done = run(str(EXAMPLE / "test_toy.py"), *options, packages=packages, folder=EXAMPLE)
     tests = sum(name.startswith("test_") for name in dir(DriverContract))
