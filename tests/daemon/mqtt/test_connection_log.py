@@ -16,7 +16,6 @@ from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.connection_log import STEADY_S, ConnectionLog
 from motiond.daemon.mqtt.reasons import ConnectionUseless, NotConnected
 from tests.daemon.conftest import (
-    PATIENCE_S,
     Mosquitto,
     Robots,
     WatchedBridge,
@@ -24,7 +23,7 @@ from tests.daemon.conftest import (
     is_lost,
     running,
 )
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Callable
