@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +18,13 @@ from ..io.xml_tree import line_of, parse_xml
 from .elements import REPEATED, RULES
 
 if TYPE_CHECKING:
+    from ..arrays import Floats
     from ..errors import Problems
     from ..io.xml_tree import Xml
     from .elements import Rule, ValueType
 
+# A bound beyond any real file.
+MOST_ELEMENTS = 10_000
 # Beyond any robot, and small enough that products of a few such numbers are finite.
 MOST = 1e12
 _FINITE = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -64,6 +68,11 @@ class Node:
         """Return the only group of a name, or None."""
         return next(iter(self.all(tag)), None)
 
+    def pose(self) -> Floats:
+        """Return its `<transformation>` as a new array, shape (4, 4); the identity without one."""
+        six: Floats | None = self.values.get("transformation")
+        return np.eye(4) if six is None else _matrix(six)
+
     def add(self, what: str, why: str = "", mend: str = "") -> None:
         """Note a problem with this element."""
         self.problems.add(self.line, what, why, mend)
@@ -79,12 +88,16 @@ def read_document(data: bytes, problems: Problems) -> Node:
     Raises
     ------
     FormatError
-        If it is no XML or its root is not `<skel>`.
+        If it is no XML, its root is not `<skel>`, or it has more elements than any file of use.
     """
     root = parse_xml(data, problems)
     if root.tag != "skel":
         what, why = f"the root element is <{root.tag}>", "a SKEL file has <skel> as its root"
         raise problems.fail(line_of(root), what, why, nearest(str(root.tag), ["skel"]))
+    beyond = next(islice(root.iter("skeleton", "body", "joint"), MOST_ELEMENTS, None), None)
+    if beyond is not None:
+        what, why = f"more than {MOST_ELEMENTS} skeletons, bodies and joints", "no real robot is that large"
+        raise problems.fail(line_of(beyond), what, why, "split the file")
     return _node(root, problems)
 
 
@@ -172,3 +185,16 @@ def _wanted(type_: ValueType) -> str:
     if type_ in _WORDS:
         return _WORDS[type_]
     return "a name" if type_ == "text" else f"{_COUNTS[type_] or 'some'} numbers up to {MOST:g}"
+
+
+def _matrix(six: Floats) -> Floats:
+    """Return the pose (4, 4) of x y z a b c in m and rad: R = Rx(a) Ry(b) Rz(c)."""
+    (sa, sb, sc), (ca, cb, cc) = np.sin(six[3:]), np.cos(six[3:])
+    return np.array(
+        [
+            [cb * cc, -cb * sc, sb, six[0]],
+            [ca * sc + sa * sb * cc, ca * cc - sa * sb * sc, -sa * cb, six[1]],
+            [sa * sc - ca * sb * cc, sa * cc + ca * sb * sc, ca * cb, six[2]],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )

@@ -53,7 +53,9 @@ OLD_DYNAMICS = {
     "sprint_stiffness": "spring_stiffness",
 }
 MOMENTS: dict[str, ValueType] = dict.fromkeys(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), "number")
-SHAPES = ("box", "ellipsoid", "cylinder")
+# A geometry is one of them; of several the first in this order, which is DART's. The sphere, the capsule and
+# the cone are none of SKEL 1.0.
+SHAPES = ("sphere", "box", "ellipsoid", "cylinder", "capsule", "cone")
 
 _SHAPE = Rule({"transformation": "pose", "collidable": "truth"}, ("geometry",), unused=frozenset({"color"}))
 _AXIS = Rule(
@@ -62,6 +64,7 @@ _AXIS = Rule(
 )
 _DIRECTION = Rule({"xyz": "vector"})
 _SIZED = Rule({"size": "vector"})
+_ROUND = Rule({"radius": "number", "height": "number"})
 _RANGE = Rule(attributes=dict.fromkeys(("lower", "upper", "initial"), "limit"))
 
 RULES: dict[str, Rule] = {
@@ -89,13 +92,16 @@ RULES: dict[str, Rule] = {
     "geometry": Rule(
         groups=SHAPES,
         skipped=dict.fromkeys(
-            ("sphere", "capsule", "cone", "plane", "mesh", "multi_sphere"),
-            "SKEL does not describe that shape",
+            ("plane", "mesh", "multi_sphere"),
+            "its inertia is not computed",
         ),
     ),
     "box": _SIZED,
     "ellipsoid": _SIZED,
     "cylinder": Rule({"radius": "number", "height": "number", "length": "number"}),
+    "sphere": Rule({"radius": "number"}),
+    "capsule": _ROUND,
+    "cone": _ROUND,
     "joint": Rule(
         {
             "parent": "text",

@@ -1,7 +1,7 @@
 """DART SKEL to robots, version 1.0.
 
 Each skeleton is a robot; the specification is DART's "SKEL file format". `document` reads the text, `joint`
-reads one joint, and this module connects bodies by joints.
+reads one joint, `inertia` one body, and this module connects bodies by joints.
 
 A body's transformation places it in the skeleton with all coordinates at zero, and a joint's places the joint
 in its child. A body that is no joint's child is free: it gets a free joint to the world. Joints are ordered
@@ -11,17 +11,18 @@ as in the file, but each after those that carry its parent.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..arrays import Floats, frozen
-from ..errors import Problems, nearest
+from ..errors import MOST_PROBLEMS, Problems, nearest
 from ..io.xml_tree import first_tag
 from ..model.poses import inverse_pose
-from ..model.robot import Joint, Link, RobotModel
+from ..model.robot import Joint, RobotModel
 from .document import Node, read_document
-from .elements import MOMENTS, SHAPES
+from .inertia import read_link
 from .joint import free_joint, read_joint
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ NAME, SUFFIXES = "skel", (".skel",)
 VERSION = "1.0"
 DEFAULT_TIME_STEP_S = 0.001
 DEFAULT_GRAVITY = (0.0, 0.0, -9.8)
-STANDING_STILL = np.zeros(6)
 
 
 def sniff(head: bytes) -> bool:
@@ -100,6 +100,10 @@ def _warn_of_twins(skeletons: list[Node]) -> None:
         lines.setdefault(name, node.line)
 
 
+def _root_name(number: int) -> str:
+    return f"root({number})" if number else "root"
+
+
 def _name_of(node: Node) -> str:
     return str(node.values.get("name", f"Unknown {node.tag}"))
 
@@ -131,6 +135,8 @@ class _Skeleton:
         By the body that is the joint's child.
     joints : dict of str to int
         The line of every joint by name.
+    root_names : iterator of str
+        Names for joints of bodies that nothing carries, each given once.
     """
 
     node: Node
@@ -138,6 +144,7 @@ class _Skeleton:
     places: dict[str, Floats] = field(default_factory=dict)
     carriers: dict[str, _Carrier] = field(default_factory=dict)
     joints: dict[str, int] = field(default_factory=dict)
+    root_names: Iterator[str] = field(default_factory=lambda: map(_root_name, count()))
 
     def robot(self, version: str, physics: Mapping[str, object]) -> RobotModel:
         """Read the skeleton; what is wrong is noted."""
@@ -150,10 +157,10 @@ class _Skeleton:
             format=NAME,
             version=version,
             joints=tuple(self._joints()),
-            links=tuple(_link(name, body) for name, body in self.bodies.items()),
+            links=tuple(read_link(name, body) for name, body in self.bodies.items()),
             frames=(),
             canonical_link=next(iter(self.bodies), ""),
-            base_pose=frozen(_matrix(self.node.values.get("transformation", STANDING_STILL))),
+            base_pose=frozen(self.node.pose()),
             metadata={**physics, "immobile": not mobile, "weightless": weightless},
         )
 
@@ -165,7 +172,7 @@ class _Skeleton:
                 body.add(f"body '{name}' stands twice", f"first on line {first}", "give each its own name")
                 continue
             self.bodies[name] = body
-            self.places[name] = _matrix(body.values.get("transformation", STANDING_STILL))
+            self.places[name] = body.pose()
         if not self.bodies:
             self.node.add(
                 f"skeleton '{_name_of(self.node)}' has no <body>", "it needs one at least", "add one"
@@ -184,14 +191,14 @@ class _Skeleton:
 
     def _is_connected(self, joint: Node, name: str) -> bool:
         """Whether the joint has a body to carry; problems with either end are noted."""
-        ends = {"parent": {*self.bodies, "world"}, "child": set(self.bodies)}
-        for end, known in ends.items():
+        for end in ("parent", "child"):
             body = joint.values.get(end)
             if body is None:
                 joint.add(f"joint '{name}' has no <{end}>", "it connects two bodies", "name a body")
-            elif body not in known:
+            elif body not in self.bodies and (end, body) != ("parent", "world"):
                 why = "no body of the skeleton has that name"
-                joint.add(f"joint '{name}' has {end} '{body}'", why, nearest(body, known))
+                guess = nearest(body, self.bodies) if len(joint.problems.found) < MOST_PROBLEMS else ""
+                joint.add(f"joint '{name}' has {end} '{body}'", why, guess)
         child = joint.values.get("child")
         if child in self.carriers:
             other = self.carriers[child]
@@ -231,7 +238,7 @@ class _Skeleton:
         if carrier.joint is None:
             return None
         above = self.places.get(carrier.parent, np.eye(4))
-        inside = _matrix(carrier.node.values.get("transformation", STANDING_STILL))
+        inside = carrier.node.pose()
         return replace(
             carrier.joint,
             parent=carrier.parent,
@@ -242,68 +249,9 @@ class _Skeleton:
 
     def _free_joint(self, body: str) -> Joint:
         """Return the joint of a body that nothing carries, named as DART does."""
-        names = ("root", *(f"root({number})" for number in range(1, len(self.bodies) + 1)))
-        name = next(name for name in names if name not in self.joints)
+        name = next(name for name in self.root_names if name not in self.joints)
         self.joints[name] = self.bodies[body].line
         # Where a body is called `world`, that name does not stand for the world.
         parent = "" if "world" in self.bodies else "world"
         place = frozen(self.places[body].copy())
         return replace(free_joint(name), parent=parent, child=body, parent_pose=place)
-
-
-def _link(name: str, body: Node) -> Link:
-    inertia = body.one("inertia") or Node(body.problems, "inertia", body.line)
-    mass = inertia.values.get("mass", 1.0)
-    if mass < 0:
-        inertia.add(
-            f"body '{name}' has a mass of {mass:g} kg", "no body weighs less than nothing", "correct it"
-        )
-    return Link(name, mass, _com(inertia), frozen(_moment(body, inertia, mass)))
-
-
-def _com(inertia: Node) -> Floats:
-    if "transformation" in inertia.values:
-        inertia.warn("<transformation> in <inertia>", "an old spelling", "write <offset>")
-    com = _matrix(inertia.values.get("transformation", STANDING_STILL))
-    com[:3, 3] = inertia.values.get("offset", com[:3, 3])
-    return frozen(com)
-
-
-def _moment(body: Node, inertia: Node, mass: float) -> Floats:
-    """Return the inertia (3, 3): as stated, else that of the body's first shape, as DART does."""
-    stated = inertia.one("moment_of_inertia")
-    if stated:
-        xx, yy, zz, xy, xz, yz = (stated.values.get(key, float(key[1] == key[2])) for key in MOMENTS)
-        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    if body.one("inertia"):
-        for shape in (*body.all("visualization_shape"), *body.all("collision_shape")):
-            geometry = shape.one("geometry")
-            solids = [solid for tag in SHAPES for solid in geometry.all(tag)] if geometry else []
-            if solids:
-                return mass * np.diag(_moment_of_a_kilogram(solids[0]))
-    return np.eye(3)
-
-
-def _moment_of_a_kilogram(solid: Node) -> Floats:
-    """Return the principal moments per kg of a box, an ellipsoid or a cylinder along z, in m², shape (3,)."""
-    if solid.tag == "cylinder":
-        radius = solid.values.get("radius", 0.5)
-        height = solid.values.get("height", solid.values.get("length", 1.0))
-        across = (3 * radius**2 + height**2) / 12
-        return np.array([across, across, radius**2 / 2])
-    squares: Floats = solid.values.get("size", np.ones(3)) ** 2
-    moments: Floats = (squares.sum() - squares) / (12 if solid.tag == "box" else 20)
-    return moments
-
-
-def _matrix(six: Floats) -> Floats:
-    """Return the pose (4, 4) of x y z a b c in m and rad: R = Rx(a) Ry(b) Rz(c)."""
-    (sa, sb, sc), (ca, cb, cc) = np.sin(six[3:]), np.cos(six[3:])
-    return np.array(
-        [
-            [cb * cc, -cb * sc, sb, six[0]],
-            [ca * sc + sa * sb * cc, ca * cc - sa * sb * sc, -sa * cb, six[1]],
-            [sa * sc - ca * sb * cc, sa * cc + ca * sb * sc, ca * cb, six[2]],
-            [0.0, 0.0, 0.0, 1.0],
-        ]
-    )

@@ -15,6 +15,7 @@ NAMES = (
     "cache",
     "load_sdf",
     "load_skel",
+    "load_xml",
     "kinematics",
     "tick",
     "dry_run",

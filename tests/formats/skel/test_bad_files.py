@@ -216,6 +216,24 @@ def test_all_problems_of_a_file_are_told_at_once() -> None:
     assert str(caught.value).replace(f"{BAD}/", "") + "\n" == told
 
 
+@pytest.mark.parametrize("count", [5000, 5001])
+def test_more_bodies_and_joints_than_any_robot_has_are_refused(count: int) -> None:
+    bodies = "".join(f'<body name="b{number}"/>' for number in range(count - 1))
+    joints = "".join(
+        f"<joint type='weld' name='j{number}'><parent>world</parent><child>b{number}</child></joint>"
+        for number in range(count - 1)
+    )
+    text = f'<skel><world><skeleton name="s"><body name="a"/>\n{bodies}{joints}\n</skeleton></world></skel>'
+    if count == 5000:
+        (model,) = skel.load(text.encode(), Source(Path("s.skel")))
+        assert len(model.links) == 5000
+    else:
+        assert refusal(text) == (
+            "s.skel:2: more than 10000 skeletons, bodies and joints; no real robot is that large; "
+            "split the file"
+        )
+
+
 def test_of_very_many_problems_the_first_twenty_are_told() -> None:
     lines = refusal(robot("<body name='c' />" * 30)).splitlines()
     assert len(lines) == 21

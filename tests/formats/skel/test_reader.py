@@ -87,7 +87,7 @@ def test_what_the_world_does_not_say_has_the_defaults_of_the_specification() -> 
     assert (model.version, model.metadata["immobile"], model.warnings) == ("1.0", False, ())
 
 
-def test_inertia_is_as_stated_or_else_that_of_the_first_shape() -> None:
+def test_inertia_is_as_stated_or_else_that_of_the_shapes() -> None:
     base, mast, hand = load_robot(GOOD / "workshop.skel", "arm").links
     assert base.inertia.tolist() == [[0.02, 0.001, 0.002], [0.001, 0.03, 0.003], [0.002, 0.003, 0.04]]
     assert (base.mass, base.com[:3, 3].tolist()) == (4, [0, 0, 0.05])
@@ -102,6 +102,66 @@ def test_a_ball_of_an_ellipsoid_has_two_fifths_of_its_mass_times_its_radius_squa
         f"<visualization_shape>{solid}</visualization_shape></body>"
     )
     np.testing.assert_allclose(robot(body).links[2].inertia, 0.08 * np.eye(3))
+
+
+def shape(solid: str, place: str = "0 0 0 0 0 0", tag: str = "visualization_shape") -> str:
+    return f"<{tag}><transformation>{place}</transformation><geometry>{solid}</geometry></{tag}>"
+
+
+BOX = "<box><size>0.2 0.4 0.6</size></box>"
+SPHERE = "<sphere><radius>0.3</radius></sphere>"
+CYLINDER = "<cylinder><radius>0.1</radius><height>0.8</height></cylinder>"
+CAPSULE = "<capsule><radius>0.1</radius><height>0.8</height></capsule>"
+CONE = "<cone><radius>0.1</radius><height>0.8</height></cone>"
+
+
+# What DART 6.20 makes of a body of 6 kg with its centre of mass at 0 0 0.1.
+@pytest.mark.parametrize(
+    ("shapes", "moments"),
+    [
+        (shape(BOX), [0.32, 0.26, 0.1, 0, 0, 0]),
+        (shape(SPHERE), [0.276, 0.276, 0.216, 0, 0, 0]),
+        (shape(CYLINDER), [0.395, 0.395, 0.03, 0, 0, 0]),
+        (shape(CAPSULE), [0.5134285714285716, 0.5134285714285716, 0.029142857142857147, 0, 0, 0]),
+        (shape(CONE), [0.453, 0.453, 0.018, 0, 0, 0]),
+        (
+            shape(BOX) + shape(SPHERE),
+            [0.28911008647698433, 0.2712326958265512, 0.18143704474249583, 0, 0, 0],
+        ),
+        (
+            shape(SPHERE, tag="collision_shape") + shape(BOX),
+            [0.28911008647698433, 0.2712326958265512, 0.18143704474249583, 0, 0, 0],
+        ),
+        (
+            shape(BOX, "1 2 3 0.3 0 0"),
+            [74.72, 56.65126678074547, 30.108733219254507, -12, -17.4, -34.771767876330244],
+        ),
+    ],
+)
+def test_inertia_of_shapes_is_as_dart_computes_it(shapes: str, moments: list[float]) -> None:
+    body = f"<body name='c'><inertia><mass>6</mass><offset>0 0 0.1</offset></inertia>{shapes}</body>"
+    model = robot(body)
+    xx, yy, zz, xy, xz, yz = moments
+    np.testing.assert_allclose(
+        model.links[2].inertia, [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], rtol=1e-12, atol=1e-12
+    )
+    assert model.warnings == ()
+
+
+def test_inertia_is_in_the_frame_of_a_centre_of_mass_that_is_turned() -> None:
+    inertia = f"<inertia><mass>6</mass><transformation>0 0 0 {QUARTER} 0 0</transformation></inertia>"
+    (*_, link) = robot(f"<body name='c'>{inertia}{shape(BOX)}</body>").links
+    np.testing.assert_allclose(link.inertia, np.diag([0.26, 0.1, 0.2]), atol=1e-12)
+
+
+def test_inertia_without_a_shape_that_has_a_volume_is_that_of_dart() -> None:
+    solid = "<box><size>1 1 0</size></box>"
+    assert (
+        robot(f"<body name='c'><inertia/>{shape(solid)}</body>").links[2].inertia.tolist()
+        == np.eye(3).tolist()
+    )
+    flat_and_full = f"<body name='c'><inertia><mass>6</mass></inertia>{shape(solid)}{shape(BOX)}</body>"
+    np.testing.assert_allclose(robot(flat_and_full).links[2].inertia, np.diag([0.26, 0.2, 0.1]))
 
 
 def test_limits_dynamics_and_initial_values_come_from_axes_and_then_from_dofs() -> None:
@@ -238,8 +298,22 @@ def test_actuator_types_are_kept_and_the_default_is_torque() -> None:
             "<marker> in <body> is skipped; it is no part of a rigid body",
         ),
         (
-            "<body name='c'><collision_shape><geometry><cone/></geometry></collision_shape></body>",
-            "<cone> in <geometry> is skipped; SKEL does not describe that shape",
+            "<body name='c'><collision_shape><geometry><plane/></geometry></collision_shape></body>",
+            "<plane> in <geometry> is skipped; its inertia is not computed",
+        ),
+        (
+            (
+                "<body name='c'><inertia/><collision_shape><geometry><box><size>1 0 1</size></box></geometry>"
+                "</collision_shape></body>"
+            ),
+            "<box> has no volume; sizes are above 0; it adds no inertia",
+        ),
+        (
+            (
+                "<body name='c'><inertia/><collision_shape><geometry><sphere><radius>-1</radius></sphere>"
+                "</geometry></collision_shape></body>"
+            ),
+            "<sphere> has no volume; sizes are above 0; it adds no inertia",
         ),
         (
             "<body name='c'><inertia><transformation>0 0 1 0 0 0</transformation></inertia></body>",

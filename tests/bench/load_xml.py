@@ -1,0 +1,107 @@
+"""How long files of many bodies take to load, in every format that is XML: a body of many, and one of few.
+
+python -m tests.bench.load_xml
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from pathlib import Path
+from typing import Any
+
+from motiond.formats.io.source import Source
+
+FEWER, TIMES, GOAL = 8, 3, 2.0
+SDF_JOINT = (
+    '<link name="l{0}"/><joint name="j{0}" type="revolute"><parent>{1}</parent><child>l{0}</child>'
+    '<axis><xyz expressed_in="m">0 1 0</xyz></axis></joint>\n'
+)
+SKEL_JOINT = (
+    '<body name="b{0}"/><joint type="weld" name="j{0}"><parent>{1}</parent><child>b{0}</child></joint>\n'
+)
+SERVO = '<servo name="s{0}"><position>0 1 2</position><frames>0 5 9</frames></servo>\n'
+
+
+def hrdf(bodies: int) -> str:
+    """Return a chain of actuators and links."""
+    pair = '<actuator type="X5-4"/><link type="X5" extension="0.3" twist="0"/>\n'
+    return f'<robot version="1.5.0">{pair * (bodies // 2)}</robot>'
+
+
+def sdf_chain(bodies: int) -> str:
+    """Return a model of links, each on a joint of the one before."""
+    parts = (SDF_JOINT.format(n, f"l{n - 1}" if n else "world") for n in range(bodies))
+    return f'<sdf version="1.9"><model name="m">{"".join(parts)}</model></sdf>'
+
+
+def sdf_world(bodies: int) -> str:
+    """Return a world of models of one link."""
+    models = (f'<model name="m{n}"><link name="l"/></model>\n' for n in range(bodies))
+    return f'<sdf version="1.9"><world name="w">{"".join(models)}</world></sdf>'
+
+
+def sdf_flat(bodies: int) -> str:
+    """Return a world of models whose links are named as old files flattened nested models."""
+    models = (f'<model name="m{n}"><link name="a::l"/></model>\n' for n in range(bodies))
+    return f'<sdf version="1.7"><world name="w">{"".join(models)}</world></sdf>'
+
+
+def skel_chain(bodies: int) -> str:
+    """Return a skeleton of bodies, each welded to the one before."""
+    return _skel("".join(SKEL_JOINT.format(n, f"b{n - 1}" if n else "world") for n in range(bodies)))
+
+
+def skel_bodies(bodies: int) -> str:
+    """Return a skeleton of bodies that nothing carries."""
+    return _skel("".join(f'<body name="b{n}"/>\n' for n in range(bodies)))
+
+
+def _skel(inside: str) -> str:
+    world = f'<world name="w"><skeleton name="s">{inside}</skeleton></world>'
+    return f'<skel version="1.0">{world}</skel>'
+
+
+def xmdi(bodies: int) -> str:
+    """Return a motion of servos."""
+    servos = "".join(SERVO.format(n) for n in range(bodies))
+    return f'<xmdi><motions><motion name="m">{servos}</motion></motions></xmdi>'
+
+
+# The format, what makes a file, and about the most bodies that the format reads.
+FILES = {
+    "hrdf": ("hrdf", hrdf, 8000),
+    "sdf, a chain": ("sdf", sdf_chain, 4800),
+    "sdf, a world": ("sdf", sdf_world, 4800),
+    "sdf, an old world": ("sdf", sdf_flat, 4800),
+    "skel, a chain": ("skel", skel_chain, 4800),
+    "skel, free bodies": ("skel", skel_bodies, 9600),
+    "xmdi": ("xmdi", xmdi, 8000),
+}
+
+
+def cpu_s(what: str, bodies: int, times: int = TIMES) -> float:
+    """Return the processor time in which a file of so many bodies loads, the least of some times."""
+    name, make, _ = FILES[what]
+    module: Any = importlib.import_module(f"motiond.formats.{name}")
+    data, source = make(bodies).encode(), Source(Path(f"many.{name}"))
+    taken = []
+    for _ in range(times):
+        start_s = time.process_time()
+        module.load(data, source)
+        taken.append(time.process_time() - start_s)
+    return min(taken)
+
+
+def main() -> None:
+    print(f"load XML, µs a body; goal: of many within {GOAL:g} times that of few")
+    for what, (_, _, bodies) in FILES.items():
+        few = cpu_s(what, bodies // FEWER) / (bodies // FEWER)
+        many = cpu_s(what, bodies) / bodies
+        verdict = "met" if many < GOAL * few else "MISSED"
+        figures = f"{few * 1e6:>7.0f} of {bodies // FEWER:>4}, {many * 1e6:>7.0f} of {bodies}"
+        print(f"  {what:<18} {figures}  {verdict}")
+
+
+if __name__ == "__main__":
+    main()
