@@ -16,8 +16,9 @@ import numpy as np
 from motiond.formats.errors import listed, nearest
 
 from ..trajectory.passes import Passes
-from .curve import peak_speeds, slopes_of
+from .curve import peak_positions, peak_speeds, slopes_of
 from .speed_limits import fastest_factor
+from .violations import ROUNDING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -217,6 +218,8 @@ def _seamless(playback: Playback, joint_map: JointMap) -> Playback | None:
     if factor < 1.0:
         return None
     track = _closed(plan, rows, merged=merged)
+    if plan.interpolation == "smooth" and _goes_too_far(track, joint_map):
+        return None
     if factor < plan.max_speed:
         track = replace(track, max_speed=factor, limiting_joint=joint)
     passes = replace(passes, first=0, last=passes.last - passes.first, seamless=True)
@@ -230,6 +233,15 @@ def _closed(plan: Plan, rows: Floats, *, merged: bool) -> Plan:
     slopes = np.ascontiguousarray(slopes_of(around, plan.rate_hz, plan.interpolation)[2:-2])
     slopes[-1] = slopes[0]
     return replace(plan, positions=np.ascontiguousarray(ring), velocities=slopes)
+
+
+def _goes_too_far(ring: Plan, joint_map: JointMap) -> bool:
+    """Whether the curve through a ring, which bends otherwise at its seam, passes a limit of position."""
+    lowest, highest = peak_positions(ring.positions, ring.velocities, ring.rate_hz)
+    slack = ROUNDING * max(1.0, float(np.abs(ring.positions).max()))
+    limits = joint_map.limits
+    beyond = (highest > limits.upper + slack) | (lowest < limits.lower - slack)
+    return bool(beyond[:, ring.driven].any())
 
 
 def rows_around_seam(plan: Plan, rows: Floats, begin: int) -> Floats:

@@ -197,7 +197,7 @@ def _beyond_acceleration(account: Account, stretch: Stretch) -> list[str]:
 
 def _between_rows(account: Account, stretch: Stretch) -> NDArray[np.bool_]:
     """Return where one of the last three setpoints was between rows of a cubic curve."""
-    if account.sequence.settings.interpolation != "cubic":
+    if account.sequence.settings.interpolation not in {"cubic", "smooth"}:
         return np.zeros(len(stretch.received), dtype=bool)
     off = np.array([one.frame % 1.0 != 0.0 for one in stretch.received])
     return np.asarray(np.convolve(off, np.ones(3))[: off.size] > 0)

@@ -116,7 +116,7 @@ def _robot(chance: Chance) -> RobotSettings:
     return RobotSettings.model_construct(
         joints={name: JointSettings.model_validate(joint) for name, joint in joints.items()},
         driver=DriverSettings.model_construct(type="sim", **options),
-        interpolation=str(chance.choice(["cubic", "cubic", "linear", "hold"])),
+        interpolation=str(chance.choice(["cubic", "smooth", "linear", "hold"])),
         on_violation=str(chance.choice(["reject", "slow"])),
         stop_duration_s=float(chance.choice([0.02, 0.05, 0.1, 0.3])),
         start_tolerance=float(chance.choice([0.0, 0.002, 0.05])),

@@ -175,6 +175,17 @@ def test_a_smooth_motion_loops_through_its_seam_without_a_kink() -> None:
     assert looped.track.velocities[0] == looped.track.velocities[-1]
 
 
+@pytest.mark.parametrize(("upper", "flows"), [(1.08, False), (1.11, True)])
+def test_a_seam_whose_curve_would_pass_a_limit_is_not_flown_through(upper: float, flows: bool) -> None:  # noqa: FBT001 - a parameter
+    rows = np.array([1.0, 0.7, 0.5, 0.3, 0.2, 1.0, 1.0])  # alone they reach 1.071, in a ring 1.107
+    joints: dict[str, dict[str, Any]] = {"elbow": {"limits": LIMITS | {"upper": upper}}}
+    motion = Motion("wave", ("elbow",), 10.0, np.arange(7) / 10, rows.reshape(-1, 1))
+    found = whole(planned(motion, "smooth", upper=upper), ())
+    asked: dict[str, Any] = {"first": None, "last": None, "ping_pong": False, "seam": "approach"}
+    looped = plan_playback(found, map_of(joints), count=3, tolerance=0.002, **asked)
+    assert (looped.passes.seamless, looped.returns) == (flows, not flows)
+
+
 def test_the_peaks_between_rows_are_those_of_the_curve() -> None:
     rows = np.random.default_rng(8).normal(size=(60, 2))
     times = np.arange(60) / 10.0

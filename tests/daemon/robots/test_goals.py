@@ -249,6 +249,7 @@ async def test_an_actuator_that_is_too_hot_stops_the_motion_softly_and_holds(rig
 
 async def test_a_stuck_joint_is_off_its_path_long_before_it_is_hot(rig: Rig) -> None:
     rig.robot |= {"checks": {"temperature_c": 60.0}, "fault_requests": True}
+    rig.driver["natural_frequency_hz"] = 100.0  # stiff, so that it pushes with all that it has
     async with rig.running() as registry:
         goal_id = await playing_long(rig, registry)
         await ask(registry, "fault", fault="stuck", joint="elbow")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from motiond.daemon.trajectory.track import Track, map_shared, share
-from motiond.formats.model.interpolation import pchip_slopes
+from motiond.formats.model.interpolation import hermite, pchip_slopes
 
 if TYPE_CHECKING:
     from motiond.formats import Interpolation
@@ -77,6 +77,16 @@ def test_rows_may_be_held_or_joined_by_lines_instead(
     mapped = map_shared(fd)
     os.close(fd)
     assert [part.tolist() for part in at(mapped, 0.25)] == [[position], [velocity]]
+
+
+def test_a_smooth_track_keeps_its_slopes_across_processes_and_between_rows() -> None:
+    rows, slopes = np.array([[0.0], [1.0]]), np.array([[0.0], [100.0]])
+    fd = share(replace(track_of(rows.tolist()), velocities=slopes, interpolation="smooth"))
+    mapped = map_shared(fd)
+    os.close(fd)
+    assert mapped.interpolation == "smooth"
+    wanted = hermite(np.array([0.25 / mapped.rate_hz]), np.array([0.0, 1.0 / mapped.rate_hz]), rows, slopes)
+    assert [part.tolist() for part in at(mapped, 0.25)] == [pytest.approx(part[0]) for part in wanted]
 
 
 @pytest.mark.parametrize("rows", [[], [[1.0, 2.0]], [[1.0, 2.0], [3.0, 4.0]]])
