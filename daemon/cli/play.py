@@ -86,7 +86,8 @@ def play(
     if _plays_here(asks, dry_run=dry_run, traced=trace is not None):
         from .dry_run import play_dry
 
-        return play_dry(client.config or DEFAULT_CONFIG, robot, request, trace, json=json)
+        with own_words(robot, "play"):
+            return play_dry(client.config or DEFAULT_CONFIG, robot, request, trace, json=json)
     if not wait:
         return _accept(client, robot, "play", request, f"accepted {motion}", json=json)
     return _to_the_end(client, robot, "play", request, json=json)
