@@ -31,7 +31,7 @@ NAMES = (
     "dynamixel",
     "hebi",
 )
-TIMED = frozenset({"wakeup", "loops", "rate", "robots", "start_at"})
+TIMED = frozenset({"wakeup", "loops", "rate", "robots", "start_at", "dynamixel"})
 """They take as long as they are told to."""
 
 

@@ -408,6 +408,23 @@ def test_hears_several_ports_and_series_in_the_order_of_the_actuators() -> None:
         assert np.isnan(state.effort).all()
 
 
+def test_servos_of_one_series_need_not_be_neighbours_and_one_that_is_silent_keeps_what_it_told() -> None:
+    with Bench([servo(1), servo(2, "PH42-020-S300", ticks=0), servo(3)]) as bench:
+        bench.driver.open()
+        bench.driver.enable()
+        told = bench.play([0.1, 0.2, 0.3], ticks=100)
+        np.testing.assert_allclose(told.position, [0.1, 0.2, 0.3], atol=TICK_RAD)
+        bench.servos[2].mute = True
+        bench.servos[0].turn_to(2048)
+        bench.wait(0.01)
+        bench.read()  # a joint answer that one servo has spoilt is nobody's; then they are asked one by one
+        state = bench.read()
+        np.testing.assert_allclose(state.position[1:], [0.2, 0.3], atol=TICK_RAD)
+        assert state.position[0] < 0.1 - TICK_RAD
+        assert state.stamp_s[2] == told.stamp_s[2]
+        assert (state.stamp_s[:2] > told.stamp_s[2]).all()
+
+
 def test_tolerates_damaged_answers(bench: Bench) -> None:
     bench.driver.open()
     bench.driver.enable()
