@@ -47,6 +47,7 @@ class EmulatedPort:
         self._idle_s = 0.0
         self._master, self._slave = os.openpty()
         tty.setraw(self._slave)
+        os.set_blocking(self._master, False)
         self.path = os.ttyname(self._slave)
         self._stop, self._stopped = os.pipe()
         self._thread = threading.Thread(target=self._serve, name=f"emulated {self.path}", daemon=True)
@@ -86,5 +87,5 @@ class EmulatedPort:
         if self._byte_s:
             self._idle_s += delay_s + len(frame) * self._byte_s
             time.sleep(max(0.0, self._idle_s - time.monotonic()))
-        with contextlib.suppress(OSError):  # the program has gone; a wire would not notice either
+        with contextlib.suppress(OSError):  # gone, or not reading; a wire would not notice either
             os.write(self._master, frame)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +15,14 @@ import pytest
 
 from motiond.drivers.base import CommunicationLost, DriverConfigError, DriverError
 from motiond.drivers.dynamixel.bus import Bus
+from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
+from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
 from motiond.drivers.dynamixel.models import models, models_by_name
-from motiond.drivers.dynamixel.protocol import Refusal
+from motiond.drivers.dynamixel.protocol import Refusal, encode_read
 from motiond.drivers.registry import make_driver
+from motiond.drivers.testing.clock import Clock
 from tests.drivers.dynamixel.bench import XM430, Bench, servo
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -582,6 +589,22 @@ def test_says_that_a_port_is_taken(bench: Bench) -> None:
     with pytest.raises(DriverError) as caught:
         Bus(port, 1_000_000, 0.01).open()
     assert str(caught.value) == f"{port}: cannot be opened; another program uses it; stop that one"
+
+
+def test_an_emulated_port_closes_though_nobody_has_read_its_answers() -> None:
+    port = EmulatedPort(EmulatedChain([servo(1)], Clock()))
+    unread = os.open(port.path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+    try:
+        for _ in range(400):
+            with suppress(BlockingIOError):
+                os.write(unread, encode_read(1, 0, 1000))
+            time.sleep(0.001)  # so that it answers some, 200 kB or so
+        closing = threading.Thread(target=port.close, daemon=True)
+        closing.start()
+        closing.join(PATIENCE_S)
+        assert not closing.is_alive()
+    finally:
+        os.close(unread)
 
 
 def test_says_that_there_is_no_port() -> None:
