@@ -11,6 +11,7 @@ first use, so that who only names an error loads no numpy.
 
 - `hrdf`, `skel`, `sdf`: formats of robots; `seq`, `xmdi`: formats of motions
 - `reading`, `writing`: files by their paths; `registry`: which format reads or writes a file
+- `foreign`: files of other formats, known by how they begin
 - `cache`: motions that were read before, mapped into memory
 - `model`: the neutral types, and what can be done with them
 - `io`: what readers and writers share

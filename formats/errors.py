@@ -25,7 +25,9 @@ MOST_PROBLEMS = 20
 MOST_NOTED = 1000
 # Parts of messages quote what stands in a file, and that may be millions of characters.
 LONGEST_PART = 1500
-MOST_LISTED, LONGEST_LISTED = 20, 100
+# A value from a file is echoed so far: enough to find it.
+LONGEST_VALUE = 60
+MOST_LISTED, LONGEST_LISTED = 20, LONGEST_VALUE
 # A guess may take milliseconds: comparing two names takes cubic time where they repeat few letters.
 MOST_COUNTED, MOST_COMPARED, LONGEST_COMPARED = 500, 12, 50
 LEAST_ALIKE = 0.5
@@ -33,6 +35,13 @@ LEAST_ALIKE = 0.5
 # What acts on a terminal or ends a line, texts that change the direction of others, and half characters,
 # which stand for bytes that are no UTF-8.
 _UNPRINTABLE = re.compile("[\0-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# What messages quote, longer than it may be; a quote that something follows at once is a part of the value.
+_QUOTED = re.compile(
+    rf"""(?<![^\s(\[=])(?P<quote>['"])"""
+    rf"""(?P<text>(?:(?!(?P=quote)(?![^\s;,.:)])).){{{LONGEST_VALUE + 1},}})(?P=quote)"""
+    rf"""|<(?P<tag>[^<>\s]{{{LONGEST_VALUE + 1},}})>""",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +66,7 @@ class Problem:
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.line else self.file
-        parts = (shortened(part, LONGEST_PART) for part in (self.what, self.why, self.mend) if part)
+        parts = (_with_short_quotes(part) for part in (self.what, self.why, self.mend) if part)
         return printable(f"{where}: " + "; ".join(parts))
 
 
@@ -162,6 +171,24 @@ def printable(text: str) -> str:
     Control characters become escapes in hexadecimal, and so do the bytes of a file name that are no UTF-8.
     """
     return _UNPRINTABLE.sub(_escaped, text)
+
+
+def _with_short_quotes(part: str) -> str:
+    """Return a part of a message, what it quotes cut, and the whole where it is still long."""
+    if len(part) > LONGEST_VALUE:
+        part = _QUOTED.sub(_short_quote, part)
+    return shortened(part, LONGEST_PART)
+
+
+def _short_quote(found: re.Match[str]) -> str:
+    if found["tag"]:
+        return f"<{echoed(found['tag'])}>"
+    return f"{found['quote']}{echoed(found['text'])}{found['quote']}"
+
+
+def echoed(value: str) -> str:
+    """Return a value from a file as messages echo it: where it is long, its first sixty characters."""
+    return shortened(value, LONGEST_VALUE)
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from .errors import FormatError, Problem
+from .foreign import foreign_format
 from .io.source import MOTION_SIZE, OTHER_SIZE, SizeBound
 
 if TYPE_CHECKING:
@@ -103,6 +104,8 @@ def motion_writers() -> Iterator[MotionWriter]:
 
 def _load(kind: Kind[T], other: Kind[Any], source: Source) -> list[T]:
     data = source.read(kind.size)
+    if foreign := foreign_format(data[:HEAD_BYTES]):
+        raise FormatError([Problem(source.name, 0, *foreign)])
     if fitting := kind.fitting(data, source):
         return fitting.load(data, source)
     if elsewhere := other.fitting(data, source):

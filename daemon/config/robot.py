@@ -28,6 +28,7 @@ from .types import (
     Speed,
     Text,
     Tolerance,
+    Word,
     resolved_path,
 )
 
@@ -139,7 +140,7 @@ class DriverSettings(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
 
-    type: Text
+    type: Word
     """Name of the driver, such as sim or hebi; the other keys here are that driver's own."""
 
     @property

@@ -8,6 +8,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
+from motiond.formats.errors import echoed
+
 from .section import SettingError
 
 
@@ -15,7 +17,7 @@ def topic_safe(name: str) -> str:
     """Refuse a name that cannot be a part of a topic."""
     if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
         raise SettingError(
-            "", f"'{name}' cannot be a part of a topic; letters, digits, _ and - can; rename it"
+            "", f"'{echoed(name)}' cannot be a part of a topic; letters, digits, _ and - can; rename it"
         )
     return name
 
@@ -28,6 +30,7 @@ def resolved_path(path: Path, info: ValidationInfo) -> Path:
 
 Name = Annotated[str, AfterValidator(topic_safe)]
 Text = Annotated[str, Field(min_length=1)]
+Word = Annotated[str, Field(min_length=1, max_length=60)]
 FilePath = Annotated[Path, AfterValidator(resolved_path)]
 
 # Of what moves, in rad or m: beyond these bounds a number is a mistake, and sums and quotients of such

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from motiond.formats.errors import FormatError, Problem, nearest, shortened
+from motiond.formats.errors import FormatError, Problem, echoed, nearest
 from motiond.formats.io.source import SizeBound, Source
+from motiond.formats.io.yaml_errors import explained
 
 from .secrets import without_password
 from .section import ConfigError, Section, SettingError
@@ -52,7 +53,7 @@ class _Loader(yaml.CSafeLoader):
         try:
             return super().construct_object(node, deep)
         except (ValueError, LookupError, AttributeError, TypeError, OverflowError) as error:
-            what = f"{shortened(without_password(repr(node.value)), 60)} is no {node.tag.rpartition(':')[2]}"
+            what = f"{_told(node.value)!r} is no {node.tag.rpartition(':')[2]}"
             raise yaml.constructor.ConstructorError(None, None, what, node.start_mark) from error
 
 
@@ -123,9 +124,10 @@ def _parse(data: bytes, file: str, *, aliases: bool) -> tuple[Any, Mapping[Loc, 
         node = loader.get_single_node()
         values = {} if node is None else loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 0
-        why = without_password(str(error.problem))
-        raise FormatError([Problem(file, line, "not valid YAML", why, "")]) from error
+        told = explained(error, data)
+        line = told.line + 1 if error.problem_mark else 0
+        why = without_password(told.why)
+        raise FormatError([Problem(file, line, "not valid YAML", why, told.mend)]) from error
     except yaml.YAMLError as error:
         raise FormatError([Problem(file, 0, "not valid YAML", " ".join(str(error).split()), "")]) from error
     twice: set[Loc] = set()
@@ -134,8 +136,8 @@ def _parse(data: bytes, file: str, *, aliases: bool) -> tuple[Any, Mapping[Loc, 
             twice.add(path)
             if path[:-1] not in twice:
                 first = f"it stands on line {lines[path]} too"
-                key = without_password(path[-1])
-                problems.append(Problem(file, line, f"key '{key}' stands twice", first, "remove one"))
+                what = f"key '{_told(path[-1])}' stands twice"
+                problems.append(Problem(file, line, what, first, "remove one"))
         lines.setdefault(path, line)
     return values, lines, problems
 
@@ -197,17 +199,18 @@ def _line(loc: Loc, lines: Mapping[Loc, int]) -> int:
 
 
 def _parts(details: ErrorDetails, loc: Loc, kind: type[BaseModel]) -> tuple[str, str, str]:
-    name, where = (without_password(".".join(keys)) or "the file" for keys in (loc, loc[:-1]))
+    told = tuple(map(_told, loc))
+    name, where = ".".join(told) or "the file", ".".join(told[:-1]) or "the file"
     value = details["input"]
-    told = isinstance(value, str | int | float)
-    what = f"{name} is {without_password(repr(value))}" if told else f"{name} is of the wrong kind"
+    what = f"{name} is of the wrong kind"
+    if isinstance(value, str | int | float):
+        what = f"{name} is {_told(value)!r}" if isinstance(value, str) else f"{name} is {_told(repr(value))}"
     match details["type"]:
         case "extra_forbidden":
             known = sorted(_section_at(loc[:-1], kind).model_fields)
-            key = without_password(loc[-1])
-            return f"unknown key '{key}'", f"{where} knows {', '.join(known)}", nearest(loc[-1], known)
+            return f"unknown key '{told[-1]}'", f"{where} knows {', '.join(known)}", nearest(loc[-1], known)
         case "missing":
-            return f"'{loc[-1]}' is missing", f"{where} needs it", "add it"
+            return f"'{told[-1]}' is missing", f"{where} needs it", "add it"
         case "literal_error":
             choices = re.findall(r"'(.*?)'", details["ctx"]["expected"])
             return what, f"it must be {', '.join(choices)}", nearest(str(value), choices)
@@ -236,3 +239,8 @@ def _inside(annotation: Any) -> list[Any]:
     """Return every type that a field's annotation is made of."""
     kinds = [get_origin(annotation) or annotation]
     return kinds + [kind for inner in get_args(annotation) for kind in _inside(inner)]
+
+
+def _told(value: Any) -> str:
+    """Return what stands in the file as messages quote it: without passwords, and cut where it is long."""
+    return echoed(without_password(str(value)))

@@ -5,6 +5,7 @@
 - `xml_tree`: safe parsing of XML
 - `xml_slips`: what XML forbids and other readers let pass, mended with a warning
 - `xml_errors`: what to do about each error in XML
+- `yaml_errors`: what libyaml's errors mean to who wrote the file
 - `digits`: rounding to significant digits
 - `losses`: refusal of what a format cannot hold
 - `options`: the options that every writing format has

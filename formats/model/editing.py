@@ -33,9 +33,11 @@ def select(motion: Motion, names: Sequence[str]) -> Motion:
     Raises
     ------
     MotionError
-        If a joint is unknown or named twice, or the motion's joints have no names.
+        If no joint is named, one is unknown or named twice, or the motion's joints have no names.
     """
     _need_names(motion, "selected")
+    if not names:
+        raise MotionError(f"{motion.name}: no joint is selected; a motion keeps one at least; name it")
     _refuse_unknown(motion, "joint", names, motion.joint_names)
     _refuse_twice(motion, names)
     columns = [motion.joint_names.index(name) for name in names]

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 # Relative departure of a frame's spacing from 1 / frame_rate that files with rounded times show.
 SAME_SPACING = 1e-3
 
+# Beyond any actuator's rate, and any file's.
+FASTEST_FRAME_RATE = 100_000.0
+
 # The types of series whose meaning is known; a series of another type is kept as it stands in its file.
 SERIES_TYPES = frozenset({"MultiValueSeq", "MultiSE3Seq", "Vector3Seq"})
 
@@ -190,11 +193,12 @@ class Motion:
         Raises
         ------
         MotionError
-            If a component is no series of numbers over time, the rate is no number above 0, or there would be
-            too many rows.
+            If a component is no series of numbers over time, the rate is none above 0 or above 100,000, or
+            there would be too many rows.
         """
-        if not 0 < rate_hz < np.inf:
-            raise MotionError(f"{self.name}: the rate is {rate_hz:g} frames/s; it is above 0; correct it")
+        if not 0 < rate_hz <= FASTEST_FRAME_RATE:
+            why = f"it is above 0 and at most {FASTEST_FRAME_RATE:g}"
+            raise MotionError(f"{self.name}: the rate is {rate_hz:g} frames/s; {why}; correct it")
         series = (
             self.positions,
             *(value for value in self.components.values() if isinstance(value, np.ndarray)),

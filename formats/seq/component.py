@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Floats, frozen
-from ..errors import MOST_PROBLEMS, nearest
+from ..errors import MOST_PROBLEMS, echoed, nearest
+from ..model.motion import FASTEST_FRAME_RATE
 from .frames import Layout, as_it_stood, read_frames
 from .tree import Scalar, Sequence
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .frames import Frames
     from .node import Field, Node
 
-SLOWEST_FRAME_RATE, FASTEST_FRAME_RATE = 0.001, 100_000.0
+SLOWEST_FRAME_RATE = 0.001
 # The rate that Choreonoid assumes for time-specified frames in a file that states none.
 DEFAULT_FRAME_RATE = 100.0
 MOST_PARTS = 10_000
@@ -115,7 +116,7 @@ def _known(node: Node, type_: str, content: str, version: float) -> Series | Non
 def _unknown(node: Node, type_: str, content: str) -> Series:
     kind = node.own["type"]
     node.problems.warn(
-        kind.line, f"unknown type {type_}", "a newer program's", "its frames are kept as they stand"
+        kind.line, f"unknown type {echoed(type_)}", "a newer program's", "its frames are kept as they stand"
     )
     about = {"type": type_, "content": content} | _kept_aside(node, {"type", "content", "frames"}, warn=False)
     frames = as_it_stood(node.own["frames"].value, node.problems) if "frames" in node.own else None
@@ -132,7 +133,9 @@ def _neutral_name(node: Node, type_: str, content: str, version: float) -> str:
     if versions and int(version) not in versions:
         found = node.get("content") or node.get("purpose")
         why = f"that is version {versions[0]}'s name, and this is version {version:g}"
-        node.problems.warn(found.line if found else node.line, f"content {content}", why, f"read as {name}")
+        node.problems.warn(
+            found.line if found else node.line, f"content {echoed(content)}", why, f"read as {name}"
+        )
     return name
 
 
@@ -247,7 +250,11 @@ def _check_labels(node: Node, found: Field, labels: tuple[str, ...], parts: int)
         node.problems.add(found.line, f"{found.key} has {len(labels)} {noun}", why, "give each part one")
     for label, count in Counter(labels).items():
         if count > 1 or not label:
-            what = f"{found.key} has '{label}' {count} times" if label else f"{found.key} has an empty label"
+            what = (
+                f"{found.key} has '{echoed(label)}' {count} times"
+                if label
+                else f"{found.key} has an empty label"
+            )
             node.problems.add(found.line, what, "a label names one part", "give each part its own")
 
 

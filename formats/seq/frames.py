@@ -9,10 +9,10 @@ import numpy as np
 import simdjson
 
 from ..arrays import Floats, Integers, frozen
-from ..errors import MOST_PROBLEMS
+from ..errors import MOST_PROBLEMS, echoed
 from .regions import NotRows, Region, Shape
 from .rows import Block, read_chunk
-from .tree import Mapping, Scalar, Sequence, as_scalar, line_of, read_tree
+from .tree import Mapping, Scalar, Sequence, as_scalar, line_of, number, read_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -171,7 +171,7 @@ class _Reader:
         count = self.layout.timed + self.layout.parts
         if self.layout.pose_width:
             return self._poses(row, count, line)
-        if len(row.items) != count:
+        if len(row.items) != count and not _lacks_comma(row):
             return self._miscounted(line, len(row.items), count, "number")
         return self._numbers(row, line)
 
@@ -196,8 +196,15 @@ class _Reader:
         values = [value for value in row.items if isinstance(value, float)]
         if len(values) < len(row.items):
             strange = next(value for value in row.items if not isinstance(value, float))
-            what = f"holds '{strange.text}'" if isinstance(strange, Scalar) else "holds more than numbers"
-            return self._wrong(line_of(strange, line), what, "values are finite numbers", "write a number")
+            what = (
+                f"holds '{echoed(strange.text)}'"
+                if isinstance(strange, Scalar)
+                else "holds more than numbers"
+            )
+            why, mend = "values are finite numbers", "write a number"
+            if _lacks_comma(row):
+                why, mend = "numbers have a comma between them", "add it"
+            return self._wrong(line_of(strange, line), what, why, mend)
         return values
 
     def _miscounted(self, line: int, count: int, wanted: int, noun: str) -> list[float]:
@@ -213,6 +220,12 @@ class _Reader:
     def _wrong(self, line: int, what: str, why: str, mend: str) -> list[float]:
         self.problems.add(line, f"row {self.count} {what}", why, mend)
         return []
+
+
+def _lacks_comma(row: Sequence) -> bool:
+    """Whether two numbers stand side by side in a row, which are one text to YAML."""
+    texts = (item.text.split() for item in row.items if isinstance(item, Scalar) and item.plain)
+    return any(len(words) > 1 and all(number(word) is not None for word in words) for words in texts)
 
 
 def as_it_stood(value: Value, problems: Problems) -> Any:

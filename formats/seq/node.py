@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..errors import Problem
+from ..errors import Problem, echoed
 from .tree import Mapping, Scalar, Sequence, as_number
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ class Field:
     def shown(self) -> str:
         """The value as messages show it."""
         if isinstance(self.value, Scalar) and self.value.text:
-            return f"'{self.value.text}'" if as_number(self.value) is None else self.value.text
+            text = echoed(self.value.text)
+            return f"'{text}'" if as_number(self.value) is None else text
         if isinstance(self.value, Mapping):
             return "a mapping"
         return "a sequence" if isinstance(self.value, Sequence) and self.value.items else "empty"
@@ -111,7 +112,7 @@ class Node:
         unknown = [found for name, found in self.own.items() if name not in known]
         for found in unknown if warn else ():
             self.problems.warn(
-                found.line, f"unknown key {found.key}", "no version has it", "kept in metadata"
+                found.line, f"unknown key {echoed(found.key)}", "no version has it", "kept in metadata"
             )
         return unknown
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import MOST_PROBLEMS, FormatError, Problems, printable
+from ..errors import MOST_PROBLEMS, FormatError, Problems, echoed, printable
 from ..model.motion import Motion
 from .component import JOINTS, KEYS, Series, read_component
 from .frames import as_it_stood
@@ -189,7 +189,7 @@ class _Reader:
         for one in series:
             if one.name in lines:
                 why = f"the component on line {lines[one.name]} is the first"
-                self.problems.add(one.line, f"{one.name} stands twice", why, "remove one of them")
+                self.problems.add(one.line, f"{echoed(one.name)} stands twice", why, "remove one of them")
             lines.setdefault(one.name, one.line)
 
     def _main(self, series: list[Series], top: Node) -> Series | None:

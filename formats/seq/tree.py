@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import yaml
 
+from ..errors import echoed
+from ..io.yaml_errors import explained
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Mapping as AnyMapping
@@ -155,10 +158,9 @@ def read_tree(
     try:
         return builder.document(), builder.claimed
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = (mark.line if mark else 0) + first_line
-        why = " ".join(part for part in (error.context, error.problem) if part)
-        raise problems.fail(line, "not valid YAML", why, "is the file complete?") from error
+        line, why, mend = explained(error, text)
+        mend = mend or "is the file complete?"
+        raise problems.fail(line + first_line, "not valid YAML", why, mend) from error
     except yaml.reader.ReaderError as error:
         line = text.count(b"\n", 0, error.position) + first_line
         raise problems.fail(line, "not valid YAML", error.reason, "remove the character") from error
@@ -229,7 +231,10 @@ class _Builder:
             if key.text in mapping.entries:
                 first = mapping.entries[key.text].line
                 self.problems.add(
-                    key.line, f"{key.text} stands twice", f"first on line {first}", "remove one of them"
+                    key.line,
+                    f"{echoed(key.text)} stands twice",
+                    f"first on line {first}",
+                    "remove one of them",
                 )
             else:
                 mapping.entries[key.text] = Entry(key.line, value)
@@ -240,7 +245,7 @@ class _Builder:
         if event.anchor not in self.anchors:
             raise self._fail(
                 event,
-                f"alias *{event.anchor} refers to nothing complete",
+                f"alias *{echoed(event.anchor)} refers to nothing complete",
                 "an anchor ends before its alias",
                 "write the value out",
             )
@@ -250,7 +255,7 @@ class _Builder:
         if self.aliased > MOST_ALIASED_VALUES:
             raise self._fail(
                 event,
-                f"alias *{event.anchor} repeats too much",
+                f"alias *{echoed(event.anchor)} repeats too much",
                 f"aliases may stand for {MOST_ALIASED_VALUES} values in all",
                 "write the values out",
             )
@@ -269,7 +274,7 @@ class _Builder:
             raise self._fail(event, what, why, "write each row in [ ], on a line of its own")
         if event.tag and event.tag not in CORE_TAGS:
             raise self._fail(
-                event, f"unknown tag {event.tag}", "a .seq file holds plain data", "remove the tag"
+                event, f"unknown tag {echoed(event.tag)}", "a .seq file holds plain data", "remove the tag"
             )
         if isinstance(event, yaml.ScalarEvent) and len(event.value) > MOST_SCALAR_CHARACTERS:
             raise self._fail(

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from lxml import etree
 
-from ..errors import MOST_PROBLEMS, Problems, nearest, printable, shortened
+from ..errors import MOST_PROBLEMS, Problems, echoed, nearest, printable
 from ..io.xml_tree import first_tag, line_of, parse_xml
 from ..model.interpolation import interpolate
 from ..model.motion import Motion
@@ -163,7 +163,7 @@ def _motions(root: Xml, problems: Problems) -> list[Xml]:
 def _read_motion(xml: Xml, problems: Problems) -> _Track:
     attributes = {str(key): str(value) for key, value in xml.attrib.items()}
     name = printable(attributes.pop("name", "").strip())
-    label = f"motion '{shortened(name, LONGEST_NAME)}'" if name else "a motion"
+    label = f"motion '{echoed(name)}'" if name else "a motion"
     if not name:
         problems.add(line_of(xml), "<motion> has no name", "it is required", 'write name="…"')
     if len(name) > LONGEST_NAME:
@@ -192,7 +192,7 @@ def _read_motion(xml: Xml, problems: Problems) -> _Track:
 def _refuse_text(xml: Xml, problems: Problems) -> None:
     text = _text_of(xml).strip()
     if text:
-        what = f"text '{text.splitlines()[0][:40]}' in <{xml.tag}>"
+        what = f"text '{echoed(text.splitlines()[0])}' in <{xml.tag}>"
         problems.add(line_of(xml), what, "it holds elements", "write it as <!-- … -->")
 
 
@@ -204,7 +204,7 @@ def _rows_per_frame(xml: Xml, text: str, problems: Problems) -> float:
     value = float(text) if _NUMBER.fullmatch(text) else 0.0
     if not 1 / MOST_ROWS_PER_FRAME <= value <= MOST_ROWS_PER_FRAME:
         why = f"it is a number from {1 / MOST_ROWS_PER_FRAME:g} to {MOST_ROWS_PER_FRAME:g}"
-        problems.add(line_of(xml), f"{ROWS_PER_FRAME} is '{text}'", why, "correct it")
+        problems.add(line_of(xml), f"{ROWS_PER_FRAME} is '{echoed(text)}'", why, "correct it")
         return 1.0
     return value
 
@@ -212,23 +212,24 @@ def _rows_per_frame(xml: Xml, text: str, problems: Problems) -> float:
 def _read_servo(xml: Xml, lines: dict[str, int], problems: Problems) -> _Servo | None:
     attributes = {str(key): str(value) for key, value in xml.attrib.items()}
     name = attributes.pop("name", "").strip()
+    told = echoed(name)
     if not name:
         problems.add(line_of(xml), "<servo> has no name", "it is required", 'write name="…"')
     elif name in lines:
         problems.add(
-            line_of(xml), f"servo '{name}' stands twice", f"first on line {lines[name]}", "join them"
+            line_of(xml), f"servo '{told}' stands twice", f"first on line {lines[name]}", "join them"
         )
     lines.setdefault(name, line_of(xml))
     _refuse_text(xml, problems)
     children = list(_elements(xml))
     tags = [child.tag for child in children]
     if len(tags) != 2 or tags[0] not in POSITIONS or tags[1] not in FRAMES:
-        holds = " and ".join(f"<{tag}>" for tag in tags[:4]) or "nothing"
+        holds = " and ".join(f"<{echoed(str(tag))}>" for tag in tags[:4]) or "nothing"
         why = "it holds one <position>, then one <frames>"
-        problems.add(line_of(xml), f"servo '{name}' holds {holds}", why, "correct it")
+        problems.add(line_of(xml), f"servo '{told}' holds {holds}", why, "correct it")
         return None
-    positions, frames = (_numbers(child, name, problems) for child in children)
-    if positions is None or frames is None or not _is_sound(xml, name, positions, frames, problems):
+    positions, frames = (_numbers(child, told, problems) for child in children)
+    if positions is None or frames is None or not _is_sound(xml, told, positions, frames, problems):
         return None
     return _Servo(name, frames, positions, attributes)
 
@@ -247,7 +248,7 @@ def _numbers(xml: Xml, servo: str, problems: Problems) -> Floats | None:
         if np.isfinite(numbers).all():
             return numbers
         wrong = words[int(np.flatnonzero(~np.isfinite(numbers))[0])]
-    holds = f"holds '{wrong[:40]}'" if wrong else "is empty"
+    holds = f"holds '{echoed(wrong)}'" if wrong else "is empty"
     problems.add(line_of(xml), f"{what} {holds}", "it is a list of finite numbers", "correct it")
     return None
 
@@ -273,7 +274,7 @@ def _check_size(tracks: list[_Track], problems: Problems) -> None:
     for track in tracks:
         values += track.rows * len(track.servos)
         if values > most:
-            what = f"motion '{track.name}' would have {track.rows} rows"
+            what = f"motion '{echoed(track.name)}' would have {track.rows} rows"
             why = f"this file may make {most} positions"
             problems.add(track.line, what, why, "check its last frames")
             return

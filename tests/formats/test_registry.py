@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
 from motiond.formats import FormatError, load_motion, load_motions, load_robot, load_robots, registry
+from motiond.formats.foreign import foreign_format
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parents[2]
 
 WAVE = """type: CompositeSeq
 content: BodyMotion
@@ -82,6 +90,104 @@ def test_a_refusal_says_why(name: str, text: str, load: object, message: str) ->
     with pytest.raises(FormatError) as caught:
         load(name) if callable(load) else load_motions("missing.seq")
     assert str(caught.value) == message
+
+
+URDF = '<?xml version="1.0"?>\n<!-- <sdf> -->\n<robot name="arm">\n  <link name="base"/>\n</robot>\n'
+JOINT = (
+    '<robot name="arm" version="1.0"><joint name="hip" type="revolute"><parent link="base"/></joint></robot>'
+)
+XACRO = URDF.replace("<robot", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"')
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+OLD_SKEL = "# a skeleton\ndofs {\n\tHips_tFree0 { 0.0, -100.0, 100.0 }\n}\n"
+POSE_SEQ = "type: PoseSeq\nname: wave\ntargetBody: SR1\nrefs:\n  - { time: 0, refer: p }\n"
+READ_ROBOTS, READ_MOTIONS = (
+    "robots are read from HRDF, SKEL and SDFormat",
+    "motions are read from .seq and XMDI",
+)
+IS_URDF = f"is URDF; {READ_ROBOTS}; convert it: `gz sdf -p arm.urdf > arm.sdf`"
+IS_CSV = (
+    f"is CSV, a table without a frame rate; {READ_MOTIONS}; write it as .seq: "
+    "`dump_motion(Motion(name, joints, frame_rate, times, positions), path)`"
+)
+IS_HTML = (
+    "is an HTML page; a web server gave a page about the file in its place; "
+    "download the file itself (on GitHub: `Raw`)"
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (URDF, IS_URDF),
+        (JOINT, IS_URDF),
+        (
+            XACRO,
+            (
+                f"is xacro, of which URDF is made; {READ_ROBOTS}; "
+                "expand it with `xacro`, then convert that: `gz sdf -p arm.urdf > arm.sdf`"
+            ),
+        ),
+        (
+            gzip.compress(WAVE.encode()),
+            "is compressed (gzip); files are read as they are; unpack it: `gzip -d`",
+        ),
+        (b"PK\x03\x04\x14", "is compressed (ZIP); files are read as they are; unpack it: `unzip`"),
+        (
+            POINTER,
+            "is a Git LFS pointer; the file itself was not downloaded; run `git lfs pull` in its repository",
+        ),
+        ("\n<!DOCTYPE html>\n<html><body>404</body></html>", IS_HTML),
+        ("<!-- page --><HTML><body>404</body></HTML>", IS_HTML),
+        ("0.0,0.1,0.2\n0.1,0.1,0.3\n", IS_CSV),
+        ("time,hip,knee\r\n0.0,1e-3,-.5\r\n", IS_CSV),
+        ("hip;knee\n0.5;0.25\n", IS_CSV),
+        (
+            POSE_SEQ,
+            (
+                f"is a PoseSeq, the key poses of Choreonoid's editor; {READ_MOTIONS}; "
+                "generate a body motion from it in Choreonoid and save that as .seq"
+            ),
+        ),
+        (
+            "#WEBOTS_MOTION,V1.0,HeadYaw\n00:00:000,Pose1,0\n",
+            (
+                f"is a motion file of Webots (.motion); {READ_MOTIONS}; "
+                "write its poses as rows of a .seq file with `has_frame_time: true`"
+            ),
+        ),
+        (
+            OLD_SKEL,
+            (
+                "is DART's old text format of skeletons; of SKEL, its XML is read; "
+                "describe the robot in SKEL or SDFormat"
+            ),
+        ),
+    ],
+)
+@pytest.mark.parametrize(
+    ("load", "name"),
+    [
+        (load_robots, "arm.hrdf"),
+        (load_robots, "arm.xml"),
+        (load_motions, "arm.seq"),
+        (load_motions, "arm.txt"),
+    ],
+)
+def test_a_foreign_file_is_named_for_what_it_is(
+    content: str | bytes, message: str, load: Callable[[str], object], name: str
+) -> None:
+    Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(FormatError) as caught:
+        load(name)
+    assert str(caught.value) == f"{name}: {message}"
+
+
+def test_no_file_of_ours_is_taken_for_a_foreign_one() -> None:
+    ours = [file for file in (ROOT / "tests" / "files" / "good").rglob("*") if file.is_file()]
+    ours += [file for file in (ROOT / "config").rglob("*") if file.is_file()]
+    assert len(ours) > 20
+    assert [file for file in ours if foreign_format(file.read_bytes()[: registry.HEAD_BYTES])] == []
+    assert foreign_format(bytes(range(256))) is None
 
 
 def test_a_motion_that_is_not_there_gets_the_nearest_name() -> None:

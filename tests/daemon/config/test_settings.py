@@ -79,7 +79,35 @@ def test_every_mistake_is_told_at_once_with_its_line() -> None:
             "arm.yaml:1: the file is of the wrong kind; it must be a mapping; write `key: value` under it",
         ),
         ("robots: {}", "arm.yaml:1: robots is empty; it needs at least one entry; add one"),
-        ("robots: [", "arm.yaml:2: not valid YAML; did not find expected node content"),
+        (
+            "robots: [",
+            (
+                "arm.yaml:2: not valid YAML; while parsing a flow node did not find expected node content; "
+                "is the file complete?"
+            ),
+        ),
+        (
+            "robots: {arm: {motions: [a.seq] driver: {type: sim}}}",
+            "arm.yaml:1: not valid YAML; a comma is missing before this place, or a bracket after it; add it",
+        ),
+        (
+            "robots:\n\tarm: 1",
+            "arm.yaml:2: not valid YAML; a tab stands in the indentation; indent with blanks",
+        ),
+        (
+            "robots:\n  arm:\n    driver: {type: sim}\n   clock: real",
+            (
+                "arm.yaml:4: not valid YAML; the line is indented differently than those it belongs to; "
+                "align the keys of a mapping and the dashes of a list"
+            ),
+        ),
+        (
+            "id: arm\n  robots: 1",
+            (
+                "arm.yaml:2: not valid YAML; a key stands where none may: it is indented too far, or it is "
+                "the second on its line; correct the indentation, or put a text with a colon in quotes"
+            ),
+        ),
         (
             "robots: !!python/none x",
             (

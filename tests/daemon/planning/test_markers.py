@@ -105,7 +105,13 @@ marker: {}
     ("text", "message"),
     [
         ("", "1: 'markers' is missing; the file needs it; add it"),
-        ("markers: [", "2: not valid YAML; did not find expected node content"),
+        (
+            "markers: [",
+            (
+                "2: not valid YAML; while parsing a flow node did not find expected node content; "
+                "is the file complete?"
+            ),
+        ),
         (
             "markers: {a: &a {frame: 1},\n b: *a}",
             "2: *a is an alias; this file takes none; write it out",

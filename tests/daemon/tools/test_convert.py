@@ -117,6 +117,9 @@ def test_what_cannot_be_resampled_can_be_dropped_first(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     out = tmp_path / "even.seq"
+    code, _, err = run_here(capsys, "convert", LOGGED, out, "--rate", "1e9")
+    told = "logged: the rate is 1e+09 frames/s; it is above 0 and at most 100000; correct it"
+    assert (code, err.strip()) == (2, told)
     code, _, err = run_here(capsys, "convert", LOGGED, out, "--rate", "50")
     why = "it is no series of numbers over time that is known here; drop it first"
     assert (code, err) == (2, f"logged: component 'Feet' cannot go along; {why}\n")

@@ -190,6 +190,7 @@ def test_done_twice_a_turn_gives_the_same_bits(tool: Callable[[Motion], Motion],
 KNOWN = "it has waist, l_hip, r_hip"
 UNKNOWN_HIP = f"walk: no joint 'l_hop'; {KNOWN}; did you mean 'l_hip'?"
 REFUSED: list[tuple[Callable[[], Motion], str]] = [
+    (lambda: select(walk(), []), "walk: no joint is selected; a motion keeps one at least; name it"),
     (lambda: select(walk(), ["l_hop", "xyz"]), f"{UNKNOWN_HIP}\nwalk: no joint 'xyz'; {KNOWN}"),
     (
         lambda: select(walk(), ["waist", "waist"]),

@@ -133,6 +133,34 @@ def test_an_empty_row_of_a_single_joint_is_refused() -> None:
             ROW * 30 + "      - [ -1e400, 1 ]\n",
             "40: row 30 holds '-1e400'; values are finite numbers; write a number",
         ),
+        ("      - [ 0 1 ]\n", "10: row 0 holds '0 1'; numbers have a comma between them; add it"),
+        (
+            ROW * 12 + "      - [ 0 1 ]\n",
+            "22: row 12 holds '0 1'; numbers have a comma between them; add it",
+        ),
+        (
+            "      [ [ 0, 1 ] [ 0, 1 ] ]\n",
+            "10: not valid YAML; a comma is missing before this place, or a bracket after it; add it",
+        ),
+        (
+            ROW + "\t- [ 0, 1 ]\n",
+            "11: not valid YAML; a tab stands in the indentation; indent with blanks",
+        ),
+        (
+            ROW * 20 + "     - [ 0, 1 ]\n",
+            "30: not valid YAML; the line is indented differently than those it belongs to; "
+            "align the keys of a mapping and the dashes of a list",
+        ),
+        (
+            ROW + "       - [ 0, 1 ]\n",
+            "11: not valid YAML; the line is indented differently than those it belongs to; "
+            "align the dashes of a list",
+        ),
+        (
+            ROW + "    wrong\n    numFrames: 1\n",
+            "12: not valid YAML; the line before is neither a key with a colon nor an item with a dash; "
+            "write `key: value` or `- item`",
+        ),
         ("      - [ 0, '1' ]\n", "10: row 0 holds '1'; values are finite numbers; write a number"),
         ("      - [ 0, 1_000 ]\n", "10: row 0 holds '1_000'; values are finite numbers; write a number"),
         ("      - [ 0, 1:30 ]\n", "10: row 0 holds '1:30'; values are finite numbers; write a number"),
@@ -174,7 +202,7 @@ def test_bad_rows_are_refused(rows: str, message: str) -> None:
         ("formatVersion: 2", "formatVersion: new", "3: formatVersion is 'new'; versions 1 to 4 are read; save the file in one of them"),
         ("formatVersion: 2", "format_version: 0", "3: format_version is 0; versions 1 to 4 are read; save the file in one of them"),
         ("type: CompositeSeq\n", "", "1: the top node has no type; a motion of version 2 has CompositeSeq; add type"),
-        ("CompositeSeq", "PoseSeq", "1: type is 'PoseSeq'; a motion of version 2 has CompositeSeq; correct it"),
+        ("CompositeSeq", "PauseSeq", "1: type is 'PauseSeq'; a motion of version 2 has CompositeSeq; correct it"),
         ("BodyMotion", "Dance", "2: content is 'Dance'; a motion of version 2 has BodyMotion; correct it"),
         ("frameRate: 10\n", "", "5: component 0 has no frameRate; neither has the top node; add frameRate"),
         ("Rate: 10", "Rate: 0", "4: frameRate is 0; a frame rate lies between 0.001 and 100000 frames/s; correct it"),

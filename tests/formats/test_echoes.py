@@ -1,0 +1,110 @@
+"""No message echoes more than sixty characters of a value, whatever the format and whatever is wrong."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+from lxml import etree
+
+from motiond.daemon.config.section import ConfigError
+from motiond.daemon.config.settings import load_settings
+from motiond.formats import FormatError, load_motions, load_robots
+from motiond.formats.errors import LONGEST_VALUE, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).parents[2]
+GOOD = ROOT / "tests" / "files" / "good"
+LONG = ("q" * 500, "q " * 250, "1" * 500, "1 " * 250)
+WITH_QUOTES = "q'; " * 125
+MOST_PLACES = 25
+_TOO_LONG = re.compile(
+    rf"q{{{LONGEST_VALUE + 1}}}|(?:q ){{31}}|1{{{LONGEST_VALUE + 1}}}|(?:1 ){{31}}|(?:q'; ){{16}}"
+)
+
+
+def messages_of(load: Callable[[Path], object], file: Path) -> str:
+    try:
+        loaded = load(file)
+    except (FormatError, ConfigError) as error:
+        return str(error)
+    one = loaded if isinstance(loaded, list) else []
+    return "\n".join(warning for item in one for warning in item.warnings)
+
+
+def xml_with(text: bytes, value: str) -> Iterator[bytes]:
+    """Yield an XML file once with each of its attributes, texts and elements' names replaced."""
+    places = [*enumerate(etree.fromstring(text).iter(etree.Element))][:MOST_PLACES]
+    for index, element in places:
+        for key in element.attrib:
+            yield changed(text, index, attribute=(str(key), value))
+        yield changed(text, index, text=value)
+        yield changed(text, index, tag="_" + re.sub("[ ';]", "_", value))
+
+
+def changed(file: bytes, index: int, *, attribute: tuple[str, str] | None = None, **parts: str) -> bytes:
+    root = etree.fromstring(file)
+    element = [*root.iter(etree.Element)][index]
+    if attribute:
+        element.set(*attribute)
+    for name, value in parts.items():
+        setattr(element, name, value)
+    return etree.tostring(root)
+
+
+def yaml_with(text: bytes, value: str) -> Iterator[bytes]:
+    """Yield a YAML file once with each of its scalars replaced, keys too."""
+    events = [*yaml.parse(text, yaml.CSafeLoader)]
+    scalars = [index for index, event in enumerate(events) if isinstance(event, yaml.ScalarEvent)]
+    for index in scalars[: 2 * MOST_PLACES]:
+        for implicit in ((True, False), (False, True)):
+            new = yaml.ScalarEvent(None, None, implicit, value, style=None if implicit[0] else '"')
+            yield yaml.emit([*events[:index], new, *events[index + 1 :]], width=10_000).encode()
+
+
+FILES = [
+    (load_robots, GOOD / "scale.hrdf", xml_with),
+    (load_robots, GOOD / "workshop.skel", xml_with),
+    (load_robots, GOOD / "crane.sdf", xml_with),
+    (load_motions, GOOD / "gestures.xmdi", xml_with),
+    (load_motions, GOOD / "two_feet.seq", yaml_with),
+    (load_motions, GOOD / "old_wave.seq", yaml_with),
+    (load_settings, ROOT / "config" / "demo.yaml", yaml_with),
+]
+
+
+CASES = [(*file, value) for file in FILES for value in LONG]
+CASES += [(*file, WITH_QUOTES) for file in FILES if file[0] is not load_robots]
+
+
+@pytest.mark.parametrize(
+    ("load", "file", "variants", "value"),
+    CASES,
+    ids=[f"{file.name}-{value[:4]}" for _, file, _, value in CASES],
+)
+def test_no_message_echoes_more_than_sixty_characters_of_a_value(
+    load: Callable[[Path], object],
+    file: Path,
+    variants: Callable[[bytes, str], Iterator[bytes]],
+    value: str,
+    tmp_path: Path,
+) -> None:
+    told = set()
+    for number, text in enumerate(variants(file.read_bytes(), value)):
+        path = tmp_path / f"{number}{file.suffix}"
+        path.write_bytes(text)
+        told |= {message.replace(str(tmp_path), "") for message in messages_of(load, path).splitlines()}
+    assert told
+    assert [message for message in sorted(told) if _TOO_LONG.search(message)] == []
+
+
+def test_what_is_quoted_is_cut_and_what_stands_between_quotes_is_not() -> None:
+    between = "it knows many other names, of which each is as good as any of the others, such as"
+    told = str(Problem("a.seq", 1, f"unknown '{'a' * 61}'", f"'b' is none; {between} 'c'", f"<{'d' * 70}>"))
+    assert told == f"a.seq:1: unknown '{'a' * 59}…'; 'b' is none; {between} 'c'; <{'d' * 59}…>"
+    assert str(Problem("a.seq", 1, f"unknown '{'a' * 60}'")) == f"a.seq:1: unknown '{'a' * 60}'"
