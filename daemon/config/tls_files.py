@@ -28,7 +28,7 @@ def check_tls_files(ca_file: Path | None, cert_file: Path | None, key_file: Path
         try:
             context.load_verify_locations(ca_file)
         except (ssl.SSLError, OSError) as error:
-            what = f"ca_file '{ca_file}' holds no certificate"
+            what = f"ca_file {ca_file} holds no certificate"
             raise SettingError("ca_file", f"{what}; it must be PEM; name the right file") from error
     if cert_file is not None and key_file is not None:
         _check_pair(context, cert_file, key_file)
@@ -39,13 +39,13 @@ def _check_readable(option: str, file: Path) -> None:
     try:
         if not file.is_file():
             why = "no such file" if not file.exists() else "it is no file"
-            raise SettingError(option, f"{option} '{file}' cannot be read; {why}; correct the path")
+            raise SettingError(option, f"{option} {file} cannot be read; {why}; correct the path")
         with file.open("rb"):
             pass
     except OSError as error:
         why = os.strerror(error.errno or 0).lower()
         mend = "let motiond's user read it"
-        raise SettingError(option, f"{option} '{file}' cannot be read; {why}; {mend}") from error
+        raise SettingError(option, f"{option} {file} cannot be read; {why}; {mend}") from error
 
 
 def _check_pair(context: ssl.SSLContext, cert_file: Path, key_file: Path) -> None:
@@ -60,10 +60,10 @@ def _check_pair(context: ssl.SSLContext, cert_file: Path, key_file: Path) -> Non
         context.load_cert_chain(cert_file, key_file, passphrase)
     except (ssl.SSLError, OSError) as error:
         if asked:
-            what = f"key_file '{key_file}' is encrypted"
+            what = f"key_file {key_file} is encrypted"
             mend = "store it without a passphrase, and keep it from other users"
             raise SettingError("key_file", f"{what}; motiond asks for no passphrase; {mend}") from error
-        what = f"cert_file '{cert_file}' and key_file '{key_file}' are no pair"
+        what = f"cert_file {cert_file} and key_file {key_file} are no pair"
         why = "one is no PEM, or the key is another certificate's"
         mend = "name a certificate and its own key"
         raise SettingError("cert_file", f"{what}; {why}; {mend}") from error

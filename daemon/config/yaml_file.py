@@ -53,7 +53,7 @@ class _Loader(yaml.CSafeLoader):
         try:
             return super().construct_object(node, deep)
         except (ValueError, LookupError, AttributeError, TypeError, OverflowError) as error:
-            what = f"{_told(node.value)!r} is no {node.tag.rpartition(':')[2]}"
+            what = f"{_quoted(node.value)!r} is no {node.tag.rpartition(':')[2]}"
             raise yaml.constructor.ConstructorError(None, None, what, node.start_mark) from error
 
 
@@ -136,7 +136,7 @@ def _parse(data: bytes, file: str, *, aliases: bool) -> tuple[Any, Mapping[Loc, 
             twice.add(path)
             if path[:-1] not in twice:
                 first = f"it stands on line {lines[path]} too"
-                what = f"key '{_told(path[-1])}' stands twice"
+                what = f"key '{_quoted(path[-1])}' stands twice"
                 problems.append(Problem(file, line, what, first, "remove one"))
         lines.setdefault(path, line)
     return values, lines, problems
@@ -199,12 +199,14 @@ def _line(loc: Loc, lines: Mapping[Loc, int]) -> int:
 
 
 def _parts(details: ErrorDetails, loc: Loc, kind: type[BaseModel]) -> tuple[str, str, str]:
-    told = tuple(map(_told, loc))
+    told = tuple(map(_quoted, loc))
     name, where = ".".join(told) or "the file", ".".join(told[:-1]) or "the file"
     value = details["input"]
     what = f"{name} is of the wrong kind"
     if isinstance(value, str | int | float):
-        what = f"{name} is {_told(value)!r}" if isinstance(value, str) else f"{name} is {_told(repr(value))}"
+        what = (
+            f"{name} is {_quoted(value)!r}" if isinstance(value, str) else f"{name} is {_quoted(repr(value))}"
+        )
     match details["type"]:
         case "extra_forbidden":
             known = sorted(_section_at(loc[:-1], kind).model_fields)
@@ -241,6 +243,6 @@ def _inside(annotation: Any) -> list[Any]:
     return kinds + [kind for inner in get_args(annotation) for kind in _inside(inner)]
 
 
-def _told(value: Any) -> str:
+def _quoted(value: Any) -> str:
     """Return what stands in the file as messages quote it: without passwords, and cut where it is long."""
     return echoed(without_password(str(value)))

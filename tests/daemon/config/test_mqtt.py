@@ -178,7 +178,7 @@ def text(folder: Path) -> Path:
             "key_file",
             other_key,
             (
-                f"cert_file '{CERTIFICATE}' and {{}} are no pair; "
+                f"cert_file {CERTIFICATE} and {{}} are no pair; "
                 "one is no PEM, or the key is another certificate's; name a certificate and its own key"
             ),
         ),
@@ -186,7 +186,7 @@ def text(folder: Path) -> Path:
             "cert_file",
             text,
             (
-                f"{{}} and key_file '{KEY}' are no pair; one is no PEM, or the key is another certificate's; "
+                f"{{}} and key_file {KEY} are no pair; one is no PEM, or the key is another certificate's; "
                 "name a certificate and its own key"
             ),
         ),
@@ -198,14 +198,14 @@ def test_a_file_of_tls_that_cannot_be_used_is_told_at_the_start(
     files = {"ca_file": CERTIFICATE, "cert_file": CERTIFICATE, "key_file": KEY, option: file(tmp_path)}
     mqtt = json.dumps({"broker": "mqtts://host", **{key: str(path) for key, path in files.items()}})
     told = refusals(tmp_path, mqtt)
-    named = f"{option} '{files[option]}'".replace(f"{tmp_path}/", "")
+    named = f"{option} {files[option]}".replace(f"{tmp_path}/", "")
     assert told == [f"arm.yaml:2: {message.format(named)}"]
 
 
 def test_a_missing_ca_file_is_exit_code_2_for_the_daemon_and_for_its_clients(tmp_path: Path) -> None:
     file = tmp_path / "arm.yaml"
     file.write_text(f"{ARM}mqtt: {{broker: 'mqtts://127.0.0.1:9', ca_file: no.pem}}\n")
-    why = f"ca_file '{tmp_path}/no.pem' cannot be read; no such file; correct the path"
+    why = f"ca_file {tmp_path}/no.pem cannot be read; no such file; correct the path"
     for words in (("run",), ("stop", "arm")):
         run = motiond(*words, "-c", file)
         assert (run.returncode, run.stdout, run.stderr) == (2, "", f"{file}:2: {why}\n")
