@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         DriverTimeout,
         LifetimeExpired,
         require_lifetime,
+        slowest_rate_hz,
     )
     from .options import (
         Finite,
@@ -75,6 +76,7 @@ __all__ = [
     "nearest",
     "require_lifetime",
     "resolved",
+    "slowest_rate_hz",
     "spread",
 ]
 _HOMES = ("base", "options", "registry")

@@ -87,6 +87,11 @@ def require_lifetime(where: str, lifetime_s: float, period_s: float) -> None:
         )
 
 
+def slowest_rate_hz(lifetime_s: float | None) -> float:
+    """Return the slowest tick rate that `require_lifetime` accepts; 0 where commands live for ever (None)."""
+    return 0.0 if lifetime_s is None else PERIODS_A_LIFETIME / lifetime_s
+
+
 class DriverOptions(BaseModel):
     """What stands under `driver:` in the configuration besides `type`; unknown keys are refused."""
 
@@ -180,6 +185,9 @@ class Driver(ABC):
     ----------
     max_rate_hz : float
         The fastest tick rate that the driver accepts.
+    min_rate_hz : float
+        The slowest one, below which the actuators would let go between two ticks; 0 where they never do.
+        Slower motions are listed as not playable. See `slowest_rate_hz`.
     warnings : list of str
         What a user should know although the driver works; complete after `open`, and `motiond check` tells
         what is there before.
@@ -196,6 +204,7 @@ class Driver(ABC):
     Options: ClassVar[type[DriverOptions]] = DriverOptions
     actuators: tuple[str, ...]
     max_rate_hz: float
+    min_rate_hz: float = 0.0
 
     def __init__(
         self, actuators: Sequence[str], options: DriverOptions, now: Callable[[], float] = time.monotonic

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from motiond.formats.errors import listed
+from motiond.formats.model.interpolation import SAME_TIME_S
 
 from .violations import PlanError, position_violations
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
     from ..config.robot import RobotSettings
     from ..joints.joint_map import JointMap
+
+
+FURTHEST = 1e6  # in rad or m, as in the configuration: sums and quotients of such numbers are still numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,13 @@ def _refuse_unplayable(motion: Motion) -> None:
         raise PlanError(
             f"{motion.name}: frame {bad[0]} is not finite; joints cannot go there; correct the file"
         )
-    back = np.flatnonzero(np.diff(motion.times) <= 0)
+    far = np.argwhere(np.abs(motion.positions) > FURTHEST)
+    if far.size:
+        row, column = far[0]
+        joint = f"joint '{motion.joint_names[column]}'" if motion.joint_names else f"joint {column}"
+        value, why = motion.positions[row, column], f"beyond {FURTHEST:g} rad or m a number is a mistake"
+        raise PlanError(f"{motion.name}: frame {row} has {value:g} for {joint}; {why}; correct the file")
+    back = np.flatnonzero(np.diff(motion.times) < SAME_TIME_S)
     if back.size:
         why = "time must rise from frame to frame"
         raise PlanError(

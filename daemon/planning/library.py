@@ -22,7 +22,7 @@ from ..joints.joint_map import JointMapError
 from .listing import list_places
 from .markers import SUFFIX, marker_file, read_markers
 from .planner import Plan, plan
-from .violations import PlanError
+from .violations import ROUNDING, PlanError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -119,6 +119,8 @@ class MotionLibrary:
         The highest rate at which the driver takes setpoints, where it is known already.
     load : callable
         Reads the motions of a file; a `MotionCache` remembers large ones.
+    min_rate_hz : float
+        The lowest rate, below which its actuators would let go between two setpoints.
     """
 
     def __init__(
@@ -127,10 +129,13 @@ class MotionLibrary:
         settings: RobotSettings,
         max_rate_hz: float = math.inf,
         load: Callable[[Path], list[Motion]] = load_motions,
+        *,
+        min_rate_hz: float = 0.0,
     ) -> None:
         self._joint_map = joint_map
         self._settings = settings
         self.max_rate_hz = max_rate_hz
+        self._min_rate_hz = min_rate_hz
         self._load = load
         self._files: dict[Path, _File] = {}
         self._entries: Mapping[str, Entry] = {}
@@ -233,8 +238,9 @@ class MotionLibrary:
             reason, violations = str(error), error.violations
         except JointMapError as error:
             reason = str(error)
-        if not self._settings.allow_short_files and (short := _short_of_frames(motion)):
-            planned, reason = None, "\n".join(one for one in (reason, short) if one)
+        reasons = [reason, *self._further_reasons(motion, planned)]
+        if any(reasons):
+            planned, reason = None, "\n".join(one for one in reasons if one)
         moved, held = self._moved(planned) if planned else ((), ())
         return Entry(
             name=motion.name,
@@ -250,6 +256,16 @@ class MotionLibrary:
             warnings=(*motion.warnings, *(planned.warnings if planned else ())),
         )
 
+    def _further_reasons(self, motion: Motion, planned: Plan | None) -> Iterator[str]:
+        """Yield why a motion cannot be played besides what its plan says."""
+        if not self._settings.allow_short_files:
+            yield from _short_of_frames(motion)
+        slowest = self._min_rate_hz
+        if planned and planned.rate_hz < slowest * (1 - ROUNDING):
+            why = f"the actuators let go between setpoints that come at less than {slowest:g} Hz"
+            mend = f"`motiond convert --rate {math.ceil(slowest)}`, or raise `command_lifetime_s`"
+            yield f"{motion.name}: {planned.rate_hz:g} frames/s are too few; {why}; {mend}"
+
     def _moved(self, planned: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the joints that a plan moves, and those that it does not."""
         joints = [*zip(self._joint_map.joints, planned.driven, strict=True)]
@@ -257,14 +273,12 @@ class MotionLibrary:
         return moved, tuple(name for name, driven in joints if not driven)
 
 
-def _short_of_frames(motion: Motion) -> str:
-    """Return why a motion may end in the middle of a gesture; '' where it has all its frames."""
+def _short_of_frames(motion: Motion) -> Iterator[str]:
+    """Yield for each series without all its frames that it may end in the middle of a gesture."""
     why = "that its file states; so does a copy that was interrupted"
     mend = "copy it anew, correct the count, or set `allow_short_files: true`"
-    return "\n".join(
-        f"{motion.name}: {series} ends after {frames} of the {stated} frames {why}; {mend}"
-        for series, (frames, stated) in motion.missing_frames().items()
-    )
+    for series, (frames, stated) in motion.missing_frames().items():
+        yield f"{motion.name}: {series} ends after {frames} of the {stated} frames {why}; {mend}"
 
 
 def _lost_markers(found: Iterable[Path], read: Collection[Path]) -> Iterator[Entry]:
@@ -322,4 +336,10 @@ def _ambiguous(same: list[Entry]) -> Entry:
     files = [printable(str(entry.file)) for entry in same[:MOST_PROBLEMS]]
     places = " and ".join(files) + (f" and {len(same) - len(files):,} more" if len(same) > len(files) else "")
     reason = f"{same[0].name}: {len(same)} motions have this name; they are in {places}; rename all but one"
-    return Entry(same[0].name, same[0].file, reason=reason)
+    faults = [
+        line if line.startswith(file) else f"{file}: {line}"
+        for file, entry in zip(files, same, strict=False)
+        for line in entry.reason.splitlines()
+    ]
+    told = "\n".join([reason, *_first_of(faults, "problems")])
+    return Entry(same[0].name, same[0].file, reason=told)

@@ -56,7 +56,11 @@ def make_registry(settings: Settings, hub: ReportHub) -> RobotRegistry:
         drivers[name] = make_driver(robot.driver.type, options, joint_map.actuators)
         setup = make_setup(name, robot, settings, joint_map, options)
         library = MotionLibrary(
-            joint_map, robot, drivers[name].max_rate_hz, MotionCache(default_folder()).load_motions
+            joint_map,
+            robot,
+            drivers[name].max_rate_hz,
+            MotionCache(default_folder()).load_motions,
+            min_rate_hz=drivers[name].min_rate_hz,
         )
         stream = _make_stream(setup, robot, rates)
         robots[name] = Robot(

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from motiond.drivers import Driver
+
     from ..config.settings import Settings
     from ..joints.joint_map import JointMap
     from ..planning.library import Entry
@@ -110,15 +112,15 @@ def check_motions(
         finding
         for name, robot in settings.robots.items()
         for finding in _warned(
-            _check_robot(name, robot, maps[name], drivers[name].max_rate_hz, names), maps[name]
+            _check_robot(name, robot, maps[name], drivers[name], names), maps[name]
         )
     ]
 
 
 def _check_robot(
-    name: str, robot: RobotSettings, joint_map: JointMap, max_rate_hz: float, names: Sequence[str]
+    name: str, robot: RobotSettings, joint_map: JointMap, driver: Driver, names: Sequence[str]
 ) -> Iterable[Finding]:
-    library = MotionLibrary(joint_map, robot, max_rate_hz)
+    library = MotionLibrary(joint_map, robot, driver.max_rate_hz, min_rate_hz=driver.min_rate_hz)
     library.load_all()
     for motion in names or [entry.name for entry in library]:
         entry = library.get(motion)

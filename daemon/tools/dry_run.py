@@ -105,7 +105,8 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
     joint_map = build_joint_map(name, model, robot.joints)
     options = with_gravity(robot.driver.options, model, joint_map)
     driver = make_driver(robot.driver.type, options, joint_map.actuators)
-    library = MotionLibrary(joint_map, robot, driver.max_rate_hz, MotionCache(default_folder()).load_motions)
+    load = MotionCache(default_folder()).load_motions
+    library = MotionLibrary(joint_map, robot, driver.max_rate_hz, load, min_rate_hz=driver.min_rate_hz)
     library.load_all()
     setup = make_setup(name, robot, settings, joint_map, _simulated(robot, joint_map, options))
     with closing(GoalPlanner(name, robot, joint_map, library)) as goals, closing(_Stage(setup)) as stage:

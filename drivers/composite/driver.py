@@ -145,6 +145,7 @@ class CompositeDriver(Driver):
         if problems:
             raise OptionsError(problems)
         self.max_rate_hz = self._slowest_hz()
+        self.min_rate_hz = max(part.driver.min_rate_hz * part.divisor for part in self._parts)
         self._open = self._halted = False
         self._period_s: float | None = None
         self._writes = self._reads = 0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ..base import Driver, DriverConfigError, DriverError, LifetimeExpired, require_lifetime
+from ..base import Driver, DriverConfigError, DriverError, LifetimeExpired, require_lifetime, slowest_rate_hz
 from .answer import FULL, SHORT
 from .bus import Bus
 from .capacity import Capacity, advice, longest_tick
@@ -60,6 +60,7 @@ class DynamixelDriver(Driver):
     ) -> None:
         super().__init__(actuators, options, now)
         self._places = place_servos(options, self.actuators)
+        self.min_rate_hz = slowest_rate_hz(options.command_lifetime_s)
         self._watchdog = math.ceil(options.command_lifetime_s / WATCHDOG_UNIT_S - 1e-9)
         self._buses: list[Bus] = []
         self._chains: list[Chain] = []

@@ -22,6 +22,7 @@ from ..base import (
     DriverOptions,
     LifetimeExpired,
     require_lifetime,
+    slowest_rate_hz,
 )
 from .describe import describe
 from .feed_forward import FeedForward
@@ -76,6 +77,7 @@ class HebiDriver(Driver):
     ) -> None:
         super().__init__(actuators, options, now)
         self._setup = set_up(self.actuators, options)
+        self.min_rate_hz = slowest_rate_hz(self._setup.lifetime_s)
         self.modules: tuple[Module, ...] = self._setup.members
         self.warnings[:] = self._setup.warnings
         self._look = look

@@ -21,6 +21,7 @@ from ..base import (
     DriverOptions,
     LifetimeExpired,
     require_lifetime,
+    slowest_rate_hz,
 )
 from ..options import OptionProblem, OptionsError, spread
 from .command_log import CommandLog, CommandLogError
@@ -60,6 +61,7 @@ class SimDriver(Driver):
         self._initial = self._spread("initial", 0.0)
         self._encoder = _encoder(options, self._spread)
         self._dynamics = _dynamics(options, self._spread)
+        self.min_rate_hz = slowest_rate_hz(options.command_lifetime_s)
         self._delay_steps = round(options.latency_s * STEPS_PER_S)
         self._wire = Wire(len(self.actuators), self._delay_steps, options.seed)
         self._injector = FaultInjector(WHERE, self.actuators, self.notices.append)

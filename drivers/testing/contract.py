@@ -334,6 +334,9 @@ class DriverContract:
 
     def test_refuses_a_rate_at_which_actuators_would_let_go(self, rig: Rig, driver: Driver) -> None:
         lifetime_s = lifetime_of(rig)
+        driver.set_period(0.999 / driver.min_rate_hz)
+        with pytest.raises(DriverConfigError):
+            driver.set_period(1.001 / driver.min_rate_hz)
         driver.set_period(lifetime_s / 8)
         with pytest.raises(DriverConfigError) as caught:
             driver.set_period(lifetime_s / 2)

@@ -18,6 +18,7 @@ from motiond.drivers import (
     LifetimeExpired,
     Positive,
     require_lifetime,
+    slowest_rate_hz,
 )
 
 
@@ -43,6 +44,7 @@ class ToyDriver(Driver):
         self._where = f"driver toy at {options.address}"
         if len(self.actuators) != len(NOTHING):
             raise DriverConfigError(self._where, "a toy controller has three actuators", mend="name three")
+        self.min_rate_hz = slowest_rate_hz(options.command_lifetime_s)
         self._link: ToyLink | None = None
         self._holding = self._halted = False
         self._sent_s = 0.0

@@ -257,6 +257,32 @@ def test_a_folder_without_motion_files_cannot_be_checked(
     assert run_here(capsys, "check", "--robot", arm, tmp_path) == (1, said, "")
 
 
+def test_check_lists_motions_that_no_actuator_could_follow_and_prints_nothing_else(
+    capfd: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder, tmp_path: Path
+) -> None:
+    limits = {"lower": -2, "upper": 2, "velocity": 3, "acceleration": 20}
+    robot = {
+        "joints": {"elbow": {"limits": limits}},
+        "driver": {"type": "sim", "command_lifetime_s": 0.25},
+        "motions": ["."],
+    }
+    (tmp_path / "arm.yaml").write_text(yaml.safe_dump({"robots": {"arm": robot}}))
+    write_seq(tmp_path / "far.seq", np.array([[0.0], [1e308], [-1e308], [1e308]]), ("elbow",), 100)
+    write_seq(tmp_path / "slow.seq", ramp(1.0, rows=11), ("elbow",), 10)
+    code, out, err = run_here(capfd, "check", "-c", tmp_path / "arm.yaml")
+    assert (code, err, recwarn.list) == (1, "", [])
+    assert out.splitlines() == [
+        (
+            "arm: far: frame 1 has 1e+308 for joint 'elbow'; beyond 1e+06 rad or m a number is a mistake; "
+            "correct the file"
+        ),
+        (
+            "arm: slow: 10 frames/s are too few; the actuators let go between setpoints that come at less "
+            "than 12 Hz; `motiond convert --rate 12`, or raise `command_lifetime_s`"
+        ),
+    ]
+
+
 def test_two_robots_on_one_simulated_plant_are_refused_by_check_and_by_run(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

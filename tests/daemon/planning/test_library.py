@@ -144,6 +144,41 @@ def test_a_name_that_two_files_share_stands_for_neither(tmp_path: Path) -> None:
     )
 
 
+def test_files_of_one_name_do_not_hide_each_others_faults(tmp_path: Path) -> None:
+    torn, far = tmp_path / "a" / "wave.seq", write(tmp_path / "b" / "wave.seq", 2.0, 2.05)
+    torn.parent.mkdir()
+    torn.write_text("")
+    entry = library_of(torn.parent, far.parent).get("wave")
+    assert entry is not None
+    assert entry.reason.splitlines() == [
+        f"wave: 2 motions have this name; they are in {torn} and {far}; rename all but one",
+        f"{torn}: is empty; a .seq file holds a mapping; copy the file anew",
+        (
+            f"{far}: wave: joint 'elbow' reaches 2.05 rad at 0.010 s (frame 1); its upper limit is 2 rad; "
+            "lower the motion or raise `joints.elbow.limits.upper`"
+        ),
+    ]
+
+
+def test_a_motion_too_slow_for_the_command_lifetime_is_listed_with_the_mend(tmp_path: Path) -> None:
+    write(tmp_path / "wave.seq", 0.0, 0.01)
+    for min_rate_hz, reason in (
+        (100.0, ""),
+        (
+            100.5,
+            (
+                "wave: 100 frames/s are too few; the actuators let go between setpoints that come at less "
+                "than 100.5 Hz; `motiond convert --rate 101`, or raise `command_lifetime_s`"
+            ),
+        ),
+    ):
+        settings = settings_of(ELBOW, motions=[tmp_path])
+        found = MotionLibrary(map_of(ELBOW), settings, min_rate_hz=min_rate_hz)
+        found.load_all()
+        (wave,) = found
+        assert (wave.reason, wave.plan is None) == (reason, bool(reason))
+
+
 def test_a_reload_reads_what_changed_and_only_that(tmp_path: Path) -> None:
     read: list[str] = []
 

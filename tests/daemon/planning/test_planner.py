@@ -291,6 +291,17 @@ def test_a_motion_of_one_frame_is_a_pose() -> None:
             "walk: no joint positions; there is nothing to play; choose another motion",
         ),
         (
+            motion([0, 1e308, 0]),
+            (
+                "wave: frame 1 has 1e+308 for joint 'elbow'; beyond 1e+06 rad or m a number is a mistake; "
+                "correct the file"
+            ),
+        ),
+        (
+            replace(motion([0, 0, 0]), times=np.array([0.0, 1.0, np.nextafter(1.0, 2.0)])),
+            "wave: frame 2 is not after the one before; time must rise from frame to frame; correct the file",
+        ),
+        (
             motion([0, np.nan, 0]),
             "wave: frame 1 is not finite; joints cannot go there; correct the file",
         ),
