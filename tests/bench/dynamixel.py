@@ -18,7 +18,7 @@ import numpy as np
 from dynamixel_sdk import COMM_SUCCESS, GroupSyncRead, GroupSyncWrite, PacketHandler, PortHandler
 
 from motiond.daemon.stream import realtime
-from motiond.drivers.base import ActuatorCommand, ActuatorState
+from motiond.drivers.base import ActuatorCommand, ActuatorState, DriverError
 from motiond.drivers.dynamixel.answer import FULL, SHORT
 from motiond.drivers.dynamixel.capacity import feedback_exchange
 from motiond.drivers.dynamixel.driver import DynamixelDriver
@@ -29,7 +29,7 @@ from motiond.drivers.dynamixel.models import models_by_name
 from motiond.drivers.dynamixel.options import DynamixelOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from multiprocessing.connection import Connection
 
     from numpy.typing import NDArray
@@ -43,6 +43,7 @@ STATUS_EVERY = 10
 ROUND = 20 * STATUS_EVERY
 PRIORITY = 50
 PATIENCE_S = 60.0
+TRIES = 50
 TORQUE, GOAL, PRESENT = 64, 116, 126
 CENTRE_TICKS, TURN_TICKS = 2048, 4096
 NAMES = "motiond", "dynamixel-sdk"
@@ -66,11 +67,13 @@ class Ours:
         options = {
             "ports": [{"port": port, "baud_rate": BAUD_RATE, "ids": ids}],
             "status_every": STATUS_EVERY,
+            "lost_after": 100,  # misses are counted, and end nothing
+            "command_lifetime_s": 2.0,
         }
         self._driver = DynamixelDriver(tuple(ids), DynamixelOptions.model_validate(options))
-        self._driver.open()
+        _insist(self._driver.open)
         self._driver.set_period(PERIOD_S)
-        self._driver.enable()
+        _insist(self._driver.enable)
         self._command, self._state = ActuatorCommand(len(IDS)), ActuatorState(len(IDS))
 
     def tick(self, goal_rad: float, turn: int) -> bool:  # noqa: ARG002 - the driver counts by itself
@@ -81,8 +84,20 @@ class Ours:
         return bool(self._state.stamp_s.min() >= begun_s)
 
     def close(self) -> None:
-        self._driver.disable()
+        _insist(self._driver.disable)
         self._driver.close()
+
+
+def _insist(call: Callable[[], None]) -> None:
+    """Call until it succeeds, as answers may come too late on a busy machine."""
+    for _ in range(TRIES):
+        try:
+            call()
+        except DriverError as error:
+            refused = str(error)
+        else:
+            return
+    raise RuntimeError(refused)
 
 
 class Theirs:
