@@ -27,17 +27,16 @@ MENDS: Mapping[str, str] = {
 """How a line of the daemon's may end, and how it ends here."""
 
 OPTIONS: Mapping[str, str] = {
-    "'first'": "--first",
-    "'last'": "--last",
-    "'loop'": "--loop",
-    "'start_at'": "--start-at",
+    "first": "--first",
+    "last": "--last",
+    "loop": "--loop",
     "start_at": "--start-at",
-    "'motion'": "the motion's name",
-    "'joints'": "a joint's position",
-    "'pose'": "the pose's name",
-    "'frame'": "the frame",
-    "'time'": "the time",
-    "'marker'": "the marker's name",
+    "motion": "the motion's name",
+    "joints": "a joint's position",
+    "pose": "the pose's name",
+    "frame": "the frame",
+    "time": "the time",
+    "marker": "the marker's name",
 }
 """What the daemon calls a key of a request, where a line begins with it, and what it is here."""
 
@@ -67,8 +66,8 @@ def _line(line: str, robot: str, verb: str) -> str:
     line = re.sub(rf"^{re.escape(f'{robot}/{verb}')}: ", f"{robot}: ", line)
     where, colon, rest = line.partition(": ")
     for key, option in OPTIONS.items():
-        if rest.startswith(f"{key} is "):
-            line = f"{where}{colon}{option}{rest.removeprefix(key)}"
+        if found := re.match(rf"'?{key}(\.[^']*)?'? is ", rest):
+            line = f"{where}{colon}{option} is {rest[found.end() :]}"
     for said, here in MENDS.items():
         if line.endswith(f"; {said}"):
             line = line.removesuffix(said) + here.format(robot=robot)

@@ -111,9 +111,7 @@ def check_motions(
     return [
         finding
         for name, robot in settings.robots.items()
-        for finding in _warned(
-            _check_robot(name, robot, maps[name], drivers[name], names), maps[name]
-        )
+        for finding in _warned(_check_robot(name, robot, maps[name], drivers[name], names), maps[name])
     ]
 
 
@@ -132,7 +130,7 @@ def _warned(findings: Iterable[Finding], joint_map: JointMap) -> list[Finding]:
     """Name the joints without limits in the first of a robot's findings, as it concerns them all."""
     warned = list(findings)
     missing = missing_limits(joint_map)
-    if warned and missing:
+    if missing and warned:
         warned[0] = replace(warned[0], warnings=(missing, *warned[0].warnings))
     return warned
 

@@ -111,12 +111,16 @@ def curve(
             share, slope = _eased(share, row == 0, row == times.size - 2)
             rate *= slope
         share = _column(share, values)
-        sampled, rates = first * (1 - share) + last * share, (last - first) * _column(rate, values)
+        sampled = first * (1 - share) + last * share
+        with np.errstate(over="ignore", invalid="ignore"):  # of numbers so far apart that there is no rate
+            rates = (last - first) * _column(rate, values)
+    # Rounding must not carry it beyond the rows, which may stand on a limit.
+    np.clip(sampled, np.minimum(first, last), np.maximum(first, last), out=sampled)
+    if interpolation == "linear":
         # A row comes back to the bit, also where it is -0.0.
         np.copyto(sampled, first, where=share == 0.0)
         np.copyto(sampled, last, where=share == 1.0)
-    # Rounding must not carry it beyond the rows, which may stand on a limit.
-    return np.clip(sampled, np.minimum(first, last), np.maximum(first, last), out=sampled), rates
+    return sampled, rates
 
 
 def _eased(share: Floats, begins: Booleans, ends: Booleans) -> tuple[Floats, Floats]:

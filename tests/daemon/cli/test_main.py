@@ -239,7 +239,7 @@ def test_check_says_where_there_is_nothing_to_check(
     del rig.driver["plant"]
     rig.others = {"hand": {**rig.robot, "motions": ["none"]}, "leg": {**rig.robot, "motions": []}}
     code, out, err = run_here(capsys, "check", "-c", rig.config)
-    assert (code, len(out.splitlines())) == (0, 2)
+    assert (code, len(out.splitlines())) == (0, 3)
     assert err.splitlines() == [
         (
             f"hand: nothing to check; there are no motion files in {tmp_path}/none; "
@@ -252,7 +252,10 @@ def test_check_says_where_there_is_nothing_to_check(
 def test_a_folder_without_motion_files_cannot_be_checked(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    said = f"six_axis: {tmp_path}: nothing to check; it is a folder without motion files; name files\n"
+    said = (
+        f"six_axis: {tmp_path}: nothing to check; it is a folder without motion files; name files\n"
+        f"six_axis: warning: {ANYWHERE}\n"
+    )
     arm = CONFIG / "robots" / "six_axis.hrdf"
     assert run_here(capsys, "check", "--robot", arm, tmp_path) == (1, said, "")
 
