@@ -7,6 +7,7 @@ import logging
 import select
 import socket
 import ssl
+import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, Self
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TIMEOUT_S = 5.0
+FORGET_WITHIN_S = 1.0
 PACKETS_AT_ONCE = 50
 MOST_IN_FLIGHT = 64  # messages that the broker sends before it waits for acknowledgements (MQTT 5)
 MOST_PACKET_BYTES = 262_144
@@ -110,6 +112,7 @@ class Client(aiomqtt.Client):
         )
         self.refused: set[str] = set()
         self._settings = settings
+        self._loop_thread = threading.get_ident()
         self._receive = receive
         self._keeps_session = session_s > 0
         self._was_connected = False
@@ -295,6 +298,20 @@ class Client(aiomqtt.Client):
         while self._client._out_messages:  # noqa: SLF001 # the same
             self._confirmed.clear()
             await self._confirmed.wait()
+
+    def _on_socket_close(self, client: paho.Client, userdata: Any, sock: Any) -> None:
+        """Let the loop forget a socket before paho closes it: in its own thread, as paho dials in another."""
+        if threading.get_ident() == self._loop_thread:
+            super()._on_socket_close(client, userdata, sock)
+            return
+        forgotten = threading.Event()
+
+        def forget() -> None:
+            super(Client, self)._on_socket_close(client, userdata, sock)
+            forgotten.set()
+
+        self._loop.call_soon_threadsafe(forget)
+        forgotten.wait(FORGET_WITHIN_S)  # a loop that ends forgets all of them
 
     def _on_socket_register_write(self, client: paho.Client, _userdata: Any, sock: Any) -> None:
         """Have the loop write as soon as there is room."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from importlib import import_module
 from pathlib import Path
 
@@ -161,9 +162,9 @@ def test_every_topic_has_its_row() -> None:
     "page", [page for page in PAGES if configurations(page)], ids=lambda page: str(page.relative_to(CHECKOUT))
 )
 def test_configurations_on_pages_are_taken(page: Path, tmp_path: Path) -> None:
-    (tmp_path / "arm.cfg.yaml").write_text(
-        "version: 1.0\nfamilies: [Arm]\nnames: [base, shoulder]\n", encoding="utf-8"
-    )
+    shutil.copy(CHECKOUT / "config" / "robots" / "six_axis.hrdf", tmp_path)
+    cfg = "version: 1.0\nfamilies: [Arm]\nnames: [a, b, c, d, e, f]\nhrdf: six_axis.hrdf\n"
+    (tmp_path / "arm.cfg.yaml").write_text(cfg, encoding="utf-8")
     for text in configurations(page):
         (tmp_path / "motiond.yaml").write_text(text, encoding="utf-8")
         settings = load_settings(tmp_path / "motiond.yaml")

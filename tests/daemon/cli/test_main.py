@@ -18,6 +18,7 @@ import yaml
 
 from motiond.daemon.client.session import NoAnswer, ask
 from motiond.daemon.config.settings import load_settings
+from motiond.formats.errors import echoed
 from tests.daemon.programs import background, motiond, run_here
 from tests.daemon.rig import Rig, write_seq
 from tests.ports import free_port
@@ -242,7 +243,7 @@ def test_check_says_where_there_is_nothing_to_check(
     assert (code, len(out.splitlines())) == (0, 3)
     assert err.splitlines() == [
         (
-            f"hand: nothing to check; there are no motion files in {tmp_path}/none; "
+            f"hand: nothing to check; there are no motion files in {echoed(f'{tmp_path}/none')}; "
             "put some there, or correct `motions`"
         ),
         "leg: nothing to check; it has no motions; name files or folders of them under `motions`",

@@ -239,6 +239,7 @@ async def test_topics_of_a_robot_that_an_access_list_swallows_are_told_once(
     (tmp_path / "acl").write_text(
         "topic motiond/#\ntopic deny motiond/arm/state\ntopic deny motiond/arm/motions\n"
     )
+    caplog.set_level(logging.WARNING, "motiond")
     await mosquitto.kill()
     mosquitto.configure("allow_anonymous true", f"acl_file {tmp_path / 'acl'}")
     await mosquitto.start()
