@@ -11,7 +11,6 @@ answer    the feedback of a chain, and its columns
 bus       a serial port: frames out, answers in
 protocol  packets as bytes
 models    control tables and units of each model; the tables are in `tables/`
-checksum  of blocks of one length, all bytes at once
 units     between registers and SI units
 health    hardware errors in words
 scan      looks for servos on a port

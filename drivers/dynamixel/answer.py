@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .checksum import BlockChecksum
-from .protocol import BEFORE_INSTRUCTION, BROADCAST_ID, HEADER, Instruction, fast_answer_length
+from .protocol import BEFORE_INSTRUCTION, BROADCAST_ID, HEADER, Instruction, crc16, fast_answer_length
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +48,6 @@ class JointAnswer:
         self.bytes = fast_answer_length(count, length)
         size = self.bytes - BEFORE_INSTRUCTION
         self._begin = _JOINT + size.to_bytes(2, "little") + bytes([Instruction.STATUS])
-        self._checksum = BlockChecksum(self.bytes - _CRC_BYTES)
 
     def parts(self, received: bytearray) -> bytearray | None:
         """Return the parts of all servos; None if the answer is not there, whole and undamaged."""
@@ -57,8 +55,7 @@ class JointAnswer:
         frame = received[at : at + self.bytes]
         if len(frame) != self.bytes or not frame.startswith(self._begin):
             return None
-        checked = np.frombuffer(frame, np.uint8, self.bytes - _CRC_BYTES)
-        if self._checksum.of(checked) != int.from_bytes(frame[-_CRC_BYTES:], "little"):
+        if crc16(frame[:-_CRC_BYTES]) != int.from_bytes(frame[-_CRC_BYTES:], "little"):
             return None
         return frame[len(self._begin) :]
 

@@ -15,8 +15,15 @@ import numpy as np
 from ..base import CommunicationLost, DriverError
 from .answer import FULL, SHORT, Answer
 from .bus import SLOWEST_RETURN_S, STATUS_LENGTH, TRIES
-from .checksum import BlockChecksum
-from .protocol import BEFORE_INSTRUCTION, BROADCAST_ID, Instruction, encode, encode_sync_read, take_packet
+from .protocol import (
+    BEFORE_INSTRUCTION,
+    BROADCAST_ID,
+    Instruction,
+    crc16,
+    encode,
+    encode_sync_read,
+    take_packet,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -126,8 +133,7 @@ class Chain:
         self.profile: Ticks | None = None
         if follow_velocity:
             self.profile = np.ndarray((count,), "<i4", self._frame, GOALS_FROM + 1, (stride,))
-        self._sealed = np.frombuffer(self._frame, np.uint8)[:-2]
-        self._checksum = BlockChecksum(len(self._sealed))
+        self._sealed = memoryview(self._frame)[:-2]
 
     # -- in every tick --------------------------------------------------------------------------------------
 
@@ -139,7 +145,7 @@ class Chain:
                 encode(BROADCAST_ID, frame[BEFORE_INSTRUCTION], bytes(frame[BEFORE_INSTRUCTION + 1 : -2]))
             )
             return
-        frame[-2:] = self._checksum.of(self._sealed).to_bytes(2, "little")
+        frame[-2:] = crc16(self._sealed).to_bytes(2, "little")
         self.bus.send(frame)
 
     def ask(self, length: int) -> None:

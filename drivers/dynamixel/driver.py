@@ -245,10 +245,13 @@ class DynamixelDriver(Driver):
                 f"{self.options.command_lifetime_s:g}",
                 "enable them again",
             )
-        np.isfinite(command.position, self._known)
         self._units.to_ticks(command.position, self._asked)
-        self._limits.refuse_beyond(self._asked, self._servos, self._units)
-        np.copyto(self._goal, self._asked, where=self._known)
+        if self._limits.allow(self._asked):
+            self._goal, self._asked = self._asked, self._goal
+        else:
+            self._limits.refuse_beyond(self._asked, self._servos, self._units)
+            np.isfinite(command.position, self._known)
+            np.copyto(self._goal, self._asked, where=self._known)
         if self.options.follow_velocity:
             self._follow(command)
         self._send()

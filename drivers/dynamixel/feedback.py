@@ -59,6 +59,7 @@ class Feedback:
         self.shutdown = np.zeros(count, np.uint8)
         self._alert, self._alerted = np.zeros((2, count), bool)
         self._missed = np.zeros(count, np.int64)
+        self._is_any_missed = self._is_any_alert = False  # no array need be looked at while all is well
         self._next_servo = 0
         self.disconnect()
 
@@ -85,14 +86,19 @@ class Feedback:
         columns, at = chain.take(), chain.span
         if not chain.all_heard:
             self._missed[chain.indexes[~chain.heard]] += 1
+            self._is_any_missed = True
             columns = {name: column[chain.heard] for name, column in columns.items()}
             at = chain.indexes[chain.heard]
+        if self._is_any_missed:
+            self._missed[at] = 0
+            self._is_any_missed = bool(self._missed.any())
         values = self._values
-        self._missed[at] = 0
         values.position[at] = columns["position"]
         values.velocity[at] = columns["velocity"]
         values.effort[at] = columns["current"]
-        self._alert[at] = columns["error"] >= ALERT
+        if self._is_any_alert or max(columns["error"].tobytes(), default=0) >= ALERT:
+            self._alert[at] = columns["error"] >= ALERT
+            self._is_any_alert = True
         values.stamp_s[at] = self._now()
         if length == FULL:
             values.voltage_v[at] = columns["voltage"]
@@ -135,7 +141,7 @@ class Feedback:
         DriverError
             If all of them do.
         """
-        if np.count_nonzero(self._missed) and self._missed.max() >= self._lost_after:
+        if self._is_any_missed and self._missed.max() >= self._lost_after:
             raise self._lost()
 
     def _lost(self) -> DriverError:
@@ -160,8 +166,10 @@ class Feedback:
         DriverError
             If servos have shut down; other errors become notices.
         """
-        if self._alert.tobytes() != self._alerted.tobytes():
-            self._learn_of_failures()
+        if self._is_any_alert:
+            self._is_any_alert = bool(self._alert.any())
+            if (self._alert != self._alerted).any():
+                self._learn_of_failures()
 
     def _learn_of_failures(self) -> None:
         self._alerted[:] = self._alert

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -95,13 +96,21 @@ def _crc_table() -> tuple[int, ...]:
 
 
 _CRC_TABLE = _crc_table()
+_CRC_TABLE_AHEAD = tuple(crc << 8 & 0xFF00 ^ _CRC_TABLE[crc >> 8] for crc in _CRC_TABLE)
+"""What a byte adds with another one behind it."""
 
 
 def crc16(data: bytes | bytearray | memoryview, crc: int = 0) -> int:
-    """Return the CRC-16 (polynomial 0x8005, most significant bit first) of `data`, continuing from `crc`."""
-    table = _CRC_TABLE
-    for byte in data:
-        crc = (crc << 8 & 0xFF00) ^ table[crc >> 8 ^ byte]
+    """Return the CRC-16 (polynomial 0x8005, most significant bit first) of `data`, continuing from `crc`.
+
+    Two bytes are taken at once. Array operations would be faster only in a loop that does nothing else: in a
+    tick, the processor's cache has lost what they need.
+    """
+    table, ahead, rest = _CRC_TABLE, _CRC_TABLE_AHEAD, iter(data)
+    if len(data) % 2:
+        crc = (crc << 8 & 0xFF00) ^ table[crc >> 8 ^ next(rest)]
+    for first, second in zip(rest, rest, strict=True):
+        crc = ahead[crc >> 8 ^ first] ^ table[crc & 0xFF ^ second]
     return crc
 
 
@@ -124,8 +133,9 @@ def encode_ping(servo_id: int) -> bytes:
     return encode(servo_id, Instruction.PING)
 
 
+@lru_cache(maxsize=256)
 def encode_read(servo_id: int, address: int, length: int) -> bytes:
-    """Return the frame that asks one servo for part of its control table."""
+    """Return the frame that asks one servo for part of its control table; ticks ask the same again."""
     return encode(servo_id, Instruction.READ, _span(address, length))
 
 

@@ -3,18 +3,22 @@
 Both ask the same in their ticks: goals and positions, in each tenth also voltages and temperatures, in each
 tenth also the torque of one servo. Each has an emulator of its own, a process that answers no sooner than the
 wire would. Servos are never kept from answering by a busy computer, and so emulators run at SCHED_FIFO above
-both. As the two take turns, what else the machine does hits both alike.
+both, and their wires are sockets: bytes of a pseudo-terminal pass through a kernel thread of ordinary
+priority. As the two take turns, what else the machine does hits both alike.
 """
 
 from __future__ import annotations
 
 import math
 import multiprocessing
+import os
+import socket
 import time
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Protocol
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
+import serial
 from dynamixel_sdk import COMM_SUCCESS, GroupSyncRead, GroupSyncWrite, PacketHandler, PortHandler
 
 from motiond.daemon.stream import realtime
@@ -23,7 +27,7 @@ from motiond.drivers.dynamixel.answer import FULL, SHORT
 from motiond.drivers.dynamixel.capacity import feedback_exchange
 from motiond.drivers.dynamixel.driver import DynamixelDriver
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
-from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
+from motiond.drivers.dynamixel.emulator.pty import EmulatedWire
 from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
 from motiond.drivers.dynamixel.models import models_by_name
 from motiond.drivers.dynamixel.options import DynamixelOptions
@@ -49,11 +53,37 @@ CENTRE_TICKS, TURN_TICKS = 2048, 4096
 NAMES = "motiond", "dynamixel-sdk"
 
 
+class SocketSerial(serial.Serial):  # type: ignore[misc]
+    """A serial port whose wire is a socket."""
+
+    wires: ClassVar[dict[str, socket.socket]] = {}
+
+    def open(self) -> None:
+        self.fd = os.dup(self.wires[self.portstr].fileno())
+        os.set_blocking(self.fd, False)
+        self.pipe_abort_read_r, self.pipe_abort_read_w = os.pipe()
+        self.pipe_abort_write_r, self.pipe_abort_write_w = os.pipe()
+        self.is_open = True
+
+    def _reconfigure_port(self, *, force_update: bool = False) -> None:
+        """Leave it as it is: a socket has no baud rate."""
+
+    def _reset_input_buffer(self) -> None:
+        with suppress(BlockingIOError):
+            os.read(self.fd, 4096)
+
+
 class Side(Protocol):
     """One of the two that are compared."""
 
-    def tick(self, goal_rad: float, turn: int) -> bool:
-        """Send goals, ask what this turn asks, and return whether all answers came."""
+    def prepare(self, goal_rad: float) -> None:
+        """Take setpoints as the program around has them."""
+
+    def tick(self, turn: int) -> None:
+        """Send the setpoints, ask what this turn asks, and wait for the answers."""
+
+    def was_sound(self) -> bool:
+        """Return whether all answers came in the last tick."""
 
     def close(self) -> None:
         """Let go."""
@@ -75,13 +105,18 @@ class Ours:
         self._driver.set_period(PERIOD_S)
         _insist(self._driver.enable)
         self._command, self._state = ActuatorCommand(len(IDS)), ActuatorState(len(IDS))
+        self._begun_s = 0.0
 
-    def tick(self, goal_rad: float, turn: int) -> bool:  # noqa: ARG002 - the driver counts by itself
-        begun_s = time.monotonic()
+    def prepare(self, goal_rad: float) -> None:
         self._command.position.fill(goal_rad)
+
+    def tick(self, turn: int) -> None:  # noqa: ARG002 - the driver counts by itself
+        self._begun_s = time.monotonic()
         self._driver.write(self._command)
         self._driver.read(self._state)
-        return bool(self._state.stamp_s.min() >= begun_s)
+
+    def was_sound(self) -> bool:
+        return bool(self._state.stamp_s.min() >= self._begun_s)
 
     def close(self) -> None:
         _insist(self._driver.disable)
@@ -115,11 +150,15 @@ class Theirs:
             self._goals.addParam(one, bytes(4))
             for answers in self._answers.values():
                 answers.addParam(one)
-        self._next = 0
+        self._goals_rad = [0.0] * len(IDS)
+        self._next, self._is_sound = 0, False
 
-    def tick(self, goal_rad: float, turn: int) -> bool:
-        goal = list(round(CENTRE_TICKS + goal_rad / (2 * np.pi) * TURN_TICKS).to_bytes(4, "little"))
-        for one in IDS:
+    def prepare(self, goal_rad: float) -> None:
+        self._goals_rad = [goal_rad] * len(IDS)
+
+    def tick(self, turn: int) -> None:
+        for one, goal_rad in zip(IDS, self._goals_rad, strict=True):
+            goal = list(round(CENTRE_TICKS + goal_rad / (2 * math.pi) * TURN_TICKS).to_bytes(4, "little"))
             self._goals.changeParam(one, goal)
         sound = self._goals.txPacket() == COMM_SUCCESS
         try:
@@ -130,7 +169,10 @@ class Theirs:
             self._next = (self._next + 1) % len(IDS)
             holds, result, _ = self._handler.read1ByteTxRx(self._wire, IDS[self._next], TORQUE)
             sound &= result == COMM_SUCCESS and holds == 1
-        return bool(sound)
+        self._is_sound = bool(sound)
+
+    def was_sound(self) -> bool:
+        return self._is_sound
 
     def close(self) -> None:
         self._wire.closePort()
@@ -140,8 +182,8 @@ def main(seconds: float = SECONDS) -> None:
     """Print the times of a tick and the misses of both, and the ratio of the two in the median of rounds."""
     ticks = max(1, round(seconds * RATE_HZ / 2 / ROUND)) * ROUND
     with ExitStack() as stack, multiprocessing.get_context("spawn").Pool(1) as pool:
-        ports = [stack.enter_context(_emulator()) for _ in NAMES]
-        times_s, sound = pool.apply_async(_play, (ports, ticks)).get(2 * seconds + PATIENCE_S)
+        wires = {name: stack.enter_context(_emulator()) for name in NAMES}
+        times_s, sound = pool.apply_async(_play, (wires, ticks)).get(2 * seconds + PATIENCE_S)
     print(f"{len(IDS)} servos, {BAUD_RATE} baud, {ticks} ticks each, in turn, at {RATE_HZ} Hz; times in µs")
     print(f"{'':26}{'p50':>8}{'p99':>8}{'max':>8}{'missed':>8}")
     for name, one_s, is_sound in zip(NAMES, times_s, sound, strict=True):
@@ -165,33 +207,37 @@ def _ratios(rounds_s: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @contextmanager
-def _emulator() -> Iterator[str]:
+def _emulator() -> Iterator[socket.socket]:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_emulate, args=(theirs,))
+    wire, far_end = socket.socketpair()
+    process = context.Process(target=_emulate, args=(theirs, far_end))
     process.start()
     try:
         if not ours.poll(PATIENCE_S):
-            raise RuntimeError(f"the emulator gave no port in {PATIENCE_S:g} s")
-        yield ours.recv()
+            raise RuntimeError(f"the emulator did not start in {PATIENCE_S:g} s")
+        yield wire
     finally:
         ours.send(None)
         process.join(PATIENCE_S)
         process.kill()
+        wire.close()
+        far_end.close()
 
 
-def _emulate(connection: Connection) -> None:
+def _emulate(connection: Connection, wire: socket.socket) -> None:
     realtime.prepare(PRIORITY + 10, None, lock_memory=True)
     model = models_by_name()["XM430-W350"]
     servos = [EmulatedServo(one, model, {"return_delay": 0}) for one in IDS]
-    with EmulatedPort(EmulatedChain(servos, time.monotonic), BAUD_RATE) as port:
-        connection.send(port.path)
+    with EmulatedWire(EmulatedChain(servos, time.monotonic), wire.detach(), BAUD_RATE):
+        connection.send("ready")
         connection.recv()
 
 
-def _play(ports: list[str], ticks: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _play(wires: dict[str, socket.socket], ticks: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the times of ticks in s and whether they were sound, both (2, ticks): ours, then theirs."""
-    sides: tuple[Side, Side] = Ours(ports[0]), Theirs(ports[1])
+    serial.Serial, SocketSerial.wires = SocketSerial, wires
+    sides: tuple[Side, Side] = Ours(NAMES[0]), Theirs(NAMES[1])
     realtime.prepare(PRIORITY, None, lock_memory=True)
     times_s, sound = np.zeros((2, ticks)), np.zeros((2, ticks), bool)
     due_s = time.monotonic() + PERIOD_S
@@ -199,9 +245,11 @@ def _play(ports: list[str], ticks: int) -> tuple[NDArray[np.float64], NDArray[np
         tick, second = divmod(slot, 2)
         which = (tick + second) % 2
         time.sleep(max(0.0, due_s - time.monotonic()))
+        sides[which].prepare(0.5 * math.sin(tick * PERIOD_S))
         begun_s = time.monotonic()
-        sound[which, tick] = sides[which].tick(0.5 * np.sin(tick * PERIOD_S), tick % STATUS_EVERY)
+        sides[which].tick(tick % STATUS_EVERY)
         ended_s = time.monotonic()
+        sound[which, tick] = sides[which].was_sound()
         times_s[which, tick] = ended_s - begun_s
         due_s += PERIOD_S * math.ceil(
             (ended_s - due_s) / PERIOD_S

@@ -1,4 +1,4 @@
-"""An emulated bus behind a pseudo-terminal, so that programs open it like a serial port.
+"""An emulated bus behind a descriptor, or a pseudo-terminal, so that programs open it like a serial port.
 
 With a baud rate, each byte takes as long as it would on the wire.
 """
@@ -22,35 +22,33 @@ BITS_A_BYTE = 10
 _CHUNK = 4096
 
 
-class EmulatedPort:
-    """A pseudo-terminal with servos behind it, served by a thread of its own until `close`.
+class EmulatedWire:
+    """Servos that are reached through a descriptor, served by a thread of its own until `close`.
 
     Parameters
     ----------
     chain : EmulatedChain
         The servos.
+    descriptor : int
+        Instructions are read from it and answers written to it; `close` closes it.
     baud_rate : int, optional
         Answers come as late as at this rate; without it, at once.
 
     Attributes
     ----------
-    path : str
-        Name of the port that a program opens.
     chain : EmulatedChain
         To be used only while `lock` is held.
     """
 
-    def __init__(self, chain: EmulatedChain, baud_rate: int | None = None) -> None:
+    def __init__(self, chain: EmulatedChain, descriptor: int, baud_rate: int | None = None) -> None:
         self.chain = chain
         self.lock = threading.Lock()
         self._byte_s = BITS_A_BYTE / baud_rate if baud_rate else 0.0
         self._idle_s = 0.0
-        self._master, self._slave = os.openpty()
-        tty.setraw(self._slave)
-        os.set_blocking(self._master, False)
-        self.path = os.ttyname(self._slave)
+        self._master = descriptor
+        os.set_blocking(descriptor, False)
         self._stop, self._stopped = os.pipe()
-        self._thread = threading.Thread(target=self._serve, name=f"emulated {self.path}", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name=f"emulated wire {descriptor}", daemon=True)
         self._thread.start()
 
     def __enter__(self) -> Self:
@@ -60,12 +58,12 @@ class EmulatedPort:
         self.close()
 
     def close(self) -> None:
-        """Remove the port, as if its cable were pulled; may be called any number of times."""
+        """Remove the servos, as if their cable were pulled; may be called any number of times."""
         if not self._thread.is_alive() and self._master < 0:
             return
         os.close(self._stopped)
         self._thread.join()
-        for descriptor in (self._stop, self._master, self._slave):
+        for descriptor in (self._stop, self._master):
             os.close(descriptor)
         self._master = -1
 
@@ -89,3 +87,26 @@ class EmulatedPort:
             time.sleep(max(0.0, self._idle_s - time.monotonic()))
         with contextlib.suppress(OSError):  # gone, or not reading; a wire would not notice either
             os.write(self._master, frame)
+
+
+class EmulatedPort(EmulatedWire):
+    """A pseudo-terminal with servos behind it.
+
+    Attributes
+    ----------
+    path : str
+        Name of the port that a program opens.
+    """
+
+    def __init__(self, chain: EmulatedChain, baud_rate: int | None = None) -> None:
+        master, self._slave = os.openpty()
+        tty.setraw(self._slave)
+        self.path = os.ttyname(self._slave)
+        super().__init__(chain, master, baud_rate)
+
+    def close(self) -> None:
+        """Remove the port, as if its cable were pulled; may be called any number of times."""
+        super().close()
+        if self._slave >= 0:
+            os.close(self._slave)
+        self._slave = -1

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from motiond.drivers.dynamixel import protocol
 from motiond.drivers.dynamixel.answer import JointAnswer
-from motiond.drivers.dynamixel.checksum import BlockChecksum
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
 from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
 from motiond.drivers.dynamixel.models import models_by_name
@@ -103,9 +102,14 @@ def test_reads_the_documents_joint_answer() -> None:
     assert JointAnswer(2, 4).parts(bytearray(frame)) is None
 
 
-@given(st.binary(min_size=1, max_size=400))
-def test_the_checksum_of_a_block_is_that_of_its_bytes_one_by_one(block: bytes) -> None:
-    assert BlockChecksum(len(block)).of(np.frombuffer(block, np.uint8)) == protocol.crc16(block)
+@given(st.binary(max_size=40), st.integers(0, 0xFFFF))
+def test_the_checksum_is_that_of_a_shift_register_whatever_the_length(data: bytes, before: int) -> None:
+    crc = before
+    for byte in data:
+        crc ^= byte << 8
+        for _ in range(8):
+            crc = (crc << 1 ^ (0x8005 if crc & 0x8000 else 0)) & 0xFFFF
+    assert protocol.crc16(data, before) == crc
 
 
 @given(st.integers(0, 252), st.integers(0, 255), st.lists(st.sampled_from([0xFF, 0xFD, 0, 7]), max_size=40))
