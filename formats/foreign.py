@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from .io.xml_tree import first_tag
+from .io.first_tag import first_tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable

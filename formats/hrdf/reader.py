@@ -19,7 +19,7 @@ import numpy as np
 
 from ..arrays import Floats, frozen
 from ..errors import Where
-from ..io.xml_tree import first_tag
+from ..io.first_tag import first_tag
 from ..model.robot import Coordinate, Frame, Joint, Link, RobotModel
 from .catalog import Part, load_catalog, pose
 from .document import Element, read_document

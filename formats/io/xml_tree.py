@@ -6,7 +6,6 @@ size.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from lxml import etree
@@ -21,15 +20,6 @@ Xml: TypeAlias = etree._Element  # noqa: SLF001 - lxml gives its element type no
 
 # Of tags and attributes; each takes some hundred bytes in memory, and as few as four in a file.
 MOST_MARKS = 2_000_000
-
-_NOT_AN_ELEMENT = re.compile(rb"<!--.*?(?:-->|\Z)|<[?!].*?(?:>|\Z)", re.DOTALL)
-_FIRST_TAG = re.compile(rb"<([A-Za-z_][\w.:-]*)")
-
-
-def first_tag(head: bytes) -> bytes:
-    """Return the name of the first element in the beginning of a file, or b'' where there is none."""
-    found = _FIRST_TAG.search(_NOT_AN_ELEMENT.sub(b"", head))
-    return found[1] if found else b""
 
 
 def parse_xml(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Floats, frozen
-from ..io.xml_tree import first_tag
+from ..io.first_tag import first_tag
 from ..model.poses import inverse_pose
 from ..model.robot import Coordinate, Frame, Joint, Link, RobotModel
 from .document import read_document

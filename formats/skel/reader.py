@@ -18,7 +18,7 @@ import numpy as np
 
 from ..arrays import Floats, frozen
 from ..errors import MOST_PROBLEMS, Problems, nearest
-from ..io.xml_tree import first_tag
+from ..io.first_tag import first_tag
 from ..model.poses import inverse_pose
 from ..model.robot import Joint, RobotModel
 from .document import Node, read_document

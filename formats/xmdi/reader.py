@@ -22,7 +22,8 @@ import numpy as np
 from lxml import etree
 
 from ..errors import MOST_PROBLEMS, Problems, echoed, nearest, printable
-from ..io.xml_tree import first_tag, line_of, parse_xml
+from ..io.first_tag import first_tag
+from ..io.xml_tree import line_of, parse_xml
 from ..model.interpolation import interpolate
 from ..model.motion import Motion
 

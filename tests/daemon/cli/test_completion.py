@@ -104,7 +104,8 @@ def test_a_new_shell_completes_subcommands_and_options(shell: Shell) -> None:
 def test_what_is_offered_is_what_an_option_takes(shell: Shell) -> None:
     if shell.name == "fish":
         offered = shell.run("complete -C 'motiond convert --interpolation '")
-        assert sorted(line.split("\t")[0] for line in offered.splitlines()) == ["cubic", "hold", "linear"]
+        kinds = sorted(line.split("\t")[0] for line in offered.splitlines())
+        assert kinds == ["cubic", "hold", "linear", "smooth"]
     else:
         shell.type(("motiond convert --interpolation cu\t", "cubic "))
 

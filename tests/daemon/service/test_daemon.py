@@ -172,7 +172,7 @@ def test_a_wrong_configuration_has_an_exit_code_of_its_own_so_that_systemd_does_
 
 
 def test_a_sigterm_while_motions_are_read_waits_for_no_file(systemd: socket.socket, rig: Rig) -> None:
-    row = "      - - 0\n        - 0\n"  # in a layout that takes long to read
+    row = "      - - !!float 0\n        - 0\n"  # in a layout that takes long to read
     text = (rig.folder / "motions" / "short.seq").read_text().partition("      - [")[0]
     (rig.folder / "motions" / "slow.seq").write_text(text + row * 600_000)
     with background("run", "-c", rig.config, env=under(systemd)) as daemon:
