@@ -183,7 +183,10 @@ def _with_short_quotes(part: str) -> str:
 def _short_quote(found: re.Match[str]) -> str:
     if found["tag"]:
         return f"<{echoed(found['tag'])}>"
-    return f"{found['quote']}{echoed(found['text'])}{found['quote']}"
+    text: str = found["text"]
+    if not (text.startswith("/") and max(map(len, text.split("/"))) <= LONGEST_VALUE):  # a path is told whole
+        text = echoed(text)
+    return f"{found['quote']}{text}{found['quote']}"
 
 
 def echoed(value: str) -> str:

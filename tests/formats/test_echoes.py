@@ -107,4 +107,8 @@ def test_what_is_quoted_is_cut_and_what_stands_between_quotes_is_not() -> None:
     between = "it knows many other names, of which each is as good as any of the others, such as"
     told = str(Problem("a.seq", 1, f"unknown '{'a' * 61}'", f"'b' is none; {between} 'c'", f"<{'d' * 70}>"))
     assert told == f"a.seq:1: unknown '{'a' * 59}…'; 'b' is none; {between} 'c'; <{'d' * 59}…>"
+    path = f"/{'folder/' * 20}arm.hrdf"
+    assert str(Problem("a.hrdf", 1, f"may not include '{path}'")) == f"a.hrdf:1: may not include '{path}'"
+    long = f"'/{'a' * 59}…'"
+    assert str(Problem("a.hrdf", 1, f"may not include '/{'a' * 90}'")).endswith(long[:60] + "…'")
     assert str(Problem("a.seq", 1, f"unknown '{'a' * 60}'")) == f"a.seq:1: unknown '{'a' * 60}'"
