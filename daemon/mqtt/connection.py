@@ -56,6 +56,11 @@ class _TidySocket(ssl.SSLSocket):
             raise
 
 
+def _is_alert(error: OSError) -> bool:
+    """Return whether the other end has said why it refuses to go on (RFC 8446, 6)."""
+    return isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or "")
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """Where the broker is; `str()` is safe to log."""
@@ -92,6 +97,8 @@ class Client(aiomqtt.Client):
     _dialled: asyncio.Event
     _trouble: Exception | None = None
     """What the system or TLS has said last, which paho tells its log alone."""
+    _encrypted = False
+    """Whether TLS has been agreed on."""
 
     def __init__(
         self,
@@ -147,7 +154,7 @@ class Client(aiomqtt.Client):
             self._clean_start = clean
         else:
             self._client._clean_session = clean  # noqa: SLF001 # paho takes it but when it is made
-        self._trouble = None
+        self._trouble, self._encrypted = None, False
         try:
             client = await super().__aenter__()
         except aiomqtt.MqttError as error:
@@ -190,13 +197,26 @@ class Client(aiomqtt.Client):
         except OSError as error:
             raise TlsFilesUnusable(str(error)) from error
         if self._client._ssl_context is not None:  # noqa: SLF001 # paho wraps the socket by it
-            self._client._ssl_context.sslsocket_class = _TidySocket  # noqa: SLF001
+            self._client._ssl_context.sslsocket_class = self._socket_class()  # noqa: SLF001
+
+    def _socket_class(self) -> type[_TidySocket]:
+        """Return a kind of socket that notes when TLS has been agreed on."""
+        client = self
+
+        class Noting(_TidySocket):
+            def do_handshake(self, block: bool = False) -> None:  # noqa: FBT001, FBT002 # the base class's own
+                super().do_handshake(block)
+                client._encrypted = True  # of the class around
+
+        return Noting
 
     def _why_not(self, error: aiomqtt.MqttError) -> NotConnected:
         """Say why there is no connection, by the best that is known of it."""
         met = error if isinstance(error, aiomqtt.MqttCodeError) else self._trouble
         if isinstance(error, HungUp) and not isinstance(met, ssl.SSLError):
             met = error
+        elif self._encrypted and isinstance(met, OSError) and not _is_alert(met):
+            met = HungUp()  # there is TLS on the port, so that is not what was wrong
         return not_connected(met or TimeoutError(), self._settings, self.identifier)
 
     def _quiet_logger(self) -> logging.Logger:

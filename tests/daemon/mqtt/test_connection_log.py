@@ -84,12 +84,17 @@ def nothing(folder: Path) -> dict[str, Path]:
 
 
 class Trouble(NamedTuple):
-    """A broker's configuration, how it is reached, and what is told."""
+    """A broker's configuration, how it is reached, and what is told.
+
+    TLS 1.3 has agreed on a connection before the broker looks at our certificate; its reset may then overtake
+    the alert that says why (`may_hang_up`).
+    """
 
     broker: tuple[str, ...]
     url: str
     why: str
     options: Callable[[Path], dict[str, Path]] = nothing
+    may_hang_up: bool = False
 
 
 TROUBLES = {
@@ -122,12 +127,14 @@ TROUBLES = {
         "mqtts://localhost:{}",
         "the broker asks for a client certificate; set mqtt.cert_file and mqtt.key_file",
         trusted,
+        may_hang_up=True,
     ),
     "a client certificate that nobody vouches for": Trouble(
         (*TLS, "require_certificate true", f"cafile {CA}"),
         "mqtts://localhost:{}",
         "the broker refuses our certificate (unknown ca); check mqtt.cert_file",
         lambda folder: {"ca_file": CA, **make_certificate(folder)},
+        may_hang_up=True,
     ),
     "a broker that nobody vouches for": Trouble(
         TLS,
@@ -162,7 +169,10 @@ async def test_each_trouble_has_a_message_of_its_own_which_comes_once(
         **trouble.options(tmp_path),  # type: ignore[arg-type] # files all of them
     )
     shown = url.replace("arm:secret@", "")
-    assert await told_in_vain(settings, caplog) == [f"{shown}: not connected; {trouble.why}"]
+    told = await told_in_vain(settings, caplog)
+    if trouble.may_hang_up:
+        told = [line for line in told if "; the broker hung up before it answered; " not in line]
+    assert told == [f"{shown}: not connected; {trouble.why}"]
 
 
 async def test_that_nobody_listens_is_told_once(free_port: int, caplog: pytest.LogCaptureFixture) -> None:
