@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
 Subject = Literal[
     "availability", "description", "motions", "state", "result", "telemetry", "diagnostics", "event"
@@ -25,18 +25,30 @@ QUEUE_LENGTH = 1000
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One message about one robot; `data` is JSON-ready (numpy arrays allowed)."""
+    """One message about one robot.
+
+    Attributes
+    ----------
+    robot : str
+    subject : Subject
+    data : dict
+        JSON-ready (numpy arrays allowed).
+    renews : bool
+        Whether it says no more than the report before it did, with newer numbers: for a listener that falls
+        behind it takes the place of an earlier one that still waits.
+    """
 
     robot: str
     subject: Subject
     data: dict[str, Any]
+    renews: bool = False
 
 
 class Subscription:
     """One listener's bounded queue.
 
     When it overflows, the oldest report that can best be missed goes: one of a stream, for the next comes
-    soon; else one that lasts, for the hub remembers the latest; else the oldest of all.
+    soon; else one that lasts and of which a newer one waits; else an event; else the oldest of all.
 
     Attributes
     ----------
@@ -55,23 +67,41 @@ class Subscription:
         """Queue a report without ever waiting, if its subject is listened to."""
         if report.subject not in self._subjects:
             return
+        if report.renews and (waiting := self._last_like(report)) is not None:
+            self._reports[waiting] = report
+            return
         self._reports.append(report)
         if len(self._reports) > self._length:
-            self._drop_one()
+            del self._reports[self._most_expendable()]
+            self.dropped += 1
         self._arrived.set()
+
+    def _last_like(self, report: Report) -> int | None:
+        """Return where the last report on the same waits, if it renews one, too."""
+        for index in reversed(range(len(self._reports))):
+            waiting = self._reports[index]
+            if waiting.robot == report.robot and waiting.subject == report.subject:
+                return index if waiting.renews else None
+        return None
 
     def put_back(self, report: Report) -> None:
         """Make a report that could not be delivered the next one again."""
         self._reports.appendleft(report)
         self._arrived.set()
 
-    def _drop_one(self) -> None:
-        for subjects in (STREAMED, LASTING, SUBJECTS):
-            index = next((i for i, old in enumerate(self._reports) if old.subject in subjects), None)
-            if index is not None:
-                del self._reports[index]
-                self.dropped += 1
-                return
+    def _most_expendable(self) -> int:
+        """Return where the report waits that can best be missed."""
+        newest = {(one.robot, one.subject): index for index, one in enumerate(self._reports)}
+        kinds: tuple[Callable[[int, Report], bool], ...] = (
+            lambda _, one: one.subject in STREAMED,
+            lambda index, one: one.subject in LASTING and newest[one.robot, one.subject] > index,
+            lambda _, one: one.subject == "event",
+        )
+        for is_expendable in kinds:
+            for index, one in enumerate(self._reports):
+                if is_expendable(index, one):
+                    return index
+        return 0
 
     def discard(self, subjects: frozenset[Subject]) -> None:
         """Forget the queued reports on some subjects."""

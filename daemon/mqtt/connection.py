@@ -289,12 +289,12 @@ class Client(aiomqtt.Client):
         await asyncio.wait((self._disconnected,))
         raise aiomqtt.MqttError("the connection broke") from self._disconnected.exception()
 
-    def hand_over(self, topic: str, payload: bytes) -> int:
-        """Have a message delivered exactly once, on this connection or a later one; return its number.
+    def hand_over(self, topic: str, payload: bytes, qos: int, *, retain: bool = False) -> int:
+        """Have a message delivered, on this connection or, with a session, a later one; return its number.
 
-        It takes a session, and QoS 2.
+        It takes QoS 1 or 2; what is handed over is published in this order.
         """
-        return self._client.publish(topic, payload, qos=2).mid
+        return self._client.publish(topic, payload, qos, retain).mid
 
     def is_outstanding(self, number: int) -> bool:
         """Whether the broker has not confirmed a message yet."""

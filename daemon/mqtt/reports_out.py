@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import orjson
@@ -24,6 +25,7 @@ log = logging.getLogger(__name__)
 
 PUBLISH_TIMEOUT_S = 5.0
 STREAMED_LENGTH = 16
+MOST_UNCONFIRMED = 16
 EXACTLY_ONCE = 2
 
 
@@ -113,16 +115,23 @@ class ReportsOut:
         heed_cancellation()
 
     async def publish_reports(self, client: Client) -> NoReturn:
-        """Publish reports one after the other."""
+        """Publish reports in order, a few ahead of what the broker has confirmed: it may be slow at it."""
+        unconfirmed = deque[int]()
         while True:
-            await self._publish(client, await self._reports.get())
+            number = self._hand_over(client, await self._reports.get())
+            if number is not None:
+                unconfirmed.append(number)
+            if len(unconfirmed) > MOST_UNCONFIRMED:
+                await client.delivered(unconfirmed.popleft(), PUBLISH_TIMEOUT_S)
             heed_cancellation()
 
     async def publish_streams(self, client: Client) -> None:
         """Publish what only the moment matters of; nothing of it waits for a new connection."""
         with self._hub.subscribe(STREAMED, STREAMED_LENGTH) as streams:
             async for report in streams:
-                await self._publish(client, report)
+                if (payload := self._payload(report)) is not None:
+                    topic = self._topics.report(report.robot, report.subject)
+                    await client.publish(topic, payload, 0, timeout=PUBLISH_TIMEOUT_S)
                 heed_cancellation()
 
     async def say_goodbye(self, client: Client) -> None:
@@ -143,26 +152,32 @@ class ReportsOut:
         self._results.keep(untold)
 
     async def _publish(self, client: Client, report: Report) -> None:
-        if self._claims.holder(report.robot) is not None:
-            return
-        topic = self._topics.report(report.robot, report.subject)
-        if qos_of(report.subject) == EXACTLY_ONCE:
-            await self._publish_result(client, topic, report)
-        elif report.subject in LASTING:
-            data = report.data
-            if report.subject == "availability":
-                data = {**data, "bridge": self._identity.daemon_id}
-            await self._publish_lasting(client, topic, data)
-        elif (payload := _encode(topic, report.data)) is not None:
-            await client.publish(topic, payload, qos_of(report.subject), timeout=PUBLISH_TIMEOUT_S)
+        """Publish a report, and wait until the broker has it."""
+        number = self._hand_over(client, report)
+        if number is not None:
+            await client.delivered(number, PUBLISH_TIMEOUT_S)
 
-    async def _publish_result(self, client: Client, topic: str, report: Report) -> None:
-        payload = _encode(topic, report.data)
-        if payload is None:
-            return
-        mid = client.hand_over(topic, payload)
-        self._unheard = {m: r for m, r in self._unheard.items() if client.is_outstanding(m)} | {mid: report}
-        await client.delivered(mid, PUBLISH_TIMEOUT_S)
+    def _hand_over(self, client: Client, report: Report) -> int | None:
+        """Have a report delivered; return its number at the client, None if it is not for us to tell."""
+        if (payload := self._payload(report)) is None:
+            return None
+        topic, lasts = self._topics.report(report.robot, report.subject), report.subject in LASTING
+        if lasts:
+            self._retained.say(topic, payload)
+        number = client.hand_over(topic, payload, qos_of(report.subject), retain=lasts)
+        if report.subject == "result":
+            self._unheard = {m: r for m, r in self._unheard.items() if client.is_outstanding(m)}
+            self._unheard[number] = report
+        return number
+
+    def _payload(self, report: Report) -> bytes | None:
+        """Return what is published of a report, None if nothing."""
+        if self._claims.holder(report.robot) is not None:
+            return None
+        data = report.data
+        if report.subject == "availability":
+            data = {**data, "bridge": self._identity.daemon_id}
+        return _encode(self._topics.report(report.robot, report.subject), data)
 
     async def _publish_lasting(self, client: Client, topic: str, data: dict[str, Any]) -> None:
         payload = _encode(topic, data)

@@ -275,7 +275,7 @@ class Robot:
         frames_per_tick = goal.playback.plan.frames_per_tick if goal else 1.0
         moving = self.status.state in ACTIVE
         if self._telemetry.take(observer, frames_per_tick, moving=moving) and moving:
-            self.report_state()
+            self.report_state(renews=True)
 
     def on_exit(self, why: str) -> None:
         """Note that nothing can be moved, and end the goal; `why` is empty if it was to end."""
@@ -326,9 +326,9 @@ class Robot:
         """Tell the world."""
         self._hub.publish(Report(self.name, subject, data))
 
-    def report_state(self) -> None:
-        """Tell what the robot does now."""
-        self.report("state", self.state_payload())
+    def report_state(self, *, renews: bool = False) -> None:
+        """Tell what the robot does now; whether only how far it is."""
+        self._hub.publish(Report(self.name, "state", self.state_payload(), renews=renews))
 
     def state_payload(self) -> dict[str, Any]:
         """Return what the robot does now, JSON-ready."""

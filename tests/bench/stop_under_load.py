@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 STOPS, ESTOPS = 50, 20
 RATE_HZ = 500
+OTHERS_RATE_HZ = 200  # as of `robots`: at 500 Hz, streams alone fill two processors
 LASTS_S = 120
 WARM_UP_S = 5.0  # of a load, after which memory has grown to what the daemon needs for it
 LONG_WARM_UPS_S = {"reload": 90.0, "others": 20.0}  # until all files are read, and all motions planned
@@ -114,7 +115,7 @@ async def _measure(broker: str, name: str) -> Times:
             await ear.client.subscribe(f"motiond/arm/{topic}", qos=1)
         await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
         for number in range(OTHERS if name == "others" else 0):
-            play = orjson.dumps({"motion": "ramp", "loop": "forever", "seam": "approach"})
+            play = orjson.dumps({"motion": "common", "loop": "forever", "seam": "approach"})
             await ear.client.publish(f"motiond/other{number}/request/play", play, 1)
         used = "" if name == "others" else name
         with load(used, settings):
@@ -163,6 +164,8 @@ def _rig(folder: Path, settings: MqttSettings, name: str) -> Rig:
     positions = np.zeros((RATE_HZ * LASTS_S, len(JOINTS)))
     positions[:, 0] = RAMP
     write_seq(folder / "motions" / "ramp.seq", positions, JOINTS, RATE_HZ)
+    common = positions[: OTHERS_RATE_HZ * LASTS_S]
+    write_seq(folder / "motions" / "common.seq", common, JOINTS, OTHERS_RATE_HZ)
     others = {f"other{number}": {**rig.robot, "driver": {"type": "sim"}} for number in range(OTHERS)}
     if name == "others":
         rig.others = others

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import tracemalloc
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.edits import KINDS, MOST_LENGTH, Edit
-from tests.fuzz.readers import READERS
+from tests.fuzz.readers import READERS, Reader
 
 SECONDS = 2
 
@@ -37,10 +38,20 @@ def test_a_broken_file_is_read_or_refused(name: str, data: st.DataObject) -> Non
     text = data.draw(st.sampled_from(reader.seeds))
     for edit in data.draw(edits):
         text = edit.apply(text, reader.words)
+    allowed = reader.allowance(text)
+    peak = _peak_of_checking(reader, text)
+    if peak > allowed:
+        # A reader takes the same each time. What earlier tests left in this process, and what Python builds
+        # once, such as the lines of a source file for a traceback, is taken by chance.
+        gc.collect()
+        peak = _peak_of_checking(reader, text)
+    assert peak <= allowed
+
+
+def _peak_of_checking(reader: Reader, text: bytes) -> int:
     tracemalloc.start()
     try:
         reader.check(text)
-        peak = tracemalloc.get_traced_memory()[1]
+        return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak <= reader.allowance(text)

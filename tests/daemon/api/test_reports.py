@@ -32,7 +32,28 @@ def test_a_full_queue_drops_what_can_best_be_missed() -> None:
         for subject in ("result", "telemetry", "state", "event", "diagnostics", "result"):
             reports.put(report(subject))
         assert reports.dropped == 3
-        assert queued(reports) == [("result", 0), ("event", 0), ("result", 0)]
+        assert queued(reports) == [("result", 0), ("state", 0), ("result", 0)]
+
+
+def test_a_queue_full_of_events_keeps_the_latest_state() -> None:
+    with ReportHub().subscribe(length=3) as reports:
+        reports.put(report("state", 1))
+        reports.put(report("state", 2))
+        for number in range(5):
+            reports.put(report("event", number))
+        assert queued(reports) == [("state", 2), ("event", 3), ("event", 4)]
+
+
+def test_news_of_how_far_a_motion_is_wait_but_once_for_a_slow_listener() -> None:
+    with ReportHub().subscribe() as reports:
+        reports.put(report("state", 1))
+        for number in range(2, 5):
+            reports.put(Report("arm", "state", {"number": number}, renews=True))
+            reports.put(Report("leg", "state", {"number": 10 * number}, renews=True))
+        reports.put(report("state", 5))
+        reports.put(Report("arm", "state", {"number": 6}, renews=True))
+        assert reports.dropped == 0
+        assert [number for _, number in queued(reports)] == [1, 4, 40, 5, 6]
 
 
 def test_a_queue_full_of_results_drops_the_oldest() -> None:
