@@ -6,10 +6,10 @@ import asyncio
 import gc
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import psutil
 import pytest
 import pytest_asyncio
 
@@ -21,8 +21,16 @@ SETTLE_S = 20.0
 
 def _leftovers() -> set[str]:
     threads = {f"thread {thread.name}" for thread in threading.enumerate()}
-    processes = {f"process {child.pid} {child.name()}" for child in psutil.Process().children(recursive=True)}
-    return threads | processes | _memory()
+    return threads | set(_processes("self")) | _memory()
+
+
+def _processes(parent: str) -> Iterator[str]:
+    """Yield the processes that one has started, and those that these have; psutil would look at all there are."""
+    with suppress(OSError):  # it may end meanwhile
+        for thread in Path("/proc", parent, "task").iterdir():
+            for child in (thread / "children").read_text().split():
+                yield f"process {child} {Path('/proc', child, 'comm').read_text().strip()}"
+                yield from _processes(child)
 
 
 def _memory() -> set[str]:

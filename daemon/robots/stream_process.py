@@ -20,6 +20,9 @@ from ..ipc.messages import HURRY, Setup, Shutdown
 if TYPE_CHECKING:
     from ..ipc.messages import Command, Notice
 
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""No threads of numpy's: its matrices are small, and at each start they would cost as much as half of numpy."""
+
 
 class StreamProcess:
     """One run of one robot's stream process.
@@ -59,6 +62,7 @@ class StreamProcess:
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
+                env={**os.environ, **ONE_THREAD},
                 start_new_session=True,  # a terminal that closes must not end it in mid-motion
             )
             on_failure.callback(self._process.wait)

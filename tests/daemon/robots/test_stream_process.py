@@ -80,6 +80,14 @@ async def test_nothing_stays_of_a_process_that_the_loop_cannot_listen_to(
     assert [loop.remove_reader(fd) for fd in added] == [False] * earlier
 
 
+async def test_a_stream_process_has_one_thread(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    async with rig.running():
+        await rig.until_state("idle")
+        (stream,) = open_children()
+        assert stream.num_threads() == 1
+
+
 @pytest.mark.parametrize("what", FAILING)
 async def test_a_robot_comes_on_line_once_the_system_lets_its_process_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
