@@ -25,7 +25,7 @@ def _leftovers() -> set[str]:
 
 
 def _processes(parent: str) -> Iterator[str]:
-    """Yield the processes that one has started, and those that these have; psutil would look at all there are."""
+    """Yield the processes below one; psutil would look through all there are."""
     with suppress(OSError):  # it may end meanwhile
         for thread in Path("/proc", parent, "task").iterdir():
             for child in (thread / "children").read_text().split():

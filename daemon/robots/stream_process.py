@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..ipc.messages import Command, Notice
 
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-"""No threads of numpy's: its matrices are small, and at each start they would cost as much as half of numpy."""
+"""No threads of numpy's: its matrices are small here, and threads cost a fifth of each start."""
 
 
 class StreamProcess:
