@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -70,7 +71,7 @@ def playable_seeds() -> list[int]:
     """Return seeds of robots that have a motion."""
     chance = np.random.default_rng(3)
     seeds = (int(chance.integers(2**32)) for _ in range(200))
-    return [seed for seed in seeds if sequence(seed).plans][: len(MOMENTS)]
+    return list(islice((seed for seed in seeds if sequence(seed).plans), len(MOMENTS)))
 
 
 SEEDS = playable_seeds()
