@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from .errors import RequestError
-from .requests import VERBS, parse
+from .requests import VERBS, parse, stop_without_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,6 +107,8 @@ class Dispatcher:
         try:
             request = parse(raw)
         except RequestError as error:
+            if stop := stop_without_keys(raw, error):
+                return await self._act(raw, stop, ignored=str(error))
             return _refused(error, error.transaction)
         try:
             return await self._answer_once(raw, request)
@@ -114,8 +116,11 @@ class Dispatcher:
             return _refused(error, request.transaction)
 
     async def _answer_once(self, raw: RawRequest, request: Request) -> Answer:
-        """Act, unless the transaction has been served or is being served: then return that answer."""
-        if request.transaction is None:
+        """Act, unless the transaction has been served or is being served: then return that answer.
+
+        A stop acts each time: a client that sends one text for every stop means each of them.
+        """
+        if request.transaction is None or VERBS[raw.verb].stops:
             self._refuse_expired(raw, request)
             return await self._act(raw, request)
         answers = self._answers_by_verb[raw.robot, raw.verb]
@@ -139,29 +144,30 @@ class Dispatcher:
                 "EXPIRED", raw.where, what, why, "send it anew, or with more time", late_s=late_s
             )
 
-    async def _act(self, raw: RawRequest, request: Request) -> Answer:
+    async def _act(self, raw: RawRequest, request: Request, **told: str) -> Answer:
+        """Act on a request; what is told besides stands in the data of its answer."""
         try:
             self._refuse_flood(raw)
             self._running[raw.robot] += 1
             try:
-                return await self._handle(raw, request)
+                return await self._handle(raw, request, told)
             finally:
                 self._running[raw.robot] -= 1
         except RequestError as error:
             return _refused(error, request.transaction)
 
     def _refuse_flood(self, raw: RawRequest) -> None:
-        if self._running[raw.robot] >= MOST_RUNNING and not VERBS[raw.verb].never_busy:
+        if self._running[raw.robot] >= MOST_RUNNING and not VERBS[raw.verb].stops:
             what, why = f"{MOST_RUNNING} requests are being served", "a robot takes no more at once"
             raise RequestError("BUSY", raw.where, what, why, "wait for their answers")
 
-    async def _handle(self, raw: RawRequest, request: Request) -> Answer:
+    async def _handle(self, raw: RawRequest, request: Request, told: dict[str, str]) -> Answer:
         """Let the commands act; one request that fails unforeseen must not end the service of the others."""
         limit = asyncio.timeout(self._handle_timeout_s)
         try:
             async with limit:
                 data = await self._commands.handle(raw.robot, raw.verb, request)
-            return _encode({"status": "ok", "data": data, "transaction": request.transaction})
+            return _encode({"status": "ok", "data": data | told, "transaction": request.transaction})
         except RequestError:
             raise
         except Exception as error:

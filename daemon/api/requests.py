@@ -66,15 +66,16 @@ class Verb:
         What its JSON object holds.
     handler : str
         The method of the robot's request handlers that acts on it.
-    never_busy : bool
-        Whether it is served however many requests are being served.
+    stops : bool
+        Whether it stops the robot: served however many requests are being served, as often as it is sent,
+        and whatever it carries, since whoever sends it wants the robot to stop.
     begins : bool
         Whether it may set the robot going, so that a stop that was sent later must not find it done.
     """
 
     schema: type[Request]
     handler: str
-    never_busy: bool = False
+    stops: bool = False
     begins: bool = False
 
 
@@ -89,8 +90,8 @@ VERBS: dict[str, Verb] = {
     "seek": Verb(schemas.SeekRequest, "seek", begins=True),
     "queue": Verb(schemas.QueueRequest, "list_queue"),
     "queue/clear": Verb(schemas.ClearQueueRequest, "clear_queue"),
-    "stop": Verb(schemas.StopRequest, "stop", never_busy=True),
-    "estop": Verb(schemas.EstopRequest, "estop", never_busy=True),
+    "stop": Verb(schemas.StopRequest, "stop", stops=True),
+    "estop": Verb(schemas.EstopRequest, "estop", stops=True),
     "reset": Verb(schemas.ResetRequest, "reset", begins=True),
     "fault": Verb(schemas.FaultRequest, "inject_fault"),
     "status": Verb(schemas.StatusRequest, "status"),
@@ -128,9 +129,27 @@ def parse(raw: RawRequest) -> Request:
     try:
         return _checked(raw, body)
     except RequestError as error:
-        transaction = body.get("transaction")
-        error.transaction = transaction if isinstance(transaction, str) else None
+        error.transaction = _transaction(body)
         raise
+
+
+def stop_without_keys(raw: RawRequest, error: RequestError) -> Request | None:
+    """Return the stop that a request asks for although `parse` found fault with it; None where there is none.
+
+    A transport's refusal stands: what was retained or overtaken is not what somebody wants now.
+    """
+    if error.code != "INVALID_REQUEST" or raw.refusal is not None:
+        return None
+    verb = VERBS.get(raw.verb)
+    return verb.schema(transaction=error.transaction) if verb is not None and verb.stops else None
+
+
+def _transaction(body: dict[str, Any]) -> str | None:
+    """Return the transaction of a request that is refused, if it has one that can be sent back."""
+    try:
+        return Request.model_validate({"transaction": body.get("transaction")}).transaction
+    except ValidationError:
+        return None
 
 
 def _body(raw: RawRequest) -> dict[str, Any]:

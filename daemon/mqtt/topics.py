@@ -9,7 +9,7 @@ from ..api.reports import LASTING
 from ..api.requests import VERBS
 
 ANY_ROBOT = "+"
-STOPS = [name for name, verb in VERBS.items() if verb.never_busy]
+STOPS = [name for name, verb in VERBS.items() if verb.stops]
 
 
 class DaemonTopic(NamedTuple):

@@ -14,6 +14,7 @@ from motiond.daemon.api.dispatcher import (
     Dispatcher,
     IdempotencyCache,
 )
+from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.requests import RawRequest
 
 if TYPE_CHECKING:
@@ -99,6 +100,64 @@ async def test_a_transaction_belongs_to_its_robot_and_verb(dispatcher: Dispatche
     for robot, verb in (("arm", "stop"), ("hand", "stop"), ("arm", "reset")):
         await dispatcher.answer(RawRequest(robot, verb, b'{"transaction":"t"}'))
     assert len(robots.handled) == 3
+
+
+@pytest.mark.parametrize("verb", ["stop", "estop"])
+async def test_a_stop_acts_each_time_also_with_a_transaction_that_was_served(
+    dispatcher: Dispatcher, robots: Robots, verb: str
+) -> None:
+    for _ in range(2):
+        said = await answer(dispatcher, RawRequest("arm", verb, b'{"transaction":"t"}'))
+        assert (said["status"], said["transaction"]) == ("ok", "t")
+    assert robots.verbs() == [verb, verb]
+
+
+@pytest.mark.parametrize(
+    ("payload", "transaction", "wrong"),
+    [
+        (
+            b"ON",
+            None,
+            "not JSON at line 1 column 1; a request is a JSON object in UTF-8, without NaN; correct it",
+        ),
+        (b"true", None, "True is no JSON object; put keys and values in { }"),
+        (
+            b'{"soft":true,"transaction":"t"}',
+            "t",
+            "unknown key 'soft'; {verb} knows transaction, expires_at",
+        ),
+        (b'{"transaction":5}', None, "'transaction' is 5; it must be a valid string; correct it"),
+        (b"x" * 65_537, None, "65537 bytes; a request has at most 65536; send less"),
+    ],
+    ids=["text", "boolean", "key", "transaction", "large"],
+)
+@pytest.mark.parametrize("verb", ["stop", "estop"])
+async def test_a_stop_acts_whatever_it_carries_and_says_what_it_ignored(  # noqa: PLR0917
+    dispatcher: Dispatcher,
+    robots: Robots,
+    verb: str,
+    payload: bytes,
+    transaction: str | None,
+    wrong: str,
+) -> None:
+    said = await answer(dispatcher, RawRequest("arm", verb, payload))
+    ignored = f"arm/{verb}: {wrong.replace('{verb}', verb)}"
+    assert said == {
+        "status": "ok",
+        "data": {"state": "idle", "time": None, "ignored": ignored},
+        "transaction": transaction,
+    }
+    assert robots.verbs() == [verb]
+
+
+@pytest.mark.parametrize("payload", [b"ON", b'{"expires_at":1}'], ids=["text", "expired"])
+async def test_a_stop_that_is_not_meant_now_does_not_act(
+    dispatcher: Dispatcher, robots: Robots, payload: bytes
+) -> None:
+    kept = RequestError("RETAINED", "arm/stop", "retained") if payload == b"ON" else None
+    said = await answer(dispatcher, RawRequest("arm", "stop", payload, refusal=kept))
+    assert said["status"] == "error"
+    assert robots.handled == []
 
 
 async def test_a_refused_key_does_not_use_up_the_transaction(dispatcher: Dispatcher, robots: Robots) -> None:

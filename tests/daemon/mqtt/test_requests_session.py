@@ -101,7 +101,7 @@ BODIES = {
 async def test_what_a_stop_has_overtaken_sets_nothing_going(
     session: RequestsSession, order: StopOrder, robots: Robots
 ) -> None:
-    verbs = [name for name, verb in VERBS.items() if not verb.never_busy]
+    verbs = [name for name, verb in VERBS.items() if not verb.stops]
     for verb in verbs:
         session.take(request(verb, BODIES.get(verb, b"{}")))
     order.take("arm")  # over the main connection
