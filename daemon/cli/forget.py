@@ -15,13 +15,7 @@ app = typer.Typer()
 def forget(robot: RobotName, *, client: Client, json: AsJson = False) -> None:
     """Clear what the broker keeps of a robot that no daemon has any more."""
     from ..client.forget import forget as clear
-    from ..config.section import SettingError
-    from ..config.types import topic_safe
 
-    try:
-        topic_safe(robot)
-    except SettingError as error:
-        raise typer.BadParameter(str(error), param_hint="ROBOT") from error
     topics = asyncio.run(clear(client.mqtt(), robot))
     if json:
         print_json({"robot": robot, "cleared": topics})

@@ -12,7 +12,22 @@ DEFAULT_CONFIG = Path("/etc/motiond/motiond.yaml")
 
 DONE, FAILED, WRONG_INPUT, NOBODY_ANSWERS = 0, 1, 2, 3
 
-RobotName = Annotated[str, typer.Argument(help="The robot, as the configuration names it.")]
+
+def _robot_name(name: str | None) -> str | None:
+    """Refuse what no robot can be called, before it becomes a part of a topic."""
+    from ..config.section import SettingError
+    from ..config.types import topic_safe
+
+    try:
+        return name and topic_safe(name)
+    except SettingError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+RobotName = Annotated[
+    str, typer.Argument(help="The robot, as the configuration names it.", callback=_robot_name)
+]
+AnyRobotName = Annotated[str | None, typer.Argument(help="The robot; all by default.", callback=_robot_name)]
 ConfigFile = Annotated[
     Path, typer.Option("--config", "-c", envvar="MOTIOND_CONFIG", help="The daemon's configuration.")
 ]

@@ -1,6 +1,7 @@
 """The subcommands that set a robot going, and may wait for the end."""
 
 import asyncio
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -165,12 +166,24 @@ def goto(
     return _accept(client, robot, "goto", request, "accepted", json=json)
 
 
+def _is_finite(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
 def _posture(where: list[str]) -> dict[str, Any]:
     """Read the name of a pose, or positions by joint."""
     if len(where) == 1 and "=" not in where[0]:
         return {"pose": where[0]}
-    try:
-        return {"joints": {joint: float(value) for joint, value in (one.split("=", 1) for one in where)}}
-    except ValueError as error:
-        why = f"'{' '.join(where)}' is neither a pose nor joints; write one name, or JOINT=POSITION for each"
-        raise typer.BadParameter(why) from error
+    joints: dict[str, float] = {}
+    for one in where:
+        joint, _, position = one.partition("=")
+        if not _is_finite(position):
+            what = f"'{' '.join(where)}' is neither a pose nor joints"
+            raise typer.BadParameter(f"{what}; write one name, or JOINT=POSITION for each")
+        if joint in joints:
+            raise typer.BadParameter(f"joint '{joint}' stands twice; it has one position; leave one out")
+        joints[joint] = float(position)
+    return {"joints": joints}

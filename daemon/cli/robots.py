@@ -7,7 +7,18 @@ import typer
 
 from ..api.errors import RequestError
 from .broker import Client, asks_a_daemon
-from .output import DONE, FAILED, NOBODY_ANSWERS, AsJson, RobotName, print_json, print_table, say, tell
+from .output import (
+    DONE,
+    FAILED,
+    NOBODY_ANSWERS,
+    AnyRobotName,
+    AsJson,
+    RobotName,
+    print_json,
+    print_table,
+    say,
+    tell,
+)
 from .request import ask, place_of
 from .words import in_own_words
 
@@ -131,7 +142,7 @@ def _switch_torque(client: Client, robot: str, verb: str, *, json: bool) -> None
 @app.command()
 @asks_a_daemon
 def reload(
-    robot: Annotated[str | None, typer.Argument(help="The robot; all by default.")] = None,
+    robot: AnyRobotName = None,
     *,
     client: Client,
     json: AsJson = False,
@@ -168,7 +179,7 @@ def _tell_reloaded(one: "Reloaded", *, json: bool) -> int:
 @app.command()
 @asks_a_daemon
 def status(
-    robot: Annotated[str | None, typer.Argument(help="The robot; all by default.")] = None,
+    robot: AnyRobotName = None,
     *,
     client: Client,
     json: AsJson = False,

@@ -385,6 +385,33 @@ def test_a_robot_with_a_joint_of_several_coordinates_cannot_be_checked(
                 "mqtt://… or mqtts://…; correct it; see `motiond --help`"
             ),
         ),
+        *(
+            (
+                (*command, "+"),
+                (
+                    "motiond: invalid value for 'robot': '+' cannot be a part of a topic; "
+                    "letters, digits, _ and - can; rename it; see `motiond --help`"
+                ),
+            )
+            for command in (("status",), ("stop",), ("reload",))
+        ),
+        *(
+            (
+                ("goto", "arm", f"elbow={position}"),
+                (
+                    f"motiond: invalid value: 'elbow={position}' is neither a pose nor joints; "
+                    "write one name, or JOINT=POSITION for each; see `motiond --help`"
+                ),
+            )
+            for position in ("nan", "-inf", "1e999", "")
+        ),
+        (
+            ("goto", "arm", "elbow=0.5", "elbow=0.7"),
+            (
+                "motiond: invalid value: joint 'elbow' stands twice; it has one position; leave one out; "
+                "see `motiond --help`"
+            ),
+        ),
         (
             ("play", "arm", "wave", "--loop", "x"),
             (
