@@ -237,7 +237,7 @@ def plot(
 
 
 def _names(text: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",")) if text else ()
+    return tuple(name.strip() for name in text.split(",")) if text is not None else ()
 
 
 def _pairs(texts: Iterable[str]) -> dict[str, str]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .node import Field, Node
 
 SLOWEST_FRAME_RATE = 0.001
+FRAME_RATE_RULE = f"a frame rate lies between {SLOWEST_FRAME_RATE:g} and {FASTEST_FRAME_RATE:g} frames/s"
 # The rate that Choreonoid assumes for time-specified frames in a file that states none.
 DEFAULT_FRAME_RATE = 100.0
 MOST_PARTS = 10_000
@@ -179,9 +180,8 @@ def _pose_format(node: Node, version: float) -> str | None:
 
 
 def _frame_rate(node: Node, version: float) -> float | None:
-    rule = f"a frame rate lies between {SLOWEST_FRAME_RATE:g} and {FASTEST_FRAME_RATE:g} frames/s"
     if node.get("frameRate"):
-        return node.number("frameRate", SLOWEST_FRAME_RATE, FASTEST_FRAME_RATE, rule)
+        return node.number("frameRate", SLOWEST_FRAME_RATE, FASTEST_FRAME_RATE, FRAME_RATE_RULE)
     if version >= 2 and node.truth("hasFrameTime"):
         return DEFAULT_FRAME_RATE
     node.missing("frameRate", "neither has the top node")

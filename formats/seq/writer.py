@@ -19,7 +19,8 @@ from ..io.digits import DEFAULT_DIGITS, check_digits, rounded
 from ..io.losses import refuse_losses
 from ..io.output import replacing
 from ..model.interpolation import SAME_TIME_S
-from .component import CONTENTS, JOINTS
+from ..model.motion import FASTEST_FRAME_RATE
+from .component import CONTENTS, FRAME_RATE_RULE, JOINTS, SLOWEST_FRAME_RATE
 from .node import SNAKE_CASE
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def dump(motion: Motion, path: Path, options: WriteOptions = DEFAULT_OPTIONS) ->
     ]
     timed = ["times"] if any(one.times is not None for one in series) else []
     refuse_losses(path, _losses(motion, series, version), drop, [*_names(motion), *timed])
-    _refuse_what_cannot_stand(path, series)
+    _refuse_what_cannot_stand(path, motion, series)
     if "times" in drop:
         series = [replace(one, times=None) for one in series]
     with replacing(path) as out:
@@ -245,7 +246,7 @@ def _losses(motion: Motion, series: list[_Series], version: int) -> dict[str, st
     return losses
 
 
-def _refuse_what_cannot_stand(path: Path, series: list[_Series]) -> None:
+def _refuse_what_cannot_stand(path: Path, motion: Motion, series: list[_Series]) -> None:
     problems = [
         Problem(
             str(path), 0, f"{one.name} holds {bad[0]} in row {row}", "numbers are finite", "mend the motion"
@@ -257,6 +258,9 @@ def _refuse_what_cannot_stand(path: Path, series: list[_Series]) -> None:
     if not any(isinstance(one.values, np.ndarray) for one in series):
         what, why = "nothing is left to write", "a .seq file has one series at least"
         problems.append(Problem(str(path), 0, what, why, "drop less"))
+    if not SLOWEST_FRAME_RATE <= motion.frame_rate <= FASTEST_FRAME_RATE:
+        what = f"the frame rate is {motion.frame_rate:g}"
+        problems.append(Problem(str(path), 0, what, FRAME_RATE_RULE, "choose another rate"))
     if problems:
         raise FormatError(problems)
 

@@ -22,7 +22,7 @@ from ..io.output import replacing
 from ..io.source import KeyFrames
 from ..model.editing import is_even
 from ..model.interpolation import interpolate
-from .reader import FRAME_DECIMALS, ROWS_PER_FRAME, frames_of_rows
+from .reader import FRAME_DECIMALS, MOST_ROWS_PER_FRAME, ROWS_PER_FRAME, frames_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -149,6 +149,7 @@ def key_rows(frames: Floats, values: Floats, tolerance: float) -> Indices:
 def _document(motion: Motion, path: Path, options: WriteOptions) -> Xml:
     _check(motion, path)
     frames = _frames_of(motion, options.effective_period_s)
+    _check_frames(frames, _rows_per_frame(motion, options.effective_period_s), path)
     further = motion.metadata.get("servos", {})
     root = etree.Element("xmdi")
     xml = etree.SubElement(etree.SubElement(root, "motions"), "motion")
@@ -184,7 +185,8 @@ def _rows_per_frame(motion: Motion, period_s: float) -> float:
 def _frames_of(motion: Motion, period_s: float) -> Floats:
     """Return the frame of each row; where rows are even, as the reader will count them."""
     if is_even(motion):
-        return frames_of_rows(motion.times.size, _rows_per_frame(motion, period_s))
+        with np.errstate(divide="ignore", invalid="ignore"):  # no rows to a frame are refused
+            return frames_of_rows(motion.times.size, _rows_per_frame(motion, period_s))
     return np.round(motion.times / period_s, FRAME_DECIMALS)
 
 
@@ -204,6 +206,18 @@ def _check(motion: Motion, path: Path) -> None:
         problems.append(Problem(str(path), 0, what, "XMDI begins at 0", "shift its times"))
     if problems:
         raise FormatError(problems)
+
+
+def _check_frames(frames: Floats, rows_per_frame: float, path: Path) -> None:
+    """Refuse what would be written and could not be read again."""
+    least, most = 1 / MOST_ROWS_PER_FRAME, MOST_ROWS_PER_FRAME
+    if not least <= rows_per_frame <= most:
+        what, why = f"a frame would have {rows_per_frame:g} rows", f"it has {least:g} to {most:g}"
+    elif not (np.isfinite(frames).all() and np.all(np.diff(frames) > 0)):
+        what, why = "two rows would have one frame", f"frames have {FRAME_DECIMALS} decimals"
+    else:
+        return
+    raise FormatError([Problem(str(path), 0, what, why, "choose another frame period or rate")])
 
 
 def _text(numbers: Floats) -> str:

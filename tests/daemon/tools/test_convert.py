@@ -174,6 +174,7 @@ def test_a_file_that_is_there_stays_unless_forced(
             (NAMELESS, "x.seq", "--joints", "hip"),
             "two_feet: its joints have no names; they are selected by name; name them first",
         ),
+        ((LOGGED, "x.seq", "--joints", ""), "logged: no joint ''; it has hip, knee"),
         (
             (LOGGED, "x.seq", "--joints", "hop"),
             "logged: no joint 'hop'; it has hip, knee; did you mean 'hip'?",

@@ -192,6 +192,12 @@ def test_what_cannot_be_written_without_loss_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("rate_hz", [1e-9, 100_001.0])
+def test_a_frame_rate_that_is_not_read_is_not_written(rate_hz: float, tmp_path: Path) -> None:
+    message = f"x.seq: the frame rate is {rate_hz:g}; a frame rate lies between 0.001 and 100000 "
+    assert refusal(wave(frame_rate=rate_hz), tmp_path / "x.seq") == f"{message}frames/s; choose another rate"
+
+
 def test_what_may_go_is_dropped(tmp_path: Path) -> None:
     motion = wave(times=np.array([0, 0.1, 0.4]), components={"Contacts": "left", "ZMP": np.zeros((3, 3))})
     dump_motion(motion, tmp_path / "w.seq", version=1, drop=["Contacts", "ZMP", "times"])

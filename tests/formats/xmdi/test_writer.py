@@ -136,6 +136,31 @@ def test_what_xmdi_cannot_hold_is_refused(changes: dict[str, Any], message: str,
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("period_s", "motion", "message"),
+    [
+        (1e-13, swing(), "a frame would have 0 rows; it has 0.0001 to 10000"),
+        (1e-7, swing(), "a frame would have 5e-05 rows; it has 0.0001 to 10000"),
+        (1e3, swing(), "a frame would have 500000 rows; it has 0.0001 to 10000"),
+        (
+            10.0,
+            swing(times=np.append(np.linspace(0.0, 1e-9, 500), 1.0)),
+            "two rows would have one frame; frames have 9 decimals",
+        ),
+    ],
+    ids=["none", "too few", "too many", "one frame"],
+)
+def test_what_could_not_be_read_again_is_not_written(
+    period_s: float, motion: Motion, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "swing.xmdi"
+    path.write_text("as it was")
+    with pytest.raises(FormatError) as caught:
+        dump_motion(motion, path, frame_period_s=period_s)
+    assert str(caught.value) == f"{path}: {message}; choose another frame period or rate"
+    assert path.read_text() == "as it was"
+
+
 def test_what_may_go_is_dropped(tmp_path: Path) -> None:
     motion = swing(components={"ZMP": np.zeros((501, 3))}, metadata={"unknown": {"by": "me"}})
     dump_motion(motion, tmp_path / "m.xmdi", drop=["ZMP", "unknown"])
