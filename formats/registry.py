@@ -102,10 +102,21 @@ def motion_writers() -> Iterator[MotionWriter]:
     return (cast("MotionWriter", format_) for format_ in MOTIONS.each() if hasattr(format_, "dump"))
 
 
-def _load(kind: Kind[T], other: Kind[Any], source: Source) -> list[T]:
-    data = source.read(kind.size)
+def refuse_foreign(data: bytes, source: Source) -> None:
+    """Refuse a file of a format that is known and not read, with what to do about it.
+
+    Raises
+    ------
+    FormatError
+        If it is one.
+    """
     if foreign := foreign_format(data[:HEAD_BYTES]):
         raise FormatError([Problem(source.name, 0, *foreign)])
+
+
+def _load(kind: Kind[T], other: Kind[Any], source: Source) -> list[T]:
+    data = source.read(kind.size)
+    refuse_foreign(data, source)
     if fitting := kind.fitting(data, source):
         return fitting.load(data, source)
     if elsewhere := other.fitting(data, source):

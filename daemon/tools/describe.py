@@ -11,7 +11,7 @@ import numpy as np
 
 from motiond.formats import FormatError, Problem, Source, load_motions, load_robots
 from motiond.formats.errors import printable
-from motiond.formats.registry import MOTIONS, ROBOTS
+from motiond.formats.registry import MOTIONS, ROBOTS, refuse_foreign
 
 from ..planning.markers import marker_file, read_markers
 
@@ -45,6 +45,7 @@ def describe_file(path: Path) -> list[Description]:
 def _described(path: Path) -> Iterator[Description]:
     source = Source(path)
     data = source.read(MOTIONS.size)  # the larger one; a description beyond its own is refused below
+    refuse_foreign(data, source)
     if ROBOTS.fitting(data, source):
         yield from map(describe_robot, load_robots(path))
     elif MOTIONS.fitting(data, source):

@@ -138,6 +138,19 @@ def test_a_file_that_cannot_be_read_does_not_hide_the_others(
     assert "nod: motion, seq 4.0; 4 s, 401 frames at 100/s" in out
 
 
+def test_a_file_of_another_format_is_named_for_what_it_is_also_under_its_own_suffix(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "wave.motion"
+    file.write_text("#WEBOTS_MOTION,V1.0,hip\n00:00:000,Pose1,0\n")
+    code, out, err = run_here(capsys, "inspect", file)
+    assert (code, out) == (1, "")
+    assert err == (
+        f"{file}: is a motion file of Webots (.motion); motions are read from .seq and XMDI; "
+        "write its poses as rows of a .seq file with `has_frame_time: true`\n"
+    )
+
+
 def test_several_processes_give_what_one_gives_in_the_same_order() -> None:
     files = [*sorted((CONFIG / "motions").glob("*.seq")), CONFIG / "robots" / "six_axis.hrdf"]
     alone, together = (motiond("inspect", "--json", f"--jobs={jobs}", *files, "none.seq") for jobs in (1, 3))
