@@ -194,10 +194,37 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, int], list[int]]:
         raise DriverConfigError(
             str(path), "is no robot configuration of HEBI's", "it is no mapping", "correct `config`"
         )
+    _refuse_duplicates(path, root)
     lines = {key.value: key.start_mark.line + 1 for key, _ in root.value}
     listed = [value for key, value in root.value if key.value == "plugins"]
     each = listed[-1].value if listed and isinstance(listed[-1], yaml.SequenceNode) else []
     return content, lines, [node.start_mark.line + 1 for node in each]
+
+
+def _refuse_duplicates(path: Path, root: yaml.MappingNode) -> None:
+    """Refuse a key that stands twice in a mapping: YAML readers keep the last one, and say nothing."""
+    waiting: list[yaml.Node] = [root]
+    seen: set[int] = set()  # an alias is the node that it names, and may contain itself
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen or isinstance(node, yaml.ScalarNode):
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            first: dict[str, int] = {}
+            for key, value in node.value:
+                line = key.start_mark.line + 1
+                if isinstance(key, yaml.ScalarNode):
+                    if key.value in first:
+                        what, why = (
+                            f"key '{key.value:.60}' stands twice",
+                            f"first on line {first[key.value]}",
+                        )
+                        raise DriverConfigError(f"{path}:{line}", what, why, "remove one of them")
+                    first[key.value] = line
+                waiting.append(value)
+        else:
+            waiting.extend(node.value)
 
 
 def _refuse_depth(path: Path, data: bytes) -> None:

@@ -422,6 +422,26 @@ def test_refuses_a_wrong_robot_configuration(name: str, message: str) -> None:
     assert str(caught.value) == message.replace("{path}", str(path))
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('names: ["J1", "J2"]\nhrdf: arm.hrdf\nnames: ["J2", "J1"]\n', "3: key 'names' stands twice"),
+        (
+            "names: [J1]\nplugins:\n  - {type: EffortOffset, offset: 1, offset: 9}\n",
+            "3: key 'offset' stands twice",
+        ),
+    ],
+    ids=["of the file", "of a plugin"],
+)
+def test_refuses_a_key_that_stands_twice(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "arm.cfg.yaml"
+    path.write_text(text)
+    with pytest.raises(DriverConfigError) as caught:
+        load_hebi_config(path)
+    first = 1 if "names" in message else 3
+    assert str(caught.value) == f"{path}:{message}; first on line {first}; remove one of them"
+
+
 def test_refuses_a_nest_of_brackets(tmp_path: Path) -> None:
     path = tmp_path / "deep.cfg.yaml"
     path.write_text("names: " + "[" * 100_000)
