@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import BeforeValidator, Field
+import numpy as np
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from ..base import DriverOptions
 from ..options import Finite, NotNegative, OptionProblem, OptionsError, check, nearest
@@ -25,6 +26,11 @@ IDLE = ("EndEffectorWrench", "OvertorqueFaultMonitor")
 IMPEDANCE = "ImpedanceController"
 SWITCH_OFF = "set its `enabled: false`"
 
+STRONGEST_NM = 160.0
+"""Two of the strongest modules on one joint; beyond that an effort is a mistake, such as of its unit."""
+SAME_TURN = 0.02
+"""How far products of a rotation's rows may be from 1 and 0: files have as few as two decimals."""
+
 
 def _only_one(value: object) -> object:
     """Return the one item of a list; `get_group_from_names` of hebi-py takes a text or a list."""
@@ -35,6 +41,17 @@ def _as_list(value: object) -> object:
     return value if isinstance(value, list) else [value]
 
 
+def _rotation(numbers: tuple[float, ...]) -> tuple[float, ...]:
+    """Refuse what turns nothing: gravity would get another size or hand, and the arm would fall or rise."""
+    turn = np.array(numbers).reshape(3, 3)
+    with np.errstate(over="ignore", invalid="ignore"):
+        off = np.abs(turn @ turn.T - np.eye(3)).max()
+    if not off <= SAME_TURN or np.linalg.det(turn) < 0:
+        raise ValueError("it should be a rotation by rows: of length 1, at right angles, right-handed")
+    return numbers
+
+
+Offset = Annotated[float, Field(ge=-STRONGEST_NM, le=STRONGEST_NM, allow_inf_nan=False)]
 OneName = Annotated[str, BeforeValidator(_only_one), Field(min_length=1)]
 
 
@@ -52,7 +69,9 @@ class GravityPlugin(Plugin):
     type: Literal["GravityCompensationEffort"]
     imu_feedback_index: Annotated[int, Field(ge=0)] = 0
     imu_frame_index: Annotated[int, Field(ge=0)] = 0
-    imu_rotation_offset: Annotated[tuple[Finite, ...], Field(min_length=9, max_length=9)] = (
+    imu_rotation_offset: Annotated[
+        tuple[Finite, ...], Field(min_length=9, max_length=9), AfterValidator(_rotation)
+    ] = (
         *(1, 0, 0),
         *(0, 1, 0),
         *(0, 0, 1),
@@ -69,7 +88,7 @@ class OffsetPlugin(Plugin):
     """Adds constant efforts in N·m, one for all modules or one for each, as against a gas spring."""
 
     type: Literal["EffortOffset"]
-    offset: Annotated[list[Finite], BeforeValidator(_as_list), Field(min_length=1)]
+    offset: Annotated[list[Offset], BeforeValidator(_as_list), Field(min_length=1)]
 
 
 class MirrorPlugin(Plugin):

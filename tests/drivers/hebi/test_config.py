@@ -442,6 +442,51 @@ def test_refuses_a_key_that_stands_twice(text: str, message: str, tmp_path: Path
     assert str(caught.value) == f"{path}:{message}; first on line {first}; remove one of them"
 
 
+@pytest.mark.parametrize(
+    ("plugin", "message"),
+    [
+        (
+            "{type: EffortOffset, offset: [1, 1000]}",
+            "option 'offset.1' is 1000; it should be less than or equal to 160",
+        ),
+        (
+            "{type: EffortOffset, offset: .nan}",
+            "option 'offset.0' is nan; it should be a finite number",
+        ),
+        (
+            "{type: GravityCompensationEffort, imu_rotation_offset: [0, 0, 0, 0, 0, 0, 0, 0, 0]}",
+            (
+                "option 'imu_rotation_offset' is [0, 0, 0, 0, 0, 0, 0, 0, 0]; "
+                "it should be a rotation by rows: of length 1, at right angles, right-handed"
+            ),
+        ),
+        (
+            "{type: GravityCompensationEffort, imu_rotation_offset: [1, 0, 0, 0, 1, 0, 0, 0, -1]}",
+            (
+                "option 'imu_rotation_offset' is [1, 0, 0, 0, 1, 0, 0, 0, -1]; "
+                "it should be a rotation by rows: of length 1, at right angles, right-handed"
+            ),
+        ),
+        (
+            "{type: GravityCompensationEffort, imu_rotation_offset: [2, 0, 0, 0, 2, 0, 0, 0, 2]}",
+            (
+                "option 'imu_rotation_offset' is [2, 0, 0, 0, 2, 0, 0, 0, 2]; "
+                "it should be a rotation by rows: of length 1, at right angles, right-handed"
+            ),
+        ),
+    ],
+    ids=["strong", "none", "no turn", "mirror", "longer"],
+)
+def test_refuses_efforts_that_no_arm_has_and_turns_that_are_none(
+    plugin: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "arm.cfg.yaml"
+    path.write_text(f"version: 1.0\nfamilies: [Arm]\nnames: [J1, J2]\nplugins:\n  - {plugin}\n")
+    with pytest.raises(OptionsError) as caught:
+        load_hebi_config(path)
+    assert str(caught.value) == f"{path}:5: {message}"
+
+
 def test_refuses_a_nest_of_brackets(tmp_path: Path) -> None:
     path = tmp_path / "deep.cfg.yaml"
     path.write_text("names: " + "[" * 100_000)
