@@ -156,6 +156,9 @@ def convert(
         list[str] | None,
         typer.Option(metavar="NAME", help="What may be lost, if it is there; may be repeated."),
     ] = None,
+    allow_short: Annotated[
+        bool, typer.Option("--allow-short", help="Also a motion with fewer frames than its file states.")
+    ] = False,
     force: Force = False,
 ) -> None:
     """Convert a motion file; nothing is lost that --drop does not name."""
@@ -178,6 +181,7 @@ def convert(
         tolerance=tolerance,
         frame_period_s=frame_period,
         drop=drop or (),
+        allow_short=allow_short,
         overwrite=force,
     )
     with progress_if_slow(Console(stderr=True), f"converting {source.name}", None):

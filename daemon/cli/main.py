@@ -53,7 +53,7 @@ def _exit_code(arguments: list[str] | None) -> int:
     try:
         return app(arguments, prog_name="motiond", standalone_mode=False) or DONE
     except typer.TyperException as error:
-        what = error.format_message().replace(": Value error, ", ": ").rstrip(".")
+        what = " ".join(error.format_message().split()).replace(": Value error, ", ": ").rstrip(".")
         if not what:  # the help that it stands for was written instead
             return WRONG_INPUT
         return tell(f"motiond: {what[:1].lower()}{what[1:]}; see `motiond --help`", WRONG_INPUT)

@@ -60,6 +60,8 @@ class Conversion:
         As `motiond.formats.dump_motion` takes them.
     frame_period_s : float or None
         Of XMDI, read or written.
+    allow_short : bool
+        Whether a series may end before the frames that the file states; what is written states fewer.
     overwrite : bool
         Whether a file that is there already may be replaced.
     """
@@ -76,6 +78,7 @@ class Conversion:
     tolerance: float | None = None
     frame_period_s: float | None = None
     drop: Sequence[str] = ()
+    allow_short: bool = False
     overwrite: bool = False
 
 
@@ -87,7 +90,7 @@ def convert_file(source: Path, target: Path, wanted: Conversion) -> Motion:
     Raises
     ------
     FormatError
-        If the file cannot be read or is there already, or something would be lost.
+        If the file cannot be read, ends too early or is there already, or something would be lost.
     MotionError
         If the motion has no such joints or components, or cannot be resampled.
     ConversionError
@@ -95,6 +98,8 @@ def convert_file(source: Path, target: Path, wanted: Conversion) -> Motion:
     """
     refuse_overwriting(target, forced=wanted.overwrite)
     motion = load_motion(source, wanted.motion, key_frames=_key_frames(source, wanted))
+    if not wanted.allow_short:
+        _refuse_short(source, motion)
     if wanted.interpolation and wanted.rate_hz is None and motion.metadata.get("format") != xmdi.NAME:
         why = "no other rate is asked for, and the file has no key frames"
         raise ConversionError(f"{source}: nothing is interpolated; {why}; leave the interpolation out")
@@ -108,6 +113,18 @@ def convert_file(source: Path, target: Path, wanted: Conversion) -> Motion:
         _write(motion, target, wanted, [name for name in others if name not in error.names])
         return replace(motion, warnings=(*motion.warnings, *str(error).splitlines()))
     return motion
+
+
+def _refuse_short(source: Path, motion: Motion) -> None:
+    """Raise `FormatError` if a series ends early: what is written would not tell, and would be played."""
+    why = "so does a copy that was interrupted"
+    mend = "copy it anew, or convert what there is with --allow-short"
+    ends = [
+        f"{motion.name}: {series} ends after {frames} of the {stated} frames that it states"
+        for series, (frames, stated) in motion.missing_frames().items()
+    ]
+    if ends:
+        raise FormatError([Problem(str(source), 0, what, why, mend) for what in ends])
 
 
 def refuse_overwriting(target: Path, *, forced: bool) -> None:

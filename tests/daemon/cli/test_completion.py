@@ -127,6 +127,11 @@ def test_a_shell_that_nobody_has_is_refused(capsys: pytest.CaptureFixture[str]) 
     assert run_here(capsys, "completion", "csh") == (2, "", said)
 
 
+def test_a_missing_shell_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    said = "motiond: missing argument 'shell'. Choose from: bash, zsh, fish; see `motiond --help`\n"
+    assert run_here(capsys, "completion") == (2, "", said)
+
+
 @pytest.mark.parametrize("words", [(), ("emulate",)])
 def test_what_needs_a_subcommand_shows_them_and_no_empty_message(
     capsys: pytest.CaptureFixture[str], words: tuple[str, ...]

@@ -47,6 +47,23 @@ def test_joints_are_picked_then_renamed_and_the_file_is_said(
     np.testing.assert_array_equal(motion.positions, rows()[:, [2, 0]])
 
 
+def test_a_file_that_ends_early_is_converted_only_when_that_is_permitted(
+    capsys: pytest.CaptureFixture[str], walk: Path, tmp_path: Path
+) -> None:
+    whole = walk.read_text()
+    assert "num_frames: 101\n" in whole
+    walk.write_text(whole.replace("num_frames: 101\n", "num_frames: 800\n"))
+    out = tmp_path / "out.seq"
+    refusal = (
+        f"{walk}: walk: JointDisplacement ends after 101 of the 800 frames that it states; "
+        "so does a copy that was interrupted; copy it anew, or convert what there is with --allow-short\n"
+    )
+    assert run_here(capsys, "convert", walk, out) == (2, "", refusal)
+    assert not out.exists()
+    code, _, _ = run_here(capsys, "convert", walk, out, "--allow-short")
+    assert (code, len(load_motion(out).times)) == (0, 101)
+
+
 def test_nine_digits_are_written_unless_others_are_asked_for(
     capsys: pytest.CaptureFixture[str], walk: Path, tmp_path: Path
 ) -> None:
