@@ -27,7 +27,7 @@ def state(config: Path, robot: str) -> dict[str, Any]:
     try:
         return asyncio.run(ask(load_mqtt_settings(config), robot, "status"))
     except NoAnswer as error:
-        return {"state": str(error), "goal_id": None, "motion": None}
+        return {"state": str(error), "goal_id": None, "motion": None, "queued": None}
 
 
 def until_idle(config: Path, robot: str) -> None:
@@ -124,13 +124,16 @@ def test_a_script_gets_the_motions_result_alone(idle: Path, capsys: pytest.Captu
     )  # fmt: skip
 
 
-def test_a_result_says_that_what_waits_follows(idle: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with background("play", "hand", "short", "--json", "-c", idle) as first:
-        eventually("it plays", lambda: state(idle, "hand")["motion"], lambda seen: seen == "short")
-        code, out, _ = run_here(capsys, "play", "hand", "short", "--queue", "-c", idle)
-        result = orjson.loads(first.communicate(timeout=PATIENCE_S)[0])
+def test_a_result_says_that_what_waits_follows(idle: Path) -> None:
+    with background("play", "hand", "long", "--speed", "0.2", "--json", "-c", idle) as first:
+        eventually("it plays", lambda: state(idle, "hand")["state"], lambda seen: seen == "playing")
+        with background("play", "hand", "short", "--queue", "-c", idle) as second:
+            eventually("one waits", lambda: state(idle, "hand")["queued"], lambda seen: seen == 1)
+            asyncio.run(ask(load_mqtt_settings(idle), "hand", "seek", {"time": 19.9}))
+            result = orjson.loads(first.communicate(timeout=PATIENCE_S)[0])
+            out = second.communicate(timeout=PATIENCE_S)[0]
     assert (first.returncode, result["follows"]) == (0, "queue")
-    assert (code, out.splitlines()) == (0, [f"hand: short {ENDED}", "hand: torque is off"])
+    assert (second.returncode, out.splitlines()) == (0, [f"hand: short {ENDED}", "hand: torque is off"])
 
 
 # -- reading again ------------------------------------------------------------------------------------------
