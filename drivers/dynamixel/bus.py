@@ -33,10 +33,11 @@ from .protocol import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 BITS_A_BYTE = 10
 STATUS_LENGTH = 11
+PING_LENGTH = 3
 SLOWEST_RETURN_S = 508e-6
 PING_ALL_S = 0.6
 TRIES = 3
@@ -91,6 +92,7 @@ class Bus:
         self._descriptor = -1
         self._poller = select.poll()
         self._received = bytearray()
+        self._owing: set[int] = set()
 
     def open(self) -> None:
         """Open the port for this program alone.
@@ -193,52 +195,65 @@ class Bus:
         """Return the monotonic time by which an answer must come, by the lengths of question and answer."""
         return time.monotonic() + self.wire_s(asked + answered) + return_delay_s + self.answer_timeout_s
 
-    def ask(self, frame: bytes, count: int, length: int) -> list[Packet]:
+    def ask(self, frame: bytes, ids: Collection[int], length: int) -> list[Packet]:
         """Send a frame and collect status packets.
 
         Parameters
         ----------
-        count, length : int
-            How many answers are expected, and how many bytes each carries after its error byte.
+        ids : collection of int
+            The servos that are asked.
+        length : int
+            How many bytes each answer carries after its error byte; a refusal may carry less.
 
         Returns
         -------
         list of Packet
-            Those that came in time, at most `count`.
+            Those that came in time, at most one of each servo. The answer of a servo that has not answered
+            may still be on its way.
         """
         self.send(frame)
-        answered = count * (STATUS_LENGTH + length)
-        deadline_s = self.deadline_s(len(frame), answered, count * SLOWEST_RETURN_S)
-        packets: list[Packet] = []
-        while len(packets) < count:
+        answered = len(ids) * (STATUS_LENGTH + length)
+        deadline_s = self.deadline_s(len(frame), answered, len(ids) * SLOWEST_RETURN_S)
+        packets: dict[int, Packet] = {}
+        while len(packets) < len(ids):
             held = len(self._received)
             received = self.receive(held + 1, deadline_s)
             if len(received) == held:
                 break
             while (packet := take_packet(received)) is not None:
-                if packet.instruction == Instruction.STATUS and packet.parameters:
-                    packets.append(packet)
-        return packets
+                if packet.servo_id in ids and _answers(packet, length):
+                    packets.setdefault(packet.servo_id, packet)
+        self._owing |= set(ids) - packets.keys()
+        return [*packets.values()]
+
+    def _has_settled(self, servo_id: int, tries: int) -> bool:
+        """Return whether no answer of a servo to an earlier question can be taken for one to the next.
+
+        Nothing in an answer says to which question. But answers come in the order of the questions, so when
+        a ping is answered, nothing of what was asked before it is still on its way.
+        """
+        if servo_id in self._owing and self.ping(servo_id, tries) is not None:
+            self._owing.discard(servo_id)
+        return servo_id not in self._owing
 
     # -- registers ------------------------------------------------------------------------------------------
 
     def ping(self, servo_id: int, tries: int = TRIES) -> Found | None:
         """Return what one servo says of itself, or None if it does not answer."""
         for _ in range(tries):
-            for packet in self.ask(encode_ping(servo_id), 1, 3):
-                if packet.servo_id == servo_id:
-                    return _found(packet)
+            for packet in self.ask(encode_ping(servo_id), (servo_id,), PING_LENGTH):
+                return _found(packet)
         return None
 
     def ping_all(self) -> list[Found]:
         """Return all servos on the bus, in the order of their ids."""
         frame = encode_ping(BROADCAST_ID)
         self.send(frame)
-        everyone = BROADCAST_ID * (STATUS_LENGTH + 3)
+        everyone = BROADCAST_ID * (STATUS_LENGTH + PING_LENGTH)
         received = self.receive(everyone, self.deadline_s(len(frame), everyone) + PING_ALL_S)
         found = {}
         while (packet := take_packet(received)) is not None:
-            if packet.instruction == Instruction.STATUS and len(packet.data) >= 3:
+            if packet.instruction == Instruction.STATUS and len(packet.data) >= PING_LENGTH:
                 found[packet.servo_id] = _found(packet)
         return [found[servo_id] for servo_id in sorted(found)]
 
@@ -252,15 +267,14 @@ class Bus:
         DriverError
             If it refuses.
         """
-        packet = self._instruct(servo_id, encode_read(servo_id, address, length), length)
-        if len(packet.data) != length:
-            raise DriverError(f"{self.port} servo {servo_id}", "answered another length than asked for")
-        return packet.data
+        return self._instruct(servo_id, encode_read(servo_id, address, length), length).data
 
     def glance(self, servo_id: int, address: int, length: int) -> bytes | None:
         """Read part of one servo's control table in a single try; None if no answer came."""
-        for packet in self.ask(encode_read(servo_id, address, length), 1, length):
-            if packet.servo_id == servo_id and len(packet.data) == length:
+        if not self._has_settled(servo_id, 1):
+            return None
+        for packet in self.ask(encode_read(servo_id, address, length), (servo_id,), length):
+            if len(packet.data) == length:
                 return packet.data
         return None
 
@@ -274,10 +288,8 @@ class Bus:
 
     def _instruct(self, servo_id: int, frame: bytes, length: int) -> Packet:
         where = f"{self.port} servo {servo_id}"
-        for _ in range(TRIES):
-            for packet in self.ask(frame, 1, length):
-                if packet.servo_id != servo_id:
-                    continue
+        for _ in range(TRIES if self._has_settled(servo_id, TRIES) else 0):
+            for packet in self.ask(frame, (servo_id,), length):
                 refusal = packet.error & ~ALERT
                 if not refusal:
                     return packet
@@ -292,12 +304,13 @@ class Bus:
     ) -> dict[int, bytes]:
         """Read the same part of several control tables; servos that do not answer are left out."""
         found: dict[int, bytes] = {}
+        settled = [servo_id for servo_id in ids if self._has_settled(servo_id, tries)]
         for _ in range(tries):
-            asked = [servo_id for servo_id in ids if servo_id not in found]
+            asked = [servo_id for servo_id in settled if servo_id not in found]
             if not asked:
                 break
-            for packet in self.ask(encode_sync_read(asked, address, length), len(asked), length):
-                if packet.servo_id in asked and len(packet.data) == length:
+            for packet in self.ask(encode_sync_read(asked, address, length), asked, length):
+                if len(packet.data) == length:
                     found[packet.servo_id] = packet.data
         return found
 
@@ -314,6 +327,13 @@ class Bus:
         return CommunicationLost(
             self.port, "bus lost", "the port takes no more bytes", "check the cable and power"
         )
+
+
+def _answers(packet: Packet, length: int) -> bool:
+    """Return whether a packet can be the answer to a question for so many bytes, or refuses it."""
+    if packet.instruction != Instruction.STATUS or not packet.parameters:
+        return False
+    return len(packet.data) == length or bool(packet.error & ~ALERT)
 
 
 def _found(packet: Packet) -> Found:

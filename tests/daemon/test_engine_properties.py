@@ -37,7 +37,7 @@ def kept_seeds() -> list[int]:
     return [int(line.split()[0]) for line in KEPT.read_text().splitlines() if line.strip()]
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @settings(ANY, max_examples=1000)
 @given(seed=st.integers(0, 2**32))
 def test_setpoints_keep_all_limits_and_goals_end_once_whatever_happens(seed: int) -> None:

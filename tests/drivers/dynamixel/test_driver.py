@@ -6,6 +6,7 @@ import errno
 import os
 import threading
 import time
+from collections import deque
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.drivers.base import CommunicationLost, DriverConfigError, DriverError
+from motiond.drivers.base import CommunicationLost, DriverConfigError, DriverError, DriverTimeout
 from motiond.drivers.dynamixel.bus import Bus
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
 from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
 
 TICK_RAD = XM430.rad_per_tick
+MAX_POSITION_LIMIT, MIN_POSITION_LIMIT = 48, 52
 
 
 @pytest.fixture
@@ -439,6 +441,58 @@ def test_tolerates_damaged_answers(bench: Bench) -> None:
         harm(2)
         bench.play([0.1, 0.1, 0.1], ticks=6)
     np.testing.assert_allclose(bench.play([0.1] * 3, ticks=40).position, 0.1, atol=TICK_RAD)
+
+
+class LateAnswers:
+    """Holds answers back, and lets each go in front of the next one that is due."""
+
+    def __init__(self, chain: EmulatedChain) -> None:
+        self._held: deque[bytes] = deque()
+        self._faults = chain.faults
+
+    def hold(self, count: int) -> None:
+        """Hold the next answers, and let them go all at once."""
+        self._faults.extend([self._hold] * count + [self._let_go])
+
+    def lag(self, count: int) -> None:
+        """Hold one answer, and let it and its followers go one place later."""
+        self._faults.extend([self._hold] + [self._exchange] * count + [self._let_go])
+
+    def _hold(self, frame: bytes) -> bytes:
+        self._held.append(frame)
+        return b""
+
+    def _exchange(self, frame: bytes) -> bytes:
+        self._held.append(frame)
+        return self._held.popleft()
+
+    def _let_go(self, frame: bytes) -> bytes:
+        late = b"".join(self._held)
+        self._held.clear()
+        return late + frame
+
+
+@pytest.mark.parametrize("how", ["all", "one behind"])
+@pytest.mark.parametrize("ask", ["read", "glance", "sync_read"])
+def test_takes_no_late_answer_for_one_to_another_question(ask: str, how: str) -> None:
+    chain = EmulatedChain([servo(1, min_position_limit=100, max_position_limit=3000)], time.monotonic)
+    late = LateAnswers(chain)
+    with EmulatedPort(chain) as port:
+        bus = Bus(port.path, 1_000_000, answer_timeout_s=0.1)
+        bus.open()
+        if how == "all":
+            late.hold(3)
+            with pytest.raises(DriverTimeout):
+                bus.read(1, MIN_POSITION_LIMIT, 4)
+        else:
+            late.lag(1)
+            assert int.from_bytes(bus.read(1, MIN_POSITION_LIMIT, 4), "little") == 100
+        if ask == "sync_read":
+            told: bytes | None = bus.sync_read([1], MAX_POSITION_LIMIT, 4)[1]
+        else:
+            told = {"read": bus.read, "glance": bus.glance}[ask](1, MAX_POSITION_LIMIT, 4)
+        assert int.from_bytes(told or b"", "little") == 3000
+        bus.close()
 
 
 def test_says_which_servo_is_lost_and_how_many_answer(bench: Bench) -> None:
