@@ -5,4 +5,5 @@
 - `errors`: how a request is refused
 - `dispatcher`: answers every request, and acts once
 - `reports`: what the world is told
+- `pace`: how often something may be done
 """

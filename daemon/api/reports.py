@@ -15,9 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
 Subject = Literal[
-    "availability", "description", "motions", "state", "result", "telemetry", "diagnostics", "event"
+    "availability",
+    "description",
+    "motions",
+    "state",
+    "result",
+    "telemetry",
+    "diagnostics",
+    "event",
+    "samples",  # telemetry at the pace of pages, whatever that of `telemetry` is
 ]
-SUBJECTS: frozenset[Subject] = frozenset(get_args(Subject))
+SUBJECTS: frozenset[Subject] = frozenset(get_args(Subject)) - {"samples"}
 LASTING: frozenset[Subject] = frozenset({"availability", "description", "motions", "state"})
 STREAMED: frozenset[Subject] = frozenset({"telemetry", "diagnostics"})
 QUEUE_LENGTH = 1000
@@ -54,6 +62,8 @@ class Subscription:
     ----------
     dropped : int
         How many reports went that way.
+    lost : bool
+        Whether one of them was the oldest of all, which nothing later makes up for.
     """
 
     def __init__(self, subjects: frozenset[Subject] = SUBJECTS, length: int = QUEUE_LENGTH) -> None:
@@ -62,6 +72,16 @@ class Subscription:
         self._length = length
         self._arrived = asyncio.Event()
         self.dropped = 0
+        self.lost = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no report waits."""
+        return not self._reports
+
+    def hears(self, subject: Subject) -> bool:
+        """Return whether a subject is listened to."""
+        return subject in self._subjects
 
     def put(self, report: Report) -> None:
         """Queue a report without ever waiting, if its subject is listened to."""
@@ -101,6 +121,7 @@ class Subscription:
             for index, one in enumerate(self._reports):
                 if is_expendable(index, one):
                     return index
+        self.lost = True
         return 0
 
     def discard(self, subjects: frozenset[Subject]) -> None:
@@ -140,6 +161,10 @@ class ReportHub:
     def latest(self) -> list[Report]:
         """Return the newest of every lasting report, for a listener that has just come (back)."""
         return list(self._latest.values())
+
+    def is_heard(self, subject: Subject) -> bool:
+        """Return whether anybody listens to a subject, so that it is worth the work of a report."""
+        return any(subscription.hears(subject) for subscription in self._subscriptions)
 
     @contextmanager
     def subscribe(

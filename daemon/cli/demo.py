@@ -12,7 +12,7 @@ from contextlib import suppress
 from importlib.metadata import files
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import orjson
 from rich.live import Live
@@ -36,9 +36,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..api.reports import Subscription
+    from ..config.http import HttpSettings
     from ..config.mqtt import MqttSettings
     from ..config.settings import Settings
     from ..robots.registry import RobotRegistry
+
+    Moved = TypeVar("Moved", MqttSettings, HttpSettings)
 
 PAUSE_S = 1.0
 LOOK_S = 0.1
@@ -83,12 +86,20 @@ def run_demo(settings: Settings, console: Console, program: str, seconds: float 
 
 
 def on_free_port(settings: Settings) -> Settings:
-    """Move the embedded broker to a free port where its own is taken."""
-    host, port = split_listen(settings.mqtt.listen)
-    if settings.mqtt.broker != "embedded" or _free_port(host, port) is not None:
-        return settings
-    mqtt = settings.mqtt.model_copy(update={"listen": f"{host}:{_free_port(host, 0)}"})
-    return settings.model_copy(update={"mqtt": mqtt})
+    """Move the embedded broker and the page to free ports where their own are taken."""
+    changed: dict[str, Any] = {}
+    if settings.mqtt.broker == "embedded":
+        changed["mqtt"] = _moved(settings.mqtt, *split_listen(settings.mqtt.listen))
+    if settings.http is not None:
+        changed["http"] = _moved(settings.http, *settings.http.address)
+    return settings.model_copy(update=changed)
+
+
+def _moved(section: Moved, host: str, port: int) -> Moved:
+    """Return a section that listens on a free port: its own, or any."""
+    if _free_port(host, port) is not None:
+        return section
+    return section.model_copy(update={"listen": f"{host}:{_free_port(host, 0)}"})
 
 
 def _free_port(host: str, port: int) -> int | None:
@@ -182,6 +193,8 @@ class Demo:
         return [motion["name"] for motion in told if motion["ok"]]
 
     def _introduce(self, motions: list[str]) -> None:
+        if self._settings.http is not None:
+            self._say(f"See it: {self._settings.http.url}")
         self._say(
             f"{self._robot} plays {', '.join(motions)} over and over; broker at {address_of(self._mqtt)}"
         )

@@ -6,31 +6,21 @@ import re
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from .secrets import without_password
 from .section import Section, SettingError
 from .tls_files import check_tls_files
-from .types import FilePath
+from .types import FilePath, Rate
 
 LARGEST_PORT = 65535
-RAREST_HZ = 0.01
 
 
 def _text(value: Any) -> Any:
     return str(value) if isinstance(value, int) else value
 
 
-def _never_or_often_enough(rate_hz: float) -> float:
-    if 0.0 < rate_hz < RAREST_HZ:
-        raise SettingError(
-            "", f"{rate_hz:g} Hz is too rare; it must be 0 or at least {RAREST_HZ:g}; correct it"
-        )
-    return rate_hz
-
-
 Wait = Annotated[float, Field(strict=True, ge=0.01, le=3600)]
-Rate = Annotated[float, Field(strict=True, ge=0, le=200), AfterValidator(_never_or_often_enough)]
 
 
 class MqttSettings(Section):

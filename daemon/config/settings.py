@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, Field
 
+from .http import HttpSettings
 from .mqtt import MqttSettings
 from .robot import ModelSettings, RobotSettings
 from .section import Section, SettingError
@@ -52,6 +53,8 @@ class Settings(Section):
     """The daemon's own name among daemons on one broker; by default the machine's."""
     mqtt: MqttSettings = MqttSettings()
     """The broker."""
+    http: HttpSettings | None = HttpSettings()
+    """The page and the HTTP interface; `null` switches them off."""
     realtime: RealtimeSettings = RealtimeSettings()
     """What the stream processes ask of the system."""
     robots: Annotated[dict[Annotated[str, AfterValidator(_not_reserved)], RobotSettings], Field(min_length=1)]

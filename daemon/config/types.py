@@ -12,6 +12,8 @@ from motiond.formats.errors import echoed
 
 from .section import SettingError
 
+RAREST_HZ = 0.01
+
 
 def topic_safe(name: str) -> str:
     """Refuse a name that cannot be a part of a topic."""
@@ -28,6 +30,14 @@ def resolved_path(path: Path, info: ValidationInfo) -> Path:
     return path if folder is None else Path(folder) / path
 
 
+def _never_or_often_enough(rate_hz: float) -> float:
+    if 0.0 < rate_hz < RAREST_HZ:
+        raise SettingError(
+            "", f"{rate_hz:g} Hz is too rare; it must be 0 or at least {RAREST_HZ:g}; correct it"
+        )
+    return rate_hz
+
+
 Name = Annotated[str, AfterValidator(topic_safe)]
 Text = Annotated[str, Field(min_length=1)]
 Word = Annotated[str, Field(min_length=1, max_length=60)]
@@ -42,3 +52,4 @@ Jerk = Annotated[float, Field(strict=True, ge=1e-5, le=1e9)]
 Effort = Annotated[float, Field(strict=True, ge=1e-6, le=1e6)]
 Tolerance = Annotated[float, Field(strict=True, ge=1e-6, le=1e3)]
 Duration = Annotated[float, Field(strict=True, ge=1e-3, le=3600)]
+Rate = Annotated[float, Field(strict=True, ge=0, le=200), AfterValidator(_never_or_often_enough)]

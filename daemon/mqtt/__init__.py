@@ -12,7 +12,6 @@
 - `subscriptions`: subscribes, and says what the broker refuses
 - `inbox`: requests that wait to be served
 - `stop_intake`: stops, served as they arrive
-- `pace`: how often something may be done
 - `stop_order`: which requests a stop has overtaken
 - `responder`: serves a request and sends its answer
 - `complaints`: the log of refusals, which no client can flood

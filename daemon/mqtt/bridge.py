@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NoReturn
 import aiomqtt
 import orjson
 
-from ..api.dispatcher import Dispatcher
 from ..api.reports import STREAMED, SUBJECTS
 from .claims import Claims
 from .connection import address_of, make_client, speaks_5
@@ -31,6 +30,7 @@ from .topics import Topics
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ..api.dispatcher import Dispatcher
     from ..api.reports import ReportHub, Subscription
     from ..api.requests import Commands
     from ..config.mqtt import MqttSettings
@@ -51,6 +51,8 @@ class MqttBridge:
         The daemon's own name among daemons on one broker.
     commands : Commands
         The one who acts on requests.
+    dispatcher : Dispatcher
+        Shared with other transports, so that a transaction acts once whichever way it comes.
     hub : ReportHub
         Where reports come from.
     state_folder : Path, optional
@@ -67,7 +69,9 @@ class MqttBridge:
         settings: MqttSettings,
         daemon_id: str,
         commands: Commands,
+        dispatcher: Dispatcher,
         hub: ReportHub,
+        *,
         state_folder: Path | None = None,
     ) -> None:
         self._settings = settings
@@ -80,7 +84,7 @@ class MqttBridge:
         self._connection_log = ConnectionLog(str(address))
         self._requests_log = ConnectionLog(f"{address}: requests", tells_first=False)
         self._results = UntoldResults(state_folder, f"{daemon_id}@{address.host}:{address.port}")
-        self._responder = Responder(self._topics, Dispatcher(commands), version_5=speaks_5(settings))
+        self._responder = Responder(self._topics, dispatcher, version_5=speaks_5(settings))
         self._main: MainSession | None = None
         self.connected = asyncio.Event()
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from ..api.pace import Pace
 from .inbox import Inbox
 from .link import heed_cancellation
-from .pace import Pace
 from .stop_intake import StopIntake
 from .subscriptions import subscribe
 

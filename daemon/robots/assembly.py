@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from motiond.drivers.base import Driver
 
     from ..api.reports import ReportHub
-    from ..config.mqtt import MqttSettings
     from ..config.robot import RobotSettings
     from ..config.settings import Settings
     from ..joints.joint_map import JointMap
@@ -48,7 +47,7 @@ def make_registry(settings: Settings, hub: ReportHub) -> RobotRegistry:
     """
     robots: dict[str, Robot] = {}
     drivers: dict[str, Driver] = {}
-    rates = _telemetry_rates(settings.mqtt)
+    rates = _telemetry_rates(settings)
     for name, robot in settings.robots.items():
         model = load_model(robot, settings)
         joint_map = build_joint_map(name, model, robot.joints)
@@ -73,9 +72,10 @@ def make_registry(settings: Settings, hub: ReportHub) -> RobotRegistry:
     return RobotRegistry(robots)
 
 
-def _telemetry_rates(mqtt: MqttSettings) -> TelemetryRates:
+def _telemetry_rates(settings: Settings) -> TelemetryRates:
+    mqtt = settings.mqtt
     idle_hz = mqtt.telemetry_hz if mqtt.idle_telemetry_hz is None else mqtt.idle_telemetry_hz
-    return TelemetryRates(mqtt.telemetry_hz, idle_hz)
+    return TelemetryRates(mqtt.telemetry_hz, idle_hz, settings.http.telemetry_hz if settings.http else 0.0)
 
 
 def _make_stream(setup: Setup, robot: RobotSettings, rates: TelemetryRates) -> StreamSupervisor:

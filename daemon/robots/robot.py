@@ -105,7 +105,7 @@ class Robot:
         self._max_rate_hz: float | None = None
         self._leaving = asyncio.Event()
         self.motions = MotionLoader(name, library, self._take_motions)
-        self._telemetry = TelemetryReporter(self.report, telemetry)
+        self._telemetry = TelemetryReporter(self.report, telemetry, hub.is_heard)
         self._lost_for = ""
         self._warnings: list[str] = []
 
@@ -323,8 +323,8 @@ class Robot:
     # -- reports --------------------------------------------------------------------------------------------
 
     def report(self, subject: Subject, data: dict[str, Any]) -> None:
-        """Tell the world."""
-        self._hub.publish(Report(self.name, subject, data))
+        """Tell the world; of samples, a page that falls behind wants but the newest."""
+        self._hub.publish(Report(self.name, subject, data, renews=subject == "samples"))
 
     def report_state(self, *, renews: bool = False) -> None:
         """Tell what the robot does now; whether only how far it is."""

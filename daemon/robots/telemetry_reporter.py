@@ -19,17 +19,19 @@ WATCH_PERIOD_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class TelemetryRates:
-    """How often telemetry is told while a motion plays, and while none does; 0 is never."""
+    """How often telemetry is told while a motion plays, and while none does, and to pages; 0 is never."""
 
     moving_hz: float
     idle_hz: float
+    page_hz: float = 0.0
 
     @property
     def watch_period_s(self) -> float:
         """How often to look at the records so that each sample is told in time, in s."""
-        if not self.moving_hz:
+        fastest_hz = max(self.moving_hz, self.page_hz)
+        if not fastest_hz:
             return WATCH_PERIOD_S
-        period_s = 1.0 / self.moving_hz
+        period_s = 1.0 / fastest_hz
         return period_s / math.ceil(period_s / WATCH_PERIOD_S)
 
 
@@ -41,14 +43,20 @@ class TelemetryReporter:
     report : callable
         Tells the world of a subject.
     rates : TelemetryRates
+    is_heard : callable
+        Whether anybody listens to a subject.
     """
 
-    def __init__(self, report: Callable[[Subject, dict[str, Any]], None], rates: TelemetryRates) -> None:
+    def __init__(
+        self,
+        report: Callable[[Subject, dict[str, Any]], None],
+        rates: TelemetryRates,
+        is_heard: Callable[[Subject], bool],
+    ) -> None:
         self._report = report
-        self._period_s = 1.0 / rates.moving_hz if rates.moving_hz else math.inf
-        self._idle_period_s = 1.0 / rates.idle_hz if rates.idle_hz else math.inf
-        self._told_s = -math.inf
-        self._was_moving = False
+        self._is_heard = is_heard
+        self._telemetry = _Beat(rates.moving_hz, rates.idle_hz)
+        self._samples = _Beat(rates.page_hz, rates.page_hz)
         self._second_s = 0.0
 
     def take(self, observer: Observer, frames_per_tick: float, *, moving: bool) -> bool:
@@ -64,8 +72,10 @@ class TelemetryReporter:
         if observer.sample is None:  # there is no record yet
             return False
         now_s = asyncio.get_running_loop().time()
-        if self._is_due(now_s, moving=moving):
-            self._report("telemetry", observer.sample.payload(frames_per_tick))
+        beats: tuple[tuple[Subject, _Beat], ...] = ("telemetry", self._telemetry), ("samples", self._samples)
+        for subject, beat in beats:
+            if beat.is_due(now_s, moving=moving) and self._is_heard(subject):
+                self._report(subject, observer.sample.payload(frames_per_tick))
         if now_s < self._second_s:
             return False
         self._second_s = now_s + 1.0
@@ -73,7 +83,17 @@ class TelemetryReporter:
         observer.start_second()
         return True
 
-    def _is_due(self, now_s: float, *, moving: bool) -> bool:
+
+class _Beat:
+    """When the next sample is due to one kind of listener."""
+
+    def __init__(self, moving_hz: float, idle_hz: float) -> None:
+        self._period_s = 1.0 / moving_hz if moving_hz else math.inf
+        self._idle_period_s = 1.0 / idle_hz if idle_hz else math.inf
+        self._told_s = -math.inf
+        self._was_moving = False
+
+    def is_due(self, now_s: float, *, moving: bool) -> bool:
         """Whether to tell a sample now; the mean rate is kept also where readings come a little late."""
         ended, self._was_moving = self._was_moving and not moving, moving
         period_s = self._period_s if moving or ended else self._idle_period_s

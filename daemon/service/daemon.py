@@ -1,4 +1,4 @@
-"""The running daemon: the robots, the broker if it is ours, MQTT, the journal, systemd's watchdog.
+"""The running daemon: the robots, the broker if it is ours, MQTT, the page, the journal, systemd's watchdog.
 
 It ends when it is told to: robots first, softly, then MQTT, so that the last results are still sent.
 """
@@ -10,6 +10,7 @@ import signal
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
+from ..api.dispatcher import Dispatcher
 from ..mqtt.bridge import MqttBridge
 from ..mqtt.broker import EmbeddedBroker, login_of
 from ..mqtt.results import default_folder
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from ..api.reports import ReportHub
     from ..config.settings import Settings
+    from ..http.server import HttpServer
     from ..robots.registry import RobotRegistry
 
 LOOK_PERIOD_S = 0.1
@@ -30,16 +32,20 @@ LOOK_PERIOD_S = 0.1
 async def serve(settings: Settings, hub: ReportHub, robots: RobotRegistry) -> None:
     """Run the daemon until it is told to end (SIGTERM, SIGINT, SIGHUP or SIGQUIT).
 
-    Nothing else ends it once it runs. Its tasks `mqtt`, `lost` and `journal` are cancelled at the end, and so
-    is `watchdog`, which ends by itself where systemd wants no watchdog. What fails inside them stays there: a
-    connection is made anew, a robot that fails is tried again while the others go on, and what cannot be said
-    to systemd or the log is left unsaid.
+    Nothing else ends it once it runs. Its tasks `mqtt`, `http`, `lost` and `journal` are cancelled at the
+    end, and so is `watchdog`, which ends by itself where systemd wants none. What fails inside them stays
+    there: a connection is made anew, a port that is taken is tried again, a robot that fails is tried again
+    while the others go on, and what cannot be said to systemd or the log is left unsaid.
 
     Raises
     ------
     BrokerError
         If the embedded broker cannot listen.
+    TokenError, HttpError
+        If the page cannot be served as it is configured.
     """
+    dispatcher = Dispatcher(robots)
+    page = _page(settings, dispatcher, robots, hub)
     descriptors.raise_limit()
     prefer_latency()
     embedded = settings.mqtt.broker == "embedded"
@@ -47,12 +53,15 @@ async def serve(settings: Settings, hub: ReportHub, robots: RobotRegistry) -> No
         EmbeddedBroker(settings.mqtt.listen, login_of(settings.mqtt)) if embedded else nullcontext(),
         asyncio.TaskGroup() as tasks,
     ):
-        bridge = MqttBridge(settings.mqtt, settings.id, robots, hub, default_folder())
+        bridge = MqttBridge(
+            settings.mqtt, settings.id, robots, dispatcher, hub, state_folder=default_folder()
+        )
         helpers = [
             tasks.create_task(bridge.run(), name="mqtt"),
             tasks.create_task(_feed_watchdog(robots), name="watchdog"),
             tasks.create_task(_stop_when_lost(bridge, robots, settings.mqtt.stop_when_lost_s), name="lost"),
             tasks.create_task(write_journal(hub), name="journal"),
+            *([tasks.create_task(page.run(), name="http")] if page else []),
         ]
         with _leave_on_signals(robots):
             systemd.notify("READY=1")
@@ -60,6 +69,17 @@ async def serve(settings: Settings, hub: ReportHub, robots: RobotRegistry) -> No
         systemd.notify("STOPPING=1")
         for helper in helpers:
             helper.cancel()
+
+
+def _page(
+    settings: Settings, dispatcher: Dispatcher, robots: RobotRegistry, hub: ReportHub
+) -> HttpServer | None:
+    """Make the page's server, where there is to be one; without it, nothing of it is imported."""
+    if settings.http is None:
+        return None
+    from ..http.server import HttpServer  # noqa: PLC0415 - where it is off, nothing of it is loaded
+
+    return HttpServer(settings.http, dispatcher=dispatcher, commands=robots, hub=hub, daemon_id=settings.id)
 
 
 async def _feed_watchdog(robots: RobotRegistry) -> None:

@@ -74,7 +74,7 @@ def simulated(settings: dict[str, Any], folder: Path, scratch: Path) -> dict[str
     scratch : Path
         The folder for the command logs.
     """
-    copy = {**settings, "mqtt": _simulated_mqtt(settings.get("mqtt", {}))}
+    copy = {**settings, "mqtt": _simulated_mqtt(settings.get("mqtt", {})), "http": None}
     copy["robots"] = {
         name: _simulated_robot(robot, folder, command_log(scratch, name))
         for name, robot in settings["robots"].items()

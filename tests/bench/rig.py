@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.mqtt.bridge import MqttBridge
@@ -49,7 +50,7 @@ async def playing_robot(folder: Path, rows: NDArray[Any], rate_hz: int) -> Async
     rig.daemon["mqtt"] = {"broker": mosquitto.settings.broker}
     settings, hub = load_settings(rig.config), ReportHub()
     registry = make_registry(settings, hub)
-    bridge = MqttBridge(settings.mqtt, settings.id, registry, hub)
+    bridge = MqttBridge(settings.mqtt, settings.id, registry, Dispatcher(registry), hub)
     async with AsyncExitStack() as stack:
         await mosquitto.start()
         stack.push_async_callback(mosquitto.kill)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import orjson
 import pytest
 
+from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.config.mqtt import MqttSettings
@@ -219,7 +220,7 @@ class WatchedBridge(MqttBridge):
     """A bridge that tells when it lost its connection, and tries anew only when it may."""
 
     def __init__(self, settings: MqttSettings, robots: Robots, hub: ReportHub) -> None:
-        super().__init__(settings, "d1", robots, hub)
+        super().__init__(settings, "d1", robots, Dispatcher(robots), hub)
         self.lost = asyncio.Event()
         self.may_return = asyncio.Event()
         self.may_return.set()

@@ -111,7 +111,9 @@ class Rig:
         """The configuration file, written as it stands now."""
         path = self.folder / "motiond.yaml"
         path.write_text(
-            yaml.safe_dump({**self.daemon, "robots": {"arm": self.robot} | self.others}, sort_keys=False)
+            yaml.safe_dump(
+                {"http": None, **self.daemon, "robots": {"arm": self.robot} | self.others}, sort_keys=False
+            )
         )
         return path
 

@@ -13,6 +13,7 @@ import subprocess
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.request import urlopen
 
 import numpy as np
 import psutil
@@ -135,6 +136,7 @@ def test_it_moves_to_another_port_where_its_own_is_taken(free_port: int) -> None
     settings = Settings.model_validate(
         {
             "mqtt": {"listen": f"127.0.0.1:{free_port}"},
+            "http": None,
             "robots": {"arm": {"model": "arm.hrdf", "driver": {"type": "sim"}}},
         }
     )
@@ -152,6 +154,28 @@ def test_it_moves_to_another_port_where_its_own_is_taken(free_port: int) -> None
     ]
 
 
+def test_the_page_moves_to_another_port_where_its_own_is_taken(free_port: int) -> None:
+    robots = {"arm": {"model": "arm.hrdf", "driver": {"type": "sim"}}}
+    mqtt, http = {"broker": "mqtt://127.0.0.1"}, {"listen": f"127.0.0.1:{free_port}"}
+    settings = Settings.model_validate({"mqtt": mqtt, "http": http, "robots": robots})
+    assert on_free_port(settings) == settings
+    with taken(free_port):
+        moved = on_free_port(settings)
+    assert moved.mqtt == settings.mqtt
+    assert moved.http is not None
+    assert moved.http.address[0] == "127.0.0.1"
+    assert moved.http.address[1] != free_port
+    assert is_free(moved.http.address[1])
+
+
+def test_it_prints_the_pages_address_first_and_the_page_is_there() -> None:
+    with background("demo") as demo:
+        first, *_ = lines_until(demo.stdout, "Ctrl-C")
+        assert first.startswith("See it: http://127.0.0.1:")
+        with urlopen(first.removeprefix("See it: "), timeout=PATIENCE_S) as page:  # noqa: S310 - http alone
+            assert (page.status, page.headers.get_content_type()) == (200, "text/html")
+
+
 def test_it_moves_to_another_port_where_its_own_is_taken_after_it_has_looked(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], free_port: int
 ) -> None:
@@ -165,7 +189,7 @@ def test_it_moves_to_another_port_where_its_own_is_taken_after_it_has_looked(
     monkeypatch.setattr(demo_module, "_free_port", first_look_deceives)
     settings = load_settings(demo_module.demo_config())
     there = settings.mqtt.model_copy(update={"listen": f"127.0.0.1:{free_port}"})
-    settings = settings.model_copy(update={"mqtt": there})
+    settings = settings.model_copy(update={"mqtt": there, "http": None})
     with taken(free_port):
         demo_module.run_demo(settings, Console(), "motiond", seconds=0.0)
     said = capsys.readouterr().out

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import aiomqtt
 import pytest
 
+from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.reports import Report
 from motiond.daemon.client.play import Outcome
@@ -83,7 +84,7 @@ async def test_a_daemon_that_is_too_slow_is_told_from_one_that_is_gone(
 
 
 async def test_a_daemon_that_is_gone_is_told(broker: AnyBroker, robots: Robots, hub: ReportHub) -> None:
-    async with running(MqttBridge(broker.settings, "d1", robots, hub)):
+    async with running(MqttBridge(broker.settings, "d1", robots, Dispatcher(robots), hub)):
         pass
     with pytest.raises(NoAnswer) as caught:
         await ask(broker.settings, "arm", "status", timeout_s=SOON_S)
@@ -118,7 +119,7 @@ async def test_begin_and_wait_follows_its_own_goal_to_the_end(
     broker: AnyBroker, hub: ReportHub, motion: str, timeout_s: float, verbs: list[str]
 ) -> None:
     player = Player(hub)
-    async with running(MqttBridge(broker.settings, "d1", player, hub)):
+    async with running(MqttBridge(broker.settings, "d1", player, Dispatcher(player), hub)):
         playing = begin_and_wait(broker.settings, "arm", "play", {"motion": motion}, timeout_s)
         async with asyncio.timeout(PATIENCE_S):
             reports = [(report.subject, report.data) async for report in playing]
@@ -130,7 +131,8 @@ async def test_begin_and_wait_follows_its_own_goal_to_the_end(
 
 
 async def test_begin_and_wait_ends_when_the_broker_goes(broker: AnyBroker, hub: ReportHub) -> None:
-    async with running(MqttBridge(broker.settings, "d1", Player(hub), hub)):
+    player = Player(hub)
+    async with running(MqttBridge(broker.settings, "d1", player, Dispatcher(player), hub)):
         playing = begin_and_wait(broker.settings, "arm", "play", {"motion": "long"}, PATIENCE_S)
         async with asyncio.timeout(PATIENCE_S):
             assert (await anext(playing)).data["state"] == "playing"
@@ -191,7 +193,8 @@ async def test_what_follows_a_result_ends_with_its_own_result_or_the_event_that_
 ) -> None:
     others = Report("arm", "event", {"kind": "marker", "goal_id": "g1", "message": ""})
     told = Report("arm", subject, data)
-    async with running(MqttBridge(broker.settings, "d1", Parking(hub, others, told), hub)):
+    player = Parking(hub, others, told)
+    async with running(MqttBridge(broker.settings, "d1", player, Dispatcher(player), hub)):
         begun = begin_and_wait(broker.settings, "arm", "play", {"motion": "wave"}, PATIENCE_S)
         async with asyncio.timeout(PATIENCE_S):
             reports = [report async for report in begun]
@@ -202,7 +205,8 @@ async def test_what_follows_a_result_ends_with_its_own_result_or_the_event_that_
 async def test_what_follows_a_result_and_is_not_heard_of_is_given_up(
     broker: AnyBroker, hub: ReportHub
 ) -> None:
-    async with running(MqttBridge(broker.settings, "d1", Parking(hub), hub)):
+    player = Parking(hub)
+    async with running(MqttBridge(broker.settings, "d1", player, Dispatcher(player), hub)):
         begun = begin_and_wait(broker.settings, "arm", "play", {"motion": "wave"}, 1.0)
         async with asyncio.timeout(PATIENCE_S):
             last = [report async for report in begun][-1]

@@ -13,6 +13,7 @@ import pytest
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
@@ -145,7 +146,7 @@ async def test_a_retained_request_is_refused_on_every_connection(
 ) -> None:
     await ear.client.publish("motiond/arm/request/play", b'{"motion":"wave","transaction":"t"}', 1, True)
     for _ in range(2):
-        async with running(MqttBridge(broker.settings, "d1", robots, hub)):
+        async with running(MqttBridge(broker.settings, "d1", robots, Dispatcher(robots), hub)):
             assert said(await ear.until("motiond/arm/response/play")) == {
                 "status": "error",
                 "code": "RETAINED",
@@ -161,7 +162,7 @@ async def test_on_version_5_a_request_is_refused_when_it_is_sent_with_the_retain
     mosquitto: Mosquitto, robots: Robots, hub: ReportHub
 ) -> None:
     async with (
-        running(MqttBridge(mosquitto.settings, "d1", robots, hub)),
+        running(MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub)),
         listening(mosquitto.settings) as ear,
     ):
         await ear.client.publish("motiond/arm/request/reset", b"{}", 1, True)
@@ -222,7 +223,7 @@ async def test_on_version_5_the_answer_goes_where_the_request_says(
     properties.CorrelationData = b"\x01\x02"
     properties.MessageExpiryInterval = 60
     async with (
-        running(MqttBridge(mosquitto.settings, "d1", robots, hub)),
+        running(MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub)),
         listening(mosquitto.settings) as ear,
     ):
         await ear.client.publish("motiond/arm/request/stop", b"{}", 1, properties=properties)
@@ -240,7 +241,7 @@ async def test_a_response_topic_that_is_not_the_clients_own_is_not_written_to(
     properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
     properties.ResponseTopic = topic
     async with (
-        running(MqttBridge(mosquitto.settings, "d1", robots, hub)),
+        running(MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub)),
         listening(mosquitto.settings) as ear,
     ):
         await ear.until(BRIDGE, lambda said: said["state"] == "online")
@@ -256,7 +257,7 @@ async def test_a_response_topic_that_is_not_the_clients_own_is_not_written_to(
 async def test_a_clean_shutdown_says_what_is_left_and_then_offline(
     broker: AnyBroker, robots: Robots, hub: ReportHub, ear: Ear
 ) -> None:
-    async with running(MqttBridge(broker.settings, "d1", robots, hub)):
+    async with running(MqttBridge(broker.settings, "d1", robots, Dispatcher(robots), hub)):
         await ear.until(BRIDGE, lambda said: said["state"] == "online")
         hub.publish(Report("arm", "result", {"goal_id": "g1", "code": "CANCELED"}))
     await ear.until("motiond/arm/result", lambda said: said["code"] == "CANCELED")
@@ -267,13 +268,14 @@ async def test_a_clean_shutdown_says_what_is_left_and_then_offline(
 
 DAEMON = """
 import asyncio, sys
+from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.api.reports import ReportHub
 class Nobody:
     robots = ("arm",)
 settings = MqttSettings.model_validate_json(sys.argv[1])
-asyncio.run(MqttBridge(settings, "d1", Nobody(), ReportHub()).run())
+asyncio.run(MqttBridge(settings, "d1", Nobody(), Dispatcher(Nobody()), ReportHub()).run())
 """
 
 
@@ -312,7 +314,7 @@ async def test_nothing_is_left_when_cancelled_while_a_broker_does_not_answer(
     server = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     settings = MqttSettings(broker=f"mqtt://127.0.0.1:{port}", keepalive_s=60)
-    bridge = MqttBridge(settings, "d1", robots, hub)
+    bridge = MqttBridge(settings, "d1", robots, Dispatcher(robots), hub)
     task = asyncio.create_task(bridge.run())
     async with asyncio.timeout(PATIENCE_S), server:
         await called.wait()
@@ -446,7 +448,7 @@ def kept_in(folder: Path) -> list[Path]:
 async def test_a_result_that_could_not_be_told_is_told_by_the_next_daemon(
     mosquitto: Mosquitto, robots: Robots, hub: ReportHub, tmp_path: Path
 ) -> None:
-    bridge = MqttBridge(mosquitto.settings, "d1", robots, hub, tmp_path)
+    bridge = MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub, state_folder=tmp_path)
     async with running(bridge):
         mosquitto.freeze()
         hub.publish(Report("arm", "result", {"goal_id": "cut off"}))
@@ -454,7 +456,9 @@ async def test_a_result_that_could_not_be_told_is_told_by_the_next_daemon(
         hub.publish(Report("arm", "result", {"goal_id": "never sent"}))
     mosquitto.thaw()
     async with listening(mosquitto.settings) as ear:
-        async with running(MqttBridge(mosquitto.settings, "d1", robots, hub, tmp_path)):
+        async with running(
+            MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub, state_folder=tmp_path)
+        ):
             for goal_id in ("cut off", "never sent"):
                 assert said(await ear.until("motiond/arm/result"))["goal_id"] == goal_id
         await ear.until(BRIDGE, lambda said: said["state"] == "offline")
@@ -478,8 +482,8 @@ async def test_of_two_daemons_with_one_robot_the_first_keeps_it_until_it_goes(
     mosquitto: Mosquitto, robots: Robots, hub: ReportHub, ear_at_mosquitto: Ear, caplog: Any
 ) -> None:
     ear, second = ear_at_mosquitto, Robots()
-    async with running(MqttBridge(mosquitto.settings, "d2", second, hub)):
-        async with running(MqttBridge(mosquitto.settings, "d1", robots, hub)):
+    async with running(MqttBridge(mosquitto.settings, "d2", second, Dispatcher(second), hub)):
+        async with running(MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub)):
             for _ in range(5):
                 await ear.ask("motiond/arm/request/status", b"")
             assert (robots.verbs(), second.verbs()) == ([], ["status"] * 5)
@@ -502,14 +506,14 @@ async def test_the_second_of_two_daemons_takes_a_robot_over_when_the_first_has_g
     leave = asyncio.Event()
 
     async def is_there_first() -> None:
-        async with running(MqttBridge(mosquitto.settings, "d2", first, hub)):
+        async with running(MqttBridge(mosquitto.settings, "d2", first, Dispatcher(first), hub)):
             gone.set()
             await leave.wait()
 
     gone = asyncio.Event()
     task = asyncio.create_task(is_there_first())
     await happens(gone, "the first daemon is there")
-    async with running(MqttBridge(mosquitto.settings, "d1", robots, hub)):
+    async with running(MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub)):
         leave.set()
         await task
         await ear.until("motiond/arm/availability", lambda said: said == {"state": "online", "bridge": "d1"})
@@ -576,7 +580,7 @@ async def test_what_is_kept_of_a_robot_that_is_configured_no_more_is_cleared_and
         await keep(ear.client, robot, bridge)
     await ear.until("motiond/gone/state")
     ear.heard.clear()
-    async with running(MqttBridge(broker.settings, "d1", Robots(), hub)):
+    async with running(MqttBridge(broker.settings, "d1", Robots(), Dispatcher(Robots()), hub)):
         released = {"state": "offline", "bridge": None}
         await ear.until("motiond/old/availability", lambda said: said == released)
         for subject in KEPT:
@@ -597,8 +601,11 @@ async def test_a_robot_that_was_let_go_belongs_at_once_to_the_daemon_that_waits_
 
     ear = ear_at_mosquitto
     await keep(ear.client, "arm", "d2")
-    waiting = MqttBridge(mosquitto.settings, "d1", robots, hub)
-    async with running(MqttBridge(mosquitto.settings, "d2", OfAnother(), ReportHub())), running(waiting):
+    waiting = MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub)
+    async with (
+        running(MqttBridge(mosquitto.settings, "d2", OfAnother(), Dispatcher(OfAnother()), ReportHub())),
+        running(waiting),
+    ):
         ours = {"state": "online", "bridge": "d1"}
         await ear.until("motiond/arm/availability", lambda said: said == ours)
         assert (await ear.ask("motiond/arm/request/status", b""))["status"] == "ok"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
@@ -37,7 +38,8 @@ class Tries(MqttBridge):
     """A bridge that counts in vain how often it has tried."""
 
     def __init__(self, settings: MqttSettings, hub: ReportHub | None = None) -> None:
-        super().__init__(settings, "d1", Robots(), hub or ReportHub())
+        robots = Robots()
+        super().__init__(settings, "d1", robots, Dispatcher(robots), hub or ReportHub())
         self.left = TRIES
         self.tried = asyncio.Event()
 
@@ -267,7 +269,7 @@ async def test_topics_of_a_robot_that_an_access_list_swallows_are_told_once(
             )
         ],
     }
-    async with running(MqttBridge(settings, "d1", Robots(), hub)):
+    async with running(MqttBridge(settings, "d1", Robots(), Dispatcher(Robots()), hub)):
         await asyncio.to_thread(
             eventually,
             "it is told",

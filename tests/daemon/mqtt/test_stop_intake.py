@@ -8,7 +8,7 @@ from collections import Counter
 import aiomqtt
 import pytest
 
-from motiond.daemon.mqtt.pace import Pace
+from motiond.daemon.api.pace import Pace
 from motiond.daemon.mqtt.stop_intake import BURST, MERGED_S, StopIntake
 from motiond.daemon.mqtt.topics import RequestTopic
 

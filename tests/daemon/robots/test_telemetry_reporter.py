@@ -21,7 +21,10 @@ async def test_nothing_is_reported_before_the_first_record_and_diagnostics_are_w
     reader, writer = ring.RingReader(fd, 2), ring.RingWriter(fd, 2)
     os.close(fd)
     told: dict[Subject, dict[str, Any]] = {}
-    reporter, observer = TelemetryReporter(told.__setitem__, TelemetryRates(20.0, 20.0)), Observer(reader, 2)
+    reporter, observer = (
+        TelemetryReporter(told.__setitem__, TelemetryRates(20.0, 20.0), lambda _: True),
+        Observer(reader, 2),
+    )
     observer.take()
     assert not reporter.take(observer, 1.0, moving=False)
     assert told == {}
@@ -46,7 +49,7 @@ class Told:
         self.times: list[float] = []
         self.sample, self.diagnostics, self.start_second = self, dict, lambda: None
         self._period_s = rates.watch_period_s
-        self._reporter = TelemetryReporter(self._report, rates)
+        self._reporter = TelemetryReporter(self._report, rates, lambda _: True)
         monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: self.now_s)
 
     def payload(self, _: float) -> dict[str, Any]:

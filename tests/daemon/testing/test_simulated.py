@@ -62,6 +62,9 @@ def test_the_copy_finds_every_file_that_the_original_finds(tmp_path: Path) -> No
 def test_the_plugin_knows_every_path_of_a_configuration() -> None:
     """A new one must be made absolute by `simulated`, or left out as those of the broker are."""
     assert set(paths_in(json_schema(), "")) == {
+        "HttpSettings.token_file",
+        "HttpSettings.cert_file",
+        "HttpSettings.key_file",
         "ModelSettings.file",
         "MqttSettings.password_file",
         "MqttSettings.ca_file",

@@ -32,8 +32,19 @@ class Pace:
 
     def take(self) -> float:
         """Do it once; return how long to wait before the next time, in s, 0 within a burst."""
+        self._fill()
+        self._left -= 1.0
+        return -self._left / self._rate_hz if self._left < -ROUNDING else 0.0
+
+    def allows(self) -> bool:
+        """Do it once if it may be done now; return whether."""
+        self._fill()
+        if self._left < 1.0:
+            return False
+        self._left -= 1.0
+        return True
+
+    def _fill(self) -> None:
         now_s = self._now()
         self._left = min(self._left + (now_s - self._counted_s) * self._rate_hz, float(self._burst))
         self._counted_s = now_s
-        self._left -= 1.0
-        return -self._left / self._rate_hz if self._left < -ROUNDING else 0.0

@@ -1,0 +1,68 @@
+"""The section `http` of the configuration: where the page is served, and to whom."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from .section import Section, SettingError
+from .tls_files import check_tls_files
+from .types import FilePath, Rate
+
+LISTEN = r"^(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+):[0-9]{1,5}$"
+HOST = r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$"
+
+
+class HttpSettings(Section):
+    """Where the page and the HTTP interface are served, and to whom."""
+
+    listen: Annotated[str, Field(pattern=LISTEN)] = "127.0.0.1:8080"
+    """Address and port; beyond the loopback, a token is demanded."""
+    token_file: FilePath | None = None
+    """File whose first line is the token that everybody has to show."""
+    cert_file: FilePath | None = None
+    """Certificate, so that the page is served by TLS."""
+    key_file: FilePath | None = None
+    """Private key of that certificate."""
+    hosts: Annotated[list[Annotated[str, Field(pattern=HOST)]], Field(max_length=100)] = Field(default=[])
+    """Names by which browsers may call the daemon, besides its machine's name, addresses and `localhost`."""
+    telemetry_hz: Rate = 20.0
+    """How often pages get telemetry; 0: never."""
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """The address to listen on and the port."""
+        host, _, port = self.listen.rpartition(":")
+        return host.strip("[]"), int(port)
+
+    @property
+    def url(self) -> str:
+        """The page's address."""
+        return f"{'https' if self.cert_file else 'http'}://{self.listen}/"
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine's own programs reach the page."""
+        host, _ = self.address
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost"
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not 0 < self.address[1] < 65536:
+            raise SettingError(
+                "listen", f"'{self.listen}' has no such port; there are 1 to 65535; correct it"
+            )
+        if self.token_file is None and not self.is_loopback:
+            why = "whoever reaches it could move the robots"
+            mend = "add token_file, or listen on 127.0.0.1"
+            raise SettingError("listen", f"'{self.listen}' is open to others without a token; {why}; {mend}")
+        if (self.cert_file is None) != (self.key_file is None):
+            given, other = ("cert_file", "key_file") if self.cert_file else ("key_file", "cert_file")
+            raise SettingError(given, f"'{given}' stands alone; a certificate needs its key; add {other}")
+        check_tls_files(None, self.cert_file, self.key_file)
+        return self

@@ -1,0 +1,15 @@
+"""The page and the HTTP interface: the same requests and reports as over MQTT, without a broker.
+
+- `server`: listens, and keeps trying where it cannot
+- `application`: which path leads where
+- `guard`: who is let in, and what browsers are told to refuse
+- `tokens`: how somebody shows that they know the token
+- `login`: gives a browser a cookie for it
+- `connections`: how many there may be, and how long one may take to ask
+- `exchange`: reads a request's body, answers in JSON
+- `robot_api`: what robots are asked for and what is known of them
+- `live`: reports as they come, over WebSockets
+- `client`: serves one of them, its requests too
+- `frames`: telemetry and motions as arrays of numbers
+- `page`: the page's own files
+"""

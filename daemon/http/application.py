@@ -1,0 +1,51 @@
+"""Which path leads where."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from .guard import Guard
+from .live import Live
+from .login import Login
+from .page import page_routes
+from .robot_api import KNOWN, RobotApi
+
+if TYPE_CHECKING:
+    from ..api.dispatcher import Dispatcher
+    from ..api.reports import ReportHub
+    from ..api.requests import Commands
+    from ..config.http import HttpSettings
+    from .tokens import Token
+
+
+def make_application(
+    settings: HttpSettings,
+    token: Token | None,
+    *,
+    dispatcher: Dispatcher,
+    commands: Commands,
+    hub: ReportHub,
+    daemon_id: str,
+) -> tuple[web.Application, Live]:
+    """Put the parts together, and return also the one that serves WebSocket clients."""
+    robots = RobotApi(dispatcher, commands, hub, daemon_id)
+    live = Live(dispatcher, commands, hub, daemon_id)
+    guard = Guard(settings.hosts, token)
+    open_to_all = [
+        *page_routes(),
+        web.post("/api/login", Login(token, secure=settings.cert_file is not None).serve),
+    ]
+    guard.open_to_all = {route.handler for route in open_to_all}
+    application = web.Application(middlewares=[guard.middleware])
+    application.add_routes(
+        [
+            *open_to_all,
+            web.get("/api/ws", live.serve),
+            web.get("/api/robots", robots.list_robots),
+            web.get(f"/api/robots/{{robot}}/{{subject:{'|'.join(KNOWN)}}}", robots.show),
+            web.post("/api/robots/{robot}/{verb:.+}", robots.act),
+        ]
+    )
+    return application, live

@@ -1,0 +1,162 @@
+"""Bounds what strangers can hold of the server: connections, and the time to ask and to take an answer.
+
+aiohttp bounds the size of a request's head and the time between two requests, but neither the number of
+connections, nor how slowly a head may come, nor how slowly an answer may be read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aiohttp import web
+
+MOST_CONNECTIONS = 256
+ASK_WITHIN_S = 10.0
+READ_WITHIN_S = 15.0
+
+
+class Connections:
+    """All connections of one server.
+
+    Parameters
+    ----------
+    make_handler : callable
+        Returns aiohttp's protocol for one connection.
+    most : int
+        So many at once. For a further one the one goes that has been asking for longest; where all are being
+        served, the further one goes.
+    ask_within_s : float
+        So long may the head of a request take to arrive, from the connection's begin or the head's own.
+    read_within_s : float
+        So long may a client leave what is sent to it unread.
+    """
+
+    def __init__(
+        self,
+        make_handler: Callable[[], asyncio.Protocol],
+        most: int = MOST_CONNECTIONS,
+        ask_within_s: float = ASK_WITHIN_S,
+        read_within_s: float = READ_WITHIN_S,
+    ) -> None:
+        self._make_handler = make_handler
+        self._most = most
+        self.ask_within_s = ask_within_s
+        self.read_within_s = read_within_s
+        self.open: dict[Connection, None] = {}
+
+    def __call__(self) -> Connection:
+        """Return the protocol of a new connection."""
+        return Connection(self, self._make_handler())
+
+    def makes_room(self) -> bool:
+        """Return whether there is room for another one, if need be in place of one that only asks."""
+        if len(self.open) < self._most:
+            return True
+        asking = next((one for one in self.open if one.is_asking), None)
+        if asking is None:
+            return False
+        asking.hang_up()
+        return True
+
+
+class Connection(asyncio.Protocol):
+    """Passes everything to aiohttp's protocol, and hangs up on who does not get to the point."""
+
+    def __init__(self, connections: Connections, handler: asyncio.Protocol) -> None:
+        self._connections = connections
+        self._handler = handler
+        self._transport: asyncio.Transport | None = None
+        self._deadline: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
+        self.is_asking = True
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take up a connection, if there is room."""
+        self._transport = cast("asyncio.Transport", transport)
+        if not self._connections.makes_room():
+            self._transport.abort()
+            self._transport = None
+            return
+        self._connections.open[self] = None
+        self._expect()
+        self._handler.connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Pass on what has come; the first bytes of another request start its time."""
+        if self._transport is None:
+            return
+        if self.is_asking and self._deadline is None:
+            self._expect()
+        self._handler.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        """Pass on that nothing more comes."""
+        return self._handler.eof_received() if self._transport else None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._disarm()
+        self._is_read()
+        if self._transport is not None:
+            self._connections.open.pop(self, None)
+            self._handler.connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Pass on that the client reads too slowly, and bear it for a while."""
+        loop = asyncio.get_running_loop()
+        self._unread = loop.call_later(self._connections.read_within_s, self.hang_up)
+        self._handler.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Pass on that the client reads again."""
+        self._is_read()
+        self._handler.resume_writing()
+
+    def begin_request(self) -> None:
+        """Note that a request is whole and is being served."""
+        self.is_asking = False
+        self._disarm()
+
+    def end_request(self) -> None:
+        """Note that a request was answered, so that the next may come; the connection is the newest again."""
+        self.is_asking = True
+        if self in self._connections.open:
+            del self._connections.open[self]
+            self._connections.open[self] = None
+
+    def hang_up(self) -> None:
+        """End the connection at once, whatever is still to be sent."""
+        self._connections.open.pop(self, None)
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _expect(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._deadline = loop.call_later(self._connections.ask_within_s, self.hang_up)
+
+    def _disarm(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _is_read(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
+
+def connection_of(request: web.BaseRequest) -> Connection:
+    """Return the connection on which a request came.
+
+    Raises
+    ------
+    ConnectionResetError
+        If it is lost.
+    """
+    if request.transport is None:
+        raise ConnectionResetError
+    return cast("Connection", request.transport.get_protocol())

@@ -1,0 +1,55 @@
+"""Telemetry and motions as arrays of numbers, which a browser takes as they are.
+
+Everything is little-endian. A frame of telemetry is a head of 24 bytes and six arrays of float32, each as
+long as the robot has joints: position, velocity and effort of the reference, then of the feedback; NaN where
+there is none. A planned motion is its description in JSON, and after it float32 by rows.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from motiond.formats.arrays import Floats
+
+TELEMETRY = 1
+HEAD = struct.Struct("<BxHHxxdd")
+"""Kind, the robot's place in the list of robots, its joints, `stamp_s`, `frame`."""
+SIDES, QUANTITIES = ("reference", "feedback"), ("position", "velocity", "effort")
+LENGTH = struct.Struct("<I")
+
+
+def telemetry_frame(robot: int, data: Mapping[str, Any]) -> bytes:
+    """Return a report of telemetry as a frame.
+
+    Parameters
+    ----------
+    robot : int
+        Its place in the list of robots.
+    data : mapping
+        As it is reported: `stamp_s`, `frame`, `reference` and `feedback`.
+    """
+    arrays = [data[side][quantity] for side in SIDES for quantity in QUANTITIES]
+    head = HEAD.pack(TELEMETRY, robot, len(arrays[0]), data["stamp_s"], data["frame"])
+    return head + np.concatenate(arrays, dtype="<f4", casting="same_kind").tobytes()
+
+
+def motion_frame(about: Mapping[str, Any], positions: Floats) -> bytes:
+    """Return a planned motion: the length of its description, that, and its positions.
+
+    Parameters
+    ----------
+    about : mapping
+        JSON-ready; padded with spaces, so that the numbers begin at a multiple of four.
+    positions : ndarray, shape (rows, joints)
+        In rad or m.
+    """
+    text = orjson.dumps(about)
+    text += b" " * (-len(text) % 4)
+    return LENGTH.pack(len(text)) + text + positions.astype("<f4").tobytes()

@@ -1,0 +1,158 @@
+"""Who is let in, and what browsers are told to refuse.
+
+A page of somebody else, open in the same browser, can send requests here as well. So a request must call the
+daemon by a name that is its own (`Host`: against DNS rebinding), and must not come from another page
+(`Origin`). RFC 6454; Fetch Standard; Content Security Policy Level 3.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import socket
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from aiohttp import hdrs, web
+
+from .connections import connection_of
+from .exchange import refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from aiohttp.typedefs import Handler
+
+    from .tokens import Token
+
+log = logging.getLogger(__name__)
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+        "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+}
+
+
+class Guard:
+    """Lets requests in, or refuses them.
+
+    Parameters
+    ----------
+    hosts : iterable of str
+        Names that are the daemon's own, besides its machine's; addresses always are.
+    token : Token or None
+        None where everybody is let in.
+
+    Attributes
+    ----------
+    open_to_all : set of Handler
+        What is served without the token; everything else is not, whatever its path.
+    """
+
+    def __init__(self, hosts: Iterable[str], token: Token | None) -> None:
+        machine = socket.gethostname()
+        self._hosts = {host.lower() for host in ("localhost", machine, f"{machine}.local", *hosts)}
+        self._token = token
+        self.open_to_all: set[Handler] = set()
+
+    @web.middleware
+    async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Serve a request that may be served; every answer says what a browser has to refuse."""
+        connection = connection_of(request)
+        connection.begin_request()
+        try:
+            response = await self._refusal(request) or await handler(request)
+        except web.HTTPException as error:
+            response = _not_served(request, error)
+        except ConnectionError:
+            raise  # the client has gone
+        except Exception:
+            log.exception("http: %s %s failed", request.method, request.path)
+            response = refused(500, "INTERNAL", f"{request.path}: failed inside motiond; the log says more")
+        finally:
+            connection.end_request()
+        if not response.prepared:
+            response.headers.update(HEADERS)
+        return response
+
+    async def _refusal(self, request: web.Request) -> web.Response | None:
+        names = request.headers.getall(hdrs.HOST, [])
+        if len(names) != 1 or not self._is_own(names[0]):
+            what = "the daemon is not called so"
+            return refused(
+                421, "NOT_ALLOWED", f"Host: {what}; add the name to http.hosts, or use its address"
+            )
+        if not _comes_from_here(request, names[0]):
+            why = "the request comes from another page"
+            return refused(403, "NOT_ALLOWED", f"Origin: {why}; use the daemon's own")
+        if self._token is None or request.match_info.handler in self.open_to_all:
+            return None
+        return await _token_refusal(request, self._token)
+
+    def _is_own(self, host: str) -> bool:
+        try:
+            url = urlsplit(f"//{host}")
+            name = (url.hostname or "").rstrip(".") if url.port is None or url.netloc == host else ""
+        except ValueError:
+            return False
+        return name in self._hosts or _is_address(name)
+
+
+async def _token_refusal(request: web.Request, token: Token) -> web.Response | None:
+    if token.is_in_cookie(request.cookies):
+        return None
+    scheme, _, shown = request.headers.get(hdrs.AUTHORIZATION, "").partition(" ")
+    if scheme.lower() == "bearer":
+        return await try_token(request, token, shown.strip())
+    return refused(401, "NOT_ALLOWED", "the token is missing; log in, or send Authorization: Bearer TOKEN")
+
+
+async def try_token(request: web.Request, token: Token, shown: str) -> web.Response | None:
+    """Return None for the right token; a wrong one is refused, and costs time.
+
+    While many wrong ones of an address are being waited for, none of it is looked at.
+    """
+    address = request.remote or ""
+    if token.is_tried_too_often(address):
+        return refused(429, "NOT_ALLOWED", "too many wrong tokens at once; wait a second")
+    if token.matches(shown):
+        return None
+    await token.punish(address)
+    return refused(401, "NOT_ALLOWED", "the token is wrong; it is the first line of http.token_file")
+
+
+def _not_served(request: web.Request, error: web.HTTPException) -> web.Response:
+    """Return that there is no such path, or not for this method, in the same form as other refusals."""
+    what = "no such path" if error.status == 404 else error.reason.lower()
+    response = refused(
+        error.status, "INVALID_REQUEST", f"{request.path[:200]}: {what}; see /api/openapi.json"
+    )
+    if allowed := error.headers.get(hdrs.ALLOW):
+        response.headers[hdrs.ALLOW] = allowed
+    return response
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _comes_from_here(request: web.Request, host: str) -> bool:
+    """Return whether a request comes from the daemon's own page, or from no page at all."""
+    origin = request.headers.get(hdrs.ORIGIN)
+    if origin is None:
+        return request.headers.get("Sec-Fetch-Site", "none") in {"none", "same-origin"} or (
+            request.method == hdrs.METH_GET and request.headers.get("Sec-Fetch-Mode") == "navigate"
+        )
+    return origin.lower() == f"{request.scheme}://{host}".lower()

@@ -1,0 +1,56 @@
+"""The page's own files, as they were built; kept in memory, with what a browser needs to keep them too."""
+
+from __future__ import annotations
+
+import gzip
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from aiohttp import hdrs, web
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+KINDS = {
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain",
+    ".webmanifest": "application/manifest+json",
+}
+START = "index.html"
+
+
+class PageFile:
+    """One file of the page, packed once.
+
+    Parameters
+    ----------
+    name : str
+    content : bytes
+    """
+
+    def __init__(self, name: str, content: bytes) -> None:
+        self._kind = KINDS[name[name.rindex(".") :]]
+        self._plain, self._packed = content, gzip.compress(content, 9, mtime=0)
+        self._tag = f'"{sha256(content).hexdigest()[:32]}"'
+
+    async def serve(self, request: web.Request) -> web.Response:
+        """Answer with the file, or that the browser has it."""
+        headers = {hdrs.ETAG: self._tag, hdrs.CACHE_CONTROL: "no-cache", hdrs.VARY: hdrs.ACCEPT_ENCODING}
+        if self._tag in request.headers.get(hdrs.IF_NONE_MATCH, ""):
+            return web.Response(status=304, headers=headers)
+        body = self._plain
+        if "gzip" in request.headers.get(hdrs.ACCEPT_ENCODING, ""):
+            body, headers[hdrs.CONTENT_ENCODING] = self._packed, "gzip"
+        return web.Response(body=body, content_type=self._kind, charset="utf-8", headers=headers)
+
+
+def page_routes() -> list[web.RouteDef]:
+    """Return a route for each file of the page, and one for its start."""
+    folder: Traversable = files(__package__) / "static"
+    found = {one.name: PageFile(one.name, one.read_bytes()) for one in folder.iterdir() if one.is_file()}
+    routes = [web.get(f"/{name}", file.serve) for name, file in sorted(found.items())]
+    return [web.get("/", found[START].serve), *routes]

@@ -1,0 +1,74 @@
+"""What robots are asked for, and what is known of them: the same verbs, bodies and answers as by MQTT."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from motiond.formats.errors import listed, nearest, shortened
+
+from ..api.requests import MOST_BYTES, RawRequest
+from .exchange import BodyError, answered, passed_on, read_body, refused
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from ..api.dispatcher import Dispatcher
+    from ..api.reports import ReportHub
+    from ..api.requests import Commands
+
+KNOWN = ("availability", "state", "description", "motions")
+
+
+class RobotApi:
+    """Serves requests to robots, and what they have reported last.
+
+    Parameters
+    ----------
+    dispatcher : Dispatcher
+    commands : Commands
+        Whose robots there are.
+    hub : ReportHub
+    daemon_id : str
+    """
+
+    def __init__(self, dispatcher: Dispatcher, commands: Commands, hub: ReportHub, daemon_id: str) -> None:
+        self._dispatcher = dispatcher
+        self._commands = commands
+        self._hub = hub
+        self._daemon_id = daemon_id
+
+    async def list_robots(self, _request: web.Request) -> web.Response:
+        """Answer with every robot, its availability and its state."""
+        latest = {(report.robot, report.subject): report.data for report in self._hub.latest()}
+        robots = [
+            {"name": name} | {subject: latest.get((name, subject)) for subject in ("availability", "state")}
+            for name in self._commands.robots
+        ]
+        return answered({"id": self._daemon_id, "robots": robots})
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Answer with what a robot has reported last on one subject."""
+        robot, subject = request.match_info["robot"], request.match_info["subject"]
+        for report in self._hub.latest():
+            if (report.robot, report.subject) == (robot, subject):
+                return answered(report.data)
+        if robot not in self._commands.robots:
+            return unknown_robot(robot, self._commands)
+        return refused(503, "OFFLINE", f"{robot}: nothing is known of its {subject} yet; ask again")
+
+    async def act(self, request: web.Request) -> web.Response:
+        """Pass a request on, and its answer back."""
+        try:
+            body = await read_body(request, MOST_BYTES)
+        except BodyError as error:
+            return error.response
+        robot, verb = request.match_info["robot"], request.match_info["verb"]
+        raw = RawRequest(robot, verb, body, caller=request.remote or "")
+        return passed_on(await self._dispatcher.answer(raw))
+
+
+def unknown_robot(robot: str, commands: Commands) -> web.Response:
+    """Refuse to speak of a robot that there is none of."""
+    known = f"there are {listed(commands.robots)}"
+    parts = (f"no robot '{shortened(robot, 60)}'", known, nearest(robot, commands.robots))
+    return refused(404, "UNKNOWN_ROBOT", "; ".join(part for part in parts if part))

@@ -1,0 +1,168 @@
+"""Listens for browsers and other HTTP clients, and keeps trying where it cannot."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import ssl
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, NoReturn, cast
+
+from aiohttp import web
+
+from .application import make_application
+from .connections import ASK_WITHIN_S, Connections
+from .tokens import read_token
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from ..api.dispatcher import Dispatcher
+    from ..api.reports import ReportHub
+    from ..api.requests import Commands
+    from ..config.http import HttpSettings
+
+log = logging.getLogger(__name__)
+
+# aiohttp writes a traceback of whatever is no HTTP; our own failures are told by `guard`.
+_strangers_mistakes = log.getChild("strangers")
+_strangers_mistakes.disabled = True
+
+TRY_AGAIN_S = 5.0
+MOST_HEAD_BYTES = 8190
+MOST_HEADERS = 64
+KEPT_S = 30.0
+LINGER_S = 1.0
+
+
+class HttpError(Exception):
+    """What is configured cannot be served: `what; why; how to mend`."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class HttpServer:
+    """Serves the page and the HTTP interface of one daemon.
+
+    Parameters
+    ----------
+    settings : HttpSettings
+    dispatcher : Dispatcher
+        Shared with the other transports, so that a transaction acts once whichever way it comes.
+    commands : Commands
+    hub : ReportHub
+    daemon_id : str
+
+    Raises
+    ------
+    HttpError, TokenError
+        If the certificate or the token cannot be used.
+    """
+
+    def __init__(
+        self,
+        settings: HttpSettings,
+        *,
+        dispatcher: Dispatcher,
+        commands: Commands,
+        hub: ReportHub,
+        daemon_id: str,
+    ) -> None:
+        self._settings = settings
+        self._tls = _tls(settings)
+        self._make_application = partial(
+            make_application,
+            settings,
+            read_token(settings.token_file),
+            dispatcher=dispatcher,
+            commands=commands,
+            hub=hub,
+            daemon_id=daemon_id,
+        )
+        self.listening = asyncio.Event()
+
+    @property
+    def url(self) -> str:
+        """The page's address."""
+        return self._settings.url
+
+    async def run(self) -> NoReturn:
+        """Serve until cancelled; an address that is taken is tried again, and the robots run on meanwhile."""
+        if self._tls is None and not self._settings.is_loopback:
+            why = "whoever listens to the network learns the token"
+            log.warning("http: %s: not encrypted; %s; set http.cert_file and http.key_file", self.url, why)
+        told = ""
+        while True:
+            try:
+                async with self._listening():
+                    log.info("http: the page is at %s", self.url)
+                    self.listening.set()
+                    await asyncio.get_running_loop().create_future()
+            except OSError as error:
+                told = self._tell(told, _reason(error))
+            except Exception:  # the robots must not end for it
+                log.exception("http: failed inside motiond")
+            await asyncio.sleep(TRY_AGAIN_S)
+
+    def _tell(self, told: str, reason: str) -> str:
+        """Tell why there is no page, once for each reason, and return it."""
+        if reason != told:
+            mend = "it is tried again; end what listens there, or set http.listen"
+            log.warning("http: no page at %s; %s; %s", self.url, reason, mend)
+        return reason
+
+    @asynccontextmanager
+    async def _listening(self) -> AsyncIterator[None]:
+        application, live = self._make_application()
+        runner = web.AppRunner(
+            application,
+            access_log=None,
+            handle_signals=False,
+            logger=_strangers_mistakes,
+            auto_decompress=False,
+            max_line_size=MOST_HEAD_BYTES,
+            max_field_size=MOST_HEAD_BYTES,
+            max_headers=MOST_HEADERS,
+            keepalive_timeout=KEPT_S,
+            lingering_time=LINGER_S,
+            shutdown_timeout=LINGER_S,
+        )
+        await runner.setup()
+        host, port = self._settings.address
+        try:
+            server = await asyncio.get_running_loop().create_server(
+                Connections(cast("Callable[[], asyncio.Protocol]", runner.server)),
+                host,
+                port,
+                ssl=self._tls,
+                ssl_handshake_timeout=ASK_WITHIN_S if self._tls else None,
+            )
+            try:
+                yield
+            finally:
+                server.close()
+                await live.close()
+        finally:
+            self.listening.clear()
+            await runner.cleanup()
+
+
+def _reason(error: OSError) -> str:
+    """Return why, in the system's words; asyncio's own name the address once more."""
+    number = error.errno or 0  # negative where a name cannot be resolved
+    words = os.strerror(number) if number > 0 else error.strerror or str(error)
+    return words.lower()
+
+
+def _tls(settings: HttpSettings) -> ssl.SSLContext | None:
+    if settings.cert_file is None or settings.key_file is None:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(settings.cert_file, settings.key_file)
+    except OSError as error:
+        files = f"{settings.cert_file}, {settings.key_file}"
+        raise HttpError(f"http: {files}: cannot be used any more; {_reason(error)}; correct them") from error
+    return context

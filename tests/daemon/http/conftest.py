@@ -1,0 +1,153 @@
+"""A server before a robot to command, and clients of it, down to the bytes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+import orjson
+import pytest
+
+from motiond.daemon.api.dispatcher import Dispatcher
+from motiond.daemon.config.http import HttpSettings
+from motiond.daemon.http.server import HttpServer
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from motiond.daemon.api.reports import ReportHub
+    from tests.daemon.conftest import Robots
+
+
+class Site:
+    """A server that is being run, and a client of it.
+
+    Attributes
+    ----------
+    robots : Robots
+        What it commands.
+    """
+
+    def __init__(self, server: HttpServer, settings: HttpSettings, robots: Any, hub: ReportHub) -> None:
+        self.server = server
+        self.port = settings.address[1]
+        self.robots = robots
+        self.hub = hub
+        self.url = server.url.rstrip("/")
+        self.session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(PATIENCE_S))
+
+    async def get(self, path: str, **options: Any) -> tuple[int, Any]:
+        """Give status and JSON of an answer."""
+        return await self._ask("GET", path, **options)
+
+    async def post(self, path: str, body: Any = None, **options: Any) -> tuple[int, Any]:
+        return await self._ask("POST", path, **({"json": body} if body is not None else {}) | options)
+
+    async def _ask(self, method: str, path: str, **options: Any) -> tuple[int, Any]:
+        async with self.session.request(method, self.url + path, **options) as response:
+            return response.status, orjson.loads(await response.read())
+
+    @asynccontextmanager
+    async def live(self, **options: Any) -> AsyncIterator[Page]:
+        """Connect as a page does."""
+        async with self.session.ws_connect(f"{self.url}/api/ws", max_msg_size=0, **options) as socket:
+            yield Page(socket)
+
+    async def raw(self, *parts: bytes, end: bool = False) -> bytes:
+        """Send bytes, and give all that comes until the server hangs up."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        try:
+            for part in parts:
+                writer.write(part)
+            if end:
+                writer.write_eof()
+            async with asyncio.timeout(PATIENCE_S):
+                return await all_of(reader)
+        finally:
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+
+
+async def all_of(reader: asyncio.StreamReader) -> bytes:
+    """Give what comes until the end; a connection may also end by a reset."""
+    came = bytearray()
+    with suppress(ConnectionError):
+        while data := await reader.read(65536):
+            came += data
+    return bytes(came)
+
+
+class Page:
+    """A WebSocket client that remembers what it heard."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self.socket = socket
+        self.heard: list[dict[str, Any]] = []
+
+    async def next(self) -> dict[str, Any] | bytes:
+        async with asyncio.timeout(PATIENCE_S):
+            message = await self.socket.receive()
+        if message.type is aiohttp.WSMsgType.BINARY:
+            return bytes(message.data)
+        assert message.type is aiohttp.WSMsgType.TEXT, message
+        told: dict[str, Any] = orjson.loads(message.data)
+        self.heard.append(told)
+        return told
+
+    async def until(self, holds: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+        """Wait for a text message."""
+        while True:
+            told = await self.next()
+            if isinstance(told, dict) and holds(told):
+                return told
+
+    async def frame(self) -> bytes:
+        """Wait for a binary message."""
+        while not isinstance(told := await self.next(), bytes):
+            pass
+        return told
+
+    async def send(self, number: Any, robot: str, verb: str, **body: Any) -> None:
+        request = {"id": number, "robot": robot, "verb": verb, "body": body}
+        await self.socket.send_bytes(orjson.dumps(request))
+
+    async def answer(self, number: Any) -> dict[str, Any]:
+        told = await self.until(lambda told: "answer" in told and told["id"] == number)
+        answer: dict[str, Any] = told["answer"]
+        return answer
+
+    async def ask(self, number: Any, robot: str, verb: str, **body: Any) -> dict[str, Any]:
+        await self.send(number, robot, verb, **body)
+        return await self.answer(number)
+
+
+@asynccontextmanager
+async def serving(settings: HttpSettings, robots: Any, hub: ReportHub) -> AsyncIterator[Site]:
+    """Run a server; leaving is the daemon's clean shutdown."""
+    server = HttpServer(settings, dispatcher=Dispatcher(robots), commands=robots, hub=hub, daemon_id="d1")
+    task = asyncio.create_task(server.run(), name="http")
+    site = Site(server, settings, robots, hub)
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            await server.listening.wait()
+        yield site
+    finally:
+        task.cancel()
+        async with asyncio.timeout(PATIENCE_S):
+            await asyncio.wait((task,))
+        await site.session.close()
+
+
+@pytest.fixture
+def settings(free_port: int) -> HttpSettings:
+    return HttpSettings(listen=f"127.0.0.1:{free_port}")
+
+
+@pytest.fixture
+async def site(settings: HttpSettings, robots: Robots, hub: ReportHub) -> AsyncIterator[Site]:
+    async with serving(settings, robots, hub) as site:
+        yield site
