@@ -7,6 +7,8 @@ connections, nor how slowly a head may come, nor how slowly an answer may be rea
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -129,8 +131,12 @@ class Connection(asyncio.Protocol):
             self._connections.open[self] = None
 
     def hang_up(self) -> None:
-        """End the connection at once, whatever is still to be sent."""
+        """End the connection at once; the system forgets what is still to be sent, too."""
         self._connections.open.pop(self, None)
+        if self._transport is not None and not self._transport.is_closing():
+            at_once = struct.pack("ii", 1, 0)
+            connection = self._transport.get_extra_info("socket")
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
         if self._transport is not None:
             self._transport.abort()
 

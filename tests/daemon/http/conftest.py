@@ -72,6 +72,13 @@ class Site:
                 await writer.wait_closed()
 
 
+async def until(holds: Callable[[], object]) -> None:
+    """Look again and again until something holds."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not holds():  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.01)
+
+
 async def all_of(reader: asyncio.StreamReader) -> bytes:
     """Give what comes until the end; a connection may also end by a reset."""
     came = bytearray()

@@ -1,0 +1,269 @@
+"""What is too much, too slow or no HTTP at all: refused or hung up on, and nobody else notices."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import socket
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import pytest
+
+from motiond.daemon.api.reports import Report
+from motiond.daemon.http import connections, exchange
+from tests.daemon.http.conftest import Site, all_of, serving, until
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from motiond.daemon.api.reports import ReportHub
+    from motiond.daemon.config.http import HttpSettings
+    from tests.daemon.conftest import Robots
+
+JSON = {"Content-Type": "application/json"}
+HEAD = b"POST /api/robots/arm/play HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+MOST = 65_536
+
+
+def refused(answer: tuple[int, Any], status: int, error: str) -> bool:
+    told = {"status": "error", "code": "INVALID_REQUEST", "error": error, "data": {}, "transaction": None}
+    return answer == (status, told)
+
+
+@pytest.fixture
+async def hasty(
+    monkeypatch: pytest.MonkeyPatch, settings: HttpSettings, robots: Robots, hub: ReportHub
+) -> AsyncIterator[Site]:
+    """A server of little patience, for eight connections."""
+    assert connections.Connections.__init__.__defaults__ == (256, 10.0, 15.0)
+    monkeypatch.setattr(connections.Connections.__init__, "__defaults__", (8, 0.3, 0.3))
+    monkeypatch.setattr(exchange.read_body, "__defaults__", ("application/json", 0.3))
+    async with serving(settings, robots, hub) as site:
+        yield site
+
+
+# -- paths --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../../etc/passwd",
+        "/..%2f..%2fetc%2fpasswd",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/static/../page.py",
+        "//etc/passwd",
+        "/..\\..\\etc\\passwd",
+        "/index.html/../../page.py",
+        "/page.py",
+        "/%00",
+        "/index.html%00.js",
+        "http://evil.example/etc/passwd",
+        "/api/robots/../../etc/passwd",
+        "/api/robots/arm/..%2f..%2fstate",
+        "/" + "a" * 8000,
+    ],
+)
+async def test_no_path_leads_out_of_the_page(site: Site, path: str) -> None:
+    told = await site.raw(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+    assert told.split(b" ", 2)[1] in {b"400", b"404", b"405"}, told
+    assert b"root:" not in told
+    assert b"import" not in told
+
+
+@pytest.mark.parametrize("verb", ["explode", "..%2fstop", "stop%2f", "Stop", "a" * 4000])
+async def test_unknown_verbs_are_refused(site: Site, verb: str) -> None:
+    status, told = await site.post(f"/api/robots/arm/{verb}", {})
+    assert (status, told["code"]) == (404, "UNKNOWN_VERB")
+    assert site.robots.handled == []
+
+
+async def test_an_unknown_robot_is_told_who_there_is(site: Site) -> None:
+    told = await site.get("/api/robots/amr/state")
+    assert told[0] == 404
+    assert told[1]["error"] == "no robot 'amr'; there are arm, hand; did you mean 'arm'?"
+
+
+# -- bodies -------------------------------------------------------------------------------------------------
+
+
+NOT_JSON = (
+    "arm/play: not JSON at line 1 column {}; a request is a JSON object in UTF-8, without NaN; correct it"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        (b"{", NOT_JSON.format(2)),
+        (b"[1]", "arm/play: [1] is no JSON object; put keys and values in { }"),
+        (b"", "arm/play: 'motion' is missing; play needs it; add it"),
+        (b'{"motion": 1}', "arm/play: 'motion' is 1; it must be a valid string; correct it"),
+        (b"\xff\xfe", NOT_JSON.format(1)),
+        (b"[" * 60_000, NOT_JSON.format(1026)),
+        (gzip.compress(b'{"motion": "wave"}'), NOT_JSON.format(1)),
+    ],
+    ids=["half", "list", "empty", "type", "binary", "deep", "packed"],
+)  # fmt: skip
+async def test_what_is_no_request_is_refused_as_over_mqtt(site: Site, body: bytes, error: str) -> None:
+    packed = {"Content-Encoding": "gzip"} if body.startswith(b"\x1f\x8b") else {}
+    answer = await site.post("/api/robots/arm/play", data=body, headers=JSON | packed)
+    assert answer[1]["error"] == error
+    assert refused(answer, 400, error)
+    assert site.robots.handled == []
+
+
+async def test_a_form_is_no_request(site: Site) -> None:
+    answer = await site.post("/api/robots/arm/play", data={"motion": "wave"})
+    why = "its body is application/x-www-form-urlencoded; send Content-Type: application/json"
+    assert refused(answer, 415, f"/api/robots/arm/play: {why}")
+
+
+TOO_LONG = "/api/robots/arm/play: its body is longer than 65536 bytes; send less"
+
+
+async def test_a_long_body_is_refused_before_it_is_read(site: Site) -> None:
+    told = await site.raw(HEAD + b"Connection: close\r\nContent-Length: 1000000000000\r\n\r\n")
+    assert told.startswith(b"HTTP/1.1 413 ")
+    assert orjson.loads(told.partition(b"\r\n\r\n")[2])["error"] == TOO_LONG
+
+
+async def test_a_body_of_unknown_length_is_cut_off_where_it_is_too_long(site: Site) -> None:
+    async def endless() -> AsyncIterator[bytes]:
+        for _ in range(100):
+            yield b" " * 10_000
+
+    answer = await site.post("/api/robots/arm/play", data=endless(), headers=JSON)
+    assert refused(answer, 413, TOO_LONG)
+
+
+async def test_a_body_may_be_as_long_as_a_request_over_mqtt(site: Site) -> None:
+    body = orjson.dumps({"motion": "wave"})
+    assert (await site.post("/api/robots/arm/play", data=body.ljust(MOST), headers=JSON))[0] == 200
+    assert refused(
+        await site.post("/api/robots/arm/play", data=body.ljust(MOST + 1), headers=JSON), 413, TOO_LONG
+    )
+
+
+async def test_half_a_body_acts_on_nothing(hasty: Site) -> None:
+    told = await hasty.raw(HEAD + b'Content-Length: 18\r\nConnection: close\r\n\r\n{"motion": ')
+    assert told.startswith(b"HTTP/1.1 408 ")
+    slow = "/api/robots/arm/play: its body took longer than 0.3 s; send it faster"
+    assert orjson.loads(told.partition(b"\r\n\r\n")[2])["error"] == slow
+    await hasty.raw(HEAD + b'Content-Length: 18\r\n\r\n{"motion": ', end=True)
+    assert hasty.robots.handled == []
+
+
+async def test_a_broken_chunk_is_refused(site: Site) -> None:
+    told = await site.raw(
+        HEAD + b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n", b"2\r\n{}\r\nzz\r\n"
+    )
+    assert told.split(b" ", 2)[1] == b"400"
+    assert site.robots.handled == []
+
+
+# -- heads --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(100),
+        b"\x00" * 1000 + b"\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"STOP /api/robots/arm/stop\r\n\r\n",
+        HEAD + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+        HEAD + b"Content-Length: -1\r\n\r\n{}",
+        HEAD + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}",
+        HEAD + b" folded\r\n\r\n",
+        HEAD + b"A: " + b"a" * 9000 + b"\r\n\r\n",
+        HEAD + b"".join(b"A%d: b\r\n" % number for number in range(100)) + b"\r\n",
+        b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\n\r\n",
+    ],
+    ids=["tls", "zeros", "version", "no path", "no version", "two lengths", "negative", "smuggled", "folded",
+         "long field", "many fields", "long line"],
+)  # fmt: skip
+async def test_what_is_no_http_is_hung_up_on(
+    site: Site, sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    told = await site.raw(sent)
+    assert told.startswith((b"HTTP/1.1 4", b"HTTP/1.0 4")), told
+    assert site.robots.handled == []
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize(
+    "begun", [b"", b"GET /api/robots HTTP/1.1\r\nHost: loc"], ids=["silence", "half a head"]
+)
+async def test_who_does_not_ask_in_time_is_hung_up_on(hasty: Site, begun: bytes) -> None:
+    assert await hasty.raw(begun) == b""
+
+
+async def test_a_head_that_comes_byte_by_byte_is_cut_off(hasty: Site) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", hasty.port)
+    ended = asyncio.create_task(all_of(reader))
+    writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\nA: ")
+    async with asyncio.timeout(PATIENCE_S):
+        while not ended.done():
+            writer.write(b"a")
+            await asyncio.sleep(0.02)
+    assert ended.result() == b""
+    writer.close()
+
+
+async def test_a_second_head_on_a_connection_has_its_time_too(hasty: Site) -> None:
+    whole = b"GET /api/robots HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    told = await hasty.raw(whole, b"GET /api/rob")
+    assert told.count(b"HTTP/1.1 200 ") == 1
+
+
+async def test_who_reads_no_answer_is_hung_up_on(hasty: Site) -> None:
+    hasty.hub.publish(Report("arm", "motions", {"motions": ["x" * 20_000_000]}))
+    with socket.create_connection(("127.0.0.1", hasty.port)) as client:
+        client.sendall(b"GET /api/robots/arm/motions HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await until(lambda: is_reset(client))
+
+
+def is_reset(client: socket.socket) -> bool:
+    return client.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
+
+
+# -- how many -----------------------------------------------------------------------------------------------
+
+
+async def test_a_thousand_connections_keep_nobody_from_stopping_a_robot(site: Site) -> None:
+    async with site.live() as page, AsyncExitStack() as stack:
+        await page.next()
+        for _ in range(1000):
+            other = stack.enter_context(socket.create_connection(("127.0.0.1", site.port)))
+            other.sendall(b"GET / HT")
+            await asyncio.sleep(0)
+        assert (await page.ask(1, "arm", "stop"))["status"] == "ok"
+        assert (await site.post("/api/robots/arm/stop", {}))[0] == 200
+    assert [verb for _, verb, _ in site.robots.handled] == ["stop", "stop"]
+
+
+async def test_where_all_connections_are_being_served_a_further_one_is_closed(hasty: Site) -> None:
+    hasty.robots.gate.clear()
+    async with asyncio.TaskGroup() as tasks:
+        served = [tasks.create_task(hasty.post("/api/robots/arm/play", {"motion": "wave"})) for _ in range(8)]
+        await until(lambda: len(hasty.robots.handled) >= 8)
+        assert await hasty.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") == b""
+        hasty.robots.gate.set()
+    assert [task.result()[0] for task in served] == [200] * 8
+
+
+async def test_a_stop_does_not_wait_for_other_requests(site: Site) -> None:
+    site.robots.gate.clear()
+    async with asyncio.TaskGroup() as tasks:
+        plays = [tasks.create_task(site.post("/api/robots/arm/play", {"motion": "wave"})) for _ in range(60)]
+        await until(lambda: sum(task.done() for task in plays) >= 28)
+        assert (await site.post("/api/robots/arm/stop", {}))[0] == 200
+        assert (await site.post("/api/robots/arm/estop", {}))[0] == 200
+        site.robots.gate.set()
+    codes = [task.result()[1].get("code") for task in plays]
+    assert (codes.count(None), codes.count("BUSY")) == (32, 28)

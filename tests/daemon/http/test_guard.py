@@ -1,0 +1,275 @@
+"""Who is let in, and what strangers cannot do: nothing is served or moved that should not be."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import subprocess
+import time
+from http.cookies import SimpleCookie
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import pytest
+
+from motiond.daemon.config.http import HttpSettings
+from tests.daemon.http.conftest import Site, serving
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from motiond.daemon.api.reports import ReportHub
+    from tests.daemon.conftest import Robots
+
+TOKEN = "0123456789abcdef"  # noqa: S105 - of these tests
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+MISSING = "the token is missing; log in, or send Authorization: Bearer TOKEN"
+WRONG = "the token is wrong; it is the first line of http.token_file"
+
+
+def refusal(code: str, error: str) -> dict[str, Any]:
+    return {"status": "error", "code": code, "error": error, "data": {}, "transaction": None}
+
+
+@pytest.fixture
+def guarded(free_port: int, tmp_path: Path) -> HttpSettings:
+    (tmp_path / "token").write_text(f"{TOKEN}\n")
+    return HttpSettings(listen=f"127.0.0.1:{free_port}", token_file=tmp_path / "token")
+
+
+@pytest.fixture
+async def closed(guarded: HttpSettings, robots: Robots, hub: ReportHub) -> AsyncIterator[Site]:
+    async with serving(guarded, robots, hub) as site:
+        yield site
+
+
+# -- Host and Origin ----------------------------------------------------------------------------------------
+
+NOT_OURS = refusal(
+    "NOT_ALLOWED", "Host: the daemon is not called so; add the name to http.hosts, or use its address"
+)
+ELSEWHERE = refusal("NOT_ALLOWED", "Origin: the request comes from another page; use the daemon's own")
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "localhost.evil.example", "", "a b", "[::1", "127.0.0.1:x", "127.0.0.1.evil.com"]
+)
+async def test_a_name_that_is_not_the_daemons_is_refused(site: Site, host: str) -> None:
+    assert await site.post("/api/robots/arm/stop", {}, headers={"Host": host}) == (421, NOT_OURS)
+    assert site.robots.handled == []
+
+
+async def test_a_request_without_a_name_is_refused(site: Site) -> None:
+    told = await site.raw(b"GET /api/robots HTTP/1.0\r\n\r\n")
+    assert told.startswith(b"HTTP/1.0 421 ")
+
+
+async def test_names_and_addresses_of_the_machine_are_taken(site: Site) -> None:
+    for host in ("localhost", "LOCALHOST:1", "127.0.0.1", "192.0.2.7:8080", "[::1]:8080"):
+        status, _ = await site.get("/api/robots", headers={"Host": host})
+        assert (host, status) == (host, 200)
+
+
+async def test_configured_names_are_taken(free_port: int, robots: Robots, hub: ReportHub) -> None:
+    settings = HttpSettings(listen=f"127.0.0.1:{free_port}", hosts=["arm.example"])
+    async with serving(settings, robots, hub) as site:
+        assert (await site.get("/api/robots", headers={"Host": "Arm.example"}))[0] == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "https://HOST"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "cors"},
+    ],
+)
+async def test_other_pages_in_the_browser_command_nothing(site: Site, headers: dict[str, str]) -> None:
+    here = {key: value.replace("HOST", f"127.0.0.1:{site.port}") for key, value in headers.items()}
+    assert await site.post("/api/robots/arm/stop", {}, headers=here) == (403, ELSEWHERE)
+    assert await site.get("/api/ws", headers=here) == (403, ELSEWHERE)
+    assert site.robots.handled == []
+
+
+async def test_the_daemons_own_page_is_let_in(site: Site) -> None:
+    own = {"Origin": site.url, "Sec-Fetch-Site": "same-origin"}
+    assert (await site.post("/api/robots/arm/stop", {}, headers=own))[0] == 200
+    async with site.live(headers=own) as page:
+        assert (await page.ask(1, "arm", "stop"))["status"] == "ok"
+
+
+# -- what browsers are told ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/", "/api/robots", "/nowhere", "/api/robots/arm/stop"])
+async def test_every_answer_forbids_scripts_but_the_pages_own(site: Site, path: str) -> None:
+    async with site.session.get(site.url + path) as response:
+        policy = response.headers["Content-Security-Policy"]
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
+    told = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert (told["default-src"], told["script-src"], told["style-src"]) == ("'none'", "'self'", "'self'")
+    assert (told["frame-ancestors"], told["base-uri"], told["form-action"]) == ("'none'",) * 3
+    assert "unsafe" not in policy
+
+
+async def test_nothing_is_commanded_by_get(site: Site) -> None:
+    for verb in ("stop", "play", "queue/clear"):
+        async with site.session.get(f"{site.url}/api/robots/arm/{verb}?motion=wave") as response:
+            assert (response.status, response.headers["Allow"]) == (405, "POST")
+            assert orjson.loads(await response.read()) == refusal(
+                "INVALID_REQUEST",
+                f"/api/robots/arm/{verb}: method not allowed; see /api/openapi.json",
+            )
+    assert site.robots.handled == []
+
+
+# -- the token ----------------------------------------------------------------------------------------------
+
+PATHS = (
+    "/api/robots",
+    "/api/robots/arm/state",
+    "/api/robots/arm/stop",
+    "/api/ws",
+    "/api/nowhere",
+    "/%61pi/robots",
+    "//api/robots",
+    "/./api/robots",
+    "/api/../api/robots",
+    "/API/robots",
+)
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("method", ["GET", "POST", "HEAD", "PUT", "OPTIONS"])
+async def test_nothing_is_served_without_the_token(closed: Site, method: str, path: str) -> None:
+    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+    told = await closed.raw(head.encode())
+    assert told.startswith(b"HTTP/1.1 401 ")
+    assert told.endswith(b"\r\n\r\n" if method == "HEAD" else orjson.dumps(refusal("NOT_ALLOWED", MISSING)))
+    assert closed.robots.handled == []
+
+
+async def test_the_pages_own_files_are_served_to_everybody(closed: Site) -> None:
+    async with closed.session.get(f"{closed.url}/") as response:
+        assert (response.status, response.content_type) == (200, "text/html")
+
+
+async def test_the_token_opens_everything(closed: Site) -> None:
+    assert (await closed.post("/api/robots/arm/stop", {}, headers=BEARER))[0] == 200
+    async with closed.live(headers=BEARER) as page:
+        assert "hello" in await page.next()
+
+
+async def test_a_login_gives_a_cookie_that_scripts_and_other_pages_do_not_get(closed: Site) -> None:
+    async with closed.session.post(f"{closed.url}/api/login", json={"token": TOKEN}) as response:
+        assert (response.status, await response.json()) == (
+            200,
+            {"status": "ok", "data": {}, "transaction": None},
+        )
+        ((name, cookie),) = SimpleCookie(response.headers["Set-Cookie"]).items()
+    assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Strict", "/")
+    assert TOKEN not in cookie.value
+    assert (await closed.get("/api/robots", headers={"Cookie": f"{name}={cookie.value}"}))[0] == 200
+    assert (await closed.get("/api/robots", headers={"Cookie": f"{name}={cookie.value[:-1]}"}))[0] == 401
+    assert (await closed.get("/api/robots", headers={"Cookie": f"{name}=é"}))[0] == 401
+
+
+@pytest.mark.parametrize("wrong", ["", "0123456789abcdeg", "0123456789abcde", "é" * 300])
+async def test_a_wrong_token_costs_time(closed: Site, wrong: str) -> None:
+    began_s = time.monotonic()
+    assert await closed.post("/api/login", {"token": wrong}) == (401, refusal("NOT_ALLOWED", WRONG))
+    assert time.monotonic() - began_s >= 1.0
+    wrong_header = {"Authorization": f"Bearer {wrong}"}
+    assert await closed.get("/api/robots", headers=wrong_header) == (401, refusal("NOT_ALLOWED", WRONG))
+    assert time.monotonic() - began_s >= 2.0
+
+
+async def test_of_many_wrong_tokens_at_once_most_are_not_even_looked_at(closed: Site) -> None:
+    tries = [closed.post("/api/login", {"token": f"guess {number}"}) for number in range(40)]
+    async with asyncio.timeout(PATIENCE_S):
+        told = await asyncio.gather(*tries)
+    too_often = (429, refusal("NOT_ALLOWED", "too many wrong tokens at once; wait a second"))
+    assert {status for status, _ in told} == {401, 429}
+    assert too_often in told
+    assert [status for status, _ in told].count(401) <= 16  # eight a second, on however slow a machine
+    assert (await closed.post("/api/login", {"token": TOKEN}))[0] == 200
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"token": 1}', b'{"token": "a", "b": 1}', b"\xff"])
+async def test_what_is_no_login_is_refused_at_once(closed: Site, body: bytes) -> None:
+    head = {"Content-Type": "application/json"}
+    expected = refusal("INVALID_REQUEST", 'login: no token; send {"token": "…"}')
+    assert await closed.post("/api/login", data=body, headers=head) == (400, expected)
+
+
+# -- TLS ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("tls")
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject]
+    files = ["-keyout", str(key), "-out", str(cert)]
+    subprocess.run([*command, *files], capture_output=True, timeout=PATIENCE_S, check=True)
+    return cert, key
+
+
+async def test_with_a_certificate_all_of_it_is_encrypted(
+    guarded: HttpSettings, pair: tuple[Path, Path], robots: Robots, hub: ReportHub
+) -> None:
+    settings = guarded.model_copy(update={"cert_file": pair[0], "key_file": pair[1]})
+    trusts = ssl.create_default_context(cafile=str(pair[0]))
+    async with serving(settings, robots, hub) as site:
+        assert site.url.startswith("https://127.0.0.1:")
+        assert (await site.get("/api/robots", headers=BEARER, ssl=trusts))[0] == 200
+        async with site.live(headers=BEARER | {"Origin": site.url}, ssl=trusts) as page:
+            assert (await page.ask(1, "arm", "stop"))["status"] == "ok"
+        async with site.session.post(f"{site.url}/api/login", json={"token": TOKEN}, ssl=trusts) as response:
+            assert "Secure" in response.headers["Set-Cookie"]
+        assert b"200 OK" not in await site.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+
+
+# -- the configuration --------------------------------------------------------------------------------------
+
+
+OPEN = (
+    "'{}' is open to others without a token; whoever reaches it could move the robots; "
+    "add token_file, or listen on 127.0.0.1"
+)
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ({"listen": "0.0.0.0:8080"}, OPEN.format("0.0.0.0:8080")),
+        ({"listen": "[::]:8080"}, OPEN.format("[::]:8080")),
+        ({"listen": "arm.example:8080"}, OPEN.format("arm.example:8080")),
+        ({"listen": "127.0.0.1:0"}, "'127.0.0.1:0' has no such port; there are 1 to 65535; correct it"),
+        (
+            {"listen": "127.0.0.1:65536"},
+            "'127.0.0.1:65536' has no such port; there are 1 to 65535; correct it",
+        ),
+        ({"cert_file": "c.pem"}, "'cert_file' stands alone; a certificate needs its key; add key_file"),
+        ({"key_file": "k.pem"}, "'key_file' stands alone; a certificate needs its key; add cert_file"),
+        (
+            {"cert_file": "c.pem", "key_file": "k.pem"},
+            "cert_file c.pem cannot be read; no such file; correct the path",
+        ),
+    ],
+)
+def test_what_would_be_open_or_cannot_work_is_refused(section: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match="HttpSettings") as caught:
+        HttpSettings.model_validate(section)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("listen", ["127.0.0.1:1", "127.1.2.3:8080", "[::1]:8080", "localhost:8080"])
+def test_the_loopback_needs_no_token(listen: str) -> None:
+    assert HttpSettings(listen=listen).is_loopback

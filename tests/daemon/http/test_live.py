@@ -1,0 +1,370 @@
+"""WebSocket clients: what they hear, what they may ask, and that a slow one costs nobody else anything."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import TYPE_CHECKING, Self
+
+import aiohttp
+import numpy as np
+import orjson
+import pytest
+
+from motiond.daemon.api.reports import Report
+from motiond.daemon.http import client, connections, live
+from motiond.daemon.http.frames import HEAD
+from tests.daemon.http.conftest import Page, Site, serving, until
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from motiond.daemon.api.reports import ReportHub, Subject
+    from motiond.daemon.config.http import HttpSettings
+    from tests.daemon.conftest import Robots
+
+JOINTS = 30
+
+
+def sample(number: float, robot: str = "arm") -> Report:
+    """Return telemetry whose every array begins with a number."""
+    side = {name: np.full(JOINTS, number) for name in ("position", "velocity", "effort")}
+    data = {"stamp_s": 100.0 + number, "frame": number, "reference": side, "feedback": side, "error": side}
+    return Report(robot, "samples", data, renews=True)
+
+
+def report(subject: Subject, number: int) -> Report:
+    return Report("arm", subject, {"number": number})
+
+
+async def known(page: Page) -> None:
+    """Wait until a client has heard what was known before it came: eight reports of two robots."""
+    for _ in range(9):
+        await page.next()
+
+
+# -- what is heard ------------------------------------------------------------------------------------------
+
+
+async def test_a_client_hears_who_there_is_what_is_known_and_then_what_comes(site: Site) -> None:
+    async with site.live() as page:
+        await known(page)
+        assert page.heard[0] == {"hello": {"version": 1, "id": "d1", "robots": ["arm", "hand"]}}
+        told = {(one["robot"], one["subject"]) for one in page.heard[1:]}
+        lasting = ("availability", "description", "motions", "state")
+        assert told == {(robot, subject) for robot in ("arm", "hand") for subject in lasting}
+        for subject in ("state", "result", "event", "diagnostics"):
+            site.hub.publish(Report("hand", subject, {"of": np.array([1.0, np.nan])}))
+            expected = {"robot": "hand", "subject": subject, "data": {"of": [1.0, None]}}
+            assert await page.next() == expected
+
+
+async def test_telemetry_is_binary(site: Site) -> None:
+    async with site.live() as page:
+        await known(page)
+        nan = np.full(2, np.nan)
+        reference = {"position": np.array([1.0, 2.0]), "velocity": np.array([3.0, 4.0]), "effort": nan}
+        feedback = {"position": np.array([5.0, 6.0]), "velocity": nan, "effort": np.array([7.0, 8.0])}
+        data = {"stamp_s": 12.5, "frame": 3.25, "reference": reference, "feedback": feedback}
+        site.hub.publish(Report("hand", "samples", data, renews=True))
+        frame = await page.frame()
+    assert len(frame) == 24 + 6 * 2 * 4
+    assert HEAD.unpack_from(frame) == (1, 1, 2, 12.5, 3.25)
+    told = np.frombuffer(frame, "<f4", offset=24)
+    np.testing.assert_array_equal(told, [1, 2, 3, 4, np.nan, np.nan, 5, 6, np.nan, np.nan, 7, 8])
+
+
+async def test_telemetry_in_the_pace_of_mqtt_is_not_told(site: Site) -> None:
+    async with site.live() as page:
+        await known(page)
+        site.hub.publish(report("telemetry", 1))
+        site.hub.publish(report("event", 2))
+        assert await page.next() == {"robot": "arm", "subject": "event", "data": {"number": 2}}
+
+
+async def test_the_last_results_are_told_before_the_daemon_goes(
+    settings: HttpSettings, robots: Robots, hub: ReportHub
+) -> None:
+    async with serving(settings, robots, hub) as site:
+        socket = await site.session.ws_connect(f"{site.url}/api/ws")
+        page = Page(socket)
+        await known(page)
+        for number in range(50):
+            hub.publish(report("result", number))
+        site_left = asyncio.create_task(hear_out(page))
+    assert await site_left == ([*range(50)], 1001)
+
+
+async def hear_out(page: Page) -> tuple[list[int], int | None]:
+    async with asyncio.timeout(PATIENCE_S):
+        async for message in page.socket:
+            page.heard.append(orjson.loads(message.data))
+    return [
+        one["data"]["number"] for one in page.heard if one.get("subject") == "result"
+    ], page.socket.close_code
+
+
+# -- what is asked ------------------------------------------------------------------------------------------
+
+
+async def test_a_request_gets_its_answer_by_its_id(site: Site) -> None:
+    async with site.live() as page:
+        await known(page)
+        ok = await page.ask("a", "arm", "play", motion="wave", transaction="t1")
+        assert (ok["status"], ok["transaction"]) == ("ok", "t1")
+        assert (await page.ask(2, "arm", "play", motion="unknown"))["code"] == "UNKNOWN_MOTION"
+        assert (await page.ask(3, "arm", "explode"))["code"] == "UNKNOWN_VERB"
+        again = await site.post("/api/robots/arm/play", {"motion": "wave", "transaction": "t1"})
+        assert again == (200, ok)
+    assert site.robots.verbs() == ["play", "play"]
+
+
+NO_REQUEST = "a request is an object with id, robot, verb and body"
+NO_ID = "id must be a whole number, or a text of at most 200 characters"
+
+
+@pytest.mark.parametrize(
+    ("sent", "error"),
+    [
+        ("{", "not JSON at line 1 column 2"),
+        ("[]", NO_REQUEST),
+        ('{"id":1,"robot":"arm","verb":"stop","extra":1}', NO_REQUEST),
+        ('{"robot":"arm","verb":"stop"}', NO_ID),
+        ('{"id":1.5,"robot":"arm","verb":"stop"}', NO_ID),
+        ('{"id":"' + "a" * 201 + '"}', NO_ID),
+        ('{"id":1,"robot":1,"verb":"stop"}', "robot and verb must be texts"),
+        ('{"id":1,"robot":"arm"}', "robot and verb must be texts"),
+    ],
+)  # fmt: skip
+async def test_what_is_no_request_is_refused_and_the_connection_goes_on(
+    site: Site, sent: str, error: str
+) -> None:
+    async with site.live() as page:
+        await known(page)
+        await page.socket.send_str(sent)
+        refused = {"status": "error", "code": "INVALID_REQUEST", "error": f"{error}; correct it"}
+        assert await page.next() == {"id": None, "answer": refused | {"data": {}, "transaction": None}}
+        assert (await page.ask(1, "arm", "stop"))["status"] == "ok"
+    assert site.robots.verbs() == ["stop"]
+
+
+async def test_a_message_that_is_too_long_ends_the_connection(site: Site) -> None:
+    async with site.live() as page:
+        await known(page)
+        await page.socket.send_str(" " * 70_000)
+        async with asyncio.timeout(PATIENCE_S):
+            assert (await page.socket.receive()).type is aiohttp.WSMsgType.CLOSE
+        assert page.socket.close_code == 1009
+
+
+async def test_a_stop_does_not_wait_for_other_requests(site: Site) -> None:
+    site.robots.gate.clear()
+    async with site.live() as page:
+        await known(page)
+        for number in range(100):
+            await page.send(number, "arm", "play", motion="wave")
+        assert (await page.ask("stop", "arm", "stop"))["status"] == "ok"
+        assert (await page.ask("estop", "arm", "estop"))["status"] == "ok"
+        busy = [one for one in page.heard if one.get("answer", {}).get("code") == "BUSY"]
+        assert len(busy) == 100 - 32
+        assert busy[0]["answer"]["error"] == (
+            "arm/play: too many requests; a client has 32 at once and 200 a second; send fewer"
+        )
+        site.robots.gate.set()
+        await page.answer(31)
+
+
+async def test_of_a_flood_most_is_refused_and_others_are_served(site: Site) -> None:
+    async with site.live() as flood, site.live() as page:
+        await known(page)
+        await known(flood)
+        for number in range(2000):
+            await flood.send(number, "hand", "status")
+        assert (await page.ask(1, "arm", "stop"))["status"] == "ok"
+        told = await flood.answer(1999)
+        assert told.get("code") == "BUSY"
+    assert 64 <= site.robots.verbs().count("status") < 2000
+
+
+async def test_what_was_asked_for_last_is_done_though_the_client_has_gone(site: Site) -> None:
+    async with site.live() as page:
+        await known(page)
+        await page.send(1, "arm", "stop")
+    await until(lambda: site.robots.verbs() == ["stop"])
+
+
+async def test_a_client_that_breaks_off_costs_no_request(site: Site) -> None:
+    site.robots.gate.clear()
+    async with site.live() as page:
+        await known(page)
+        await page.send(1, "arm", "play", motion="wave")
+        await until(lambda: site.robots.verbs() == ["play"])
+        transport = page.socket._writer.transport
+        assert isinstance(transport, asyncio.Transport)
+        transport.abort()
+    site.robots.gate.set()
+    asked = await site.post("/api/robots/arm/stop", {})
+    assert asked[0] == 200
+
+
+async def test_there_are_only_so_many_clients(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "MOST_CLIENTS", 2)
+    async with site.live(), site.live():
+        status, told = await site.get("/api/ws")
+    assert (status, told["error"]) == (
+        503,
+        "/api/ws: 2 clients are connected; the daemon serves no more; close one of them",
+    )
+    async with site.live() as page:
+        await known(page)
+
+
+# -- slow clients -------------------------------------------------------------------------------------------
+
+
+class Stopped:
+    """A client that has connected and reads nothing, with as little room in its system as there can be."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self.socket = socket.socket()
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+
+    async def __aenter__(self) -> Self:
+        loop = asyncio.get_running_loop()
+        self.socket.setblocking(False)
+        await loop.sock_connect(self.socket, ("127.0.0.1", self._site.port))
+        key = b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n"
+        head = b"GET /api/ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        await loop.sock_sendall(self.socket, head + key + b"\r\n")
+        assert (await loop.sock_recv(self.socket, 20)).startswith(b"HTTP/1.1 101")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.socket.close()
+
+    async def read(self) -> list[tuple[int, bytes]]:
+        """Give all frames that have come and still come within a second: opcode and content."""
+        loop, came = asyncio.get_running_loop(), bytearray()
+        try:
+            while True:
+                async with asyncio.timeout(1.0):
+                    data = await loop.sock_recv(self.socket, 65536)
+                if not data:
+                    break
+                came += data
+        except TimeoutError:
+            pass
+        return frames_of(came.partition(b"\r\n\r\n")[2])
+
+    @property
+    def is_reset(self) -> bool:
+        return self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
+
+
+def frames_of(data: bytes) -> list[tuple[int, bytes]]:
+    found, at = [], 0
+    while at + 2 <= len(data):
+        opcode, length, at = data[at] & 15, data[at + 1] & 127, at + 2
+        if length >= 126:
+            size = 2 if length == 126 else 8
+            length, at = int.from_bytes(data[at : at + size], "big"), at + size
+        found.append((opcode, data[at : at + length]))
+        at += length
+    return found
+
+
+@pytest.fixture
+async def stopped(site: Site) -> AsyncIterator[Stopped]:
+    async with Stopped(site) as stopped:
+        await until(lambda: site.hub._subscriptions)
+        yield stopped
+
+
+async def publish(site: Site, numbers: range, page: Page) -> None:
+    """Publish telemetry, each as soon as a client that reads has got the one before."""
+    for number in numbers:
+        site.hub.publish(sample(number))
+        assert HEAD.unpack_from(await page.frame())[4] == number
+
+
+async def test_a_stopped_client_delays_no_other_and_costs_no_memory(site: Site, stopped: Stopped) -> None:
+    (slow,) = site.hub._subscriptions
+    async with site.live() as page:
+        await known(page)
+        await publish(site, range(2000), page)
+        assert len(slow._reports) <= 1
+        assert page.socket.closed is False
+    assert not stopped.is_reset
+
+
+async def test_a_slow_client_gets_every_result_and_the_newest_telemetry(site: Site, stopped: Stopped) -> None:
+    async with site.live() as page:
+        await known(page)
+        for number in range(10):
+            await publish(site, range(200 * number, 200 * number + 200), page)
+            site.hub.publish(report("result", number))
+            site.hub.publish(report("event", number))
+    frames = await stopped.read()
+    told = [orjson.loads(data) for opcode, data in frames if opcode == 1]
+    for subject in ("result", "event"):
+        assert [one["data"]["number"] for one in told if one.get("subject") == subject] == [*range(10)]
+    samples = [HEAD.unpack_from(data)[4] for opcode, data in frames if opcode == 2]
+    assert samples == sorted(samples)
+    assert samples[-1] == 1999
+    assert len(samples) < 500
+
+
+async def test_a_client_that_would_miss_results_is_disconnected(site: Site, stopped: Stopped) -> None:
+    await publish_to_nobody(site, 2000)
+    for number in range(5000):
+        site.hub.publish(report("result", number))
+    with pytest.raises(ConnectionResetError):
+        await stopped.read()
+    await until(lambda: not site.hub._subscriptions)
+
+
+async def publish_to_nobody(site: Site, count: int) -> None:
+    """Fill what lies between the server and a client that reads nothing."""
+    for number in range(count):
+        site.hub.publish(sample(number))
+        await asyncio.sleep(0)
+
+
+async def test_a_client_that_reads_nothing_is_disconnected_after_a_while(
+    monkeypatch: pytest.MonkeyPatch, settings: HttpSettings, robots: Robots, hub: ReportHub
+) -> None:
+    monkeypatch.setattr(connections.Connections.__init__, "__defaults__", (8, 10.0, 0.3))
+    async with serving(settings, robots, hub) as site, Stopped(site) as stopped:
+        async with asyncio.timeout(PATIENCE_S):
+            while not stopped.is_reset:
+                hub.publish(sample(0))
+                await asyncio.sleep(0.001)
+        await until(lambda: not hub._subscriptions)
+
+
+async def test_a_client_that_leaves_its_answers_unread_is_disconnected(
+    site: Site, stopped: Stopped, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "MOST_UNREAD_BYTES", 20_000)
+    await publish_to_nobody(site, 2000)
+    loop = asyncio.get_running_loop()
+    request = orjson.dumps({"id": 1, "robot": "arm", "verb": "status"})
+    masked = bytes([0x81, 0x80 | len(request), 0, 0, 0, 0]) + request
+    async with asyncio.timeout(PATIENCE_S):
+        try:
+            while site.hub._subscriptions:
+                await loop.sock_sendall(stopped.socket, masked)
+                await asyncio.sleep(0)
+        except ConnectionError:
+            pass
+    await until(lambda: not site.hub._subscriptions)
+
+
+async def test_a_stop_of_a_client_that_reads_nothing_is_heard(site: Site, stopped: Stopped) -> None:
+    await publish_to_nobody(site, 2000)
+    request = orjson.dumps({"id": 1, "robot": "arm", "verb": "stop"})
+    masked = bytes([0x81, 0x80 | len(request), 0, 0, 0, 0]) + request
+    await asyncio.get_running_loop().sock_sendall(stopped.socket, masked)
+    await until(lambda: site.robots.verbs() == ["stop"])
