@@ -31,7 +31,18 @@ if TYPE_CHECKING:
     from .model.interpolation import Interpolation
     from .model.joining import JoinTolerance, concatenate
     from .model.motion import Motion, MotionError
-    from .model.robot import Coordinate, Frame, FrameKind, Joint, JointType, Link, Mimic, RobotModel
+    from .model.robot import (
+        Coordinate,
+        Frame,
+        FrameKind,
+        Joint,
+        JointType,
+        Link,
+        Mesh,
+        Mimic,
+        RobotModel,
+        Shape,
+    )
     from .reading import load_motion, load_motions, load_robot, load_robots
     from .writing import dump_motion
 
@@ -46,12 +57,14 @@ __all__ = [
     "JointType",
     "KeyFrames",
     "Link",
+    "Mesh",
     "Mimic",
     "Motion",
     "MotionError",
     "NothingToDropError",
     "Problem",
     "RobotModel",
+    "Shape",
     "Source",
     "concatenate",
     "dump_motion",
@@ -85,7 +98,18 @@ _HOMES = {
     "model.interpolation": ("Interpolation",),
     "model.joining": ("JoinTolerance", "concatenate"),
     "model.motion": ("Motion", "MotionError"),
-    "model.robot": ("Coordinate", "Frame", "FrameKind", "Joint", "JointType", "Link", "Mimic", "RobotModel"),
+    "model.robot": (
+        "Coordinate",
+        "Frame",
+        "FrameKind",
+        "Joint",
+        "JointType",
+        "Link",
+        "Mesh",
+        "Mimic",
+        "RobotModel",
+        "Shape",
+    ),
     "reading": ("load_motion", "load_motions", "load_robot", "load_robots"),
     "writing": ("dump_motion",),
 }

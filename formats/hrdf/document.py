@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..errors import FormatError, Problems, Where, nearest
+from ..errors import BadText, FormatError, Problems, Where, nearest
+from ..io.mesh_file import find_mesh
 from ..io.xml_tree import line_of, parse_xml
 from .elements import EITHER_OR, FORMULAS_SINCE, RULES, VERSIONS
 from .formula import (
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from ..io.source import Source
     from ..io.xml_tree import Xml
+    from ..model.shapes import Mesh
     from .elements import Attribute, Rule
 
 # Bounds beyond any real robot, so that files that include each other many times end in a message.
@@ -59,12 +61,15 @@ class Element:
         Its attributes as float, array (3,) or (3, 3), or str. An enum has the case of the specification.
     outputs : tuple of Output
         Empty where the file has no `<output>` in it.
+    mesh : Mesh, optional
+        The file that its `mesh_path` names.
     """
 
     kind: str
     where: Where
     values: Mapping[str, Any] = field(default_factory=dict)
     outputs: tuple[Output, ...] = ()
+    mesh: Mesh | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +206,9 @@ class _File:
     def _element(self, xml: Xml) -> Element:
         rule, kind = RULES[str(xml.tag)], str(xml.tag)
         values = self._values(xml, rule)
-        element = Element(kind, self._where(xml), values, self._outputs(xml))
+        where = self._where(xml)
+        mesh = _mesh(where, self._source, values.get("mesh_path", ""))
+        element = Element(kind, where, values, self._outputs(xml), mesh)
         _check_pairs(element)
         if "mesh_path" not in xml.attrib:
             for name in sorted({"mesh_rot", "mesh_trans"} & values.keys()):
@@ -430,6 +437,20 @@ def _check_pairs(element: Element) -> None:
                 "one replaces what the other adds to",
                 "keep one of them",
             )
+
+
+def _mesh(where: Where, source: Source, path: str) -> Mesh | None:
+    """Find the mesh that a file names; one that cannot be shown is noted as an oddity."""
+    if not path:
+        return None
+    if "://" in path:
+        where.warn(f"mesh {path!r} is not shown", "nothing is fetched from the network", "save it in a file")
+        return None
+    try:
+        return find_mesh(source.beside(path))
+    except BadText as error:
+        where.warn(f"mesh {path!r} is not shown", error.why, error.mend)
+        return None
 
 
 def _path_fault(path: str) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 from ..arrays import Floats, frozen
 from ..errors import Where
 from ..io.first_tag import first_tag
-from ..model.robot import Coordinate, Frame, Joint, Link, RobotModel
+from ..model.robot import Coordinate, Frame, Joint, Link, RobotModel, Shape
 from .catalog import Part, load_catalog, pose
 from .document import Element, read_document
 from .elements import LAST_IMPLICIT_END_EFFECTOR
@@ -74,6 +74,7 @@ def _model(document: Document, robot: _Robot, source: Source) -> RobotModel:
         frames=tuple(robot.frames),
         canonical_link=robot.links[0].name if robot.links else "",
         base_pose=frozen(pose(document.values.get("rot"), document.values.get("trans", np.zeros(3)))),
+        describes_looks=False,
         warnings=tuple(dict.fromkeys(problems.warnings)),
     )
 
@@ -193,7 +194,8 @@ class _Robot:
         rotation = values.get("com_rot", part.com[:3, :3])
         translation = values.get("com_trans", part.com[:3, 3]) + values.get("com_trans_offset", 0.0)
         com = frozen(pose(rotation, translation))
-        self.links.append(Link(name, mass, com, _inertia(values), mount.link, frozen(mount.pose)))
+        inertia, shapes = _inertia(values), _shapes(element)
+        self.links.append(Link(name, mass, com, inertia, mount.link, frozen(mount.pose), shapes))
         self._add_frame(f"{name}/com", "com", name, com, element)
 
     def _add_actuator_joint(self, name: str, element: Element, part: Part) -> _Mount:
@@ -314,6 +316,14 @@ def _inertia(values: Mapping[str, Any]) -> Floats:
     """Return the (3, 3) tensor about the centre of mass; what the file does not state is zero."""
     xx, yy, zz, xy, xz, yz = (values.get(f"i{axes}", 0.0) for axes in ("xx", "yy", "zz", "xy", "xz", "yz"))
     return frozen(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+
+
+def _shapes(element: Element) -> tuple[Shape, ...]:
+    """Return the mesh of an element, placed by its attributes."""
+    if element.mesh is None:
+        return ()
+    place = pose(element.values.get("mesh_rot"), element.values.get("mesh_trans", np.zeros(3)))
+    return (Shape("mesh", pose=frozen(place), mesh=element.mesh),)
 
 
 def _axis(name: str) -> Floats:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .kinematics import ForwardKinematics
 from .poses import identity_pose
+from .shapes import Mesh, Shape
 from .structure import Coordinate, Frame, FrameKind, Joint, JointType, Link, Mimic
 
 if TYPE_CHECKING:
@@ -20,7 +21,18 @@ if TYPE_CHECKING:
 
     from ..arrays import Floats
 
-__all__ = ["Coordinate", "Frame", "FrameKind", "Joint", "JointType", "Link", "Mimic", "RobotModel"]
+__all__ = [
+    "Coordinate",
+    "Frame",
+    "FrameKind",
+    "Joint",
+    "JointType",
+    "Link",
+    "Mesh",
+    "Mimic",
+    "RobotModel",
+    "Shape",
+]
 
 
 @dataclass(frozen=True)
@@ -33,6 +45,9 @@ class RobotModel:
         In document order; `q` is their coordinates one after the other.
     base_pose : ndarray, shape (4, 4)
         Where the file places the robot.
+    describes_looks : bool
+        Whether the format can say of every link what it looks like, so that one without shapes is bare on
+        purpose.
     warnings : tuple of str
         `file:line: what; why; how to mend`, one for each oddity that was read all the same.
     metadata : mapping
@@ -47,6 +62,7 @@ class RobotModel:
     frames: tuple[Frame, ...]
     canonical_link: str
     base_pose: Floats = field(default_factory=identity_pose)
+    describes_looks: bool = True
     warnings: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
 

@@ -14,6 +14,7 @@ from .poses import identity_pose
 
 if TYPE_CHECKING:
     from ..arrays import Floats
+    from .shapes import Shape
 
 JointType = Literal[
     "fixed", "revolute", "continuous", "prismatic", "screw", "universal", "ball", "euler",
@@ -76,6 +77,8 @@ class Link:
         The link that this one is rigidly part of, or '' where a joint carries it or it is a root.
     pose : ndarray, shape (4, 4)
         In the frame of `attached_to`; of a root, in the model's frame.
+    shapes : tuple of Shape
+        Those of its visuals and collisions that can be drawn, in document order.
     """
 
     name: str
@@ -84,6 +87,7 @@ class Link:
     inertia: Floats = field(default_factory=lambda: np.zeros((3, 3)))
     attached_to: str = ""
     pose: Floats = field(default_factory=identity_pose)
+    shapes: tuple[Shape, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@
 - `node`: one XML element, read by attribute and child
 - `values`: numbers, truth values, vectors and poses
 - `link`, `joint`: `<link>` and `<joint>`
+- `shape`: `<visual>` and `<collision>`
 - `include`: what an `<include>` means
 - `names`: siblings with names of their own
 - `frames`: where everything is, and what it moves with

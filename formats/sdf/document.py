@@ -198,7 +198,11 @@ class _File:
         if node.tag == "frame":
             return _if_any(self._frame(node))
         self._spend(node)
-        return _if_any(read_link(node) if node.tag == "link" else read_joint(node))
+        if node.tag == "joint":
+            return _if_any(read_joint(node))
+        for shape in node.all("visual", "collision"):
+            self._spend(shape)
+        return _if_any(read_link(node, self._source))
 
     def _frame(self, node: Node) -> FrameElement | None:
         self._spend(node)

@@ -16,7 +16,7 @@ from ..model.poses import identity_pose
 if TYPE_CHECKING:
     from ..arrays import Floats
     from ..errors import Where
-    from ..model.robot import Coordinate, Mimic
+    from ..model.robot import Coordinate, Mimic, Shape
 
 IDENTITY = identity_pose()
 # The names of a model's own frame and of the frame that nothing moves.
@@ -49,16 +49,27 @@ class Pose:
 
 @dataclass(frozen=True, slots=True)
 class Mounted:
-    """What is mounted on a link or a joint, in the words of messages, and the frame that it is placed by."""
+    """What is mounted on a link or a joint, in the words of messages, and its place on it."""
 
     what: str
     where: Where
-    relative_to: str
+    pose: Pose
+
+
+@dataclass(frozen=True, slots=True)
+class MountedShape:
+    """What is drawn for a `<visual>` or a `<collision>`; the shape's own pose is within that."""
+
+    pose: Pose
+    shape: Shape
 
 
 @dataclass(frozen=True, slots=True)
 class LinkElement:
-    """A `<link>`: mass in kg, `com` (4, 4) in the link's frame, and `inertia` (3, 3) about it in kg·m²."""
+    """A `<link>`: mass in kg, `com` (4, 4) in the link's frame, and `inertia` (3, 3) about it in kg·m².
+
+    What is `mounted` names the frame that it is placed by.
+    """
 
     name: str
     where: Where
@@ -67,6 +78,7 @@ class LinkElement:
     com: Floats = field(default_factory=lambda: IDENTITY)
     inertia: Floats = field(default_factory=lambda: np.eye(3))
     mounted: tuple[Mounted, ...] = ()
+    shapes: tuple[MountedShape, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import FormatError, Problems
+from ..io.mesh_file import find_mesh
 from ..io.source import Source
 from ..io.xml_tree import parse_xml
-from .elements import MODEL, Element, FrameElement, JointElement, ModelElement, Pose
+from .elements import MODEL, Element, FrameElement, JointElement, LinkElement, ModelElement, Pose
 from .values import ValueProblem, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from ..model.shapes import Mesh
 
 CONFIG = "model.config"
 OLDEST_MINOR, NEWEST_MINOR = 4, 12
@@ -52,6 +55,24 @@ def find(uri: str, source: Source, warnings: list[str]) -> Source:
     except (OSError, RuntimeError) as error:
         # Before Python 3.13, Path.resolve raises RuntimeError where symbolic links lead in a ring.
         raise ValueProblem(f"cannot include {shown(uri)}", str(error), "check the path") from error
+
+
+def find_mesh_file(uri: str, source: Source) -> Mesh:
+    """Return the mesh that a URI in `source` means, looked up as a model is.
+
+    Raises
+    ------
+    BadText
+        If there is none, or none that may be shown.
+    """
+    candidates = list(_candidates(uri, source))
+    for candidate in candidates:
+        try:
+            if candidate.allowed() and candidate.path.is_file():
+                return find_mesh(candidate)
+        except (OSError, RuntimeError):
+            continue
+    return find_mesh(candidates[0])  # which says why not
 
 
 def _candidates(uri: str, source: Source) -> Iterator[Source]:
@@ -145,6 +166,9 @@ def _moved(element: Element, stand_in: str) -> Element:
     if isinstance(element, FrameElement):
         attached_to = stand_in if element.attached_to in {"", MODEL} else element.attached_to
         return replace(element, pose=_renamed(element.pose, stand_in), attached_to=attached_to)
+    if isinstance(element, LinkElement):
+        shapes = tuple(replace(one, pose=_renamed(one.pose, stand_in)) for one in element.shapes)
+        element = replace(element, shapes=shapes)
     pose = element.pose
     return replace(
         element, pose=_renamed(pose, stand_in) if pose.relative_to else Pose(pose.matrix, stand_in)

@@ -39,7 +39,7 @@ def read_joint(node: Node) -> JointElement | None:
     parent, child = _end(node, "parent"), _end(node, "child")
     if child == WORLD:
         node.where.add(f"joint '{name}' has the world as its child", "the world is fixed", "swap the two")
-    mounted = node.mounted("sensor")
+    mounted = tuple(one for _, one in node.mounted("sensor") if one.pose.relative_to)
     if not (name and type_ and parent and child):
         return None
     return JointElement(

@@ -1,7 +1,7 @@
-"""`<link>` to a checked element: its mass, its inertia, and the names of what is mounted on it.
+"""`<link>` to a checked element: its mass, its inertia, its shapes, and the names of what is mounted on it.
 
-Values are in SI units. Follows `//link` of SDFormat 1.4 to 1.12; of shapes, sensors and lights only names and
-poses are checked.
+Values are in SI units. Follows `//link` of SDFormat 1.4 to 1.12; of sensors and lights only names and poses
+are checked.
 """
 
 from __future__ import annotations
@@ -12,21 +12,31 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Floats, frozen
-from .elements import LinkElement
+from .elements import LinkElement, MountedShape
+from .shape import read_shape
 from .values import shown
 
 if TYPE_CHECKING:
+    from ..io.source import Source
+    from ..model.shapes import ShapeRole
     from .node import Node
 
 # Relative to the largest moment: the error of inertias written with six digits.
 INERTIA_TOLERANCE = 1e-6
+_ROLES: dict[str, ShapeRole] = {"visual": "visual", "collision": "collision"}
 
 
-def read_link(node: Node) -> LinkElement | None:
-    """Read a `<link>`; return None if it is none, which has been noted."""
+def read_link(node: Node, source: Source) -> LinkElement | None:
+    """Read a `<link>` of a file; return None if it is none, which has been noted."""
     name = node.name()
-    mounted = [one for tag in ("visual", "collision", "sensor", "light") for one in node.mounted(tag)]
-    link = LinkElement(name, node.where, node.pose(), mounted=tuple(mounted))
+    mounted, shapes = [], []
+    for tag in ("visual", "collision", "sensor", "light"):
+        for child, one in node.mounted(tag):
+            if one.pose.relative_to:
+                mounted.append(one)
+            if (role := _ROLES.get(tag)) and (shape := read_shape(child, one, role, source)):
+                shapes.append(MountedShape(one.pose, shape))
+    link = LinkElement(name, node.where, node.pose(), mounted=tuple(mounted), shapes=tuple(shapes))
     inertial = node.one("inertial")
     if inertial is not None:
         link = _with_inertial(link, inertial)
@@ -45,7 +55,7 @@ def _with_inertial(link: LinkElement, node: Node) -> LinkElement:
     if node.truth_attribute("auto"):
         node.where.warn(
             f"the inertia of link '{link.name}' is not computed",
-            "auto='true' asks for it from shapes, which are not read",
+            "auto='true' asks for it from shapes and their densities",
             "write <mass> and <inertia>",
         )
     if mass < 0:

@@ -15,7 +15,7 @@ from .elements import IDENTITY, VOCABULARY, WORLD, Mounted, Pose
 from .values import ValueProblem, parse_number, parse_pose, parse_truth, parse_vector, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import TypeVar
 
     from ..errors import Problems
@@ -145,17 +145,15 @@ class Node:
             )
         return name
 
-    def mounted(self, tag: str) -> tuple[Mounted, ...]:
-        """Check the names and poses of all children of a name, and return those that name a frame."""
-        found, seen = [], set[str]()
+    def mounted(self, tag: str) -> Iterator[tuple[Node, Mounted]]:
+        """Check the names and poses of all children of a name, and return each with its place."""
+        seen = set[str]()
         for child in self.all(tag):
             pose, name = child.pose(), child.name()
             if name and name in seen:
                 child.where.add(f"{tag} name '{name}' is taken", f"another {tag} of this {self.tag} has it")
             seen.add(name)
-            if pose.relative_to:
-                found.append(Mounted(f"{tag} '{name}'", child.where, pose.relative_to))
-        return tuple(found)
+            yield child, Mounted(f"{tag} '{name}'", child.where, pose)
 
     def _child(self, xml: Xml) -> Node:
         return Node(xml, self.where.problems, self.minor)

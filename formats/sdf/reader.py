@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays import Floats, frozen
 from ..io.first_tag import first_tag
 from ..model.poses import inverse_pose
-from ..model.robot import Coordinate, Frame, Joint, Link, RobotModel
+from ..model.robot import Coordinate, Frame, Joint, Link, RobotModel, Shape
 from .document import read_document
 from .elements import IDENTITY, MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement
 from .frames import Frames, full
@@ -174,10 +174,11 @@ class _Robot:
 
     def _check_mounted(self, scope: str, element: LinkElement | JointElement) -> None:
         for mounted in element.mounted:
-            if not self._frames.has(full(scope, mounted.relative_to)):
+            frame = mounted.pose.relative_to
+            if not self._frames.has(full(scope, frame)):
                 mounted.where.warn(
-                    f"the <pose> of {mounted.what} is relative_to {shown(mounted.relative_to)}",
-                    *self._frames.missing(scope, mounted.relative_to, mounted.where.problems),
+                    f"the <pose> of {mounted.what} is relative_to {shown(frame)}",
+                    *self._frames.missing(scope, frame, mounted.where.problems),
                 )
 
     def _carriers(self) -> dict[str, _Joined]:
@@ -206,7 +207,20 @@ class _Robot:
             if isinstance(element, LinkElement):
                 name = full(scope, element.name)
                 pose = IDENTITY if name in carriers else self._between(WORLD, name)
-                yield Link(self._local(name), element.mass, element.com, element.inertia, pose=pose)
+                shapes = tuple(self._shapes(scope, element))
+                yield Link(
+                    self._local(name), element.mass, element.com, element.inertia, pose=pose, shapes=shapes
+                )
+
+    def _shapes(self, scope: str, link: LinkElement) -> Iterator[Shape]:
+        """Return what is drawn of a link, but for what is placed by a frame that there is none of."""
+        for one in link.shapes:
+            place, frame = one.pose.matrix, one.pose.relative_to
+            if frame and not self._frames.has(full(scope, frame)):
+                continue
+            if frame:
+                place = self._between(full(scope, link.name), full(scope, frame)) @ place
+            yield replace(one.shape, pose=frozen(place @ one.shape.pose))
 
     def _joint(self, joint: _Joined, carriers: Mapping[str, _Joined]) -> Joint:
         element = joint.element

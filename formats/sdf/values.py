@@ -75,7 +75,7 @@ def parse_vector(text: str) -> Floats:
     ValueProblem
         If there are not three, or one is no finite number.
     """
-    return np.array(_parse_numbers(text, 3, "a vector is three numbers, x y z"))
+    return np.array(parse_numbers(text, 3, "a vector is three numbers, x y z"))
 
 
 def parse_pose(text: str, rotation_format: str = _EULER, *, degrees: bool = False) -> Floats:
@@ -95,9 +95,9 @@ def parse_pose(text: str, rotation_format: str = _EULER, *, degrees: bool = Fals
     if rotation_format == _QUATERNION:
         if degrees:
             raise ValueProblem("'degrees' of a quaternion", "it has no angles", "remove 'degrees'")
-        values = _parse_numbers(text or "0 0 0 0 0 0 1", 7, "with quat_xyzw a pose is x y z qx qy qz qw")
+        values = parse_numbers(text or "0 0 0 0 0 0 1", 7, "with quat_xyzw a pose is x y z qx qy qz qw")
         return _posed(values[:3], _from_quaternion(values[3:], text))
-    values = _parse_numbers(text or "0 0 0 0 0 0", 6, "a pose is six numbers, x y z roll pitch yaw")
+    values = parse_numbers(text or "0 0 0 0 0 0", 6, "a pose is six numbers, x y z roll pitch yaw")
     roll, pitch, yaw = map(math.radians, values[3:]) if degrees else values[3:]
     return _posed(values[:3], _from_angles(roll, pitch, yaw))
 
@@ -107,7 +107,14 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + "…")
 
 
-def _parse_numbers(text: str, count: int, why: str) -> list[float]:
+def parse_numbers(text: str, count: int, why: str) -> list[float]:
+    """Read so many numbers; `why` tells a reader of the message what they are.
+
+    Raises
+    ------
+    ValueProblem
+        If there are more or fewer, or one is no finite number or too large.
+    """
     words = text.split()
     if len(words) != count:
         numbers = "1 number" if len(words) == 1 else f"{len(words)} numbers"

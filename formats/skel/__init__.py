@@ -3,7 +3,7 @@
 - `reader`: bodies connected by joints to robots
 - `document`: a file to checked elements
 - `elements`: which elements there are, and what they hold
-- `inertia`: mass and inertia of one body
+- `inertia`: mass and inertia of one body; `shape`: what it looks like
 - `joint`: one joint with its axes and coordinates
 """
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import nearest
 from ..io.xml_tree import line_of, parse_xml
-from .elements import REPEATED, RULES
+from .elements import LOOKS, REPEATED, RULES
 
 if TYPE_CHECKING:
     from ..arrays import Floats
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # A bound beyond any real file.
 MOST_ELEMENTS = 10_000
+COUNTED = ("skeleton", "body", "joint", "visualization_shape", "collision_shape")
 # Beyond any robot, and small enough that products of a few such numbers are finite.
 MOST = 1e12
 _FINITE = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -94,16 +95,17 @@ def read_document(data: bytes, problems: Problems) -> Node:
     if root.tag != "skel":
         what, why = f"the root element is <{root.tag}>", "a SKEL file has <skel> as its root"
         raise problems.fail(line_of(root), what, why, nearest(str(root.tag), ["skel"]))
-    beyond = next(islice(root.iter("skeleton", "body", "joint"), MOST_ELEMENTS, None), None)
+    beyond = next(islice(root.iter(*COUNTED), MOST_ELEMENTS, None), None)
     if beyond is not None:
-        what, why = f"more than {MOST_ELEMENTS} skeletons, bodies and joints", "no real robot is that large"
+        what = f"more than {MOST_ELEMENTS} skeletons, bodies, joints and shapes"
+        why = "no real robot is that large"
         raise problems.fail(line_of(beyond), what, why, "split the file")
     return _node(root, problems)
 
 
-def _node(xml: Xml, problems: Problems) -> Node:
+def _node(xml: Xml, problems: Problems, parent: str = "") -> Node:
     node = Node(problems, str(xml.tag), line_of(xml))
-    rule = RULES[node.tag]
+    rule = RULES.get(f"{parent}/{node.tag}") or RULES[node.tag]
     _read_attributes(node, rule, xml)
     _refuse_text(node, xml.text)
     for child in xml:
@@ -128,14 +130,18 @@ def _read_child(node: Node, rule: Rule, xml: Xml) -> None:
     if tag in rule.old:
         node.problems.warn(line, f"<{tag}> in <{node.tag}>", "an old spelling", f"write <{rule.old[tag]}>")
         tag = rule.old[tag]
-    if tag in node.values or (tag in node.groups and tag not in REPEATED):
+    if tag in node.values and tag in LOOKS:
+        node.problems.warn(
+            line, f"<{tag}> stands twice in <{node.tag}>", "it says one thing", "the first is read"
+        )
+    elif tag in node.values or (tag in node.groups and tag not in REPEATED):
         node.problems.add(line, f"<{tag}> stands twice in <{node.tag}>", "it says one thing", "remove one")
     elif tag in rule.values:
         _read_value(node, line, tag, _text_of(xml), rule.values[tag])
     elif tag in rule.groups:
         # Each robot keeps the warnings of its own skeleton.
         problems = replace(node.problems, warnings=[]) if tag == "skeleton" else node.problems
-        node.groups.setdefault(tag, []).append(_node(xml, problems))
+        node.groups.setdefault(tag, []).append(_node(xml, problems, node.tag))
     elif tag in rule.skipped:
         node.problems.warn(line, f"<{tag}> in <{node.tag}> is skipped", rule.skipped[tag])
     elif tag not in rule.unused:
@@ -179,6 +185,11 @@ def _value(text: str, type_: ValueType) -> Any:
     if count not in {None, len(numbers)} or not all(-most <= number <= most for number in numbers):
         return None
     return numbers[0] if count == 1 else np.array(numbers)
+
+
+def read_numbers(text: str) -> Floats | None:
+    """Read some numbers that are finite and no larger than any robot needs; return None for anything else."""
+    return None if (numbers := _value(text, "numbers")) is None else np.atleast_1d(numbers)
 
 
 def _wanted(type_: ValueType) -> str:

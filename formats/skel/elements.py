@@ -53,11 +53,11 @@ OLD_DYNAMICS = {
     "sprint_stiffness": "spring_stiffness",
 }
 MOMENTS: dict[str, ValueType] = dict.fromkeys(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), "number")
-# A geometry is one of them; of several the first in this order, which is DART's. The sphere, the capsule and
-# the cone are none of SKEL 1.0.
-SHAPES = ("sphere", "box", "ellipsoid", "cylinder", "capsule", "cone")
+# A geometry is one of them; of several the first in this order, which is DART's. The sphere, the capsule, the
+# cone, the plane and the mesh are none of SKEL 1.0.
+SOLIDS = ("sphere", "box", "ellipsoid", "cylinder", "capsule", "cone")
 
-_SHAPE = Rule({"transformation": "pose", "collidable": "truth"}, ("geometry",), unused=frozenset({"color"}))
+_SHAPE = Rule({"transformation": "pose", "collidable": "truth", "color": "text"}, ("geometry",))
 _AXIS = Rule(
     {"xyz": "vector", "pitch": "number", "damping": "number"},
     ("dynamics", "limit"),
@@ -67,6 +67,7 @@ _SIZED = Rule({"size": "vector"})
 _ROUND = Rule({"radius": "number", "height": "number"})
 _RANGE = Rule(attributes=dict.fromkeys(("lower", "upper", "initial"), "limit"))
 
+# By name, after that of its parent where the name means two things.
 RULES: dict[str, Rule] = {
     "skel": Rule(groups=("world", "skeleton"), attributes={"version": "text"}),
     "world": Rule(groups=("physics", "skeleton"), attributes={"name": "text"}),
@@ -90,12 +91,11 @@ RULES: dict[str, Rule] = {
     "visualization_shape": _SHAPE,
     "collision_shape": _SHAPE,
     "geometry": Rule(
-        groups=SHAPES,
-        skipped=dict.fromkeys(
-            ("plane", "mesh", "multi_sphere"),
-            "its inertia is not computed",
-        ),
+        groups=(*SOLIDS, "plane", "mesh"),
+        skipped={"multi_sphere": "its inertia is not computed"},
     ),
+    "geometry/plane": Rule({"normal": "vector", "point": "vector", "offset": "number"}),
+    "mesh": Rule({"file_name": "text", "scale": "vector"}),
     "box": _SIZED,
     "ellipsoid": _SIZED,
     "cylinder": Rule({"radius": "number", "height": "number", "length": "number"}),
@@ -133,5 +133,7 @@ RULES: dict[str, Rule] = {
     "acceleration": _RANGE,
     "force": _RANGE,
 }
+# What matters for looks alone, and so keeps no robot from being read.
+LOOKS = frozenset({"color"})
 # The groups of which a parent may hold several.
 REPEATED = frozenset({"skeleton", "body", "joint", "visualization_shape", "collision_shape", "dof"})

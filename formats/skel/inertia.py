@@ -14,16 +14,17 @@ import numpy as np
 from ..arrays import Floats, frozen
 from ..model.robot import Link
 from .document import Node
-from .elements import MOMENTS, SHAPES
+from .elements import MOMENTS, SOLIDS
+from .shape import DEFAULT_HEIGHT_M, DEFAULT_RADIUS_M, read_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-DEFAULT_RADIUS_M, DEFAULT_HEIGHT_M = 0.5, 1.0
+    from ..io.source import Source
 
 
-def read_link(name: str, body: Node) -> Link:
-    """Read the link of a `<body>`; a mass below zero is noted."""
+def read_link(name: str, body: Node, source: Source) -> Link:
+    """Read the link of a `<body>` in a file; a mass below zero is noted."""
     inertia = body.one("inertia") or Node(body.problems, "inertia", body.line)
     mass = inertia.values.get("mass", 1.0)
     if mass < 0:
@@ -31,7 +32,8 @@ def read_link(name: str, body: Node) -> Link:
             f"body '{name}' has a mass of {mass:g} kg", "no body weighs less than nothing", "correct it"
         )
     com = _com(inertia)
-    return Link(name, mass, com, frozen(_moment(body, inertia, mass, com)))
+    moment = frozen(_moment(body, inertia, mass, com))
+    return Link(name, mass, com, moment, shapes=tuple(read_shapes(body, source)))
 
 
 def _com(inertia: Node) -> Floats:
@@ -65,14 +67,14 @@ def _solids(body: Node) -> Iterator[tuple[float, Floats, Floats]]:
     """Return the volume, the moments per kg (3,) and the pose (4, 4) of each shape that has a volume."""
     for shape in (*body.all("visualization_shape"), *body.all("collision_shape")):
         geometry = shape.one("geometry")
-        solid = next((geometry.one(tag) for tag in SHAPES if geometry.one(tag)), None) if geometry else None
-        if solid is None:
-            continue
-        volume, moments = _volume_and_moments(solid)
-        if volume > 0:
-            yield volume, moments, shape.pose()
-        else:
-            solid.warn(f"<{solid.tag}> has no volume", "sizes are above 0", "it adds no inertia")
+        solid = next((geometry.one(tag) for tag in SOLIDS if geometry.one(tag)), None) if geometry else None
+        mesh = geometry.one("mesh") if geometry else None
+        if solid is not None:
+            volume, moments = _volume_and_moments(solid)
+            if volume > 0:
+                yield volume, moments, shape.pose()
+        elif mesh is not None:
+            mesh.warn("<mesh> adds no inertia", "its volume is not computed", "write <moment_of_inertia>")
 
 
 def _volume_and_moments(solid: Node) -> tuple[float, Floats]:

@@ -58,7 +58,7 @@ def load(data: bytes, source: Source) -> list[RobotModel]:
     world = _world(document)
     skeletons = [*world.all("skeleton"), *(document.all("skeleton") if world is not document else ())]
     physics = _physics(world)
-    robots = [_Skeleton(node).robot(version, physics) for node in skeletons]
+    robots = [_Skeleton(node, source).robot(version, physics) for node in skeletons]
     problems.found.sort(key=lambda problem: problem.line)
     problems.raise_if_any()
     _warn_of_twins(skeletons)
@@ -140,6 +140,7 @@ class _Skeleton:
     """
 
     node: Node
+    source: Source
     bodies: dict[str, Node] = field(default_factory=dict)
     places: dict[str, Floats] = field(default_factory=dict)
     carriers: dict[str, _Carrier] = field(default_factory=dict)
@@ -157,7 +158,7 @@ class _Skeleton:
             format=NAME,
             version=version,
             joints=tuple(self._joints()),
-            links=tuple(read_link(name, body) for name, body in self.bodies.items()),
+            links=tuple(read_link(name, body, self.source) for name, body in self.bodies.items()),
             frames=(),
             canonical_link=next(iter(self.bodies), ""),
             base_pose=frozen(self.node.pose()),

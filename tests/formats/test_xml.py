@@ -100,8 +100,8 @@ def test_a_declaration_that_comes_late_still_names_the_encoding() -> None:
 
 
 def test_what_only_looks_like_a_comment_stays() -> None:
-    (robot,) = load("hrdf", '<robot version="1.6.0"><rigid-body mass="1" mesh_path="a--b.stl"/></robot>')
-    assert robot.warnings == ()
+    (robot,) = load("hrdf", '<robot version="1.6.0"><rigid-body mass="1" tag="a--b"/></robot>')
+    assert (robot.warnings, robot.links[0].name) == ((), "a--b")
     text = FILES["sdf"].replace('name="m">', 'name="m"><static><![CDATA[<!--f--alse-->]]></static>')
     assert refusal(text) == (
         "case.sdf:2: <static> '<!--f--alse-->' is neither true nor false; write true, false, 1 or 0"

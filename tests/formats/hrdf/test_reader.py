@@ -310,7 +310,13 @@ def test_parts_that_fit_are_accepted(body: str) -> None:
 
 
 def test_web_mesh_needs_no_network() -> None:
-    assert load_text('<rigid-body mass="1" mesh_path="https://example.com/a.obj"/>').warnings == ()
+    model = load_text('<rigid-body mass="1" mesh_path="https://example.com/a.obj"/>')
+    assert model.warnings == (
+        (
+            "arm.hrdf:1: mesh 'https://example.com/a.obj' is not shown; "
+            "nothing is fetched from the network; save it in a file"
+        ),
+    )
 
 
 def test_example_of_the_page_loads() -> None:

@@ -312,8 +312,8 @@ def test_wrong_model_is_refused(text: str, message: str) -> None:
         (
             model('<link name="L"><inertial auto="true"/></link>', "1.11"),
             (
-                "3: the inertia of link 'L' is not computed; auto='true' asks for it from shapes, which are "
-                "not read; write <mass> and <inertia>"
+                "3: the inertia of link 'L' is not computed; auto='true' asks for it from shapes and "
+                "their densities; write <mass> and <inertia>"
             ),
         ),
         (model('<link name="L"><inertial><inertia><ixx>5</ixx></inertia></inertial></link>'), INERTIA),

@@ -229,7 +229,7 @@ def test_more_bodies_and_joints_than_any_robot_has_are_refused(count: int) -> No
         assert len(model.links) == 5000
     else:
         assert refusal(text) == (
-            "s.skel:2: more than 10000 skeletons, bodies and joints; no real robot is that large; "
+            "s.skel:2: more than 10000 skeletons, bodies, joints and shapes; no real robot is that large; "
             "split the file"
         )
 

@@ -1,0 +1,94 @@
+"""Mesh files: whether one may be shown, and how it is opened for whoever wants to see it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from ..errors import BadText
+from ..model.shapes import Mesh
+from .regular_file import open_regular
+from .source import SizeBound
+
+if TYPE_CHECKING:
+    from ..model.shapes import MeshFormat
+    from .source import Source
+
+MESH_SIZE = SizeBound(64_000_000, "a mesh", "save it with fewer triangles, or as binary STL or GLB")
+FORMATS: dict[str, MeshFormat] = {
+    ".stl": "stl",
+    ".obj": "obj",
+    ".gltf": "gltf",
+    ".glb": "glb",
+    ".dae": "dae",
+}
+KNOWN = "STL, OBJ, glTF, GLB and COLLADA (.dae) are"
+
+
+def find_mesh(source: Source) -> Mesh:
+    """Return the mesh in a file, which is not opened.
+
+    Raises
+    ------
+    BadText
+        If it may not be shown: it lies where nothing may be read, is missing, too large, or of another
+        format.
+    """
+    name = f"mesh '{source.name}'"
+    format_ = FORMATS.get(source.path.suffix.lower())
+    try:
+        if not source.allowed():
+            raise _outside(name, source.within)
+        if format_ is None:
+            raise BadText(name, KNOWN, "convert it")
+        size = source.path.stat().st_size if source.path.is_file() else None
+    except (OSError, RuntimeError, ValueError) as error:
+        if isinstance(error, BadText):
+            raise
+        # Before Python 3.13, Path.resolve raises RuntimeError where symbolic links lead in a ring.
+        raise BadText(name, str(error), "check the path") from error
+    if size is None:
+        raise BadText(name, f"there is no file {source.name}", "check the path")
+    _refuse_large(name, size)
+    return Mesh(source.path, format_, source.within)
+
+
+def open_mesh(mesh: Mesh) -> BinaryIO:
+    """Open a mesh's file, if it still is what it may be; what lies under its name may have been changed.
+
+    Raises
+    ------
+    BadText
+        If it cannot be read, or may not be.
+    """
+    name = f"mesh '{mesh.path.name}'"
+    try:
+        file = open_regular(mesh.path)
+    except (OSError, ValueError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise BadText(name, f"cannot be read: {why}", "check the file") from error
+    try:
+        _refuse_outside(name, file, mesh.within)
+        _refuse_large(name, os.fstat(file.fileno()).st_size)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _refuse_outside(name: str, file: BinaryIO, within: tuple[Path, ...]) -> None:
+    """Look where the open file lies: a link may have taken its place since its path was looked at."""
+    real = Path(f"/proc/self/fd/{file.fileno()}").readlink()
+    if within and not any(real.is_relative_to(folder.resolve()) for folder in within):
+        raise _outside(name, within)
+
+
+def _outside(name: str, within: tuple[Path, ...]) -> BadText:
+    return BadText(name, f"it lies outside of {', '.join(map(str, within))}", "move it there")
+
+
+def _refuse_large(name: str, size: int) -> None:
+    if size > MESH_SIZE.most_bytes:
+        why = f"it has {size} bytes, and {MESH_SIZE.kind} has at most {MESH_SIZE.most_bytes}"
+        raise BadText(name, why, MESH_SIZE.mend)

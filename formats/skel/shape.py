@@ -1,0 +1,114 @@
+"""`<visualization_shape>` and `<collision_shape>` to what can be drawn, in SI units.
+
+Follows DART, which places a mesh's file by the folder of the SKEL file. A shape that nobody can draw is left
+out with a warning, as a robot moves without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..arrays import frozen
+from ..errors import BadText
+from ..io.mesh_file import find_mesh
+from ..model.poses import turned_to
+from ..model.shapes import Shape, ellipsoid
+from .document import read_numbers
+from .elements import SOLIDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..io.source import Source
+    from ..model.shapes import ShapeRole
+    from .document import Node
+
+DEFAULT_RADIUS_M, DEFAULT_HEIGHT_M = 0.5, 1.0
+# SKEL's planes have no end; so much of one is drawn.
+PLANE_M = 10.0
+ROLES: dict[str, ShapeRole] = {"visualization_shape": "visual", "collision_shape": "collision"}
+
+
+def read_shapes(body: Node, source: Source) -> Iterator[Shape]:
+    """Read the shapes of a `<body>` in a file; what cannot be drawn is noted."""
+    for tag, role in ROLES.items():
+        for node in body.all(tag):
+            geometry = node.one("geometry")
+            tags = (*SOLIDS, "plane", "mesh")
+            inside = (
+                next((geometry.one(one) for one in tags if geometry.one(one)), None) if geometry else None
+            )
+            shape = _shape(inside, role, source) if inside else None
+            if shape is not None:
+                pose = frozen(node.pose() @ shape.pose)
+                yield replace(shape, pose=pose, role=role, colour=_colour(node))
+
+
+def _shape(node: Node, role: ShapeRole, source: Source) -> Shape | None:
+    """Read the element of a body; its pose is within that of the `<geometry>`."""
+    if node.tag == "cone":
+        node.warn("<cone> is not shown", f"shown are {', '.join(SOLIDS[:-1])}, plane, mesh")
+        return None
+    shape = _mesh(node, source) if node.tag == "mesh" else _solid(node, role)
+    fault = shape.size_fault() if shape else None
+    if fault:
+        node.warn(f"<{node.tag}> {fault[0]}", fault[1], "it is left out")
+    return None if fault else shape
+
+
+def _solid(node: Node, role: ShapeRole) -> Shape:
+    values = node.values
+    radius = values.get("radius", DEFAULT_RADIUS_M)
+    height = values.get("height", values.get("length", DEFAULT_HEIGHT_M))
+    x, y, z = values.get("size", np.ones(3)).tolist()
+    match node.tag:
+        case "box":
+            return Shape("box", (x, y, z))
+        case "ellipsoid":
+            return ellipsoid((x / 2, y / 2, z / 2), role)
+        case "sphere":
+            return Shape("sphere", (radius,))
+        case "cylinder":
+            return Shape("cylinder", (radius, height))
+        case "capsule":
+            return Shape("capsule", (radius, height))
+    return _plane(node)
+
+
+def _plane(node: Node) -> Shape:
+    normal = node.values.get("normal", np.array([0.0, 0.0, 1.0]))
+    pose = turned_to(normal)
+    pose[:3, 3] = node.values.get("point", pose[:3, 2] * node.values.get("offset", 0.0))
+    return Shape("plane", (PLANE_M, PLANE_M), frozen(pose))
+
+
+def _mesh(node: Node, source: Source) -> Shape | None:
+    name = str(node.values.get("file_name", ""))
+    x, y, z = node.values.get("scale", np.ones(3)).tolist()
+    why, mend = "", ""
+    if not name:
+        why, mend = "it has no <file_name>", "name a file"
+    elif "://" in name:
+        why, mend = "nothing is fetched from the network", "name a file beside this one"
+    else:
+        try:
+            return Shape("mesh", mesh=find_mesh(source.beside(name)), scale=(x, y, z))
+        except BadText as error:
+            why, mend = error.why, error.mend
+    node.warn(f"mesh '{name}' is not shown", why, mend)
+    return None
+
+
+def _colour(node: Node) -> tuple[float, float, float, float] | None:
+    text = node.values.get("color")
+    if text is None:
+        return None
+    told = read_numbers(text)
+    if told is None or len(told) not in {3, 4}:
+        node.warn(f"<color> is {text[:60]!r}", "it is three or four numbers, r g b a", "it is left out")
+        return None
+    red, green, blue, alpha = np.clip([*told, 1.0][:4], 0.0, 1.0).tolist()
+    return red, green, blue, alpha

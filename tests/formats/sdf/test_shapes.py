@@ -1,0 +1,266 @@
+"""What links look like in SDFormat files: bodies, meshes, colours, and what is left out with a warning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from motiond.formats import FormatError, Mesh, RobotModel, Shape, sdf
+from motiond.formats.io.source import Source
+
+KNOWN = "shown are box, sphere, cylinder, capsule, ellipsoid, plane, mesh"
+
+
+def load(inside: str, path: Path = Path("arm.sdf"), within: tuple[Path, ...] = ()) -> RobotModel:
+    """Read a model whose link has what is given, on line 2."""
+    text = f'<sdf version="1.9"><model name="m"><link name="l">\n{inside}\n</link></model></sdf>'
+    return sdf.load(text.encode(), Source(path, within))[0]
+
+
+def visual(geometry: str, more: str = "", tag: str = "visual") -> str:
+    return f"<{tag} name='v'>{more}<geometry>{geometry}</geometry></{tag}>"
+
+
+def the_shape(inside: str) -> Shape:
+    model = load(inside)
+    assert model.warnings == ()
+    (shape,) = model.links[0].shapes
+    return shape
+
+
+@pytest.mark.parametrize(
+    ("geometry", "kind", "size"),
+    [
+        ("<box><size>0.1 0.2 0.3</size></box>", "box", (0.1, 0.2, 0.3)),
+        ("<box/>", "box", (1, 1, 1)),
+        ("<sphere><radius>0.4</radius></sphere>", "sphere", (0.4,)),
+        ("<sphere/>", "sphere", (1,)),
+        ("<cylinder><radius>0.1</radius><length>2</length></cylinder>", "cylinder", (0.1, 2)),
+        ("<cylinder/>", "cylinder", (1, 1)),
+        ("<capsule><radius>0.1</radius><length>2</length></capsule>", "capsule", (0.1, 2)),
+        ("<capsule/>", "capsule", (0.5, 1)),
+        ("<plane><size>3 4</size></plane>", "plane", (3, 4)),
+        ("<plane/>", "plane", (1, 1)),
+    ],
+)
+def test_a_body_has_its_size_or_the_default_of_the_format(
+    geometry: str, kind: str, size: tuple[float, ...]
+) -> None:
+    shape = the_shape(visual(geometry))
+    assert (shape.kind, shape.size, shape.role, shape.colour) == (kind, size, "visual", None)
+    assert shape.pose.tolist() == np.eye(4).tolist()
+
+
+def test_an_ellipsoid_is_a_sphere_scaled_along_its_axes() -> None:
+    shape = the_shape(visual("<ellipsoid><radii>0.1 0.4 0.2</radii></ellipsoid>"))
+    assert (shape.kind, shape.size, shape.scale) == ("sphere", (0.4,), (0.25, 1, 0.5))
+
+
+def test_a_plane_is_turned_to_its_normal() -> None:
+    shape = the_shape(visual("<plane><normal>0 -2 0</normal><size>1 1</size></plane>"))
+    np.testing.assert_allclose(shape.pose[:3, 2], [0, -1, 0])
+    np.testing.assert_allclose(shape.pose[:3, :3] @ shape.pose[:3, :3].T, np.eye(3), atol=1e-12)
+    assert np.linalg.det(shape.pose) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("material", "colour"),
+    [
+        ("<material><diffuse>1 0.5 0 0.8</diffuse></material>", (1, 0.5, 0, 0.8)),
+        ("<material><diffuse>1 0.5 0</diffuse></material>", (1, 0.5, 0, 1)),
+        ("<material><ambient>0 0 1 1</ambient></material>", (0, 0, 1, 1)),
+        ("<material><ambient>0 0 1 1</ambient><diffuse>1 0 0 1</diffuse></material>", (1, 0, 0, 1)),
+        (
+            "<transparency>0.25</transparency><material><diffuse>1 0 0 1</diffuse></material>",
+            (1, 0, 0, 0.75),
+        ),
+        ("<material><diffuse>2 -1 0 1</diffuse></material>", (1, 0, 0, 1)),
+        ("<material><script><name>Gazebo/Red</name></script></material>", None),
+    ],
+)
+def test_a_colour_is_that_in_the_light(material: str, colour: tuple[float, ...] | None) -> None:
+    assert the_shape(visual("<box/>", material)).colour == colour
+
+
+def test_visuals_and_collisions_are_kept_apart_in_document_order() -> None:
+    shapes = (
+        load(
+            visual("<sphere/>", tag="collision") + visual("<box/>") + visual("<empty/>").replace("'v'", "'w'")
+        )
+        .links[0]
+        .shapes
+    )
+    assert [(shape.kind, shape.role) for shape in shapes] == [("box", "visual"), ("sphere", "collision")]
+
+
+def test_a_pose_is_in_the_link_unless_it_names_a_frame() -> None:
+    text = """<sdf version="1.9"><model name="m">
+        <link name="a"><pose>1 0 0 0 0 0</pose>
+          <visual name="v"><pose>0 0 0.5 0 0 0</pose><geometry><box/></geometry></visual>
+          <visual name="w"><pose relative_to="b">0 0 0.5 0 0 0</pose><geometry><box/></geometry></visual>
+          <visual name="x"><pose relative_to="c"/><geometry><box/></geometry></visual>
+        </link>
+        <link name="b"><pose degrees="true">0 2 0 90 0 0</pose></link></model></sdf>"""
+    (model,) = sdf.load(text.encode(), Source(Path("arm.sdf")))
+    first, second = model.links[0].shapes
+    np.testing.assert_allclose(first.pose[:3, 3], [0, 0, 0.5])
+    # b is at -1 2 0 in a, its z is -y.
+    np.testing.assert_allclose(second.pose[:3, 3], [-1, 1.5, 0], atol=1e-12)
+    assert model.warnings == (
+        "arm.sdf:5: the <pose> of visual 'x' is relative_to 'c'; there is no such frame in model 'm'",
+    )
+
+
+def test_shapes_of_a_merged_model_stay_where_they_were(tmp_path: Path) -> None:
+    (tmp_path / "tool.sdf").write_text(
+        '<sdf version="1.9"><model name="tool"><link name="t"><pose>0 0 1 0 0 0</pose><visual name="v">'
+        '<pose relative_to="__model__">0 0 1.25 0 0 0</pose><geometry><box/></geometry></visual></link>'
+        "</model></sdf>"
+    )
+    text = """<sdf version="1.9"><model name="m"><link name="l"/><include merge="true">
+        <uri>tool.sdf</uri><pose>5 0 0 0 0 0</pose></include></model></sdf>"""
+    (model,) = sdf.load(text.encode(), Source(tmp_path / "arm.sdf", (tmp_path,)))
+    (shape,) = model.links[1].shapes
+    np.testing.assert_allclose(shape.pose[:3, 3], [0, 0, 0.25], atol=1e-12)
+
+
+# -- meshes -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("uri", "format_"),
+    [
+        ("meshes/arm.stl", "stl"),
+        ("meshes/arm.STL", "stl"),
+        ("file://meshes/arm.obj", "obj"),
+        ("model://lamp/meshes/arm.dae", "dae"),
+        ("package://lamp/meshes/arm.glb", "glb"),
+    ],
+)
+def test_a_mesh_is_found_as_an_included_model_is(tmp_path: Path, uri: str, format_: str) -> None:
+    file = tmp_path / "lamp" / "meshes" / uri.rpartition("/")[2]
+    file.parent.mkdir(parents=True)
+    file.touch()
+    mesh = f"<mesh><uri>{uri}</uri><scale>0.001 0.001 0.002</scale></mesh>"
+    model = load(visual(mesh), tmp_path / "lamp" / "lamp.sdf", (tmp_path,))
+    (shape,) = model.links[0].shapes
+    assert model.warnings == ()
+    assert (shape.kind, shape.scale, shape.size) == ("mesh", (0.001, 0.001, 0.002), ())
+    assert shape.mesh is not None
+    assert (shape.mesh.path.resolve(), shape.mesh.format, shape.mesh.within) == (file, format_, (tmp_path,))
+
+
+def test_a_mesh_is_found_along_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "arm.stl").touch()
+    monkeypatch.setenv("SDF_PATH", str(tmp_path / "shared"))
+    (shape,) = (
+        load(visual("<mesh><uri>model://arm.stl</uri></mesh>"), tmp_path / "a" / "l.sdf").links[0].shapes
+    )
+    assert shape.mesh == Mesh(tmp_path / "shared" / "arm.stl", "stl")
+
+
+@pytest.mark.parametrize(
+    ("mesh", "why"),
+    [
+        (
+            "<uri>arm.stl</uri>",
+            "mesh 'arm.stl' is not shown; there is no file {folder}/arm.stl; check the path",
+        ),
+        (
+            "<uri>arm.ply</uri>",
+            "mesh 'arm.ply' is not shown; STL, OBJ, glTF, GLB and COLLADA (.dae) are; convert it",
+        ),
+        (
+            "<uri>../../etc/passwd.stl</uri>",
+            "mesh '../../etc/passwd.stl' is not shown; it lies outside of {folder}; move it there",
+        ),
+        (
+            "<uri>file:///etc/passwd</uri>",
+            "mesh 'file:///etc/passwd' is not shown; it lies outside of {folder}; move it there",
+        ),
+        (
+            "<uri>https://example.com/a.stl</uri>",
+            (
+                "mesh 'https://example.com/a.stl' is not shown; nothing is fetched from the network; "
+                "download the model and include it by a path or model://…"
+            ),
+        ),
+        ("", "mesh '' is not shown; it names no file; write model://… or a path"),
+        (
+            "<uri>arm.stl</uri><submesh><name>lid</name></submesh>",
+            "the <submesh> of visual 'v' is not shown; meshes are shown whole; save it as a file",
+        ),
+    ],
+)
+def test_a_mesh_that_cannot_be_shown_warns_and_the_robot_is_read(tmp_path: Path, mesh: str, why: str) -> None:
+    model = load(visual(f"<mesh>{mesh}</mesh>"), tmp_path / "arm.sdf", (tmp_path,))
+    assert model.links[0].shapes == ()
+    assert model.warnings == (f"{tmp_path}/arm.sdf:2: {why.format(folder=tmp_path)}",)
+
+
+# -- what is left out or refused ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("geometry", "warning"),
+    [
+        ("<cone/>", f"the <cone> of visual 'v' is not shown; {KNOWN}"),
+        ("<heightmap/>", f"the <heightmap> of visual 'v' is not shown; {KNOWN}"),
+        ("<boks/>", f"the <boks> of visual 'v' is not shown; {KNOWN}; did you mean 'box'?"),
+        (
+            "<box><size>1 0 1</size></box>",
+            "the <box> of visual 'v' has no volume; sizes are above 0; it is left out",
+        ),
+        (
+            "<ellipsoid><radii>1 -1 1</radii></ellipsoid>",
+            "the <ellipsoid> of visual 'v' has no volume; sizes are above 0; it is left out",
+        ),
+        (
+            "<cylinder><length>1500</length></cylinder>",
+            "the <cylinder> of visual 'v' is 1500 m large; no part is larger than 1000 m; it is left out",
+        ),
+    ],
+)
+def test_a_shape_that_nobody_can_draw_is_left_out_with_a_warning(geometry: str, warning: str) -> None:
+    model = load(visual(geometry))
+    assert model.links[0].shapes == ()
+    assert model.warnings == (f"arm.sdf:2: {warning}",)
+
+
+@pytest.mark.parametrize(
+    ("inside", "problem"),
+    [
+        (
+            visual("<sphere><radius>nan</radius></sphere>"),
+            "<radius> 'nan' is no number; a number is written as 3.24, -.5 or 32e-4",
+        ),
+        (
+            visual("<plane><size>1 2 3</size></plane>"),
+            "<size> '1 2 3' has 3 numbers; a plane's size is two numbers, x y",
+        ),
+        (
+            visual("<box/>", "<material><diffuse>red</diffuse></material>"),
+            "<diffuse> 'red' has 1 number; a colour is three or four numbers, r g b a",
+        ),
+        (
+            visual("<box><size>1 1</size></box>"),
+            "<size> '1 1' has 2 numbers; a vector is three numbers, x y z",
+        ),
+    ],
+)
+def test_what_is_no_number_is_refused(inside: str, problem: str) -> None:
+    with pytest.raises(FormatError) as refused:
+        load(inside)
+    assert str(refused.value) == f"arm.sdf:2: {problem}"
+
+
+def test_a_flood_of_shapes_ends_in_a_message() -> None:
+    flood = "".join(f"<visual name='v{number}'/>" for number in range(10_000))
+    with pytest.raises(FormatError) as refused:
+        load(flood)
+    assert str(refused.value) == (
+        "arm.sdf:2: more than 10000 elements; counted with all included files; no real robot is that large"
+    )

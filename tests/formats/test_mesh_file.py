@@ -1,0 +1,86 @@
+"""Mesh files: which may be shown, and what is opened when somebody looks."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from motiond.formats.errors import BadText
+from motiond.formats.io.mesh_file import MESH_SIZE, find_mesh, open_mesh
+from motiond.formats.io.source import Source
+from motiond.formats.model.shapes import Mesh
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOO_LARGE = (
+    "it has 64000001 bytes, and a mesh has at most 64000000; "
+    "save it with fewer triangles, or as binary STL or GLB"
+)
+
+
+def sparse(path: Path, size: int) -> Path:
+    """Make a file of a size that takes no room."""
+    with path.open("wb") as file:
+        file.truncate(size)
+    return path
+
+
+def refusal(path: Path, folder: Path) -> str:
+    with pytest.raises(BadText) as refused:
+        find_mesh(Source(path, (folder,)))
+    return str(refused.value)
+
+
+def opened(mesh: Mesh) -> str:
+    with pytest.raises(BadText) as refused:
+        open_mesh(mesh)
+    return str(refused.value)
+
+
+def test_a_mesh_of_the_largest_size_is_shown_and_opened(tmp_path: Path) -> None:
+    mesh = find_mesh(Source(sparse(tmp_path / "a.stl", MESH_SIZE.most_bytes), (tmp_path,)))
+    with open_mesh(mesh) as file:
+        assert file.read(4) == b"\0\0\0\0"
+
+
+def test_a_larger_one_is_neither_shown_nor_opened(tmp_path: Path) -> None:
+    file = sparse(tmp_path / "a.stl", MESH_SIZE.most_bytes + 1)
+    assert refusal(file, tmp_path) == f"mesh '{file}'; {TOO_LARGE}"
+    assert opened(Mesh(file, "stl", (tmp_path,))) == f"mesh 'a.stl'; {TOO_LARGE}"
+
+
+def test_a_folder_and_a_ring_of_links_are_no_meshes(tmp_path: Path) -> None:
+    folder, ring = tmp_path / "a.stl", tmp_path / "ring.stl"
+    folder.mkdir()
+    ring.symlink_to(ring)
+    assert refusal(folder, tmp_path) == f"mesh '{folder}'; there is no file {folder}; check the path"
+    assert "ring.stl" in refusal(ring, tmp_path)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.stl")
+    assert (
+        opened(Mesh(tmp_path / "a.stl", "stl"))
+        == "mesh 'a.stl'; cannot be read: it is a pipe; check the file"
+    )
+
+
+def test_a_link_that_took_the_place_of_a_mesh_is_not_followed_out_of_the_folders(tmp_path: Path) -> None:
+    folder = tmp_path / "models"
+    folder.mkdir()
+    (folder / "a.stl").touch()
+    mesh = find_mesh(Source(folder / "a.stl", (folder,)))
+    (tmp_path / "secret").touch()
+    (folder / "a.stl").unlink()
+    (folder / "a.stl").symlink_to(tmp_path / "secret")
+    assert opened(mesh) == f"mesh 'a.stl'; it lies outside of {folder}; move it there"
+
+
+def test_a_mesh_that_has_gone_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.stl").touch()
+    mesh = find_mesh(Source(tmp_path / "a.stl", (tmp_path,)))
+    (tmp_path / "a.stl").unlink()
+    assert opened(mesh) == "mesh 'a.stl'; cannot be read: No such file or directory; check the file"
