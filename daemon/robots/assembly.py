@@ -25,6 +25,7 @@ from .telemetry_reporter import TelemetryRates
 
 if TYPE_CHECKING:
     from motiond.drivers.base import Driver
+    from motiond.formats import RobotModel
 
     from ..api.reports import ReportHub
     from ..config.robot import RobotSettings
@@ -47,9 +48,10 @@ def make_registry(settings: Settings, hub: ReportHub) -> RobotRegistry:
     """
     robots: dict[str, Robot] = {}
     drivers: dict[str, Driver] = {}
+    models: dict[str, RobotModel | None] = {}
     rates = _telemetry_rates(settings)
     for name, robot in settings.robots.items():
-        model = load_model(robot, settings)
+        model = models[name] = load_model(robot, settings)
         joint_map = build_joint_map(name, model, robot.joints)
         options = with_gravity(robot.driver.options, model, joint_map)
         drivers[name] = make_driver(robot.driver.type, options, joint_map.actuators)
@@ -69,7 +71,7 @@ def make_registry(settings: Settings, hub: ReportHub) -> RobotRegistry:
     for name, made in robots.items():
         if missing := missing_limits(made.joint_map):
             log.warning("%s: %s", name, missing)
-    return RobotRegistry(robots)
+    return RobotRegistry(robots, models)
 
 
 def _telemetry_rates(settings: Settings) -> TelemetryRates:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from itertools import chain, repeat
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from motiond.formats.errors import listed, nearest, shortened
@@ -15,7 +16,10 @@ from .handlers import RequestHandlers
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from motiond.formats import RobotModel
+
     from ..api.schemas import Request
+    from ..joints.joint_map import JointMap
     from .robot import Robot
 
 log = logging.getLogger(__name__)
@@ -30,16 +34,26 @@ class RobotRegistry:
     Parameters
     ----------
     robots : mapping of str to Robot
+    models : mapping of str to RobotModel or None
+        Their descriptions; None, or nothing, of one that has only joints.
     """
 
-    def __init__(self, robots: Mapping[str, Robot]) -> None:
+    def __init__(
+        self, robots: Mapping[str, Robot], models: Mapping[str, RobotModel | None] = MappingProxyType({})
+    ) -> None:
         self._robots = robots
+        self._models = models
         self._handlers = {name: RequestHandlers(robot) for name, robot in robots.items()}
 
     @property
     def robots(self) -> tuple[str, ...]:
         """The names of all robots."""
         return tuple(self._robots)
+
+    @property
+    def models(self) -> dict[str, tuple[RobotModel | None, JointMap]]:
+        """Each robot's description, where it has one, with the columns of its telemetry."""
+        return {name: (self._models.get(name), robot.joint_map) for name, robot in self._robots.items()}
 
     @property
     def ticking(self) -> bool:

@@ -1,0 +1,214 @@
+"""A robot's looks for whoever draws it: its structure and shapes in JSON, and the files of its meshes.
+
+A client moves the drawing by the same kinematics as `motiond.formats.model.kinematics`; docs/looks.md tells
+how. Meshes are called by their numbers, so that no path of a request ever reaches the file system.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
+
+from aiohttp import hdrs, web
+
+from motiond.formats.errors import BadText, shortened
+from motiond.formats.io.mesh_file import open_mesh
+from motiond.formats.model.outline import derived_shapes
+
+from .exchange import answered, refused
+from .guard import HEADERS
+from .robot_api import unknown_robot
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from motiond.formats import Frame, Joint, Link, Mesh, RobotModel, Shape
+    from motiond.formats.arrays import Floats
+
+    from ..api.requests import Commands
+    from ..joints.joint_map import JointMap
+
+    Models: TypeAlias = Mapping[str, tuple[RobotModel | None, JointMap]]
+
+log = logging.getLogger(__name__)
+
+PIECE_BYTES = 1 << 18
+# A client that takes nothing of a mesh for so long is given up.
+PIECE_WITHIN_S = 30.0
+KINDS = {
+    "stl": "model/stl",
+    "obj": "model/obj",
+    "gltf": "model/gltf+json",
+    "glb": "model/gltf-binary",
+    "dae": "model/vnd.collada+xml",
+}
+
+
+class _Looks(NamedTuple):
+    """A robot's looks as they are served: its JSON, and its meshes by their numbers."""
+
+    payload: dict[str, Any]
+    meshes: tuple[Mesh, ...]
+
+
+class ModelApi:
+    """Serves the looks of robots, each worked out when it is first asked for.
+
+    Parameters
+    ----------
+    models : mapping of str to (RobotModel or None, JointMap)
+        By robot; None where it has only joints.
+    commands : Commands
+        Whose robots there are.
+    """
+
+    def __init__(self, models: Models, commands: Commands) -> None:
+        self._models = models
+        self._commands = commands
+        self._looks: dict[str, _Looks] = {}
+        self._one_at_a_time = asyncio.Lock()
+
+    async def show(self, request: web.Request) -> web.StreamResponse:
+        """Answer with a robot's structure and shapes."""
+        looks = await self._looks_of(request.match_info["robot"])
+        return looks if isinstance(looks, web.Response) else answered(looks.payload)
+
+    async def mesh(self, request: web.Request) -> web.StreamResponse:
+        """Send the file of a mesh, by its number in the robot's model."""
+        robot, number = request.match_info["robot"], request.match_info["mesh"]
+        looks = await self._looks_of(robot)
+        if isinstance(looks, web.Response):
+            return looks
+        known = {str(place): mesh for place, mesh in enumerate(looks.meshes)}
+        if number not in known:
+            what = f"{robot}: no mesh '{shortened(number, 60)}'"
+            has = f"its model has {len(known)}, numbered from 0" if known else "its model has none"
+            return refused(404, "UNKNOWN_MODEL", f"{what}; {has}; ask for one that it names")
+        mesh = known[number]
+        try:
+            file = await asyncio.to_thread(open_mesh, mesh)
+        except BadText as error:
+            log.warning("%s: %s", robot, error)
+            return refused(404, "UNKNOWN_MODEL", f"{robot}: {error}")
+        with file:
+            return await _send(request, file, KINDS[mesh.format])
+
+    async def _looks_of(self, robot: str) -> _Looks | web.Response:
+        if robot not in self._models:
+            return unknown_robot(robot, self._commands)
+        model, joint_map = self._models[robot]
+        if model is None:
+            why = "the configuration lists joints only"
+            return refused(404, "UNKNOWN_MODEL", f"{robot}: no description; {why}; name one by 'model'")
+        async with self._one_at_a_time:
+            if robot not in self._looks:
+                self._looks[robot] = await asyncio.to_thread(_looks, model, joint_map.joints)
+        return self._looks[robot]
+
+
+async def _send(request: web.Request, file: BinaryIO, kind: str) -> web.StreamResponse:
+    """Send an open file piece by piece, no more of it than it had at first."""
+    status = os.fstat(file.fileno())
+    tag = f'"{status.st_mtime_ns:x}-{status.st_size:x}"'
+    headers = {**HEADERS, hdrs.ETAG: tag, hdrs.CACHE_CONTROL: "no-cache"}
+    if tag in request.headers.get(hdrs.IF_NONE_MATCH, ""):
+        return web.Response(status=304, headers=headers)
+    response = web.StreamResponse(headers=headers)
+    response.content_type, response.content_length = kind, status.st_size
+    await response.prepare(request)
+    left = 0 if request.method == hdrs.METH_HEAD else status.st_size
+    with suppress(TimeoutError):
+        while left and (piece := await asyncio.to_thread(file.read, min(left, PIECE_BYTES))):
+            async with asyncio.timeout(PIECE_WITHIN_S):
+                await response.write(piece)
+            left -= len(piece)
+    if left and request.transport is not None:
+        # The client does not take it, or the file was cut short meanwhile: the rest will never come.
+        request.transport.abort()
+    return response
+
+
+def _looks(model: RobotModel, columns: Sequence[str]) -> _Looks:
+    """Return the looks of a robot whose telemetry has a column for each of some joints."""
+    derived = derived_shapes(model)
+    drawn = {link.name: derived.get(link.name) or _drawn(link) for link in model.links}
+    meshes = {shape.mesh.path: shape.mesh for shapes in drawn.values() for shape in shapes if shape.mesh}
+    numbers = {path: number for number, path in enumerate(meshes)}
+    places: set[str] = set()
+    for named in (model.links, model.joints, model.frames):
+        places.update(one.name for one in named)
+    # Where something is called `world`, that name does not stand for the world.
+    world = "" if "world" in places else "world"
+    payload = {
+        "name": model.name,
+        "links": [
+            {
+                "name": link.name,
+                "attached_to": link.attached_to if link.attached_to in places else "",
+                "pose": _row_by_row(link.pose),
+                "shapes": [_shape(shape, numbers) for shape in drawn[link.name]],
+            }
+            for link in model.links
+        ],
+        "joints": [
+            _joint(joint, columns, joint.parent if joint.parent in places else world)
+            for joint in model.joints
+        ],
+        "frames": [
+            _frame(frame, frame.attached_to if frame.attached_to in places else "") for frame in model.frames
+        ],
+        "base_pose": _row_by_row(model.base_pose),
+        "derived": bool(derived),
+    }
+    return _Looks(payload, tuple(meshes.values()))
+
+
+def _drawn(link: Link) -> tuple[Shape, ...]:
+    """Return a link's visuals; where it has none, what it collides with."""
+    return tuple(shape for shape in link.shapes if shape.role == "visual") or link.shapes
+
+
+def _shape(shape: Shape, numbers: Mapping[Any, int]) -> dict[str, Any]:
+    return {
+        "kind": shape.kind,
+        "pose": _row_by_row(shape.pose),
+        "size": list(shape.size),
+        "colour": shape.colour and list(shape.colour),
+        "mesh": numbers[shape.mesh.path] if shape.mesh else None,
+        "format": shape.mesh.format if shape.mesh else None,
+        "scale": list(shape.scale),
+    }
+
+
+def _joint(joint: Joint, columns: Sequence[str], parent: str) -> dict[str, Any]:
+    column = columns.index(joint.name) if joint.name in columns and len(joint.coordinates) == 1 else None
+    mimic = joint.mimic
+    return {
+        "name": joint.name,
+        "type": joint.type,
+        "parent": parent,
+        "child": joint.child,
+        "parent_pose": _row_by_row(joint.parent_pose),
+        "child_pose": _row_by_row(joint.child_pose),
+        "axes": joint.axes.tolist(),
+        "gear_ratio": joint.gear_ratio,
+        "pitch_m": joint.pitch_m,
+        "closes_loop": joint.closes_loop,
+        "coordinates": [
+            {"name": one.name, "column": column, "position": one.initial} for one in joint.coordinates
+        ],
+        "mimic": mimic and {"of": mimic.of, "multiplier": mimic.multiplier, "offset": mimic.offset},
+    }
+
+
+def _frame(frame: Frame, attached_to: str) -> dict[str, Any]:
+    pose = _row_by_row(frame.pose)
+    return {"name": frame.name, "kind": frame.kind, "attached_to": attached_to, "pose": pose}
+
+
+def _row_by_row(pose: Floats) -> list[float]:
+    numbers: list[float] = pose.ravel().tolist()
+    return numbers
