@@ -9,6 +9,7 @@ from aiohttp import web
 from .guard import Guard
 from .live import Live
 from .login import Login
+from .model_api import ModelApi
 from .page import page_routes
 from .robot_api import KNOWN, RobotApi
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ..api.reports import ReportHub
     from ..api.requests import Commands
     from ..config.http import HttpSettings
+    from .model_api import Models
     from .tokens import Token
 
 
@@ -27,10 +29,12 @@ def make_application(
     dispatcher: Dispatcher,
     commands: Commands,
     hub: ReportHub,
+    models: Models,
     daemon_id: str,
 ) -> tuple[web.Application, Live]:
     """Put the parts together, and return also the one that serves WebSocket clients."""
     robots = RobotApi(dispatcher, commands, hub, daemon_id)
+    looks = ModelApi(models, commands)
     live = Live(dispatcher, commands, hub, daemon_id)
     guard = Guard(settings.hosts, token)
     open_to_all = [
@@ -45,6 +49,8 @@ def make_application(
             web.get("/api/ws", live.serve),
             web.get("/api/robots", robots.list_robots),
             web.get(f"/api/robots/{{robot}}/{{subject:{'|'.join(KNOWN)}}}", robots.show),
+            web.get("/api/robots/{robot}/model", looks.show),
+            web.get("/api/robots/{robot}/meshes/{mesh}", looks.mesh),
             web.post("/api/robots/{robot}/{verb:.+}", robots.act),
         ]
     )

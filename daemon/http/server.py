@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..api.reports import ReportHub
     from ..api.requests import Commands
     from ..config.http import HttpSettings
+    from .model_api import Models
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +54,8 @@ class HttpServer:
         Shared with the other transports, so that a transaction acts once whichever way it comes.
     commands : Commands
     hub : ReportHub
+    models : mapping of str to (RobotModel or None, JointMap)
+        The description of each robot, where it has one.
     daemon_id : str
 
     Raises
@@ -68,6 +71,7 @@ class HttpServer:
         dispatcher: Dispatcher,
         commands: Commands,
         hub: ReportHub,
+        models: Models,
         daemon_id: str,
     ) -> None:
         self._settings = settings
@@ -79,6 +83,7 @@ class HttpServer:
             dispatcher=dispatcher,
             commands=commands,
             hub=hub,
+            models=models,
             daemon_id=daemon_id,
         )
         self.listening = asyncio.Event()

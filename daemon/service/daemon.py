@@ -79,7 +79,14 @@ def _page(
         return None
     from ..http.server import HttpServer  # noqa: PLC0415 - where it is off, nothing of it is loaded
 
-    return HttpServer(settings.http, dispatcher=dispatcher, commands=robots, hub=hub, daemon_id=settings.id)
+    return HttpServer(
+        settings.http,
+        dispatcher=dispatcher,
+        commands=robots,
+        hub=hub,
+        models=robots.models,
+        daemon_id=settings.id,
+    )
 
 
 async def _feed_watchdog(robots: RobotRegistry) -> None:
