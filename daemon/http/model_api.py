@@ -7,7 +7,7 @@ how. Meshes are called by their numbers, so that no path of a request ever reach
 from __future__ import annotations
 
 import asyncio
-import logging
+import math
 import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from ..joints.joint_map import JointMap
 
     Models: TypeAlias = Mapping[str, tuple[RobotModel | None, JointMap]]
-
-log = logging.getLogger(__name__)
 
 PIECE_BYTES = 1 << 18
 # A client that takes nothing of a mesh for so long is given up.
@@ -91,7 +89,6 @@ class ModelApi:
         try:
             file = await asyncio.to_thread(open_mesh, mesh)
         except BadText as error:
-            log.warning("%s: %s", robot, error)
             return refused(404, "UNKNOWN_MODEL", f"{robot}: {error}")
         with file:
             return await _send(request, file, KINDS[mesh.format])
@@ -198,7 +195,12 @@ def _joint(joint: Joint, columns: Sequence[str], parent: str) -> dict[str, Any]:
         "pitch_m": joint.pitch_m,
         "closes_loop": joint.closes_loop,
         "coordinates": [
-            {"name": one.name, "column": column, "position": one.initial} for one in joint.coordinates
+            {
+                "name": one.name,
+                "column": column,
+                "position": one.initial if math.isfinite(one.initial) else 0.0,
+            }
+            for one in joint.coordinates
         ],
         "mimic": mimic and {"of": mimic.of, "multiplier": mimic.multiplier, "offset": mimic.offset},
     }

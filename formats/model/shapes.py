@@ -78,10 +78,10 @@ class Shape:
         return None
 
 
-def ellipsoid(radii: tuple[float, float, float], role: ShapeRole) -> Shape:
+def ellipsoid(radii: tuple[float, float, float]) -> Shape:
     """Return an ellipsoid: a sphere as large as its largest radius in m, scaled to the others."""
     largest = max(radii)
     if min(radii) <= 0:
-        return Shape("sphere", (min(radii),), role=role)
+        return Shape("sphere", (min(radii),))
     x, y, z = radii
-    return Shape("sphere", (largest,), scale=(x / largest, y / largest, z / largest), role=role)
+    return Shape("sphere", (largest,), scale=(x / largest, y / largest, z / largest))

@@ -74,7 +74,7 @@ def _capsule(node: Node) -> Shape:
 
 
 def _ellipsoid(node: Node) -> Shape:
-    return ellipsoid(_vector(node, "radii"), "visual")
+    return ellipsoid(_vector(node, "radii"))
 
 
 def _plane(node: Node) -> Shape:

@@ -41,25 +41,25 @@ def read_shapes(body: Node, source: Source) -> Iterator[Shape]:
             inside = (
                 next((geometry.one(one) for one in tags if geometry.one(one)), None) if geometry else None
             )
-            shape = _shape(inside, role, source) if inside else None
+            shape = _shape(inside, source) if inside else None
             if shape is not None:
                 pose = frozen(node.pose() @ shape.pose)
                 yield replace(shape, pose=pose, role=role, colour=_colour(node))
 
 
-def _shape(node: Node, role: ShapeRole, source: Source) -> Shape | None:
+def _shape(node: Node, source: Source) -> Shape | None:
     """Read the element of a body; its pose is within that of the `<geometry>`."""
     if node.tag == "cone":
         node.warn("<cone> is not shown", f"shown are {', '.join(SOLIDS[:-1])}, plane, mesh")
         return None
-    shape = _mesh(node, source) if node.tag == "mesh" else _solid(node, role)
+    shape = _mesh(node, source) if node.tag == "mesh" else _solid(node)
     fault = shape.size_fault() if shape else None
     if fault:
         node.warn(f"<{node.tag}> {fault[0]}", fault[1], "it is left out")
     return None if fault else shape
 
 
-def _solid(node: Node, role: ShapeRole) -> Shape:
+def _solid(node: Node) -> Shape:
     values = node.values
     radius = values.get("radius", DEFAULT_RADIUS_M)
     height = values.get("height", values.get("length", DEFAULT_HEIGHT_M))
@@ -68,7 +68,7 @@ def _solid(node: Node, role: ShapeRole) -> Shape:
         case "box":
             return Shape("box", (x, y, z))
         case "ellipsoid":
-            return ellipsoid((x / 2, y / 2, z / 2), role)
+            return ellipsoid((x / 2, y / 2, z / 2))
         case "sphere":
             return Shape("sphere", (radius,))
         case "cylinder":

@@ -336,6 +336,17 @@ async def test_a_coordinate_tells_its_column_of_telemetry_or_where_it_stands(tmp
     assert [one["column"] for one in ball["coordinates"]] == [None] * 3
 
 
+async def test_every_number_of_a_model_is_finite() -> None:
+    text = """<skel><world><skeleton name="s"><body name="a"/><body name="b"/><joint type="ball" name="j">
+        <parent>a</parent><child>b</child><dof local_index="0"><position initial="inf"/></dof>
+        <dof local_index="1"><position initial="0.5"/></dof></joint></skeleton></world></skel>"""
+    (robot,) = skel.load(text.encode(), Source(Path("s.skel")))
+    async with serving({"arm": robot}) as client:
+        model = await model_of(client)
+    (ball,) = (joint for joint in model["joints"] if joint["name"] == "j")
+    assert [one["position"] for one in ball["coordinates"]] == [0, 0.5, 0]
+
+
 async def test_a_robot_without_shapes_is_drawn_by_derived_ones() -> None:
     async with serving({"arm": six_axis()}) as client:
         model = await model_of(client)
