@@ -4,13 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-TARGETS := help demo test lint format bench fuzz soak soak-kill clean
+TARGETS := help demo test lint format page page-check bench fuzz soak soak-kill clean
 .PHONY: $(TARGETS)
 
 help:
 	@echo "make demo    play a motion on a simulated six-axis arm"
 	@echo "make test    run the tests"
 	@echo "make lint    ruff, mypy and the import contract"
+	@echo "make page    build the page into daemon/http/static; it needs node 20"
+	@echo "make page-check  check the page's types, and that what is committed is what its sources make"
 	@echo "make bench   print each figure beside its yardstick; \`make bench rate stop\` prints those two alone"
 	@echo "make fuzz    feed each reader broken files for ten minutes, or SECONDS=…; READERS=\"seq sdf\" picks"
 	@echo "make soak-kill  pull the plugs of real processes 500 times, or ROUNDS=… from FIRST=…"
@@ -35,6 +37,23 @@ lint: $(VENV)/.ready
 format: $(VENV)/.ready
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+page: page/node_modules/.ready
+	node page/build.mjs
+
+# npm ci takes what the lock file says, whatever lies in node_modules.
+page-check:
+	cd page && npm ci --no-audit --no-fund && npx --no-install tsc --noEmit
+	@touch page/node_modules/.ready
+	built="$$(mktemp -d)" && trap 'rm -rf "$$built"' EXIT && node page/build.mjs "$$built" && \
+		diff -rq "$$built" daemon/http/static || \
+		{ echo "daemon/http/static is not what page/ makes; mend with: make page, and commit it"; exit 1; }
+
+page/node_modules/.ready: page/package-lock.json
+	@command -v npm >/dev/null || \
+		{ echo "npm is missing: the page cannot be built; mend with: apt-get install nodejs npm"; exit 1; }
+	cd page && npm ci --no-audit --no-fund
+	@touch $@
 
 # Beside `bench`, a word that is no target is the name of a benchmark.
 ifneq (,$(filter bench,$(MAKECMDGOALS)))

@@ -1,0 +1,170 @@
+/** The way to the daemon: reports by WebSocket, requests by it too, and by HTTP where it does not answer. */
+
+import type { Answer, Message, Report, Telemetry } from "./protocol";
+import { readTelemetry } from "./protocol";
+
+export type Link = "connecting" | "connected" | "lost" | "login";
+
+export interface Listener {
+  link(link: Link): void;
+  hello(id: string, robots: string[]): void;
+  report(report: Report): void;
+  telemetry(telemetry: Telemetry): void;
+}
+
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 3000;
+const SILENT_MS = 6000; // diagnostics come each second
+const STOP_AGAIN_MS = 700;
+const ANSWER_MS = 35_000;
+
+const STOPS = new Set(["stop", "estop"]);
+
+/** Keeps a WebSocket open, and opens it anew whenever it is gone. */
+export class Connection {
+  private socket: WebSocket | null = null;
+  private waitMs = FIRST_WAIT_MS;
+  private heardMs = 0;
+  private count = 0;
+  private timer = 0;
+  private readonly waiting = new Map<number, (answer: Answer) => void>();
+
+  constructor(private readonly listener: Listener) {
+    setInterval(() => this.watch(), 1000);
+    // A phone that wakes up does not wait for the next try.
+    addEventListener("online", () => this.connect());
+    document.addEventListener("visibilitychange", () => document.hidden || this.connect());
+  }
+
+  connect(): void {
+    if (this.socket) return;
+    clearTimeout(this.timer);
+    const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/api/ws`);
+    socket.binaryType = "arraybuffer";
+    this.socket = socket;
+    this.heardMs = performance.now();
+    socket.onmessage = ({ data }) => this.hear(data);
+    socket.onclose = () => this.close(socket);
+  }
+
+  /**
+   * Send a request and wait for its answer.
+   *
+   * A stop that is not answered at once is sent again by HTTP. Its transaction makes the two act as one.
+   */
+  async ask(robot: string, verb: string, body: object = {}): Promise<Answer> {
+    const whole = { ...body, transaction: newTransaction() };
+    if (this.socket?.readyState !== WebSocket.OPEN) return post(robot, verb, whole);
+    const answer = this.askBySocket(robot, verb, whole);
+    if (!STOPS.has(verb)) return answer;
+    const again = new Promise<Answer>((resolve) => {
+      const timer = setTimeout(() => resolve(post(robot, verb, whole)), STOP_AGAIN_MS);
+      answer.then(({ code }) => code !== "OFFLINE" && clearTimeout(timer));
+    });
+    return Promise.race([answer.then((told) => (told.code === "OFFLINE" ? again : told)), again]);
+  }
+
+  private askBySocket(robot: string, verb: string, body: object): Promise<Answer> {
+    const id = ++this.count;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => done(unanswered(verb, "the daemon did not answer")), ANSWER_MS);
+      const done = (answer: Answer) => {
+        clearTimeout(timer);
+        this.waiting.delete(id);
+        resolve(answer);
+      };
+      this.waiting.set(id, done);
+      this.socket!.send(JSON.stringify({ id, robot, verb, body }));
+    });
+  }
+
+  private hear(data: string | ArrayBuffer): void {
+    this.heardMs = performance.now();
+    if (typeof data !== "string") {
+      const telemetry = readTelemetry(data);
+      if (telemetry) this.listener.telemetry(telemetry);
+      return;
+    }
+    const message = JSON.parse(data) as Message;
+    if ("hello" in message) {
+      this.waitMs = FIRST_WAIT_MS;
+      this.listener.hello(message.hello.id, message.hello.robots);
+      this.listener.link("connected");
+    } else if ("answer" in message) {
+      this.waiting.get(Number(message.id))?.(message.answer);
+    } else {
+      this.listener.report(message);
+    }
+  }
+
+  private watch(): void {
+    if (this.socket && performance.now() - this.heardMs > SILENT_MS) this.close(this.socket);
+  }
+
+  private close(socket: WebSocket): void {
+    if (this.socket !== socket) return;
+    this.socket = null;
+    socket.onmessage = null;
+    socket.close();
+    for (const done of [...this.waiting.values()]) done(unanswered("request", "the connection was lost"));
+    void this.findOut();
+  }
+
+  /** A browser does not tell why a WebSocket failed; an HTTP request does. */
+  private async findOut(): Promise<void> {
+    const status = await fetch("/api/robots").then((response) => response.status, () => 0);
+    if (this.socket) return;
+    this.listener.link(status === 401 ? "login" : "lost");
+    if (status === 401) return;
+    this.timer = window.setTimeout(() => this.connect(), this.waitMs);
+    this.waitMs = Math.min(2 * this.waitMs, LONGEST_WAIT_MS);
+  }
+}
+
+/** Send a request by HTTP; it is sent even if the page is left meanwhile. */
+export async function post(robot: string, verb: string, body: object): Promise<Answer> {
+  return answerOf(
+    fetch(`/api/robots/${encodeURIComponent(robot)}/${verb}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+      keepalive: true,
+    }),
+    verb,
+  );
+}
+
+/** Show the token, for which the daemon gives this browser a cookie. */
+export async function login(token: string): Promise<Answer> {
+  return answerOf(
+    fetch("/api/login", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ token }),
+    }),
+    "login",
+  );
+}
+
+/** Send a motion's file. */
+export async function upload(robot: string, file: File): Promise<Answer> {
+  const url = `/api/robots/${encodeURIComponent(robot)}/motions/upload?name=${encodeURIComponent(file.name)}`;
+  const headers = { "Content-Type": "application/octet-stream" };
+  return answerOf(fetch(url, { method: "POST", headers, body: file }), `upload of ${file.name}`);
+}
+
+async function answerOf(asking: Promise<Response>, verb: string): Promise<Answer> {
+  try {
+    return (await (await asking).json()) as Answer;
+  } catch {
+    return unanswered(verb, "the daemon cannot be reached");
+  }
+}
+
+function unanswered(verb: string, why: string): Answer {
+  return { status: "error", code: "OFFLINE", error: `${verb}: ${why}`, data: {} };
+}
+
+function newTransaction(): string {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(36)).join("");
+}

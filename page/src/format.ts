@@ -1,0 +1,39 @@
+/** Numbers and times as the page writes them. */
+
+import type { StateName, Unit } from "./protocol";
+
+/** Minutes, seconds and tenths: `1:04.2`. */
+export function clock(seconds: number | null | undefined): string {
+  if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return "–";
+  const tenths = Math.round(10 * Math.max(0, seconds));
+  const rest = ((tenths % 600) / 10).toFixed(1).padStart(4, "0");
+  return `${Math.floor(tenths / 600)}:${rest}`;
+}
+
+/** A number with fixed digits, or a dash where there is none. */
+export function fixed(value: number | null | undefined, digits = 3): string {
+  return value === null || value === undefined || !Number.isFinite(value) ? "–" : value.toFixed(digits).replace(/^-(?=[0.]+$)/, "");
+}
+
+/** A time in s in the unit that suits it. */
+export function span(seconds: number | null | undefined): string {
+  if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return "–";
+  if (Math.abs(seconds) < 1e-3) return `${(1e6 * seconds).toFixed(0)} µs`;
+  return Math.abs(seconds) < 1 ? `${(1e3 * seconds).toFixed(1)} ms` : `${seconds.toFixed(2)} s`;
+}
+
+export function effortUnit(unit: Unit): string {
+  return unit === "m" ? "N" : "N·m";
+}
+
+export const STATE_WORDS: Record<StateName, string> = {
+  offline: "Offline",
+  idle: "Idle",
+  approaching: "Approaching",
+  playing: "Playing",
+  pausing: "Pausing",
+  paused: "Paused",
+  stopping: "Stopping",
+  estopped: "Emergency stop",
+  fault: "Fault",
+};

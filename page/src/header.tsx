@@ -1,0 +1,109 @@
+/** What stands at the top: which robot, what it does, whether it is heard, and how to stop it. */
+
+import { signal, useComputed } from "@preact/signals";
+import { STATE_WORDS, clock } from "./format";
+import { narrow } from "./appearance";
+import { command, daemonId, link, locked, lostSince, robots, theme } from "./store";
+import type { Robot } from "./store";
+
+const now = signal(Date.now());
+setInterval(() => (now.value = Date.now()), 500);
+
+export const helpOpen = signal(false);
+
+export function Header({ robot }: { robot: Robot | null }) {
+  return (
+    <header class="top">
+      <div class="who">
+        {robots.value.length > 1 && robot && <a class="back" href="#/" aria-label="All robots" title="All robots">‹</a>}
+        <h1>{robot?.name ?? daemonId.value ?? "motiond"}</h1>
+        {robot && <StateBadge robot={robot} />}
+      </div>
+      <div class="about">
+        <ConnectionState robot={robot} />
+        <div class="tools">
+          <button class="quiet" aria-pressed={locked.value} title="Lock all controls on this device, except the stops" onClick={() => (locked.value = !locked.value)}>
+            {locked.value ? "Locked" : "Lock"}
+          </button>
+          <ThemeButton />
+          <button class="quiet key" title="Keyboard (?)" aria-label="Keyboard" onClick={() => (helpOpen.value = true)}>?</button>
+        </div>
+      </div>
+      {robot && (
+        <div class="stops">
+          <Reset robot={robot} />
+          {!narrow.value && <StopButton robot={robot} />}
+          <EstopButton robot={robot} />
+        </div>
+      )}
+    </header>
+  );
+}
+
+export function StateBadge({ robot }: { robot: Robot }) {
+  const state = robot.state.value;
+  const name = link.value === "connected" ? (state?.state ?? "offline") : "unknown";
+  const words = name === "unknown" ? "Not known" : STATE_WORDS[name];
+  return (
+    <p class={`state ${name}`} role="status" data-state={name}>
+      <span class="lamp" aria-hidden="true" />
+      <strong>{words}</strong>
+      {name !== "unknown" && state?.message && <span class="why">{state.message}</span>}
+    </p>
+  );
+}
+
+function ConnectionState({ robot }: { robot: Robot | null }) {
+  const torque = robot?.state.value?.torque;
+  const lost = useComputed(() => (lostSince.value ? clock((now.value - lostSince.value.getTime()) / 1000) : ""));
+  if (link.value !== "connected") {
+    return (
+      <p class="connection lost" role="alert">
+        {link.value === "connecting" ? "Connecting…" : <>Connection lost{lost.value && <span class="num"> for {lost}</span>}; trying again</>}
+      </p>
+    );
+  }
+  return (
+    <p class="connection">
+      <span>Connected to {daemonId}</span>
+      {robot && robot.online.value && <span class={torque ? "torque on" : "torque"}>Torque {torque ? "on" : "off"}</span>}
+    </p>
+  );
+}
+
+/** Always live: neither a lock nor a lost connection nor a request that is under way takes it away. */
+export function StopButton({ robot }: { robot: Robot }) {
+  return (
+    <button class="stop" title="Stop softly, on the path (Esc)" onClick={() => void command(robot, "stop")}>
+      Stop
+    </button>
+  );
+}
+
+function EstopButton({ robot }: { robot: Robot }) {
+  return (
+    <button class="estop" title="Halt at once and stay so; not a safety-rated stop" onClick={() => void command(robot, "estop")}>
+      Emergency stop
+    </button>
+  );
+}
+
+function Reset({ robot }: { robot: Robot }) {
+  const state = robot.state.value?.state;
+  if (state !== "estopped" && state !== "fault") return null;
+  return (
+    <button class="reset" disabled={locked.value || link.value !== "connected"} onClick={() => void command(robot, "reset")}>
+      Reset
+    </button>
+  );
+}
+
+function ThemeButton() {
+  const next = { auto: "light", light: "dark", dark: "auto" } as const;
+  const words = { auto: "Auto", light: "Light", dark: "Dark" };
+  return (
+    <button class="quiet" title="Light, dark, or as the system has it" onClick={() => (theme.value = next[theme.value])}>
+      {words[theme.value]}
+    </button>
+  );
+}

@@ -1,0 +1,127 @@
+/** The page of one daemon. */
+
+import "uplot/dist/uPlot.min.css";
+import "./page.css";
+import { useEffect, useRef } from "preact/hooks";
+import { render } from "preact";
+import { narrow, wide } from "./appearance";
+import { Header, StopButton, helpOpen } from "./header";
+import { Health } from "./health";
+import { Joints } from "./joints";
+import { Login } from "./login";
+import { Motions, canCommand } from "./motions";
+import { Overview } from "./overview";
+import { Player } from "./player";
+import { close, preview } from "./preview";
+import { VIEWS, href, robotName, view } from "./route";
+import { SceneView } from "./scene";
+import { command, connection, daemonId, dismiss, link, notices, robots } from "./store";
+import type { Robot } from "./store";
+
+function current(): Robot | null {
+  const all = robots.value;
+  return all.find((robot) => robot.name === robotName.value) ?? (all.length === 1 ? all[0]! : null);
+}
+
+function Page() {
+  const robot = current();
+  useEffect(() => {
+    document.title = robot ? `${robot.name} – motiond` : `${daemonId.value || "motiond"}`;
+  }, [robot, daemonId.value]);
+  if (link.value === "login") return <><Login /><Notices /></>;
+  return (
+    <>
+      <Header robot={robot} />
+      {robot ? <RobotPage key={robot.name} robot={robot} /> : <Overview />}
+      {robot && narrow.value && <footer class="bottom"><StopButton robot={robot} /></footer>}
+      <Notices />
+      <Help />
+    </>
+  );
+}
+
+function RobotPage({ robot }: { robot: Robot }) {
+  const shown = wide.value && view.value === "motions" ? "joints" : view.value;
+  const stale = link.value !== "connected";
+  return (
+    <main class={`robot${wide.value ? " wide" : ""}${stale ? " stale" : ""}`}>
+      {wide.value && <aside class="side"><Motions robot={robot} /></aside>}
+      <div class="stage">
+        <SceneView robot={robot} />
+        <Player robot={robot} />
+      </div>
+      <div class="side">
+        <nav class="views" aria-label="Views">
+          {VIEWS.filter((one) => !wide.value || one !== "motions").map((one) => (
+            <a href={href(robot.name, one)} aria-current={one === shown ? "page" : undefined}>{one[0]!.toUpperCase() + one.slice(1)}</a>
+          ))}
+        </nav>
+        {shown === "motions" && <Motions robot={robot} />}
+        {shown === "joints" && <Joints robot={robot} />}
+        {shown === "health" && <Health robot={robot} />}
+      </div>
+    </main>
+  );
+}
+
+function Notices() {
+  return (
+    <div class="notices" role="log" aria-live="polite" aria-label="Notices">
+      {notices.value.map((notice) => (
+        <div key={notice.number} class={notice.grave ? "notice grave" : "notice"}>
+          <p>{notice.text}</p>
+          <button class="quiet" aria-label="Close this notice" onClick={() => dismiss(notice.number)}>×</button>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+const KEYS: [string, string][] = [
+  ["Esc", "stop softly"],
+  ["Space", "pause, and resume"],
+  ["/", "search the motions"],
+  ["1 2 3", "motions, joints, health"],
+  ["← → Enter", "on the timeline: choose a place, go there"],
+  ["?", "this list"],
+];
+
+function Help() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (helpOpen.value) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [helpOpen.value]);
+  return (
+    <dialog ref={dialog} aria-label="Keyboard" onClose={() => (helpOpen.value = false)}>
+      <h2>Keyboard</h2>
+      <dl>{KEYS.map(([key, does]) => <div><dt><kbd>{key}</kbd></dt><dd>{does}</dd></div>)}</dl>
+      <button onClick={() => (helpOpen.value = false)}>Close</button>
+      <p><a href="/licences.txt">Licences of the libraries in this page</a></p>
+    </dialog>
+  );
+}
+
+/** Stops by keyboard too, wherever the focus is; the other keys only where nothing else takes them. */
+function onKey(event: KeyboardEvent): void {
+  const robot = current();
+  if (!robot) return;
+  if (event.key === "Escape" && !helpOpen.value) return void command(robot, "stop");
+  const target = event.target as HTMLElement;
+  if (target.closest("input, select, textarea, dialog") || event.ctrlKey || event.altKey || event.metaKey) return;
+  const place = ["1", "2", "3"].indexOf(event.key);
+  if (place >= 0) location.hash = href(robot.name, VIEWS[place]!);
+  else if (event.key === "?") helpOpen.value = true;
+  else if (event.key === "/") document.getElementById("search")?.focus();
+  else if (event.key === " " && !target.closest("button, a, summary") && canCommand(robot)) {
+    const state = robot.state.value?.state;
+    if (state === "playing") void command(robot, "pause");
+    else if (state === "paused") void command(robot, "resume");
+  } else return;
+  event.preventDefault();
+}
+
+addEventListener("keydown", onKey);
+addEventListener("hashchange", () => preview.value && preview.value.robot !== current() && close());
+render(<Page />, document.getElementById("page")!);
+connection.connect();

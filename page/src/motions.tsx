@@ -1,0 +1,189 @@
+/** The motions: what there is, why one is refused, and how to play, look at, queue, add and delete them. */
+
+import { signal, useSignal } from "@preact/signals";
+import { clock, fixed } from "./format";
+import { fetching, open } from "./preview";
+import type { Answer, MotionInfo } from "./protocol";
+import { upload } from "./connection";
+import { command, link, locked, notify } from "./store";
+import type { Robot } from "./store";
+
+/** Whether anything but a stop can be asked of a robot from here. */
+export function canCommand(robot: Robot): boolean {
+  return link.value === "connected" && !locked.value && robot.online.value;
+}
+
+const options = { speed: signal(1), loops: signal("1"), pingPong: signal(false), startAt: signal("") };
+
+function playBody(motion: string): object {
+  const loop = options.loops.value === "forever" ? "forever" : Math.max(1, Math.round(Number(options.loops.value) || 1));
+  const body = { motion, speed: options.speed.value, loop, ping_pong: options.pingPong.value };
+  if (!options.startAt.value) return body;
+  const [hours = 0, minutes = 0, seconds = 0] = options.startAt.value.split(":").map(Number);
+  const at = new Date();
+  at.setHours(hours, minutes, seconds, 0);
+  if (at.getTime() < Date.now()) at.setDate(at.getDate() + 1);
+  return { ...body, start_at: at.getTime() / 1000 };
+}
+
+export function Motions({ robot }: { robot: Robot }) {
+  const search = useSignal("");
+  const told = robot.motions.value;
+  const wanted = search.value.trim().toLowerCase();
+  const shown = told?.motions.filter((motion) => motion.name.toLowerCase().includes(wanted)) ?? [];
+  return (
+    <section class="motions panel" aria-label="Motions">
+      <div class="panel-head">
+        <h2>Motions</h2>
+        <input id="search" type="search" placeholder="Search (/)" aria-label="Search motions" value={search.value} onInput={(event) => (search.value = event.currentTarget.value)} />
+        <button class="quiet" disabled={!canCommand(robot) || robot.pending.value.has("motions/reload")} title="Read the motions' files again" onClick={() => void command(robot, "motions/reload")}>Reload</button>
+      </div>
+      <PlayOptions />
+      <ul class="list">
+        {shown.map((motion) => <Motion key={motion.name} robot={robot} motion={motion} />)}
+      </ul>
+      {told && shown.length === 0 && <p class="empty">{told.motions.length ? "No motion has this in its name." : "There are no motions. The configuration's `motions` names files and folders."}</p>}
+      {!told && <p class="empty">The motions are being read.</p>}
+      {told?.more && <p class="empty">{told.more} more are not listed; they can be played by name with motiond play.</p>}
+      {robot.description.value?.upload && <Upload robot={robot} />}
+      <Queue robot={robot} />
+    </section>
+  );
+}
+
+function PlayOptions() {
+  const { speed, loops, pingPong, startAt } = options;
+  const changed = speed.value !== 1 || loops.value !== "1" || pingPong.value || startAt.value !== "";
+  return (
+    <details class="options">
+      <summary>How to play{changed && <span class="tag">changed</span>}</summary>
+      <div class="fields">
+        <label>Speed <input type="number" min={0.1} max={10} step={0.05} value={speed.value} onChange={(event) => (speed.value = Math.min(10, Math.max(0.1, Number(event.currentTarget.value) || 1)))} /></label>
+        <label>Passes
+          <select value={loops.value} onChange={(event) => (loops.value = event.currentTarget.value)}>
+            {["1", "2", "3", "5", "10", "100"].map((count) => <option>{count}</option>)}
+            <option value="forever">for ever</option>
+          </select>
+        </label>
+        <label>Start at <input type="time" step={1} value={startAt.value} onChange={(event) => (startAt.value = event.currentTarget.value)} /></label>
+        <label class="check"><input type="checkbox" checked={pingPong.value} onChange={(event) => (pingPong.value = event.currentTarget.checked)} /> every second pass backwards</label>
+      </div>
+    </details>
+  );
+}
+
+function Motion({ robot, motion }: { robot: Robot; motion: MotionInfo }) {
+  const plays = robot.moving.value && robot.state.value?.motion === motion.name;
+  const able = canCommand(robot) && robot.state.value?.state !== "estopped" && robot.state.value?.state !== "fault";
+  const busy = robot.moving.value;
+  const play = () => {
+    const body = playBody(motion.name);
+    void command(robot, "play", busy ? { ...body, on_busy: "queue" } : body);
+  };
+  const all = robot.jointNames.value.length;
+  return (
+    <li class={`motion${plays ? " plays" : ""}${motion.ok ? "" : " refused"}`}>
+      <div class="line">
+        <strong class="name">{motion.name}</strong>
+        {motion.ok ? (
+          <span class="facts">
+            <span class="num">{clock(motion.duration)}</span>
+            <span>{motion.joints?.length === all ? "all joints" : `${motion.joints?.length ?? 0} of ${all} joints`}</span>
+            {!!motion.markers?.length && <span>{motion.markers.length} {motion.markers.length === 1 ? "marker" : "markers"}</span>}
+            {!!motion.max_speed && motion.max_speed < 10 && <span class="num" title="The fastest that the limits allow">≤ {fixed(motion.max_speed, 1)}×</span>}
+          </span>
+        ) : <span class="facts bad">cannot be played</span>}
+        <span class="space" />
+        {motion.ok && <button class="quiet" disabled={fetching.value === motion.name || link.value !== "connected"} title="Look at it before anything moves" onClick={() => void open(robot, motion.name)}>Preview</button>}
+        {motion.ok && (
+          <button class={busy ? "" : "main"} disabled={!able || robot.pending.value.has("play")} aria-label={`${busy ? "Queue" : "Play"} ${motion.name}`} title={busy ? "Play it after what plays now" : "Play it"} onClick={play}>
+            {busy ? "Queue" : "Play"}
+          </button>
+        )}
+        {robot.description.value?.upload && <Delete robot={robot} motion={motion.name} />}
+      </div>
+      {motion.reason && <pre class="error">{motion.reason}</pre>}
+      {!!motion.warnings?.length && (
+        <details class="warnings">
+          <summary>{motion.warnings.length} {motion.warnings.length === 1 ? "warning" : "warnings"}</summary>
+          <pre>{motion.warnings.join("\n")}</pre>
+        </details>
+      )}
+    </li>
+  );
+}
+
+function Delete({ robot, motion }: { robot: Robot; motion: string }) {
+  const asks = useSignal(false);
+  if (!asks.value) {
+    return <button class="quiet" disabled={!canCommand(robot)} aria-label={`Delete ${motion}`} title="Delete its file" onClick={() => (asks.value = true)}>Delete</button>;
+  }
+  return (
+    <span class="asks" role="group" aria-label={`Delete ${motion}?`}>
+      <button class="danger" onClick={() => { asks.value = false; void command(robot, "motions/delete", { motion }); }}>Delete the file</button>
+      <button class="quiet" autofocus onClick={() => (asks.value = false)}>Keep</button>
+    </span>
+  );
+}
+
+function Queue({ robot }: { robot: Robot }) {
+  const waiting = robot.waiting.value;
+  if (!waiting.length) return null;
+  return (
+    <section class="queue" aria-label="Queue">
+      <div class="panel-head">
+        <h3>Queue</h3>
+        <button class="quiet" disabled={!canCommand(robot)} onClick={() => void command(robot, "queue/clear")}>Clear</button>
+      </div>
+      <ol>{waiting.map((goal) => <li key={goal.goal_id}>{goal.motion}</li>)}</ol>
+    </section>
+  );
+}
+
+/** What the daemon says of a file, whole. */
+interface Report {
+  file: string;
+  ok: boolean;
+  text: string;
+}
+
+function Upload({ robot }: { robot: Robot }) {
+  const over = useSignal(false);
+  const busy = useSignal(false);
+  const reports = useSignal<Report[]>([]);
+  const send = async (files: FileList | null) => {
+    if (!files?.length) return;
+    if (!canCommand(robot)) return notify("The controls are locked, or the robot is offline; nothing was sent.");
+    busy.value = true;
+    reports.value = [];
+    for (const file of files) reports.value = [...reports.value, reportOf(file.name, await upload(robot.name, file))];
+    busy.value = false;
+  };
+  return (
+    <div
+      class={over.value ? "upload over" : "upload"}
+      onDragOver={(event) => { event.preventDefault(); over.value = true; }}
+      onDragLeave={() => (over.value = false)}
+      onDrop={(event) => { event.preventDefault(); over.value = false; void send(event.dataTransfer?.files ?? null); }}
+    >
+      <label>
+        <span>{busy.value ? "Being checked…" : "Drop motion files here, or choose"}</span>
+        <input type="file" multiple accept=".seq,.xmdi,.xml,.yaml,.gz" disabled={busy.value} onChange={(event) => void send(event.currentTarget.files)} />
+      </label>
+      {reports.value.map((report) => (
+        <div class="report" role="status">
+          <strong class={report.ok ? "good" : "bad"}>{report.file}: {report.ok ? "taken" : "refused"}</strong>
+          {report.text && <pre>{report.text}</pre>}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** All that an answer says: its error, and every text and list of texts among its data. */
+function reportOf(file: string, answer: Answer): Report {
+  const lines = Object.values(answer.data ?? {}).flatMap((value) =>
+    Array.isArray(value) ? value.filter((one) => typeof one === "string") : [],
+  );
+  return { file, ok: answer.status === "ok", text: [answer.error ?? "", ...lines].filter(Boolean).join("\n") };
+}

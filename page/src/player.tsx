@@ -1,0 +1,169 @@
+/** What plays, or is looked at in advance, on a timeline. */
+
+import { useSignal } from "@preact/signals";
+import { clock, fixed } from "./format";
+import type { Marker, Near } from "./protocol";
+import { close, preview, run, runs, scrubbed } from "./preview";
+import { canCommand } from "./motions";
+import { command } from "./store";
+import type { Robot } from "./store";
+
+const SPEEDS = [0.1, 0.25, 0.5, 0.75, 1, 1.5, 2];
+
+export function Player({ robot }: { robot: Robot }) {
+  if (preview.value?.robot === robot) return <PreviewBar robot={robot} />;
+  return robot.moving.value && robot.state.value?.motion ? <PlayBar robot={robot} /> : <RestBar robot={robot} />;
+}
+
+function RestBar({ robot }: { robot: Robot }) {
+  const words = robot.moving.value ? "Moving to a posture" : "No motion plays";
+  return <section class="player rest" aria-label="Player"><p>{words}</p></section>;
+}
+
+/** Where on its motion the robot is now, 0 to 1; telemetry is newer than the state. */
+function progressOf(robot: Robot): number {
+  const state = robot.state.value;
+  const motion = robot.motions.value?.motions.find((one) => one.name === state?.motion);
+  const frame = robot.telemetry.value?.frame;
+  if (state?.state === "approaching") return state.progress ?? 0;
+  if (motion?.frames && motion.frames > 1 && frame !== undefined) return Math.min(1, Math.max(0, frame / (motion.frames - 1)));
+  return state?.progress ?? 0;
+}
+
+function PlayBar({ robot }: { robot: Robot }) {
+  const state = robot.state.value!;
+  const motion = robot.motions.value?.motions.find((one) => one.name === state.motion);
+  const duration = state.duration ?? motion?.duration ?? 0;
+  const progress = progressOf(robot);
+  const able = canCommand(robot);
+  const loops = state.loops === null ? "∞" : state.loops;
+  return (
+    <section class="player" aria-label="Player">
+      <div class="line">
+        {state.state === "paused" || state.state === "pausing" ? (
+          <button class="main" disabled={!able || state.state === "pausing"} onClick={() => void command(robot, "resume")}>Resume</button>
+        ) : (
+          <button class="main" disabled={!able || state.state !== "playing"} onClick={() => void command(robot, "pause")}>Pause</button>
+        )}
+        <strong class="name">{state.motion}</strong>
+        <span class="num time">{clock(progress * duration)} / {clock(duration)}</span>
+        {loops !== 1 && loops !== undefined && <span class="num">pass {state.loop} of {loops}</span>}
+        <label class="speed">
+          Speed
+          <select value={String(state.speed ?? 1)} disabled={!able} onChange={(event) => void command(robot, "speed", { speed: Number(event.currentTarget.value) })}>
+            {[...new Set([...SPEEDS, state.speed ?? 1])].sort((a, b) => a - b).map((speed) => <option value={String(speed)}>{speed}×</option>)}
+          </select>
+        </label>
+      </div>
+      <Timeline
+        progress={progress} duration={duration} markers={scaled(motion?.markers ?? [], motion?.duration, duration)} able={able}
+        seek={(share) => void command(robot, "seek", { time: share * duration })}
+        seekMarker={(marker) => void command(robot, "seek", { marker })}
+      />
+    </section>
+  );
+}
+
+/** Where a motion is slowed down to its limits, so are the times of its markers. */
+function scaled(markers: Marker[], from: number | undefined, to: number): Marker[] {
+  return from ? markers.map(({ name, time }) => ({ name, time: (time * to) / from })) : markers;
+}
+
+interface TimelineProps {
+  progress: number;
+  duration: number;
+  markers: Marker[];
+  able: boolean;
+  seek(share: number): void;
+  seekMarker(name: string): void;
+}
+
+/** A click goes there; with the keyboard, arrows choose a place and Enter goes there. */
+function Timeline({ progress, duration, markers, able, seek, seekMarker }: TimelineProps) {
+  const chosen = useSignal<number | null>(null);
+  const shareAt = (event: MouseEvent & { currentTarget: HTMLElement }) => {
+    const { left, width } = event.currentTarget.getBoundingClientRect();
+    return Math.min(1, Math.max(0, (event.clientX - left) / width));
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowLeft: -0.01, ArrowRight: 0.01, PageDown: -0.1, PageUp: 0.1 }[event.key];
+    if (step) chosen.value = Math.min(1, Math.max(0, (chosen.value ?? progress) + step));
+    else if (event.key === "Enter" && chosen.value !== null && able) {
+      seek(chosen.value);
+      chosen.value = null;
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <div class="timeline">
+      <div
+        class={able ? "track live" : "track"} role="slider" tabIndex={0} aria-label="Place on the motion" aria-valuemin={0}
+        aria-valuemax={Number(duration.toFixed(2))} aria-valuenow={Number(((chosen.value ?? progress) * duration).toFixed(2))}
+        aria-valuetext={clock((chosen.value ?? progress) * duration)} aria-disabled={!able} onKeyDown={onKeyDown}
+        onClick={(event) => able && seek(shareAt(event))} onMouseMove={(event) => (chosen.value = shareAt(event))}
+        onMouseLeave={() => (chosen.value = null)} onBlur={() => (chosen.value = null)}
+      >
+        <div class="done" style={{ width: `${100 * progress}%` }} />
+        {chosen.value !== null && (
+          <div class="cursor" style={{ left: `${100 * chosen.value}%` }}><span class="num">{clock(chosen.value * duration)}</span></div>
+        )}
+      </div>
+      <Markers markers={markers} duration={duration} able={able} go={({ name }) => seekMarker(name)} />
+    </div>
+  );
+}
+
+function Markers({ markers, duration, able, go }: { markers: Marker[]; duration: number; able: boolean; go(marker: Marker): void }) {
+  if (!markers.length || !duration) return null;
+  return (
+    <div class="markers">
+      {markers.map((marker) => (
+        <button class="marker" disabled={!able} style={{ left: `${(100 * marker.time) / duration}%` }} title={`Go to ${marker.name}, ${clock(marker.time)}`} onClick={() => go(marker)}>
+          {marker.name}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function PreviewBar({ robot }: { robot: Robot }) {
+  const { plan } = preview.value!;
+  const able = canCommand(robot);
+  return (
+    <section class="player preview" aria-label="Preview">
+      <div class="line">
+        <button class="main" onClick={() => run(!runs.value)}>{runs.value ? "Hold" : "Run ghost"}</button>
+        <strong class="name">{plan.motion}</strong>
+        <span class="tag">Preview: nothing moves</span>
+        <span class="num time">{clock(scrubbed.value)} / {clock(plan.duration)}</span>
+        <span class="space" />
+        <button disabled={!able || robot.moving.value} onClick={() => { close(); void command(robot, "play", { motion: plan.motion }); }}>Play on the robot</button>
+        <button class="quiet" onClick={close}>Close</button>
+      </div>
+      <div class="timeline">
+        <input
+          type="range" class="scrub" aria-label="Place in the preview" min={0} max={plan.duration} step={0.001} value={scrubbed.value}
+          aria-valuetext={clock(scrubbed.value)} onInput={(event) => { run(false); scrubbed.value = Number(event.currentTarget.value); }}
+        />
+        {plan.near.map((near) => <div class="near" style={{ left: `${(100 * near.time) / plan.duration}%` }} />)}
+        <Markers markers={plan.markers} duration={plan.duration} able go={(marker) => { run(false); scrubbed.value = marker.time; }} />
+      </div>
+      {plan.near.length > 0 && <Nears near={plan.near} />}
+    </section>
+  );
+}
+
+function Nears({ near }: { near: Near[] }) {
+  return (
+    <ul class="nears" aria-label="Limits that it comes near to">
+      {near.map((one) => (
+        <li>
+          <button class="link" onClick={() => { run(false); scrubbed.value = one.time; }}>
+            <span class="num">{clock(one.time)}</span> {one.joint}: {fixed(100 * one.share, 0)} % of its {one.limit} limit
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}

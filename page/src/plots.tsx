@@ -1,0 +1,150 @@
+/** Plots of the last minute of one joint. */
+
+import { useSignalEffect, signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import { dark, ink } from "./appearance";
+import { effortUnit, fixed } from "./format";
+import type { Kind } from "./history";
+import { WINDOW_S } from "./history";
+import type { JointInfo } from "./protocol";
+import type { Robot } from "./store";
+
+const REDRAW_MS = 100;
+const HEIGHT = 116;
+
+/** Whether the plots hold still, to be looked at. */
+export const frozen = signal(false);
+
+interface Curve {
+  label: string;
+  kind?: Kind;
+  colour: "reference" | "feedback" | "heat";
+}
+
+interface PlotSpec {
+  title: string;
+  unit: string;
+  curves: Curve[];
+  limits: (number | null)[];
+  digits: number;
+}
+
+function specs(joint: JointInfo): PlotSpec[] {
+  const effort = joint.effort === null ? [] : [-joint.effort, joint.effort];
+  return [
+    { title: "Position", unit: joint.unit, digits: 4, limits: [joint.lower, joint.upper], curves: [
+      { label: "reference", kind: "referencePosition", colour: "reference" }, { label: "feedback", kind: "position", colour: "feedback" } ] },
+    { title: "Error", unit: joint.unit, digits: 5, limits: [], curves: [{ label: "reference − feedback", kind: "error", colour: "heat" }] },
+    { title: "Effort", unit: effortUnit(joint.unit), digits: 2, limits: effort, curves: [
+      { label: "reference", kind: "referenceEffort", colour: "reference" }, { label: "feedback", kind: "effort", colour: "feedback" } ] },
+    { title: "Temperature", unit: "°C", digits: 1, limits: [], curves: [{ label: "actuator", colour: "heat" }] },
+  ];
+}
+
+export function Plots({ robot, joint, column }: { robot: Robot; joint: JointInfo; column: number }) {
+  return (
+    <div class="plots">
+      {specs(joint).map((spec) => <Plot key={`${joint.name} ${spec.title} ${dark.value}`} robot={robot} spec={spec} column={column} />)}
+    </div>
+  );
+}
+
+function dataOf(robot: Robot, spec: PlotSpec, column: number): uPlot.AlignedData {
+  const kinds = spec.curves.flatMap(({ kind }) => (kind ? [kind] : []));
+  if (kinds.length) return robot.history?.series(column, kinds) ?? [[], ...kinds.map(() => [])];
+  const { times, values } = robot.temperatures;
+  const latest = robot.history?.latestS ?? times.at(-1) ?? 0;
+  return [times.map((time) => time - latest), values.map((row) => row[column] ?? null)];
+}
+
+function Plot({ robot, spec, column }: { robot: Robot; spec: PlotSpec; column: number }) {
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const drawnMs = useRef(0);
+  useEffect(() => {
+    const made = new uPlot(optionsOf(spec, place.current!.clientWidth), dataOf(robot, spec, column), place.current!);
+    plot.current = made;
+    const observer = new ResizeObserver(() => made.setSize({ width: place.current!.clientWidth, height: HEIGHT }));
+    observer.observe(place.current!);
+    return () => {
+      observer.disconnect();
+      made.destroy();
+      plot.current = null;
+    };
+  }, []);
+  useSignalEffect(() => {
+    void robot.telemetry.value;
+    if (frozen.value || performance.now() - drawnMs.current < REDRAW_MS) return;
+    drawnMs.current = performance.now();
+    plot.current?.setData(dataOf(robot, spec, column));
+  });
+  return (
+    <figure class="plot">
+      <figcaption>
+        {spec.title} <span class="unit">{spec.unit}</span>
+        <span class="legend">{spec.curves.map(({ label, colour }) => <span class={colour}>{label}</span>)}{spec.limits.some((one) => one !== null) && <span class="limit">limit</span>}</span>
+      </figcaption>
+      <div ref={place} />
+    </figure>
+  );
+}
+
+function optionsOf(spec: PlotSpec, width: number): uPlot.Options {
+  const colours = ink.value;
+  const font = "11px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace";
+  const axis = { stroke: colours.text, font, grid: { stroke: colours.line, width: 1 }, ticks: { show: false } };
+  return {
+    width, height: HEIGHT, padding: [6, 16, 0, 0],
+    cursor: { sync: { key: "joint" }, drag: { x: false, y: false }, points: { size: 5 } },
+    legend: { show: false },
+    scales: { x: { time: false, range: () => [-WINDOW_S, 0] }, y: { range: (_, least, most) => roomy(least, most, spec.digits) } },
+    axes: [
+      { ...axis, size: 20, values: (_, ticks) => ticks.map((tick) => (tick === 0 ? "now" : `${tick} s`)), space: 70 },
+      { ...axis, size: 58, space: 22, values: (_, ticks) => ticks.map((tick) => String(Number(tick.toPrecision(4)))) },
+    ],
+    series: [{}, ...spec.curves.map(({ label, colour }) => ({ label, stroke: colours[colour], width: colour === "reference" ? 1 : 1.5, points: { show: false } }))],
+    plugins: [limitLines(spec.limits, colours.limit), readout(spec)],
+  };
+}
+
+/** The range of the values, no narrower than what the digits can tell. */
+function roomy(least: number | null, most: number | null, digits: number): [number, number] {
+  if (least === null || most === null || !Number.isFinite(least + most)) return [-1, 1];
+  const margin = Math.max(0.1 * (most - least), 20 * 10 ** -digits);
+  return [least - margin, most + margin];
+}
+
+function limitLines(limits: (number | null)[], colour: string): uPlot.Plugin {
+  const draw = (plot: uPlot) => {
+    const { ctx, bbox } = plot;
+    ctx.save();
+    ctx.strokeStyle = colour;
+    ctx.setLineDash([6, 4]);
+    for (const limit of limits) {
+      const { min, max } = plot.scales["y"]!;
+      if (limit === null || limit < min! || limit > max!) continue;
+      const y = Math.round(plot.valToPos(limit, "y", true)) + 0.5;
+      ctx.beginPath();
+      ctx.moveTo(bbox.left, y);
+      ctx.lineTo(bbox.left + bbox.width, y);
+      ctx.stroke();
+    }
+    ctx.restore();
+  };
+  return { hooks: { draw } };
+}
+
+/** The values at the cursor, in a corner of the plot. */
+function readout(spec: PlotSpec): uPlot.Plugin {
+  const box = document.createElement("div");
+  box.className = "readout num";
+  const setCursor = (plot: uPlot) => {
+    const place = plot.cursor.idx;
+    box.hidden = place === null || place === undefined;
+    if (place === null || place === undefined) return;
+    const values = spec.curves.map((_, k) => fixed(plot.data[k + 1]?.[place], spec.digits)).join("  ");
+    box.textContent = `${fixed(plot.data[0][place], 2)} s   ${values} ${spec.unit}`;
+  };
+  return { hooks: { ready: (plot: uPlot) => { box.hidden = true; plot.over.appendChild(box); }, setCursor } };
+}

@@ -1,0 +1,79 @@
+/** A planned motion that is looked at before anything moves. */
+
+import { signal } from "@preact/signals";
+import type { Plan } from "./protocol";
+import { notify } from "./store";
+import type { Robot } from "./store";
+
+export interface Preview {
+  robot: Robot;
+  plan: Plan;
+}
+
+export const preview = signal<Preview | null>(null);
+/** The place on its timeline, in s. */
+export const scrubbed = signal(0);
+export const runs = signal(false);
+/** The motion whose plan is under way. */
+export const fetching = signal("");
+
+let frame = 0;
+
+/** Fetch a motion's plan and show its beginning. */
+export async function open(robot: Robot, motion: string): Promise<void> {
+  fetching.value = motion;
+  const plan = await robot.fetchPlan(motion);
+  if (fetching.peek() === motion) fetching.value = "";
+  if (typeof plan === "string") return notify(plan);
+  close();
+  scrubbed.value = 0;
+  preview.value = { robot, plan };
+}
+
+export function close(): void {
+  run(false);
+  preview.value = null;
+}
+
+/** Let the ghost play the motion, or hold it. */
+export function run(on: boolean): void {
+  cancelAnimationFrame(frame);
+  runs.value = on;
+  if (!on) return;
+  let beforeMs = performance.now();
+  const step = (nowMs: number) => {
+    const duration = preview.peek()?.plan.duration ?? 0;
+    scrubbed.value = Math.min(duration, scrubbed.peek() + (nowMs - beforeMs) / 1000);
+    beforeMs = nowMs;
+    if (scrubbed.peek() >= duration) runs.value = false;
+    else frame = requestAnimationFrame(step);
+  };
+  if (scrubbed.peek() >= (preview.peek()?.plan.duration ?? 0)) scrubbed.value = 0;
+  frame = requestAnimationFrame(step);
+}
+
+/** The posture at a time of a plan, in the order of the robot's joints; joints that it leaves stay as they are. */
+export function postureAt(plan: Plan, timeS: number, names: string[], current: ArrayLike<number>): Float64Array {
+  const at = Math.min(plan.rows - 1, Math.max(0, timeS * plan.rate_hz));
+  const row = Math.min(Math.max(0, plan.rows - 2), Math.floor(at));
+  const share = plan.rows > 1 ? at - row : 0;
+  const columns = plan.joints.length;
+  const posture = Float64Array.from(names, (_, place) => current[place] ?? 0);
+  plan.joints.forEach((name, column) => {
+    const place = names.indexOf(name);
+    const from = plan.positions[row * columns + column];
+    if (place < 0 || from === undefined) return;
+    const to = plan.positions[(row + 1) * columns + column] ?? from;
+    posture[place] = from + share * (to - from);
+  });
+  return posture;
+}
+
+/** The postures of all rows, in the order of the robot's joints. */
+export function postures(plan: Plan, names: string[], current: ArrayLike<number>): Float32Array {
+  const all = new Float32Array(plan.rows * names.length);
+  for (let row = 0; row < plan.rows; row++) {
+    all.set(postureAt(plan, row / plan.rate_hz, names, current), row * names.length);
+  }
+  return all;
+}

@@ -1,0 +1,98 @@
+/** The place of the 3D view on the page, with its few controls. */
+
+import { useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { palette } from "./appearance";
+import { fixed } from "./format";
+import { postureAt, postures, preview, scrubbed } from "./preview";
+import { ERROR_SCALE } from "./scale";
+import { notify } from "./store";
+import type { Robot } from "./store";
+import type { Side, View3D } from "./view3d";
+
+/** What draws in 3D is most of the page; the controls do not wait for it. */
+const drawing = import("./view3d");
+
+const SIDES: [Side, string][] = [["home", "Whole"], ["front", "Front"], ["side", "Side"], ["top", "Top"]];
+
+export function SceneView({ robot }: { robot: Robot }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const view = useRef<View3D | null>(null);
+  const ready = useSignal(false);
+  const failed = useSignal("");
+  const frame = useSignal("");
+  const place = useSignal<[number, number, number] | null>(null);
+  useEffect(() => {
+    let gone = false;
+    const start = ({ View3D }: Awaited<typeof drawing>) => {
+      if (gone) return;
+      view.current = new View3D(canvas.current!, {
+        robot: robot.name,
+        palette: palette.peek(),
+        meshUrl: (number) => robot.path(`meshes/${number}`),
+        onFrame: (position) => (place.value = position),
+        onError: (error) => notify(error),
+      });
+      (canvas.current as HTMLCanvasElement & { view?: View3D }).view = view.current;
+      ready.value = true;
+    };
+    drawing.then(start).catch(() => {
+      failed.value = "This browser draws no 3D (WebGL is missing). Everything else works.";
+    });
+    return () => {
+      gone = true;
+      view.current?.dispose();
+    };
+  }, []);
+  useSignalEffect(() => {
+    const colours = palette.value;
+    if (ready.value) view.current?.setPalette(colours);
+  });
+  useSignalEffect(() => {
+    const model = robot.model.value;
+    if (ready.value) view.current?.setModel(model);
+  });
+  useSignalEffect(() => {
+    const telemetry = robot.telemetry.value;
+    if (telemetry && ready.value) view.current?.take(telemetry);
+  });
+  useSignalEffect(() => {
+    const name = frame.value;
+    if (ready.value) view.current?.setFrame(name);
+  });
+  useSignalEffect(() => {
+    const shown = preview.value?.robot === robot ? preview.value : null;
+    const current = robot.telemetry.peek()?.feedback.position ?? [];
+    if (ready.value) view.current?.setPreview(shown && postureAt(shown.plan, scrubbed.value, robot.jointNames.value, current));
+  });
+  useSignalEffect(() => {
+    const shown = preview.value?.robot === robot ? preview.value : null;
+    const names = robot.jointNames.peek();
+    const current = robot.telemetry.peek()?.feedback.position ?? [];
+    if (ready.value && shown && frame.value) view.current?.showPlan(postures(shown.plan, names, current), names.length);
+  });
+  const model = robot.model.value;
+  const frames = model ? [...model.frames.map((one) => one.name), ...model.links.map((one) => one.name)] : [];
+  const words = failed.value || (!model && robot.description.value ? "This robot has joints, and no description to draw." : "");
+  return (
+    <section class="scene" aria-label="Robot in 3D">
+      <canvas ref={canvas} aria-label={`${robot.name} in 3D`} role="img" />
+      {words && <p class="words">{words}</p>}
+      {model && (
+        <>
+          <div class="looks">
+            {SIDES.map(([side, name]) => <button class="quiet" onClick={() => view.current?.look(side)}>{name}</button>)}
+          </div>
+          <div class="follow">
+            <label>Path of <select value={frame.value} onChange={(event) => (frame.value = event.currentTarget.value)}>
+              <option value="">no frame</option>
+              {[...new Set(frames)].map((name) => <option>{name}</option>)}
+            </select></label>
+            {place.value && <output class="num" aria-label="Place of the frame">{place.value.map((one) => fixed(one)).join("  ")} m</output>}
+          </div>
+          <p class="legend"><span class="ghost">{preview.value ? "preview" : "reference"}</span><span class="scale" /><span class="num">error 0 to {ERROR_SCALE} rad or m</span>{model.derived && <span>shapes derived from the kinematics</span>}</p>
+        </>
+      )}
+    </section>
+  );
+}

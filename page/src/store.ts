@@ -1,0 +1,201 @@
+/** What the page knows, as signals: what shows a thing is drawn anew when it changes. */
+
+import { batch, computed, effect, signal } from "@preact/signals";
+import type { Signal } from "@preact/signals";
+import type { Link } from "./connection";
+import { Connection } from "./connection";
+import { History, WINDOW_S } from "./history";
+import type {
+  Answer, Availability, Description, Diagnostics, Model, Motions, Plan, Report, State, Telemetry, Waiting,
+} from "./protocol";
+import { readPlan } from "./protocol";
+
+const MOST_ENTRIES = 500;
+
+export interface Entry {
+  number: number;
+  at: Date;
+  kind: string;
+  grave: boolean;
+  message: string;
+}
+
+/** All that is known of one robot. */
+export class Robot {
+  readonly availability = signal<Availability | null>(null);
+  readonly state = signal<State | null>(null);
+  readonly description = signal<Description | null>(null);
+  readonly motions = signal<Motions | null>(null);
+  readonly diagnostics = signal<Diagnostics[]>([]);
+  readonly telemetry = signal<Telemetry | null>(null);
+  readonly model = signal<Model | null>(null);
+  readonly waiting = signal<Waiting[]>([]);
+  readonly log = signal<Entry[]>([]);
+  readonly pending = signal<ReadonlySet<string>>(new Set());
+  history: History | null = null;
+  temperatures: { times: number[]; values: (number | null)[][] } = { times: [], values: [] };
+  private entries = 0;
+
+  constructor(readonly name: string) {}
+
+  readonly online = computed(() => this.availability.value?.state === "online" && this.state.value?.state !== "offline");
+  readonly moving = computed(() =>
+    ["approaching", "playing", "pausing", "paused", "stopping"].includes(this.state.value?.state ?? ""),
+  );
+  readonly jointNames = computed(() => this.description.value?.joints.map((joint) => joint.name) ?? []);
+
+  add(kind: string, message: string, grave: boolean): void {
+    const entry = { number: ++this.entries, at: new Date(), kind, grave, message };
+    this.log.value = [entry, ...this.log.peek()].slice(0, MOST_ENTRIES);
+  }
+
+  take(report: Report): void {
+    switch (report.subject) {
+      case "availability": this.availability.value = report.data; break;
+      case "state": this.takeState(report.data); break;
+      case "description": this.takeDescription(report.data); break;
+      case "motions": this.motions.value = report.data; break;
+      case "diagnostics": this.takeDiagnostics(report.data); break;
+      case "event": this.add(report.data.kind, report.data.message, GRAVE.has(report.data.kind)); break;
+      case "result": {
+        const { code, motion, message } = report.data;
+        this.add("result", `${motion || "motion"}: ${code}${message ? `: ${message}` : ""}`, !FINE.has(code));
+      }
+    }
+  }
+
+  takeTelemetry(telemetry: Telemetry): void {
+    const joints = telemetry.feedback.position.length;
+    if (this.history?.joints !== joints) this.history = new History(joints);
+    this.history.add(telemetry);
+    this.telemetry.value = telemetry;
+  }
+
+  private takeState(state: State): void {
+    const before = this.state.peek();
+    this.state.value = state;
+    if (state.queued === 0) this.waiting.value = [];
+    else if (state.queued !== before?.queued || state.goal_id !== before?.goal_id) void this.askQueue();
+  }
+
+  private takeDescription(description: Description): void {
+    this.description.value = description;
+    void this.fetchModel();
+  }
+
+  private takeDiagnostics(diagnostics: Diagnostics): void {
+    this.diagnostics.value = [...this.diagnostics.peek().slice(1 - WINDOW_S), diagnostics];
+    const now = this.history?.latestS ?? 0;
+    const { times, values } = this.temperatures;
+    times.push(now);
+    values.push(diagnostics.temperature_c ?? []);
+    while (times.length > WINDOW_S + 1) {
+      times.shift();
+      values.shift();
+    }
+  }
+
+  private async fetchModel(): Promise<void> {
+    const response = await fetch(this.path("model")).catch(() => null);
+    this.model.value = response?.ok ? ((await response.json()) as Model) : null;
+  }
+
+  async askQueue(): Promise<void> {
+    const answer = await connection.ask(this.name, "queue");
+    if (answer.status === "ok") this.waiting.value = answer.data["queue"] as Waiting[];
+  }
+
+  async fetchPlan(motion: string): Promise<Plan | string> {
+    const response = await fetch(this.path(`motions/${encodeURIComponent(motion)}/plan`)).catch(() => null);
+    if (!response) return `${motion}: the daemon cannot be reached`;
+    if (response.ok) return readPlan(await response.arrayBuffer());
+    const told = (await response.json().catch(() => null)) as Answer | null;
+    return told?.error ?? `${motion}: no plan; the daemon answers ${response.status}`;
+  }
+
+  path(rest: string): string {
+    return `/api/robots/${encodeURIComponent(this.name)}/${rest}`;
+  }
+}
+
+const GRAVE = new Set(["fault", "deadline_missed", "stream_lost", "not_parked", "not_sought", "fault_refused"]);
+const FINE = new Set(["SUCCESSFUL", "CANCELED", "PREEMPTED"]);
+
+export const link = signal<Link>("connecting");
+export const lostSince = signal<Date | null>(null);
+export const daemonId = signal("");
+export const robots: Signal<Robot[]> = signal([]);
+export const notices = signal<{ number: number; text: string; grave: boolean }[]>([]);
+export const locked = stored<boolean>("locked", false);
+export const theme = stored<"auto" | "light" | "dark">("theme", "auto");
+
+let noticed = 0;
+
+/** Show a text for a while; a grave one stays until it is closed. */
+export function notify(text: string, grave = true): void {
+  const number = ++noticed;
+  notices.value = [...notices.peek().slice(-3), { number, text, grave }];
+  setTimeout(() => dismiss(number), grave ? 20_000 : 4000);
+}
+
+export function dismiss(number: number): void {
+  notices.value = notices.peek().filter((one) => one.number !== number);
+}
+
+export const connection = new Connection({
+  link(now) {
+    if (now === "connected") lostSince.value = null;
+    else if (link.peek() === "connected") lostSince.value = new Date();
+    link.value = now;
+  },
+  hello(id, names) {
+    batch(() => {
+      daemonId.value = id;
+      const known = new Map(robots.peek().map((robot) => [robot.name, robot]));
+      robots.value = names.map((name) => known.get(name) ?? new Robot(name));
+    });
+  },
+  report(report) {
+    const robot = robots.peek().find((one) => one.name === report.robot);
+    if (robot) batch(() => robot.take(report));
+  },
+  telemetry(telemetry) {
+    const robot = robots.peek()[telemetry.robot];
+    if (robot) batch(() => robot.takeTelemetry(telemetry));
+  },
+});
+
+/** Send a request; what is refused is shown. */
+export async function command(robot: Robot, verb: string, body: object = {}): Promise<Answer> {
+  robot.pending.value = new Set([...robot.pending.peek(), verb]);
+  const answer = await connection.ask(robot.name, verb, body);
+  robot.pending.value = new Set([...robot.pending.peek()].filter((one) => one !== verb));
+  if (answer.status === "error") {
+    const text = answer.error ?? `${verb}: refused`;
+    notify(STOP_VERBS.has(verb) ? `${STOP_FAILED} ${text}` : text);
+    robot.add("refused", text, true);
+  }
+  return answer;
+}
+
+const STOP_VERBS = new Set(["stop", "estop"]);
+const STOP_FAILED = "The robot was not told to stop. Use its own switch.";
+
+/** A signal that this browser keeps. */
+function stored<Value extends string | boolean>(name: string, otherwise: Value): Signal<Value> {
+  let first: Value = otherwise;
+  try {
+    first = JSON.parse(localStorage.getItem(name) ?? "null") ?? otherwise;
+  } catch {
+    // a browser that keeps nothing
+  }
+  const kept = signal<Value>(first);
+  effect(() => {
+    try {
+      localStorage.setItem(name, JSON.stringify(kept.value));
+    } catch {
+      // likewise
+    }
+  });
+  return kept;
+}

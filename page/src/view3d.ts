@@ -1,0 +1,317 @@
+/** The robot in 3D: as it stands, its reference as a ghost, and the path of a frame. */
+
+import {
+  AmbientLight, AxesHelper, Box3, BufferAttribute, BufferGeometry, Color, DirectionalLight, GridHelper, HemisphereLight,
+  Line, LineBasicMaterial, PerspectiveCamera, Scene, Vector3, WebGLRenderer,
+} from "three";
+import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
+import type { Palette } from "./figure";
+import { Figure } from "./figure";
+import { Kinematics } from "./kinematics";
+import { ERROR_SCALE } from "./scale";
+import { matrix } from "./shapes";
+import type { Model, Telemetry } from "./protocol";
+
+const PATH_POINTS = 1200; // a minute at 20 samples a second
+const GHOST_FROM = 0.004; // rad or m: nearer to the robot, the reference is not drawn apart
+
+export type Side = "home" | "front" | "side" | "top";
+const SIDES: Record<Side, [number, number, number]> = {
+  home: [0.75, -1, 0.55], front: [1, 0, 0.001], side: [0, -1, 0.001], top: [0, -0.001, 1],
+};
+
+export interface ViewOptions {
+  robot: string;
+  palette: Palette;
+  meshUrl(number: number): string;
+  onFrame(position: [number, number, number] | null): void;
+  onError(error: string): void;
+}
+
+/** Draws one robot on one canvas, only when something has changed. */
+export class View3D {
+  readonly camera = new PerspectiveCamera(38, 1, 0.005, 200);
+  drawn = 0;
+  scriptMs = 0;
+  private readonly scene = new Scene();
+  private readonly renderer: WebGLRenderer;
+  private readonly controls: OrbitControls;
+  private readonly observer: ResizeObserver;
+  private readonly axes = new AxesHelper(0.08);
+  private readonly path: Line;
+  private readonly points = new Float32Array(3 * PATH_POINTS);
+  private grid: GridHelper | null = null;
+  private robot: Figure | null = null;
+  private ghost: Figure | null = null;
+  private kinematics: Kinematics | null = null;
+  private model: Model | null = null;
+  private before: Telemetry | null = null;
+  private now: Telemetry | null = null;
+  private arrivedMs = 0;
+  private intervalMs = 50;
+  private preview: ArrayLike<number> | null = null;
+  private frameName = "";
+  private pointCount = 0;
+  private size = 1;
+  private dirty = true;
+  private request = 0;
+  private placed = false;
+
+  constructor(private readonly canvas: HTMLCanvasElement, private readonly options: ViewOptions) {
+    this.renderer = new WebGLRenderer({ canvas, antialias: true, powerPreference: "low-power" });
+    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    this.camera.up.set(0, 0, 1);
+    this.controls = new OrbitControls(this.camera, canvas);
+    this.controls.addEventListener("change", () => {
+      this.dirty = true;
+    });
+    this.controls.addEventListener("end", () => this.keepCamera());
+    const geometry = new BufferGeometry();
+    geometry.setAttribute("position", new BufferAttribute(this.points, 3));
+    this.path = new Line(geometry, new LineBasicMaterial());
+    this.path.frustumCulled = false;
+    this.axes.matrixAutoUpdate = false;
+    this.axes.visible = false;
+    const sun = new DirectionalLight(0xffffff, 2.1);
+    sun.position.set(1.5, -2, 3);
+    const back = new DirectionalLight(0xbfd6ff, 0.7);
+    back.position.set(-2, 2, 1);
+    this.scene.add(new HemisphereLight(0xeaf2ff, 0x59616b, 1.2), new AmbientLight(0xffffff, 0.25), sun, back, this.path, this.axes);
+    this.setPalette(options.palette);
+    this.observer = new ResizeObserver(() => this.resize());
+    this.observer.observe(canvas.parentElement!);
+    this.resize();
+    const draw = () => {
+      this.request = requestAnimationFrame(draw);
+      this.draw();
+    };
+    draw();
+  }
+
+  setPalette(palette: Palette): void {
+    this.options.palette = palette;
+    this.scene.background = new Color(palette.ground);
+    (this.path.material as LineBasicMaterial).color.set(palette.path);
+    if (this.model) this.setModel(this.model);
+  }
+
+  setModel(model: Model | null): void {
+    this.robot?.dispose();
+    this.ghost?.dispose();
+    this.robot = this.ghost = this.kinematics = null;
+    this.model = model;
+    this.dirty = true;
+    if (!model) return;
+    const { palette, meshUrl, onError } = this.options;
+    const arrived = (error?: string) => {
+      this.dirty = true;
+      if (error) onError(error);
+    };
+    this.kinematics = new Kinematics(model);
+    this.robot = new Figure(model, palette, false, meshUrl, arrived);
+    this.ghost = new Figure(model, palette, true, meshUrl, () => undefined);
+    this.scene.add(this.robot.group, this.ghost.group);
+    this.kinematics.move(this.now?.feedback.position ?? []);
+    this.robot.place(this.kinematics);
+    this.measure();
+  }
+
+  /** Take up a sample; it is reached within the time to the next one, so that motion is smooth. */
+  take(telemetry: Telemetry): void {
+    const nowMs = performance.now();
+    if (this.now) this.intervalMs = Math.min(200, Math.max(10, 0.8 * this.intervalMs + 0.2 * (nowMs - this.arrivedMs)));
+    this.before = this.now ?? telemetry;
+    this.now = telemetry;
+    this.arrivedMs = nowMs;
+    this.dirty = true;
+    this.extendPath(telemetry);
+  }
+
+  /** Show a posture on the ghost instead of the reference; null for the reference again. */
+  setPreview(posture: ArrayLike<number> | null): void {
+    this.preview = posture;
+    this.dirty = true;
+  }
+
+  /** Draw a frame's axes and path; an empty name for none. */
+  setFrame(name: string): void {
+    this.frameName = name;
+    this.setPath([]);
+  }
+
+  /** Draw the path of the chosen frame over a plan's rows. */
+  showPlan(positions: Float32Array, joints: number): void {
+    const rows = positions.length / joints;
+    const count = Math.min(rows, PATH_POINTS);
+    this.setPath(Array.from({ length: count }, (_, k) => {
+      const row = Math.round((k * (rows - 1)) / Math.max(1, count - 1));
+      return positions.subarray(row * joints, (row + 1) * joints);
+    }));
+  }
+
+  look(side: Side): void {
+    const distance = this.camera.position.distanceTo(this.controls.target);
+    const [x, y, z] = SIDES[side];
+    this.camera.position.copy(this.controls.target).add(new Vector3(x, y, z).setLength(side === "home" ? 2.1 * this.size : distance));
+    if (side === "home") this.controls.target.copy(this.middle());
+    this.controls.update();
+    this.keepCamera();
+    this.dirty = true;
+  }
+
+  dispose(): void {
+    cancelAnimationFrame(this.request);
+    this.observer.disconnect();
+    this.controls.dispose();
+    this.setModel(null);
+    this.renderer.dispose();
+  }
+
+  private draw(): void {
+    const began = performance.now();
+    const share = this.now ? Math.min(1, (began - this.arrivedMs) / this.intervalMs) : 1;
+    if (!this.dirty) return;
+    this.dirty = share < 1;
+    if (this.kinematics && this.robot && this.ghost) {
+      if (this.now) this.tint(this.now);
+      this.placeGhost(share);
+      this.kinematics.move(this.between("feedback", share));
+      this.robot.place(this.kinematics);
+      this.placeFrame();
+    }
+    this.renderer.render(this.scene, this.camera);
+    this.drawn++;
+    this.scriptMs = 0.95 * this.scriptMs + 0.05 * (performance.now() - began);
+  }
+
+  private between(side: "feedback" | "reference", share: number): Float64Array {
+    const to = this.now?.[side].position ?? [];
+    const from = this.before?.[side].position ?? to;
+    return Float64Array.from(to, (value, k) => {
+      const old = from[k] ?? value;
+      return Number.isNaN(old) ? value : old + share * (value - old);
+    });
+  }
+
+  private placeGhost(share: number): void {
+    const posture = this.preview ?? this.between("reference", share);
+    const feedback = this.between("feedback", share);
+    const apart = Array.from(posture).some((value, k) => Math.abs(value - (feedback[k] ?? 0)) > GHOST_FROM);
+    this.ghost!.group.visible = apart;
+    if (!apart) return;
+    this.kinematics!.move(posture);
+    this.ghost!.place(this.kinematics!);
+  }
+
+  private tint({ reference, feedback }: Telemetry): void {
+    reference.position.forEach((value, k) => {
+      const error = Math.abs(value - feedback.position[k]!);
+      this.robot!.tint(k, Number.isNaN(error) ? 0 : error / ERROR_SCALE);
+    });
+  }
+
+  private placeFrame(): void {
+    const pose = this.frameName ? this.kinematics!.place(this.frameName) : undefined;
+    this.axes.visible = pose !== undefined;
+    if (pose) this.axes.matrix.copy(matrix(pose));
+    this.options.onFrame(pose ? [pose[3]!, pose[7]!, pose[11]!] : null);
+  }
+
+  private extendPath(telemetry: Telemetry): void {
+    if (!this.frameName || !this.kinematics || this.preview) return;
+    this.kinematics.move(telemetry.feedback.position);
+    const pose = this.kinematics.place(this.frameName);
+    if (!pose) return;
+    if (this.pointCount === PATH_POINTS) {
+      this.points.copyWithin(0, 3);
+      this.pointCount--;
+    }
+    this.points.set([pose[3]!, pose[7]!, pose[11]!], 3 * this.pointCount++);
+    this.pathChanged();
+  }
+
+  private setPath(postures: ArrayLike<number>[]): void {
+    this.pointCount = 0;
+    for (const posture of postures) {
+      this.kinematics?.move(posture);
+      const pose = this.kinematics?.place(this.frameName);
+      if (pose) this.points.set([pose[3]!, pose[7]!, pose[11]!], 3 * this.pointCount++);
+    }
+    this.pathChanged();
+  }
+
+  private pathChanged(): void {
+    this.path.geometry.setDrawRange(0, this.pointCount);
+    this.path.geometry.attributes["position"]!.needsUpdate = true;
+    this.dirty = true;
+  }
+
+  private middle(): Vector3 {
+    const box = this.room();
+    return box.isEmpty() ? new Vector3() : box.getCenter(new Vector3());
+  }
+
+  /** The room that the robot takes, and some above its base for where it will reach. */
+  private room(): Box3 {
+    this.robot!.group.updateMatrixWorld(true);
+    const box = new Box3().setFromObject(this.robot!.group);
+    const base = this.model!.base_pose;
+    if (!box.isEmpty()) box.expandByPoint(new Vector3(base[3], base[7], base[11]! + 0.5 * box.getSize(new Vector3()).length()));
+    return box;
+  }
+
+  /** Find out how large the robot is, lay a grid below it, and look at it where nobody has moved the camera. */
+  private measure(): void {
+    const box = this.room();
+    this.size = box.isEmpty() ? 1 : Math.max(0.1, box.getSize(new Vector3()).length());
+    const cell = 10 ** Math.floor(Math.log10(this.size));
+    const cells = 2 * Math.ceil(this.size / cell) * (this.size / cell < 3 ? 5 : 1);
+    if (this.grid) {
+      this.grid.dispose();
+      this.scene.remove(this.grid);
+    }
+    const width = (cells * cell) / (this.size / cell < 3 ? 5 : 1);
+    this.grid = new GridHelper(2 * width, 2 * cells, this.options.palette.gridStrong, this.options.palette.grid);
+    this.grid.rotation.x = Math.PI / 2;
+    this.grid.position.z = Math.min(0, box.isEmpty() ? 0 : box.min.z);
+    this.scene.add(this.grid);
+    this.axes.scale.setScalar(1);
+    if (!this.placed) this.restoreCamera();
+    this.placed = true;
+  }
+
+  private keepCamera(): void {
+    const kept = [this.camera.position, this.controls.target].flatMap((one) => one.toArray());
+    try {
+      localStorage.setItem(`camera ${this.options.robot}`, JSON.stringify(kept));
+    } catch {
+      // a browser that keeps nothing
+    }
+  }
+
+  private restoreCamera(): void {
+    try {
+      const kept = JSON.parse(localStorage.getItem(`camera ${this.options.robot}`) ?? "null") as number[] | null;
+      if (kept?.length === 6 && kept.every(Number.isFinite)) {
+        this.camera.position.fromArray(kept);
+        this.controls.target.fromArray(kept, 3);
+        this.controls.update();
+        return;
+      }
+    } catch {
+      // likewise
+    }
+    this.controls.target.copy(this.middle());
+    this.camera.position.copy(this.controls.target).add(new Vector3(...SIDES.home).setLength(2.1 * this.size));
+    this.controls.update();
+  }
+
+  private resize(): void {
+    const { clientWidth, clientHeight } = this.canvas.parentElement!;
+    if (!clientWidth || !clientHeight) return;
+    this.renderer.setSize(clientWidth, clientHeight);
+    this.camera.aspect = clientWidth / clientHeight;
+    this.camera.updateProjectionMatrix();
+    this.dirty = true;
+  }
+}
