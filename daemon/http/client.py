@@ -160,7 +160,7 @@ class Client:
                 await asyncio.sleep(0)
                 continue
             number, raw = asked
-            stops = raw.verb in VERBS and VERBS[raw.verb].never_busy
+            stops = raw.verb in VERBS and VERBS[raw.verb].stops
             if stops:
                 while self._serving[True] >= MOST_SERVED:
                     self._may_serve_stop.clear()

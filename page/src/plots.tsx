@@ -63,10 +63,11 @@ function Plot({ robot, spec, column }: { robot: Robot; spec: PlotSpec; column: n
   const plot = useRef<uPlot | null>(null);
   const drawnMs = useRef(0);
   useEffect(() => {
-    const made = new uPlot(optionsOf(spec, place.current!.clientWidth), dataOf(robot, spec, column), place.current!);
+    const parent = place.current!;
+    const made = new uPlot(optionsOf(spec, parent.clientWidth), dataOf(robot, spec, column), parent);
     plot.current = made;
-    const observer = new ResizeObserver(() => made.setSize({ width: place.current!.clientWidth, height: HEIGHT }));
-    observer.observe(place.current!);
+    const observer = new ResizeObserver(() => made.setSize({ width: parent.clientWidth, height: HEIGHT }));
+    observer.observe(parent);
     return () => {
       observer.disconnect();
       made.destroy();

@@ -1,0 +1,185 @@
+"""A real browser on a real daemon, with an arm of simulated actuators that has a description to draw."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import shutil
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib.image
+import numpy as np
+import pytest
+from playwright.async_api import async_playwright
+
+from motiond.daemon.http.frames import motion_frame
+from motiond.formats import load_motion, load_robot
+from tests import ports
+from tests.daemon.rig import Rig, sweep, write_seq
+from tests.page.models import model_payload
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from numpy.typing import NDArray
+    from playwright.async_api import Page, Route
+
+EXAMPLE = Path(__file__).parents[2] / "config"
+MODEL = load_robot(EXAMPLE / "robots/six_axis.hrdf")
+JOINTS = ("base", "shoulder", "elbow", "wrist1", "wrist2", "wrist3")
+CHROMIUM = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+DRAWN = "document.querySelector('canvas')?.view?.robot && document.querySelector('canvas').view.drawn > 2"
+
+
+class ArmRig(Rig):
+    """The example's arm, with a page and without a broker."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.port = ports.free_port()
+        self.http: dict[str, Any] = {"listen": f"127.0.0.1:{self.port}"}
+        self.daemon |= {
+            "id": "bench",
+            "http": self.http,
+            "mqtt": {"listen": f"127.0.0.1:{ports.free_port()}"},
+        }
+        self.robot["model"] = str(EXAMPLE / "robots/six_axis.hrdf")
+        limits = {"lower": -3.0, "upper": 3.0, "acceleration": 20.0}
+        self.robot["joints"] = {name: {"limits": limits} for name in JOINTS}
+        for file in (EXAMPLE / "motions").iterdir():
+            shutil.copy(file, folder / "motions")
+        (folder / "motions/short.seq").unlink()
+        write_seq(folder / "motions/long.seq", sweep(20.0, joints=6, swings=10), JOINTS, 200)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/"
+
+    async def until_listening(self) -> None:
+        """Wait until the daemon takes connections of browsers."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                try:
+                    _, writer = await asyncio.open_connection("127.0.0.1", self.port)
+                except OSError:
+                    await asyncio.sleep(0.05)
+                else:
+                    writer.close()
+                    await writer.wait_closed()
+                    return
+
+
+class Browsed:
+    """The page in a browser.
+
+    Attributes
+    ----------
+    errors : list of str
+        What the browser's console has complained of.
+    """
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.errors: list[str] = []
+        page.set_default_timeout(1e3 * PATIENCE_S)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", lambda said: self.errors.append(said.text) if said.type == "error" else None)
+
+    async def until(self, expression: str) -> Any:
+        """Evaluate until it holds; the page's policy forbids the browser to wait for a text by itself."""
+        loop = asyncio.get_running_loop()
+        deadline_s = loop.time() + PATIENCE_S
+        while not (seen := await self.page.evaluate(expression)):
+            if loop.time() > deadline_s:
+                body = await self.page.inner_text("body")
+                raise AssertionError(f"{expression}: not in {PATIENCE_S:g} s; the page says:\n{body}")
+            await asyncio.sleep(0.05)
+        return seen
+
+    async def until_state(self, state: str) -> None:
+        await self.until(f"document.querySelector('.state')?.dataset.state === '{state}'")
+
+    async def until_says(self, text: str) -> None:
+        await self.until(f"document.body.innerText.includes({text!r})")
+
+    async def until_drawn(self) -> None:
+        await self.until(DRAWN)
+
+    async def time_of_motion(self) -> float:
+        """Return what the player shows, in s."""
+        minutes, seconds = (await self.page.inner_text(".player .time")).partition(" / ")[0].split(":")
+        return 60 * int(minutes) + float(seconds)
+
+    async def until_rests_at(self, posture: dict[str, float]) -> None:
+        """Wait until the table shows a posture, and the goal has ended."""
+        await self.until_state("idle")
+        rows = "[...document.querySelectorAll('.joints tbody tr')]"
+        texts = f"{rows}.map(row => [row.cells[0].innerText, parseFloat(row.cells[1].innerText)])"
+        within = f"({texts}).every(([name, value]) => Math.abs(value - (wanted[name] ?? value)) < 0.005)"
+        await self.until(f"(wanted => {within})({posture})")
+
+    async def picture(self) -> NDArray[np.float64]:
+        """Return the 3D view as it is seen: (rows, columns, 3), 0 to 1."""
+        await self.page.evaluate(
+            "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
+        png = await self.page.locator(".scene canvas").screenshot()
+        return np.asarray(matplotlib.image.imread(io.BytesIO(png)), dtype=np.float64)[..., :3]
+
+    async def pixels_of(self, places: NDArray[np.float64]) -> NDArray[np.int_]:
+        """Return where the camera sees places (n, 3): column and row (n, 2)."""
+        camera = "document.querySelector('canvas').view.camera"
+        told = await self.page.evaluate(
+            f"[{camera}.projectionMatrix, {camera}.matrixWorldInverse].map(one => [...one.elements])"
+        )
+        projection, view = (np.reshape(one, (4, 4)).T for one in told)
+        seen = np.column_stack([places, np.ones(len(places))]) @ (projection @ view).T
+        box = await self.page.locator(".scene canvas").bounding_box()
+        assert box is not None
+        share = seen[:, :2] / seen[:, 3:] * [0.5, -0.5] + 0.5
+        return np.rint(share * [box["width"], box["height"]]).astype(int)
+
+
+@asynccontextmanager
+async def browsing(
+    rig: ArmRig, view: str = "", model: dict[str, Any] | None = None, **options: Any
+) -> AsyncIterator[Browsed]:
+    """Open the page in a browser of its own; `model` is drawn instead of the robot's own.
+
+    `options` are of playwright's contexts, or the name of a `device`.
+    """
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("chromium is not installed")
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=program, args=list(CHROMIUM))
+        try:
+            device = dict(playwright.devices[options.pop("device")]) if "device" in options else {}
+            context = await browser.new_context(**({"color_scheme": "dark"} | device | options))
+            browsed = Browsed(await context.new_page())
+            drawn = model or model_payload(MODEL, JOINTS)
+            await browsed.page.route("**/api/robots/*/model", lambda route: route.fulfill(json=drawn))
+            await browsed.page.route("**/api/robots/*/motions/*/plan", _serve_plan)
+            await browsed.page.goto(rig.url + view)
+            yield browsed
+        finally:
+            await browser.close()
+
+
+async def _serve_plan(route: Route) -> None:
+    motion = load_motion(EXAMPLE / f"motions/{route.request.url.split('/')[-2]}.seq")
+    about = {
+        "motion": "wave",
+        "rate_hz": motion.frame_rate,
+        "rows": len(motion.positions),
+        "joints": JOINTS,
+        "units": ["rad"] * len(JOINTS),
+        "driven": [True] * len(JOINTS),
+        "duration": (len(motion.positions) - 1) / motion.frame_rate,
+        "markers": [{"name": "raised", "time": 1.2}],
+        "near": [{"joint": "shoulder", "limit": "velocity", "time": 1.7, "share": 0.93}],
+    }
+    await route.fulfill(body=motion_frame(about, motion.positions), content_type="application/octet-stream")

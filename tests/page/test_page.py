@@ -1,0 +1,287 @@
+"""What somebody sees and does on the page."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import pytest_asyncio
+
+from tests.daemon.programs import running
+from tests.page.browser import JOINTS, MODEL, ArmRig, browsing
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from tests.page.browser import Browsed
+
+REACHING = {"base": 0.9, "shoulder": 1.3, "elbow": 1.2, "wrist1": 0.5, "wrist2": 0.4, "wrist3": 0.0}
+ON_THE_GROUND = 0.2
+"""Of 1, in any channel: more than this apart from the ground is no grid."""
+
+
+@pytest_asyncio.fixture
+async def rig(tmp_path: Path) -> AsyncIterator[ArmRig]:
+    yield ArmRig(tmp_path)
+    await asyncio.get_running_loop().shutdown_default_executor()
+
+
+@asynccontextmanager
+async def on_the_page(rig: ArmRig, view: str = "") -> AsyncIterator[Browsed]:
+    """Run a daemon, look at its page, and let nothing be in the console at the end."""
+    async with running(rig), browsing_once_it_listens(rig, view) as browsed:
+        yield browsed
+        assert browsed.errors == []
+
+
+@asynccontextmanager
+async def browsing_once_it_listens(rig: ArmRig, view: str = "", **options: Any) -> AsyncIterator[Browsed]:
+    await rig.until_listening()
+    async with browsing(rig, view, **options) as browsed:
+        await browsed.until_state("idle")
+        yield browsed
+
+
+async def test_a_motion_is_played_watched_and_stopped(rig: ArmRig) -> None:
+    async with on_the_page(rig, "#/arm/health") as browsed:
+        await browsed.page.click("button[aria-label='Play long']")
+        await browsed.until_state("playing")
+        await browsed.until("parseFloat(document.querySelector('.player .time').innerText.split(':')[1]) > 1")
+        await browsed.page.click("button.stop")
+        await browsed.until_state("idle")
+        await browsed.until_says("long: CANCELED: stopped on request, softly, on the path")
+        assert await browsed.page.inner_text(".player") == "No motion plays"
+
+
+async def test_an_emergency_stop_holds_the_robot_until_it_is_reset(rig: ArmRig) -> None:
+    async with on_the_page(rig) as browsed:
+        await browsed.page.click("button[aria-label='Play long']")
+        await browsed.until_state("playing")
+        assert await browsed.page.locator("button.reset").count() == 0
+        await browsed.page.click("button.estop")
+        await browsed.until_state("estopped")
+        assert await browsed.page.is_disabled("button[aria-label='Play long']")
+        await browsed.page.click("button.reset")
+        await browsed.until_state("idle")
+        assert await browsed.page.is_enabled("button[aria-label='Play long']")
+
+
+async def test_escape_stops_wherever_the_focus_is(rig: ArmRig) -> None:
+    async with on_the_page(rig) as browsed:
+        await browsed.page.click("button[aria-label='Play long']")
+        await browsed.until_state("playing")
+        await browsed.page.keyboard.press("/")
+        assert await browsed.page.evaluate("document.activeElement.id") == "search"
+        await browsed.page.keyboard.press("Escape")
+        await browsed.until_state("idle")
+
+
+async def test_a_motion_is_paused_sought_in_and_resumed(rig: ArmRig) -> None:
+    async with on_the_page(rig) as browsed:
+        await browsed.page.click("button[aria-label='Play long']")
+        await browsed.until_state("playing")
+        await browsed.page.click(".player button:text('Pause')")
+        await browsed.until_state("paused")
+        width = await browsed.page.evaluate("document.querySelector('.track').clientWidth")
+        await browsed.page.click(".track", position={"x": 0.75 * width, "y": 8})
+        await browsed.until(
+            "parseFloat(document.querySelector('.player .time').innerText.split(':')[1]) > 14.5"
+        )
+        await browsed.until_state("paused")
+        assert await browsed.time_of_motion() == pytest.approx(15.0, abs=0.2)
+        await browsed.page.click(".player button:text('Resume')")
+        await browsed.until(
+            "parseFloat(document.querySelector('.player .time').innerText.split(':')[1]) > 15.5"
+        )
+        await browsed.page.select_option(".speed select", "0.5")
+        await browsed.until("document.querySelector('.speed select').value === '0.5'")
+
+
+async def test_a_second_motion_waits_instead_of_starting_over_the_first(rig: ArmRig) -> None:
+    async with on_the_page(rig) as browsed:
+        await browsed.page.click("button[aria-label='Play long']")
+        await browsed.until_state("playing")
+        await browsed.page.click("button[aria-label='Queue nod']")
+        await browsed.until("document.querySelector('.queue li')?.innerText === 'nod'")
+        assert await browsed.page.inner_text(".player .name") == "long"
+        await browsed.page.click(".queue button:text('Clear')")
+        await browsed.until("!document.querySelector('.queue')")
+
+
+async def test_the_drawn_robot_moves_and_stands_where_forward_kinematics_says(rig: ArmRig) -> None:
+    places = MODEL.forward_kinematics([REACHING[name] for name in JOINTS])
+    reached = np.array([places[name][:3, 3] for name in ("elbow", "wrist1", "wrist3")])
+    async with on_the_page(rig, "#/arm/joints") as browsed:
+        await browsed.until_drawn()
+        before = await browsed.picture()
+        columns, rows = (await browsed.pixels_of(reached)).T
+        ground = before[4, before.shape[1] // 2]
+        assert (np.abs(before[rows, columns] - ground).max(axis=1) < ON_THE_GROUND).all()
+        await browsed.page.evaluate(
+            "joints => fetch('/api/robots/arm/goto', {method: 'POST', "
+            "headers: {'Content-Type': 'application/json'}, body: JSON.stringify({joints})})",
+            REACHING,
+        )
+        await browsed.until_rests_at(REACHING)
+        after = await browsed.picture()
+        assert (np.abs(after[rows, columns] - ground).max(axis=1) > ON_THE_GROUND).all()
+        await browsed.page.select_option(".follow select", "tool/end_effector")
+        await browsed.until("document.querySelector('.follow output')")
+        shown = (await browsed.page.inner_text(".follow output")).removesuffix(" m").split()
+        assert np.array(shown, dtype=float) == pytest.approx(places["tool/end_effector"][:3, 3], abs=0.005)
+
+
+async def test_a_preview_is_scrubbed_on_the_ghost_while_the_robot_rests(rig: ArmRig) -> None:
+    async with on_the_page(rig) as browsed:
+        await browsed.until_drawn()
+        alone = await browsed.picture()
+        await browsed.page.click("li.motion:has-text('wave') button:text('Preview')")
+        await browsed.page.fill(".scrub", "3.2")
+        await browsed.until_says("0:03.2 / 0:06.4")
+        await browsed.until_says("shoulder: 93 % of its velocity limit")
+        with_ghost = await browsed.picture()
+        rows = min(len(alone), len(with_ghost)) // 2
+        assert (np.abs(with_ghost[:rows] - alone[:rows]).max(axis=2) > 0.05).sum() > 500
+        await browsed.page.click("button.marker:text('raised')")
+        await browsed.until_says("0:01.2 / 0:06.4")
+        assert await browsed.page.get_attribute(".state", "data-state") == "idle"
+        await browsed.page.click("button:text('Play on the robot')")
+        await browsed.until_state("playing")
+
+
+async def test_a_joint_is_jogged_only_where_that_is_switched_on(rig: ArmRig) -> None:
+    async with on_the_page(rig, "#/arm/joints") as browsed:
+        await browsed.page.click(".joints button:text('elbow')")
+        assert await browsed.page.locator(".jog").count() == 0
+        await browsed.page.check("text=Jog")
+        await browsed.page.click("button[aria-label='elbow on by 0.05 rad']")
+        await browsed.until_rests_at({"elbow": 0.05})
+        await browsed.page.fill(".jog input[type=range]", "0.4")
+        await browsed.until_rests_at({"elbow": 0.4})
+
+
+async def test_a_lock_takes_all_controls_but_the_stops(rig: ArmRig) -> None:
+    async with on_the_page(rig, "#/arm/health") as browsed:
+        await browsed.page.click("button:text('Lock')")
+        for control in (
+            "button[aria-label='Play long']",
+            "button:text('Switch on')",
+            "button:text('Reload')",
+        ):
+            assert await browsed.page.is_disabled(control)
+        assert await browsed.page.is_enabled("button.stop")
+        assert await browsed.page.is_enabled("button.estop")
+
+
+async def test_an_overview_has_a_tile_for_each_robot_and_a_link_names_robot_and_view(rig: ArmRig) -> None:
+    rig.others["leg"] = {
+        "driver": {"type": "sim"},
+        "joints": {"knee": {"limits": {"lower": -1, "upper": 1, "velocity": 1}}},
+    }
+    async with on_the_page(rig, "#/leg/joints") as browsed:
+        assert await browsed.page.inner_text("h1") == "leg"
+        await browsed.until_says("knee, the last minute")
+        await browsed.page.click("a[aria-label='All robots']")
+        await browsed.until("document.querySelectorAll('.tile').length === 2")
+        await browsed.page.click(".tile a:text('arm')")
+        await browsed.until("location.hash === '#/arm/motions'")
+        await browsed.until_says("stretch")
+
+
+async def test_a_daemon_that_is_killed_is_told_and_found_again(rig: ArmRig) -> None:
+    async with running(rig) as daemon, browsing_once_it_listens(rig) as browsed:
+        await daemon.kill()
+        await browsed.until_says("Connection lost")
+        await browsed.until_state("unknown")
+        assert await browsed.page.is_disabled("button[aria-label='Play long']")
+        await browsed.page.click("button.stop")
+        await browsed.until_says("The robot was not told to stop. Use its own switch.")
+        async with running(rig):
+            await browsed.until_state("idle")
+            await browsed.page.click("button[aria-label='Play long']")
+            await browsed.until_state("playing")
+
+
+async def test_nothing_is_shown_without_the_token(rig: ArmRig) -> None:
+    (rig.folder / "token").write_text("open sesame\n")
+    rig.http["token_file"] = "token"
+    async with running(rig):
+        await rig.until_listening()
+        async with browsing(rig) as browsed:
+            await browsed.page.fill("input[name=token]", "open barley")
+            await browsed.page.keyboard.press("Enter")
+            await browsed.until_says("login: the token is wrong; it is the first line of http.token_file")
+            assert "arm" not in (await browsed.page.inner_text("body")).split()
+            await browsed.page.fill("input[name=token]", "open sesame")
+            await browsed.page.keyboard.press("Enter")
+            await browsed.until_state("idle")
+            await browsed.page.reload()
+            await browsed.until_state("idle")
+
+
+async def test_a_phone_has_stop_within_reach_of_the_thumb_and_the_emergency_stop_far_from_it(
+    rig: ArmRig,
+) -> None:
+    async with running(rig), browsing_once_it_listens(rig, device="Pixel 7") as browsed:
+        stop = await browsed.page.locator("button.stop").bounding_box()
+        estop = await browsed.page.locator("button.estop").bounding_box()
+        size = browsed.page.viewport_size
+        assert stop is not None
+        assert estop is not None
+        assert size is not None
+        assert stop["height"] >= 48
+        assert stop["width"] > 0.9 * size["width"]
+        assert stop["y"] > size["height"] - 100
+        assert estop["y"] + estop["height"] < 100
+        for view in ("motions", "joints", "health"):
+            await browsed.page.click(f".views a[href='#/arm/{view}']")
+            await browsed.until(f"document.querySelector('.panel.{view}')")
+            assert await browsed.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
+        await browsed.page.click(".views a[href='#/arm/motions']")
+        await browsed.page.tap("button[aria-label='Play long']")
+        await browsed.until_state("playing")
+        await browsed.page.tap("button.stop")
+        await browsed.until_state("idle")
+        assert browsed.errors == []
+
+
+AXE = Path(__file__).parents[2] / "page/node_modules/axe-core/axe.min.js"
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+async def test_axe_finds_nothing_serious(rig: ArmRig, colours: str) -> None:
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed")
+    (rig.folder / "motions/broken.seq").write_text("type: CompositeSeq\n")
+    async with running(rig), browsing_once_it_listens(rig, color_scheme=colours) as browsed:
+        await browsed.page.set_viewport_size({"width": 1000, "height": 800})
+        for view in ("motions", "joints", "health"):
+            await browsed.page.click(f".views a[href='#/arm/{view}']")
+            await browsed.until(f"document.querySelector('.panel.{view}')")
+            if view == "joints":
+                await browsed.page.check("text=Jog")
+            assert await serious_findings(browsed) == [], view
+        await browsed.page.click(".views a[href='#/arm/motions']")
+        await browsed.page.click("li.motion:has-text('wave') button:text('Preview')")
+        await browsed.until("document.querySelector('.player.preview')")
+        assert await serious_findings(browsed) == []
+        await browsed.page.click("button[aria-label='Play long']")
+        await browsed.until_state("playing")
+        await browsed.page.click(".player button:text('Close')")
+        assert await serious_findings(browsed) == []
+
+
+async def serious_findings(browsed: Browsed) -> list[str]:
+    """Return what axe-core calls serious or critical, and where."""
+    await browsed.page.evaluate(AXE.read_text())
+    found = await browsed.page.evaluate("axe.run()")
+    return [
+        f"{one['id']}: {node['target']}: {node['failureSummary']}"
+        for one in found["violations"]
+        if one["impact"] in {"serious", "critical"}
+        for node in one["nodes"]
+    ]
