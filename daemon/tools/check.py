@@ -168,9 +168,9 @@ def check_files(against: Against, motions: Sequence[Path], jobs: int, console: C
         If the description cannot be read, or has joints that motiond does not move.
     """
     model = load_robot(against.robot, against.name)
+    joint_map = build_joint_map(model.name, model, {})
     for warning in model.warnings:
         log.warning("%s", warning)
-    joint_map = build_joint_map(model.name, model, {})
     work = partial(_check_file, against=against, joint_map=joint_map)
     found = [finding for findings in for_each_file(work, motions, jobs, console) for finding in findings]
     return _warned(found, joint_map)
