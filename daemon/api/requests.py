@@ -95,6 +95,7 @@ VERBS: dict[str, Verb] = {
     "reset": Verb(schemas.ResetRequest, "reset", begins=True),
     "fault": Verb(schemas.FaultRequest, "inject_fault"),
     "status": Verb(schemas.StatusRequest, "status"),
+    "motions/delete": Verb(schemas.DeleteMotionRequest, "delete_motion"),
     "motions/reload": Verb(schemas.ReloadMotionsRequest, "reload_motions"),
 }
 

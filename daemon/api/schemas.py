@@ -163,5 +163,11 @@ class StatusRequest(Request):
     """Say what the robot does now."""
 
 
+class DeleteMotionRequest(Request):
+    """Remove a motion's file, where the configuration lets clients do so."""
+
+    motion: MotionName
+
+
 class ReloadMotionsRequest(Request):
     """Read the motion folders again."""

@@ -37,6 +37,15 @@ SMALLEST_REDUCTION = 1e-6
 IDLE_TICKS_A_TIMEOUT = 4
 
 
+class MotionFolderSettings(Section):
+    """A folder of motions, where a plain path does not tell all."""
+
+    folder: FilePath
+    """The folder."""
+    upload: bool = False
+    """Clients may upload motions into it and delete those in it; one folder of a robot."""
+
+
 def _file_of_model(value: Any) -> Any:
     return {"file": value} if isinstance(value, str | Path) else value
 
@@ -219,8 +228,8 @@ class RobotSettings(Section):
     """What the model does not know of its joints; without a model, all joints in the robot's order."""
     driver: DriverSettings
     """What moves the actuators."""
-    motions: list[FilePath] = Field(default=[])
-    """Motion files, and folders of them."""
+    motions: list[FilePath | MotionFolderSettings] = Field(default=[])
+    """Motion files, and folders of them: paths, or `{folder: …, upload: true}`."""
     motion_joints: Annotated[list[Text], Field(min_length=1)] | None = None
     """The joints of motions that carry no names, in their order."""
     allow_short_files: bool = False
@@ -264,6 +273,16 @@ class RobotSettings(Section):
     daemon_timeout_s: Annotated[float, Field(strict=True, ge=0.1)] | None = 2.0
     """A motion stops softly when the daemon has not been heard for so long; `null`: never."""
 
+    @property
+    def motion_places(self) -> list[Path]:
+        """Motion files, and folders of them."""
+        return [one if isinstance(one, Path) else one.folder for one in self.motions]
+
+    @property
+    def upload_folder(self) -> Path | None:
+        """Where clients may upload motions, if anywhere."""
+        return next((one.folder for one in self.motions if not isinstance(one, Path) and one.upload), None)
+
     @model_validator(mode="after")
     def _complete(self) -> Self:
         """Take what is left out from the file that the driver's options name, such as HEBI's `cfg.yaml`."""
@@ -284,6 +303,8 @@ class RobotSettings(Section):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if sum(not isinstance(one, Path) and one.upload for one in self.motions) > 1:
+            raise SettingError("motions", "upload stands twice; an upload goes to one folder; remove one")
         _refuse_twice("motion_joints", self.motion_joints, "a joint has one column; remove one")
         if self.model is None:
             self._check_listed_joints()

@@ -9,6 +9,7 @@
 - `exchange`: reads a request's body, answers in JSON
 - `robot_api`: what robots are asked for and what is known of them
 - `model_api`: what robots look like, and the files of their meshes
+- `motions_api`: motions to look at, and new ones
 - `live`: reports as they come, over WebSockets
 - `client`: serves one of them, its requests too
 - `frames`: telemetry and motions as arrays of numbers

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from .guard import Guard
+from .guard import Guard, tell_browsers
 from .live import Live
 from .login import Login
 from .model_api import ModelApi
+from .motions_api import MotionsApi, motion_routes
 from .page import page_routes
 from .robot_api import KNOWN, RobotApi
 
 if TYPE_CHECKING:
     from ..api.dispatcher import Dispatcher
+    from ..api.motions import Motions
     from ..api.reports import ReportHub
     from ..api.requests import Commands
     from ..config.http import HttpSettings
@@ -28,6 +30,7 @@ def make_application(
     *,
     dispatcher: Dispatcher,
     commands: Commands,
+    motions: Motions,
     hub: ReportHub,
     models: Models,
     daemon_id: str,
@@ -43,9 +46,11 @@ def make_application(
     ]
     guard.open_to_all = {route.handler for route in open_to_all}
     application = web.Application(middlewares=[guard.middleware])
+    application.on_response_prepare.append(tell_browsers)
     application.add_routes(
         [
             *open_to_all,
+            *motion_routes(MotionsApi(motions)),
             web.get("/api/ws", live.serve),
             web.get("/api/robots", robots.list_robots),
             web.get(f"/api/robots/{{robot}}/{{subject:{'|'.join(KNOWN)}}}", robots.show),

@@ -11,7 +11,7 @@ from aiohttp import hdrs, web
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..api.errors import ErrorCode
+    from ..api.errors import ErrorCode, RequestError
 
 BODY_WITHIN_S = 10.0
 STATUS: Mapping[str, int] = {
@@ -88,16 +88,15 @@ def passed_on(answer: bytes) -> web.Response:
     return web.Response(body=answer, status=status, content_type="application/json", headers=NOT_KEPT)
 
 
-def refusal(code: ErrorCode, message: str) -> bytes:
+def refusal(code: ErrorCode, message: str, data: Mapping[str, Any] | None = None) -> bytes:
     """Return a refusal in the same form as the dispatcher's."""
-    told: dict[str, Any] = {
-        "status": "error",
-        "code": code,
-        "error": message,
-        "data": {},
-        "transaction": None,
-    }
+    told = {"status": "error", "code": code, "error": message, "data": data or {}, "transaction": None}
     return orjson.dumps(told)
+
+
+def refused_by(error: RequestError) -> web.Response:
+    """Answer with why a request was refused."""
+    return passed_on(refusal(error.code, str(error), error.data))
 
 
 def refused(status: int, code: ErrorCode, message: str) -> web.Response:

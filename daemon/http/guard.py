@@ -66,7 +66,7 @@ class Guard:
 
     @web.middleware
     async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Serve a request that may be served; every answer says what a browser has to refuse."""
+        """Serve a request that may be served."""
         connection = connection_of(request)
         connection.begin_request()
         try:
@@ -80,8 +80,6 @@ class Guard:
             response = refused(500, "INTERNAL", f"{request.path}: failed inside motiond; the log says more")
         finally:
             connection.end_request()
-        if not response.prepared:
-            response.headers.update(HEADERS)
         return response
 
     async def _refusal(self, request: web.Request) -> web.Response | None:
@@ -105,6 +103,11 @@ class Guard:
         except ValueError:
             return False
         return name in self._hosts or _is_address(name)
+
+
+async def tell_browsers(_request: web.Request, response: web.StreamResponse) -> None:
+    """Say with an answer what a browser has to refuse."""
+    response.headers.update(HEADERS)
 
 
 async def _token_refusal(request: web.Request, token: Token) -> web.Response | None:

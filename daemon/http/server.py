@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from ..api.dispatcher import Dispatcher
+    from ..api.motions import Motions
     from ..api.reports import ReportHub
     from ..api.requests import Commands
     from ..config.http import HttpSettings
@@ -53,6 +54,7 @@ class HttpServer:
     dispatcher : Dispatcher
         Shared with the other transports, so that a transaction acts once whichever way it comes.
     commands : Commands
+    motions : Motions
     hub : ReportHub
     models : mapping of str to (RobotModel or None, JointMap)
         The description of each robot, where it has one.
@@ -70,6 +72,7 @@ class HttpServer:
         *,
         dispatcher: Dispatcher,
         commands: Commands,
+        motions: Motions,
         hub: ReportHub,
         models: Models,
         daemon_id: str,
@@ -82,6 +85,7 @@ class HttpServer:
             read_token(settings.token_file),
             dispatcher=dispatcher,
             commands=commands,
+            motions=motions,
             hub=hub,
             models=models,
             daemon_id=daemon_id,

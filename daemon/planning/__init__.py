@@ -10,6 +10,7 @@
 - `fitting`: slowed until nothing is beyond a limit, or by how much to slow it
 - `speed_limits`: the fastest speed, and the steepest ramp of the clock
 - `markers`: named places, from a file beside the motion's
+- `preview`: a plan to look at
 - `playback`: the range, the passes and the seam of one play
 - `approach`: the way from where the joints are to a row
 - `tolerances`: configured tolerances joined with those of a request

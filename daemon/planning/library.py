@@ -155,7 +155,7 @@ class MotionLibrary:
         bool
             Whether all was read.
         """
-        found = list_places(self._settings.motions)
+        found = list_places(self._settings.motion_places)
         files: dict[Path, _File] = {}
         for path in found.motions:
             if stopped():
@@ -170,6 +170,10 @@ class MotionLibrary:
     def get(self, name: str) -> Entry | None:
         """Return the entry of a motion; None where there is none of that name."""
         return self._entries.get(name)
+
+    def check(self, path: Path) -> tuple[Entry, ...]:
+        """Read and plan a file that is not in the library, and return what its entries would be."""
+        return self._read_whole(path, {})
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries.values())

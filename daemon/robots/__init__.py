@@ -7,6 +7,7 @@
 - `goal_runner`, `goal_queue`: what plays and what waits
 - `goal`, `goal_planner`: a goal, and what the stream process needs for it
 - `motion_loader`: reads the motions beside everything else
+- `uploads`: the folder for motions of clients
 - `shared_tracks`: motions in shared memory
 - `status`: what the stream process has told last
 - `payloads`, `telemetry_reporter`: what is reported

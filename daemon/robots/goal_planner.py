@@ -88,14 +88,9 @@ class GoalPlanner:
             If there is none, or not at that speed, or not in that way.
         """
         self._refuse_far(request)
-        entry = self._library.get(request.motion)
-        if entry is None:
-            raise RequestError.of("UNKNOWN_MOTION", self._library.unknown(request.motion))
-        if entry.plan is None:
-            raise RequestError.of("INVALID_MOTION", shortened(entry.reason, LONGEST_REASON))
         try:
             playback = plan_playback(
-                whole(entry.plan, entry.markers),
+                self.whole_motion(request.motion),
                 self._joint_map,
                 first=request.first.place if request.first else None,
                 last=request.last.place if request.last else None,
@@ -108,6 +103,21 @@ class GoalPlanner:
             raise RequestError.of("INVALID_MOTION", error, error.data) from error
         refuse_speed(playback.track, request.speed)
         return playback
+
+    def whole_motion(self, motion: str) -> Playback:
+        """Return a motion as it is planned, from its first row to its last.
+
+        Raises
+        ------
+        RequestError
+            If there is none, or it cannot be played.
+        """
+        entry = self._library.get(motion)
+        if entry is None:
+            raise RequestError.of("UNKNOWN_MOTION", self._library.unknown(motion))
+        if entry.plan is None:
+            raise RequestError.of("INVALID_MOTION", shortened(entry.reason, LONGEST_REASON))
+        return whole(entry.plan, entry.markers)
 
     def _refuse_far(self, request: PlayRequest) -> None:
         """Refuse a start so far ahead that a robot would be busy with nothing."""

@@ -22,7 +22,14 @@ from .shutdown import SHUTS_DOWN
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from ..api.schemas import FaultRequest, GotoRequest, Request, SeekRequest, SpeedRequest
+    from ..api.schemas import (
+        DeleteMotionRequest,
+        FaultRequest,
+        GotoRequest,
+        Request,
+        SeekRequest,
+        SpeedRequest,
+    )
     from ..planning.playback import Playback
     from .robot import Robot
 
@@ -252,6 +259,12 @@ class RequestHandlers:
     async def status(self, _request: Request) -> dict[str, Any]:
         """Say what the robot does."""
         return self._robot.state_payload()
+
+    async def delete_motion(self, request: DeleteMotionRequest) -> dict[str, Any]:
+        """Remove a motion's file; what plays of it plays on."""
+        deleted = await asyncio.to_thread(self._robot.uploads.delete, request.motion)
+        await self._robot.motions.load_again()
+        return {"deleted": deleted}
 
     async def reload_motions(self, _request: Request) -> dict[str, Any]:
         """Read the motion folders again."""

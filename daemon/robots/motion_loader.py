@@ -68,6 +68,18 @@ class MotionLoader:
             self._reading = True
         await done
 
+    async def load_again(self) -> None:
+        """Read what has changed until now, after the reading that is under way, if any.
+
+        Raises
+        ------
+        RequestError
+            OFFLINE, if the robot leaves meanwhile.
+        """
+        while self._reading and self._done is not None and not self._done.done():
+            await asyncio.wait((self._done,))
+        await self.load()
+
     async def load_first(self) -> None:
         """Read all motions; a robot that has none of them can still go to postures, and try again."""
         try:

@@ -83,6 +83,7 @@ def description_payload(
     return {
         **joint_map.payload(),
         "driver": settings.driver.type,
+        "upload": settings.upload_folder is not None,
         "formats": {kind.name: [one.NAME for one in kind.formats()] for kind in (ROBOTS, MOTIONS)},
         "rates": {"idle_hz": settings.idle_rate_hz, "max_hz": max_rate_hz},
         "version": version("motiond"),

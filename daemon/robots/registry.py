@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from motiond.formats.errors import listed, nearest, shortened
 
 from ..api.errors import RequestError
+from ..api.motions import PlannedMotion
+from ..planning.preview import preview
 from .handlers import RequestHandlers
 
 if TYPE_CHECKING:
@@ -90,10 +92,39 @@ class RobotRegistry:
         RequestError
             If it is refused.
         """
+        self._known(robot)
+        return await self._handlers[robot].handle(verb, request)
+
+    async def preview(self, robot: str, motion: str) -> PlannedMotion:
+        """Return the setpoints that a play of a motion would begin with.
+
+        Raises
+        ------
+        RequestError
+            If there is no such robot or motion, or the motion cannot be played.
+        """
+        one = self._known(robot)
+        playback = one.planner.whole_motion(motion)
+        return PlannedMotion(*await asyncio.to_thread(preview, playback, one.joint_map))
+
+    async def upload(self, robot: str, name: str, content: bytes) -> dict[str, Any]:
+        """Check a file, keep it if all of it can be played, and return what is in it.
+
+        Raises
+        ------
+        RequestError
+            If it is not taken, with what is in it.
+        """
+        one = self._known(robot)
+        entries = await asyncio.to_thread(one.uploads.take, name, content)
+        await one.motions.load_again()
+        return {"motions": [{**entry.payload(), "file": name} for entry in entries]}
+
+    def _known(self, robot: str) -> Robot:
         if robot not in self._robots:
             known, mend = f"there are {listed(self._robots)}", nearest(robot, self._robots)
-            raise RequestError("UNKNOWN_ROBOT", "", f"no robot '{robot}'", known, mend)
-        return await self._handlers[robot].handle(verb, request)
+            raise RequestError("UNKNOWN_ROBOT", "", f"no robot '{shortened(robot, 60)}'", known, mend)
+        return self._robots[robot]
 
 
 async def _keep_running(robot: Robot) -> None:

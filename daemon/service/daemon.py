@@ -83,6 +83,7 @@ def _page(
         settings.http,
         dispatcher=dispatcher,
         commands=robots,
+        motions=robots,
         hub=hub,
         models=robots.models,
         daemon_id=settings.id,

@@ -103,12 +103,17 @@ def _simulated_driver(driver: Any, log: Path) -> dict[str, Any]:
 
 
 def _absolute(folder: Path, given: Any) -> Any:
-    """Return a path, the paths of a list, or the path in a mapping `{file: …}` made absolute."""
+    """Return a path, the paths of a list, or the path in a mapping `{file: …}` made absolute.
+
+    Of a folder of motions only the path is left: a test deletes none of them.
+    """
     match given:
         case str():
             return str(folder / given)
         case list():
             return [_absolute(folder, one) for one in given]
+        case {"folder": str(path)}:
+            return str(folder / path)
         case {"file": str(file)}:
             return {**given, "file": str(folder / file)}
     return given

@@ -135,7 +135,9 @@ class Page:
 @asynccontextmanager
 async def serving(settings: HttpSettings, robots: Any, hub: ReportHub) -> AsyncIterator[Site]:
     """Run a server; leaving is the daemon's clean shutdown."""
-    server = HttpServer(settings, dispatcher=Dispatcher(robots), commands=robots, hub=hub, daemon_id="d1")
+    server = HttpServer(
+        settings, dispatcher=Dispatcher(robots), commands=robots, motions=robots, hub=hub, daemon_id="d1"
+    )
     task = asyncio.create_task(server.run(), name="http")
     site = Site(server, settings, robots, hub)
     try:

@@ -29,7 +29,13 @@ MOST = 65_536
 
 
 def refused(answer: tuple[int, Any], status: int, error: str) -> bool:
-    told = {"status": "error", "code": "INVALID_REQUEST", "error": error, "data": {}, "transaction": None}
+    told: dict[str, Any] = {
+        "status": "error",
+        "code": "INVALID_REQUEST",
+        "error": error,
+        "data": {},
+        "transaction": None,
+    }
     return answer == (status, told)
 
 

@@ -256,7 +256,7 @@ class Stopped:
                 came += data
         except TimeoutError:
             pass
-        return frames_of(came.partition(b"\r\n\r\n")[2])
+        return frames_of(bytes(came).partition(b"\r\n\r\n")[2])
 
     @property
     def is_reset(self) -> bool:

@@ -1,0 +1,86 @@
+"""Motions by HTTP: the setpoints of one to look at, and new ones."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from ..api.errors import RequestError
+from .connections import connection_of
+from .exchange import NOT_KEPT, BodyError, answered, read_body, refused, refused_by
+from .frames import motion_frame
+
+if TYPE_CHECKING:
+    from ..api.motions import Motions
+
+MOST_UPLOAD_BYTES = 32_000_000
+UPLOAD_WITHIN_S = 120.0
+MOST_PLANS_AT_ONCE = 4
+PLAN_WITHIN_S = 60.0
+SLICE_BYTES = 65_536
+
+
+class MotionsApi:
+    """Serves setpoints of motions, and takes new motions.
+
+    Parameters
+    ----------
+    motions : Motions
+    """
+
+    def __init__(self, motions: Motions) -> None:
+        self._motions = motions
+        self._plans = asyncio.Semaphore(MOST_PLANS_AT_ONCE)
+        self._is_uploading = False
+
+    async def plan(self, request: web.Request) -> web.StreamResponse:
+        """Answer with the setpoints of a motion (`frames`), which may be many: to a few clients at once."""
+        async with self._plans:
+            try:
+                planned = await self._motions.preview(
+                    request.match_info["robot"], request.match_info["motion"]
+                )
+            except RequestError as error:
+                return refused_by(error)
+            body = await asyncio.to_thread(motion_frame, planned.about, planned.positions)
+            response = web.StreamResponse(headers=NOT_KEPT)
+            response.content_type, response.content_length = "application/octet-stream", len(body)
+            await response.prepare(request)
+            try:
+                async with asyncio.timeout(PLAN_WITHIN_S):
+                    for begin in range(0, len(body), SLICE_BYTES):
+                        await response.write(body[begin : begin + SLICE_BYTES])
+                    await response.write_eof()
+            except TimeoutError as error:
+                connection_of(request).hang_up()
+                raise ConnectionResetError from error
+            return response
+
+    async def upload(self, request: web.Request) -> web.Response:
+        """Take the file `name` of the query, whose content is the body; one at once."""
+        name = request.query.get("name", "")
+        if self._is_uploading:
+            what = "another motion is being uploaded"
+            return refused(409, "BUSY", f"{request.path}: {what}; one at a time; upload it again")
+        self._is_uploading = True
+        try:
+            kind = "application/octet-stream"
+            content = await read_body(request, MOST_UPLOAD_BYTES, kind, UPLOAD_WITHIN_S)
+            data = await self._motions.upload(request.match_info["robot"], name, content)
+        except BodyError as error:
+            return error.response
+        except RequestError as error:
+            return refused_by(error)
+        finally:
+            self._is_uploading = False
+        return answered({"status": "ok", "data": data, "transaction": None})
+
+
+def motion_routes(api: MotionsApi) -> list[web.RouteDef]:
+    """Return the routes of motions; the one of uploads is found before that of verbs."""
+    return [
+        web.get("/api/robots/{robot}/motions/{motion}/plan", api.plan),
+        web.post("/api/robots/{robot}/motions/upload", api.upload),
+    ]

@@ -1,0 +1,167 @@
+"""The folder into which clients may upload motions, and from which they may delete them.
+
+Only whole files come into it, each in one step, and nothing in it is overwritten.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
+
+from motiond.formats.errors import listed, shortened
+from motiond.formats.registry import MOTIONS
+
+from ..api.errors import RequestError
+from ..planning.markers import marker_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..planning.library import Entry, MotionLibrary
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}")
+MOST_FILES = 1_000
+LONGEST_REASON = 3_500
+
+
+class Uploads:
+    """One robot's folder for uploads. Everything here takes time, and is done in a thread.
+
+    Parameters
+    ----------
+    robot : str
+        The robot's name, for messages.
+    folder : Path or None
+        None where nothing may be uploaded.
+    library : MotionLibrary
+    """
+
+    def __init__(self, robot: str, folder: Path | None, library: MotionLibrary) -> None:
+        self._robot = robot
+        self._folder = folder
+        self._library = library
+
+    def take(self, name: str, content: bytes) -> list[Entry]:
+        """Check a file, keep it if all of it can be played, and return what is in it.
+
+        Raises
+        ------
+        RequestError
+            NOT_ALLOWED, INVALID_REQUEST, or INVALID_MOTION with what is in it.
+        """
+        folder = self._allowed("motions cannot be uploaded")
+        self._check_name(folder, name)
+        with self._room_for(folder, name, content) as file:
+            entries = self._checked(file)
+            try:
+                os.link(file, folder / name)  # which replaces nothing, unlike a rename
+            except FileExistsError as error:
+                raise self._exists(name) from error
+            except OSError as error:
+                raise self._failed(folder, error) from error
+            _make_lasting(folder)
+        return entries
+
+    def delete(self, motion: str) -> list[str]:
+        """Remove a motion's file with its markers, and return the names of the motions that were in it.
+
+        Raises
+        ------
+        RequestError
+            NOT_ALLOWED, or UNKNOWN_MOTION.
+        """
+        folder = self._allowed("motions cannot be deleted")
+        entry = self._library.get(motion)
+        if entry is None:
+            raise RequestError.of("UNKNOWN_MOTION", self._library.unknown(motion))
+        if entry.file.parent != folder:
+            why = "its file was not put there by an upload"
+            what = f"{shortened(motion, 60)} cannot be deleted"
+            raise RequestError("NOT_ALLOWED", self._robot, what, why, "remove it on the machine")
+        names = [one.name for one in self._library if one.file == entry.file]
+        markers = [marker_file(entry.file), *(marker_file(entry.file, name) for name in names)]
+        try:
+            entry.file.unlink(missing_ok=True)
+            for file in markers:
+                file.unlink(missing_ok=True)
+        except OSError as error:
+            raise self._failed(folder, error) from error
+        _make_lasting(folder)
+        return names
+
+    def _allowed(self, what: str) -> Path:
+        if self._folder is None:
+            mend = "write {folder: …, upload: true} under motions"
+            raise RequestError("NOT_ALLOWED", self._robot, what, "no folder is set up for it", mend)
+        return self._folder
+
+    def _check_name(self, folder: Path, name: str) -> None:
+        suffixes = [suffix for kind in MOTIONS.formats() for suffix in kind.SUFFIXES]
+        if not NAME.fullmatch(name) or Path(name).suffix.lower() not in suffixes:
+            what = f"'{shortened(name, 60)}' is no name for a motion's file"
+            why = f"letters, digits, blanks and . _ - can stand in it, and it ends in {listed(suffixes)}"
+            raise RequestError("INVALID_REQUEST", self._robot, what, why, "rename it")
+        if (folder / name).exists():
+            raise self._exists(name)
+
+    def _exists(self, name: str) -> RequestError:
+        what, why = f"{name} is there already", "an upload replaces nothing"
+        return RequestError("INVALID_REQUEST", self._robot, what, why, "rename it, or delete that one first")
+
+    @contextmanager
+    def _room_for(self, folder: Path, name: str, content: bytes) -> Iterator[Path]:
+        """Write a file where the library does not look, and give its path; it is gone in the end."""
+        try:
+            if sum(1 for _ in folder.iterdir()) >= MOST_FILES:
+                what = f"{folder} holds {MOST_FILES} files"
+                raise RequestError("NOT_ALLOWED", self._robot, what, "no more are taken", "delete some")
+            scratch = Path(mkdtemp(prefix=".upload-", dir=folder))
+        except OSError as error:
+            raise self._failed(folder, error) from error
+        try:
+            file = scratch / name
+            with file.open("wb") as out:
+                out.write(content)
+                out.flush()
+                os.fsync(out.fileno())
+        except OSError as error:
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise self._failed(folder, error) from error
+        try:
+            yield file
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    def _checked(self, file: Path) -> list[Entry]:
+        """Return what is in a file, all of which can be played, under names that are not taken."""
+        entries = [*self._library.check(file)]
+        told = [one.payload() for one in entries]
+        for one in told:
+            one["file"] = file.name
+            if "reason" in one:
+                one["reason"] = one["reason"].replace(str(file), file.name)
+        reasons = [one["reason"] for one in told if "reason" in one]
+        taken = [one.name for one in entries if self._library.get(one.name) is not None]
+        reasons += [f"{name}: there is a motion of this name; rename the file" for name in taken]
+        if reasons or not entries:
+            message = shortened("\n".join(reasons), LONGEST_REASON) or f"{file.name}: no motion is in it"
+            raise RequestError.of("INVALID_MOTION", message, {"motions": told})
+        return entries
+
+    def _failed(self, folder: Path, error: OSError) -> RequestError:
+        why = (error.strerror or str(error)).lower()
+        return RequestError("INTERNAL", self._robot, f"{folder} cannot be written to", why, "check it")
+
+
+def _make_lasting(folder: Path) -> None:
+    """Have the system write a folder's list of files to disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

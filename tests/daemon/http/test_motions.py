@@ -1,0 +1,274 @@
+"""Motions by HTTP: what a play would do, to look at, and new ones, checked before they are kept."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+import pytest
+
+from motiond.daemon.api.reports import ReportHub
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.http import motions_api
+from motiond.daemon.planning import preview
+from motiond.daemon.robots import uploads
+from motiond.daemon.robots.assembly import make_registry
+from motiond.drivers.sim.command_log import read_trace
+from tests.daemon.http.conftest import Site, serving
+from tests.daemon.rig import JOINTS, RATE_HZ, Rig, sweep, write_seq
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from motiond.daemon.config.http import HttpSettings
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    rig = Rig(tmp_path)
+    (tmp_path / "motions" / "short.markers.yaml").write_text("markers: {half: {time: 0.25}}\n")
+    (tmp_path / "new").mkdir()
+    rig.robot["motions"] = ["motions", {"folder": "new", "upload": True}]
+    return rig
+
+
+@pytest.fixture
+async def arm(rig: Rig, settings: HttpSettings) -> AsyncIterator[Site]:
+    """A server before a real robot."""
+    hub = ReportHub()
+    registry = make_registry(load_settings(rig.config), hub)
+    async with rig.running_on(registry, hub), serving(settings, registry, hub) as site:
+        await rig.until_state("idle")
+        yield site
+
+
+async def plan_of(site: Site, motion: str) -> tuple[dict[str, Any], Any]:
+    async with site.session.get(f"{site.url}/api/robots/arm/motions/{motion}/plan") as response:
+        body = await response.read()
+        assert (response.status, response.content_type) == (200, "application/octet-stream")
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
+    (length,) = struct.unpack_from("<I", body)
+    assert length % 4 == 0
+    about = orjson.loads(body[4 : 4 + length])
+    return about, np.frombuffer(body, "<f4", offset=4 + length).reshape(about["rows"], len(about["joints"]))
+
+
+# -- to look at ---------------------------------------------------------------------------------------------
+
+
+async def test_a_plan_holds_the_setpoints_that_a_play_writes(arm: Site, rig: Rig) -> None:
+    about, rows = await plan_of(arm, "short")
+    assert about == {
+        "motion": "short",
+        "rate_hz": RATE_HZ,
+        "rows": 101,
+        "joints": list(JOINTS),
+        "units": ["rad", "rad"],
+        "driven": [True, True],
+        "duration": 0.5,
+        "markers": [{"name": "half", "time": 0.25}],
+        "near": [],
+    }
+    np.testing.assert_array_equal(rows, sweep(0.5).astype("<f4"))
+    status, accepted = await arm.post("/api/robots/arm/play", {"motion": "short"})
+    assert status == 200
+    await rig.rest_after(accepted["data"]["goal_id"])
+    written = read_trace(rig.folder / "trace.npy")["position"].astype("<f4")
+    begins = [k for k in range(len(written) - 100) if (written[k : k + 101] == rows).all()]
+    assert len(begins) == 1
+
+
+async def test_a_plan_tells_what_comes_near_to_a_limit(rig: Rig, settings: HttpSettings) -> None:
+    reach = float(sweep(0.5)[:, 1].max())
+    rig.robot["joints"]["elbow"] = {
+        "limits": {"lower": -reach / 0.95, "upper": reach / 0.95, "velocity": 3.0}
+    }
+    hub = ReportHub()
+    registry = make_registry(load_settings(rig.config), hub)
+    async with rig.running_on(registry, hub), serving(settings, registry, hub) as site:
+        await rig.until_state("idle")
+        about, rows = await plan_of(site, "short")
+    near = {(one["joint"], one["limit"]): one for one in about["near"]}
+    assert ("shoulder", "position") not in near
+    one = near["elbow", "position"]
+    assert (one["time"], round(one["share"], 6)) == (0.25, 0.95)
+    assert rows[50, 1] == pytest.approx(reach)
+
+
+async def test_a_long_plan_is_thinned(arm: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preview, "MOST_NUMBERS", 101)
+    about, rows = await plan_of(arm, "short")
+    assert (about["rate_hz"], about["rows"], about["duration"]) == (RATE_HZ / 2, 51, 0.5)
+    np.testing.assert_array_equal(rows, sweep(0.5)[::2].astype("<f4"))
+
+
+@pytest.mark.parametrize(
+    ("robot", "motion", "status", "error"),
+    [
+        ("arm", "nod", 404, "arm: no motion 'nod'; there are long, short"),
+        ("arm", "..%2f..%2fetc", 404, "arm: no motion '../../etc'; there are long, short"),
+        ("amr", "short", 404, "no robot 'amr'; there are arm; did you mean 'arm'?"),
+    ],
+)
+async def test_of_what_is_unknown_there_is_no_plan(
+    arm: Site, robot: str, motion: str, status: int, error: str
+) -> None:
+    told = await arm.get(f"/api/robots/{robot}/motions/{motion}/plan")
+    assert (told[0], told[1]["error"]) == (status, error)
+
+
+# -- new ones -----------------------------------------------------------------------------------------------
+
+
+def seq(folder: Path, rows: Any = None) -> bytes:
+    write_seq(folder / "made.seq", sweep(0.5) if rows is None else rows, JOINTS, RATE_HZ)
+    return (folder / "made.seq").read_bytes()
+
+
+async def upload(site: Site, name: str, content: bytes) -> tuple[int, Any]:
+    return await site.post("/api/robots/arm/motions/upload", data=content, params={"name": name})
+
+
+async def test_a_motion_is_checked_kept_listed_played_and_deleted(arm: Site, rig: Rig) -> None:
+    status, told = await upload(arm, "wave.seq", content := seq(rig.folder))
+    assert (status, told["status"]) == (200, "ok")
+    (motion,) = told["data"]["motions"]
+    assert (motion["name"], motion["file"], motion["ok"], motion["duration"]) == (
+        "wave",
+        "wave.seq",
+        True,
+        0.5,
+    )
+    assert (rig.folder / "new" / "wave.seq").read_bytes() == content
+    assert [path.name for path in (rig.folder / "new").iterdir()] == ["wave.seq"]
+    _, motions = await arm.get("/api/robots/arm/motions")
+    assert [one["name"] for one in motions["motions"]] == ["long", "short", "wave"]
+    _, accepted = await arm.post("/api/robots/arm/play", {"motion": "wave"})
+    assert (await rig.rest_after(accepted["data"]["goal_id"]))["code"] == "SUCCESSFUL"
+    (rig.folder / "new" / "wave.markers.yaml").write_text("markers: {}\n")
+    _, deleted = await arm.post("/api/robots/arm/motions/delete", {"motion": "wave"})
+    assert deleted["data"] == {"deleted": ["wave"]}
+    assert [*(rig.folder / "new").iterdir()] == []
+    _, motions = await arm.get("/api/robots/arm/motions")
+    assert [one["name"] for one in motions["motions"]] == ["long", "short"]
+
+
+async def test_what_cannot_be_played_is_not_kept_and_its_whole_report_told(arm: Site, rig: Rig) -> None:
+    status, told = await upload(arm, "far.seq", seq(rig.folder, 10.0 * sweep(0.5)))
+    assert (status, told["code"]) == (409, "INVALID_MOTION")
+    (motion,) = told["data"]["motions"]
+    assert (motion["name"], motion["file"], motion["ok"]) == ("far", "far.seq", False)
+    assert told["error"] == motion["reason"]
+    assert motion["reason"].count("joint 'elbow' reaches ") == 1
+    assert motion["reason"].count("joint 'shoulder' reaches ") == 1
+    assert str(rig.folder) not in told["error"]
+    assert [*(rig.folder / "new").iterdir()] == []
+
+
+async def test_what_is_no_motion_is_not_kept(arm: Site, rig: Rig) -> None:
+    status, told = await upload(arm, "junk.seq", b"\x00" * 1000)
+    assert (status, told["code"]) == (409, "INVALID_MOTION")
+    assert told["error"].startswith("junk.seq")
+    assert [*(rig.folder / "new").iterdir()] == []
+
+
+BAD = (
+    "arm: '{}' is no name for a motion's file; letters, digits, blanks and . _ - can stand in it, "
+    "and it ends in .seq, .xmdi; rename it"
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", ".seq", "../wave.seq", "/etc/wave.seq", "a/b.seq", "a\\b.seq", ".hidden.seq", "wave.sh", "wave",
+     "wave.markers.yaml", "wave.seq\x00.sh", "wäve.seq", "a\n.seq", "-rf.seq"],
+)  # fmt: skip
+async def test_names_that_lead_elsewhere_are_refused(arm: Site, rig: Rig, name: str) -> None:
+    status, told = await upload(arm, name, seq(rig.folder))
+    assert (status, told["code"], told["error"]) == (400, "INVALID_REQUEST", BAD.format(name))
+    assert [*(rig.folder / "new").iterdir()] == []
+
+
+async def test_nothing_is_overwritten_or_made_ambiguous(arm: Site, rig: Rig) -> None:
+    content = seq(rig.folder)
+    assert (await upload(arm, "wave.seq", content))[0] == 200
+    status, told = await upload(arm, "wave.seq", seq(rig.folder, sweep(1.0)))
+    assert (status, told["error"]) == (
+        400,
+        "arm: wave.seq is there already; an upload replaces nothing; rename it, or delete that one first",
+    )
+    status, told = await upload(arm, "short.seq", content)
+    assert (status, told["error"]) == (409, "short: there is a motion of this name; rename the file")
+    assert [path.name for path in (rig.folder / "new").iterdir()] == ["wave.seq"]
+    assert (rig.folder / "new" / "wave.seq").read_bytes() == content
+
+
+async def test_motions_that_were_not_uploaded_are_not_deleted(arm: Site, rig: Rig) -> None:
+    status, told = await arm.post("/api/robots/arm/motions/delete", {"motion": "short"})
+    assert (status, told["code"], told["error"]) == (
+        403,
+        "NOT_ALLOWED",
+        "arm: short cannot be deleted; its file was not put there by an upload; remove it on the machine",
+    )
+    assert (rig.folder / "motions" / "short.seq").exists()
+    status, told = await arm.post("/api/robots/arm/motions/delete", {"motion": "nod"})
+    assert (status, told["code"]) == (404, "UNKNOWN_MOTION")
+
+
+async def test_without_a_folder_for_it_nothing_is_taken_or_deleted(rig: Rig, settings: HttpSettings) -> None:
+    rig.robot["motions"] = ["motions"]
+    hub = ReportHub()
+    registry = make_registry(load_settings(rig.config), hub)
+    async with rig.running_on(registry, hub), serving(settings, registry, hub) as site:
+        await rig.until_state("idle")
+        _, description = await site.get("/api/robots/arm/description")
+        status, told = await upload(site, "wave.seq", seq(rig.folder))
+        deleted = await site.post("/api/robots/arm/motions/delete", {"motion": "short"})
+    why = "no folder is set up for it; write {folder: …, upload: true} under motions"
+    assert description["upload"] is False
+    assert (status, told["error"]) == (403, f"arm: motions cannot be uploaded; {why}")
+    assert (deleted[0], deleted[1]["error"]) == (403, f"arm: motions cannot be deleted; {why}")
+
+
+async def test_a_file_that_is_too_large_is_refused_before_it_is_read(
+    arm: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(motions_api, "MOST_UPLOAD_BYTES", 1000)
+    status, told = await upload(arm, "wave.seq", b"a" * 1001)
+    where = "/api/robots/arm/motions/upload"
+    assert (status, told["error"]) == (413, f"{where}: its body is longer than 1000 bytes; send less")
+
+
+async def test_a_full_folder_takes_no_more(arm: Site, rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "MOST_FILES", 1)
+    assert (await upload(arm, "one.seq", seq(rig.folder)))[0] == 200
+    status, told = await upload(arm, "two.seq", seq(rig.folder))
+    folder = rig.folder / "new"
+    assert (status, told["error"]) == (403, f"arm: {folder} holds 1 files; no more are taken; delete some")
+
+
+async def test_one_motion_is_uploaded_at_a_time(arm: Site, rig: Rig) -> None:
+    content = seq(rig.folder)
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield content[:100]
+        async with asyncio.timeout(PATIENCE_S):
+            status, told = await upload(arm, "two.seq", content)
+        assert (status, told["code"]) == (409, "BUSY")
+        yield content[100:]
+
+    told = await arm.post("/api/robots/arm/motions/upload", data=slowly(), params={"name": "one.seq"})
+    assert told[0] == 200
+    assert [path.name for path in (rig.folder / "new").iterdir()] == ["one.seq"]
+
+
+async def test_half_an_upload_leaves_nothing(arm: Site, rig: Rig) -> None:
+    line = b"POST /api/robots/arm/motions/upload?name=a.seq HTTP/1.1\r\n"
+    await arm.raw(line + b"Host: localhost\r\nContent-Length: 99\r\n\r\ntype: Comp", end=True)
+    assert [*(rig.folder / "new").iterdir()] == []
+    assert (await upload(arm, "one.seq", seq(rig.folder)))[0] == 200
