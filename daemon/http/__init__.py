@@ -12,6 +12,7 @@
 - `motions_api`: motions to look at, and new ones
 - `live`: reports as they come, over WebSockets
 - `client`: serves one of them, its requests too
+- `answers`, `openapi`: all of it as a document
 - `frames`: telemetry and motions as arrays of numbers
 - `page`: the page's own files
 """

@@ -11,6 +11,7 @@ from .live import Live
 from .login import Login
 from .model_api import ModelApi
 from .motions_api import MotionsApi, motion_routes
+from .openapi import serve_openapi
 from .page import page_routes
 from .robot_api import KNOWN, RobotApi
 
@@ -52,6 +53,7 @@ def make_application(
             *open_to_all,
             *motion_routes(MotionsApi(motions)),
             web.get("/api/ws", live.serve),
+            web.get("/api/openapi.json", serve_openapi),
             web.get("/api/robots", robots.list_robots),
             web.get(f"/api/robots/{{robot}}/{{subject:{'|'.join(KNOWN)}}}", robots.show),
             web.get("/api/robots/{robot}/model", looks.show),

@@ -13,13 +13,14 @@ import pytest
 from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.http.server import HttpServer
+from tests.daemon.conftest import Robots
+from tests.daemon.http import contract
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from motiond.daemon.api.reports import ReportHub
-    from tests.daemon.conftest import Robots
 
 
 class Site:
@@ -48,7 +49,10 @@ class Site:
 
     async def _ask(self, method: str, path: str, **options: Any) -> tuple[int, Any]:
         async with self.session.request(method, self.url + path, **options) as response:
-            return response.status, orjson.loads(await response.read())
+            told = orjson.loads(await response.read())
+        if response.status != 200 or method == "POST" or not isinstance(self.robots, Robots):
+            contract.check(method, path, response.status, told, sent=options.get("json"))
+        return response.status, told
 
     @asynccontextmanager
     async def live(self, **options: Any) -> AsyncIterator[Page]:

@@ -14,6 +14,7 @@ import pytest
 
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.http.frames import HEAD
+from tests.daemon.http import contract
 from tests.daemon.http.conftest import Page
 from tests.daemon.programs import background, motiond, running
 from tests.daemon.rig import JOINTS, Rig
@@ -44,11 +45,15 @@ class Browser:
 
     async def get(self, path: str) -> Any:
         async with self.session.get(self.url + path) as response:
-            return await response.json()
+            told = await response.json()
+        contract.check("GET", path, response.status, told)
+        return told
 
     async def post(self, path: str, body: dict[str, Any]) -> Any:
         async with self.session.post(self.url + path, json=body) as response:
-            return await response.json()
+            told = await response.json()
+        contract.check("POST", path, response.status, told, sent=body)
+        return told
 
     async def until_idle(self) -> None:
         async with asyncio.timeout(PATIENCE_S):

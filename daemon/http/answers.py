@@ -1,0 +1,177 @@
+"""What is answered, as models: of them the OpenAPI document is made, to which tests hold every answer.
+
+They are for readers and for tests. What is answered comes as it is reported, and is not checked once more.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from ..api.errors import ErrorCode
+
+
+class Told(BaseModel):
+    """Something that is answered; where later versions tell more, nothing that is here goes."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class Answer(Told):
+    """A request was served."""
+
+    status: Literal["ok"]
+    data: dict[str, Any]
+    """By the verb, see docs/mqtt.md."""
+    transaction: str | None
+    """That of the request."""
+
+
+class Refusal(Told):
+    """A request was refused."""
+
+    status: Literal["error"]
+    code: ErrorCode
+    """For programs."""
+    error: str
+    """For people: what is wrong, why, and how to mend it; one line for each problem."""
+    data: dict[str, Any]
+    """What a program may want to know besides."""
+    transaction: str | None
+    """That of the request, where it could be read."""
+
+
+class Availability(Told):
+    """Whether a robot takes requests."""
+
+    state: Literal["online", "offline"]
+
+
+class State(Told):
+    """What a robot does now; from `frame` on only with a goal."""
+
+    state: Literal[
+        "offline", "idle", "approaching", "playing", "pausing", "paused", "stopping", "estopped", "fault"
+    ]
+    torque: bool
+    estop_latched: bool
+    message: str
+    """Why it is offline or in fault."""
+    motion: str | None
+    goal_id: str | None
+    queued: int
+    """How many motions wait."""
+    frame: float = 0.0
+    """Of the file."""
+    time: float = 0.0
+    """In s, at speed 1."""
+    duration: float = 0.0
+    """In s, at speed 1."""
+    progress: float = 0.0
+    """Of the pass, 0 to 1."""
+    speed: float = 1.0
+    loop: int = 1
+    """The pass that plays."""
+    loops: int | None = None
+    """How many there are; null: for ever."""
+
+
+class Joint(Told):
+    """A joint and its limits, in rad or m; null where there is none."""
+
+    name: str
+    unit: Literal["rad", "m"]
+    lower: float | None
+    upper: float | None
+    velocity: float | None
+    acceleration: float | None
+    effort: float | None
+
+
+class Rates(Told):
+    """Ticks per second."""
+
+    idle_hz: float
+    max_hz: float | None
+    """The highest rate at which the driver takes setpoints; null until it is open."""
+
+
+class Description(Told):
+    """What a robot is."""
+
+    joints: list[Joint]
+    actuators: list[str]
+    driver: str
+    upload: bool
+    """Whether motions may be uploaded and deleted."""
+    formats: dict[str, list[str]]
+    rates: Rates
+    version: str
+
+
+class ListedMarker(Told):
+    """A named place on a motion."""
+
+    name: str
+    frame: float
+    time: float
+
+
+class ListedMotion(Told):
+    """A motion; `max_speed` where it can be played, else `reason`."""
+
+    name: str
+    file: str
+    ok: bool
+    duration: float
+    """In s."""
+    frame_rate: float
+    frames: int
+    joints: list[str]
+    holds: list[str]
+    """The joints that it leaves where they are."""
+    markers: list[ListedMarker]
+    warnings: list[str]
+    max_speed: float = 1.0
+    reason: str = ""
+
+
+class MotionList(Told):
+    """The motions of a robot."""
+
+    motions: list[ListedMotion]
+    more: int = 0
+    """How many are not listed, and can be played all the same."""
+
+
+class ListedRobot(Told):
+    """A robot; null where nothing was reported yet."""
+
+    name: str
+    availability: Availability | None
+    state: State | None
+
+
+class RobotList(Told):
+    """All robots of a daemon."""
+
+    id: str
+    """The daemon's own name."""
+    robots: list[ListedRobot]
+
+
+class UploadAnswer(Told):
+    """A file was checked and kept."""
+
+    status: Literal["ok"]
+    data: MotionList
+    transaction: str | None
+
+
+SUBJECT_MODELS: dict[str, type[Told]] = {
+    "availability": Availability,
+    "state": State,
+    "description": Description,
+    "motions": MotionList,
+}

@@ -1,0 +1,143 @@
+"""The HTTP interface as an OpenAPI 3.1 document, made of the verbs and the models of what is exchanged."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pydantic.json_schema import models_json_schema
+
+from ..api.requests import VERBS
+from .answers import SUBJECT_MODELS, Answer, Refusal, RobotList, UploadAnswer
+from .exchange import answered
+from .login import LoginRequest
+
+if TYPE_CHECKING:
+    from aiohttp import web
+    from pydantic import BaseModel
+
+ROBOT = {"name": "robot", "in": "path", "required": True, "schema": {"type": "string"}}
+MOTION = {"name": "motion", "in": "path", "required": True, "schema": {"type": "string"}}
+NAME = {
+    "name": "name",
+    "in": "query",
+    "required": True,
+    "schema": {"type": "string"},
+    "description": "The file's name, whose suffix is that of a motion.",
+}
+BYTES = {
+    "application/octet-stream": {"schema": {"type": "string", "contentMediaType": "application/octet-stream"}}
+}
+
+
+async def serve_openapi(_request: web.Request) -> web.Response:
+    """Answer with the document."""
+    return answered(openapi())
+
+
+@cache
+def openapi() -> dict[str, Any]:
+    """Return the document."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "motiond",
+            "version": "1",
+            "summary": "Plays motion files on real actuators.",
+            "description": "docs/http.md tells more, and docs/mqtt.md what each verb does.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "security": [{}, {"token": []}, {"cookie": []}],
+        "paths": _reading() | _verbs() | _motions() | _login(),
+        "components": {
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "cookie": {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": "motiond",
+                    "description": "What a login has set; its name has eight digits more.",
+                },
+            },
+            "responses": {
+                "Refused": {"description": "Refused, with the reason.", "content": _json(Refusal)},
+            },
+            "schemas": _schemas(),
+        },
+    }
+
+
+def _reading() -> dict[str, Any]:
+    paths: dict[str, Any] = {
+        "/api/robots": {"get": _operation("All robots.", "listRobots", _json(RobotList))}
+    }
+    for subject, model in SUBJECT_MODELS.items():
+        operation = _operation(f"What was reported last: {subject}.", f"get_{subject}", _json(model))
+        paths[f"/api/robots/{{robot}}/{subject}"] = {"parameters": [ROBOT], "get": operation}
+    upgraded = _operation("A WebSocket: reports, requests and telemetry (docs/http.md).", "connect", {})
+    upgraded["responses"]["101"] = {"description": "Connected."}
+    del upgraded["responses"]["200"]
+    return {**paths, "/api/ws": {"get": upgraded}}
+
+
+def _verbs() -> dict[str, Any]:
+    return {
+        f"/api/robots/{{robot}}/{name}": {
+            "parameters": [ROBOT],
+            "post": _operation(_first_line(verb.schema), re.sub(r"\W", "_", name), _json(Answer))
+            | {"requestBody": {"content": _json(verb.schema)}},
+        }
+        for name, verb in VERBS.items()
+    }
+
+
+def _motions() -> dict[str, Any]:
+    plan = _operation("The setpoints that a play would write (docs/http.md).", "plan", BYTES)
+    upload = _operation(
+        "Check a file, and keep it if all of it can be played.", "upload", _json(UploadAnswer)
+    )
+    body = {"requestBody": {"required": True, "content": BYTES}}
+    return {
+        "/api/robots/{robot}/motions/{motion}/plan": {"parameters": [ROBOT, MOTION], "get": plan},
+        "/api/robots/{robot}/motions/upload": {"parameters": [ROBOT, NAME], "post": upload | body},
+    }
+
+
+def _login() -> dict[str, Any]:
+    login = _operation(_first_line(LoginRequest), "login", _json(Answer))
+    body = {"required": True, "content": _json(LoginRequest)}
+    document = _operation("This document.", "openapi", {"application/json": {"schema": {"type": "object"}}})
+    return {
+        "/api/login": {"post": {**login, "requestBody": body, "security": []}},
+        "/api/openapi.json": {"get": document},
+    }
+
+
+def _operation(summary: str, name: str, content: dict[str, Any]) -> dict[str, Any]:
+    refused = {"$ref": "#/components/responses/Refused"}
+    served = {"description": "Served.", "content": content}
+    return {
+        "operationId": name,
+        "summary": summary,
+        "responses": {"200": served, "4XX": refused, "5XX": refused},
+    }
+
+
+def _json(model: type[BaseModel]) -> dict[str, Any]:
+    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
+
+
+def _first_line(model: type[BaseModel]) -> str:
+    return (model.__doc__ or "").splitlines()[0]
+
+
+def _schemas() -> dict[str, Any]:
+    requests: list[type[BaseModel]] = [LoginRequest, *(verb.schema for verb in VERBS.values())]
+    answers: list[type[BaseModel]] = [Answer, Refusal, RobotList, UploadAnswer, *SUBJECT_MODELS.values()]
+    _, told = models_json_schema(
+        [(model, "validation") for model in (*requests, *answers)],
+        ref_template="#/components/schemas/{model}",
+    )
+    schemas: dict[str, Any] = told["$defs"]
+    return dict(sorted(schemas.items()))

@@ -1,0 +1,105 @@
+"""The OpenAPI document is that of the code, and nothing is missing in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import pytest
+from aiohttp import web
+from jsonschema import Draft202012Validator, ValidationError
+
+from motiond.daemon.api.dispatcher import Dispatcher
+from motiond.daemon.api.requests import VERBS
+from motiond.daemon.config.http import HttpSettings
+from motiond.daemon.http.answers import State as ToldState
+from motiond.daemon.http.application import make_application
+from motiond.daemon.http.openapi import openapi
+from motiond.daemon.ipc.states import State
+from tests.daemon.http import contract
+
+if TYPE_CHECKING:
+    from motiond.daemon.api.reports import ReportHub
+    from tests.daemon.conftest import Robots
+    from tests.daemon.http.conftest import Site
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_the_document_on_the_pages_is_that_of_the_code() -> None:
+    stored = json.loads((ROOT / "docs" / "openapi.json").read_text(encoding="utf-8"))
+    assert stored == json.loads(json.dumps(openapi())), "run scripts/make_openapi.py"
+
+
+async def test_the_document_is_served(site: Site) -> None:
+    assert await site.get("/api/openapi.json") == (200, json.loads(json.dumps(openapi())))
+
+
+def test_every_schema_is_one_and_every_reference_leads_somewhere() -> None:
+    document = openapi()
+    for schema in document["components"]["schemas"].values():
+        Draft202012Validator.check_schema(schema)
+    references = set(re.findall(r'"\$ref": "#/components/(\w+)/(\w+)"', json.dumps(document)))
+    assert len(references) > 20
+    assert [(kind, name) for kind, name in references if name not in document["components"][kind]] == []
+    names = [
+        one["operationId"] for path in document["paths"].values() for one in path.values() if "summary" in one
+    ]
+    assert len(names) == len(set(names))
+
+
+async def test_every_route_stands_in_the_document_and_every_path_is_served(
+    robots: Robots, hub: ReportHub
+) -> None:
+    robots_: Any = robots
+    application, _ = make_application(
+        HttpSettings(), None, dispatcher=Dispatcher(robots), commands=robots, motions=robots_, hub=hub, daemon_id="d1"
+    )  # fmt: skip
+    routes = {
+        (route.method, route.resource.canonical)
+        for route in application.router.routes()
+        if route.resource is not None
+        and route.resource.canonical.startswith("/api/")
+        and route.method != "HEAD"
+    }
+    expanded = set()
+    for method, path in routes:
+        match path.rpartition("/")[2]:
+            case "{verb}":
+                expanded |= {(method, f"/api/robots/{{robot}}/{verb}") for verb in VERBS}
+            case "{subject}":
+                subjects = ("availability", "state", "description", "motions")
+                expanded |= {(method, f"/api/robots/{{robot}}/{subject}") for subject in subjects}
+            case _:
+                expanded.add((method, path))
+    told = {
+        (method.upper(), path)
+        for path, operations in openapi()["paths"].items()
+        for method in operations
+        if method != "parameters"
+    }
+    assert told == expanded
+    assert isinstance(application, web.Application)
+
+
+def test_the_states_are_those_of_a_robot() -> None:
+    assert set(get_args(ToldState.model_fields["state"].annotation)) == {str(state) for state in State}
+
+
+def test_an_exchange_that_is_not_in_the_document_is_found() -> None:
+    state = {
+        "state": "idle",
+        "torque": True,
+        "estop_latched": False,
+        "message": "",
+        "motion": None,
+        "goal_id": None,
+    }
+    contract.check("GET", "/api/robots/arm/state", 200, state | {"queued": 0})
+    for wrong in (state, state | {"queued": "0"}, state | {"queued": 0, "state": "asleep"}):
+        with pytest.raises(ValidationError):
+            contract.check("GET", "/api/robots/arm/state", 200, wrong)
+    with pytest.raises(AssertionError):
+        contract.check("GET", "/api/nowhere", 200, {})
