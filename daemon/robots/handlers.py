@@ -18,6 +18,7 @@ from ..planning.playback import PlaybackError
 from .goal import Goal, new_goal
 from .goal_planner import refuse_speed
 from .shutdown import SHUTS_DOWN
+from .uploads import Uploads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -42,10 +43,16 @@ class RequestHandlers:
     Parameters
     ----------
     robot : Robot
+
+    Attributes
+    ----------
+    uploads : Uploads
+        The folder for motions of clients.
     """
 
     def __init__(self, robot: Robot) -> None:
         self._robot = robot
+        self.uploads = Uploads(robot.name, robot.settings.upload_folder, robot.library)
         self._one_play = asyncio.Lock()
         self._seeks_on: bool | None = None
         self._handlers: dict[str, Handler] = {
@@ -262,7 +269,7 @@ class RequestHandlers:
 
     async def delete_motion(self, request: DeleteMotionRequest) -> dict[str, Any]:
         """Remove a motion's file; what plays of it plays on."""
-        deleted = await asyncio.to_thread(self._robot.uploads.delete, request.motion)
+        deleted = await asyncio.to_thread(self.uploads.delete, request.motion)
         await self._robot.motions.load_again()
         return {"deleted": deleted}
 

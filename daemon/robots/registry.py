@@ -116,7 +116,7 @@ class RobotRegistry:
             If it is not taken, with what is in it.
         """
         one = self._known(robot)
-        entries = await asyncio.to_thread(one.uploads.take, name, content)
+        entries = await asyncio.to_thread(self._handlers[robot].uploads.take, name, content)
         await one.motions.load_again()
         return {"motions": [{**entry.payload(), "file": name} for entry in entries]}
 

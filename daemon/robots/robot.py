@@ -21,7 +21,6 @@ from .motion_loader import MotionLoader
 from .shutdown import SHUTS_DOWN, go_home
 from .status import RobotStatus
 from .telemetry_reporter import TelemetryReporter
-from .uploads import Uploads
 
 if TYPE_CHECKING:
     from ..api.reports import ReportHub, Subject
@@ -71,7 +70,6 @@ class Robot:
         Counts the stops, so that a play that has not begun does not begin after one.
     planner : GoalPlanner
     motions : MotionLoader
-    uploads : Uploads
     """
 
     def __init__(
@@ -107,7 +105,6 @@ class Robot:
         self._max_rate_hz: float | None = None
         self._leaving = asyncio.Event()
         self.motions = MotionLoader(name, library, self._take_motions)
-        self.uploads = Uploads(name, settings.upload_folder, library)
         self._telemetry = TelemetryReporter(self.report, telemetry, hub.is_heard)
         self._lost_for = ""
         self._warnings: list[str] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import socket
 import subprocess
 import sys
@@ -122,6 +123,8 @@ async def test_what_is_known_of_a_robot_can_be_read(browser: Browser) -> None:
 
 
 async def test_a_transaction_acts_once_whichever_way_it_comes(browser: Browser, rig: Rig) -> None:
+    if not shutil.which("mosquitto_rr"):
+        pytest.skip("mosquitto_rr is not installed")
     accepted = await browser.post("/api/robots/arm/play", {"motion": "long", "transaction": "t1"})
     listen = rig.daemon["mqtt"]["listen"]
     host, port = listen.split(":")
