@@ -11,6 +11,7 @@ import orjson
 import pytest
 
 from motiond.daemon.api.reports import ReportHub
+from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.http import motions_api
 from motiond.daemon.planning import preview
@@ -272,3 +273,12 @@ async def test_half_an_upload_leaves_nothing(arm: Site, rig: Rig) -> None:
     await arm.raw(line + b"Host: localhost\r\nContent-Length: 99\r\n\r\ntype: Comp", end=True)
     assert [*(rig.folder / "new").iterdir()] == []
     assert (await upload(arm, "one.seq", seq(rig.folder)))[0] == 200
+
+
+def test_there_is_one_folder_for_uploads(rig: Rig) -> None:
+    rig.robot["motions"] = [{"folder": name, "upload": True} for name in ("new", "newer")]
+    config = rig.config
+    with pytest.raises(ConfigError) as caught:
+        load_settings(config)
+    (told,) = str(caught.value).splitlines()
+    assert told.partition(": ")[2] == "upload stands twice; an upload goes to one folder; remove one"

@@ -49,8 +49,13 @@ class Told:
         self.times: list[float] = []
         self.sample, self.diagnostics, self.start_second = self, dict, lambda: None
         self._period_s = rates.watch_period_s
-        self._reporter = TelemetryReporter(self._report, rates, lambda _: True)
+        self.pages = 1
+        self.page_times: list[float] = []
+        self._reporter = TelemetryReporter(self._report, rates, self._is_heard)
         monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: self.now_s)
+
+    def _is_heard(self, subject: Subject) -> bool:
+        return subject != "samples" or self.pages > 0
 
     def payload(self, _: float) -> dict[str, Any]:
         return {}
@@ -58,6 +63,8 @@ class Told:
     def _report(self, subject: Subject, _: dict[str, Any]) -> None:
         if subject == "telemetry":
             self.times.append(self.now_s)
+        if subject == "samples":
+            self.page_times.append(self.now_s)
 
     def during(self, duration_s: float, *, moving: bool) -> int:
         """Return how many samples are told."""
@@ -96,3 +103,25 @@ async def test_at_no_rate_nothing_is_told_and_the_records_are_looked_at_all_the_
     told = Told(monkeypatch, TelemetryRates(0.0, 0.0))
     assert told.during(10.0, moving=True) + told.during(10.0, moving=False) == 0
     assert [TelemetryRates(hz, 0.0).watch_period_s for hz in (0.0, 0.01, 20.0)] == [0.05, 0.05, 0.05]
+
+
+@pytest.mark.parametrize(
+    ("mqtt_hz", "page_hz"), [(0.0, 20.0), (1.0, 20.0), (20.0, 5.0), (50.0, 50.0), (20.0, 0.0)]
+)
+async def test_pages_get_samples_at_their_own_pace(
+    monkeypatch: pytest.MonkeyPatch, mqtt_hz: float, page_hz: float
+) -> None:
+    told = Told(monkeypatch, TelemetryRates(mqtt_hz, 0.0, page_hz))
+    assert told.during(100.0, moving=True) == pytest.approx(100.0 * mqtt_hz, rel=0.03, abs=2)
+    told.during(100.0, moving=False)
+    assert len(told.page_times) == pytest.approx(200.0 * page_hz, rel=0.03, abs=2)
+
+
+async def test_where_no_page_is_open_no_sample_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Told(monkeypatch, TelemetryRates(0.0, 0.0, 20.0))
+    told.pages = 0
+    told.during(10.0, moving=True)
+    assert told.page_times == []
+    told.pages = 1
+    told.during(10.0, moving=True)
+    assert len(told.page_times) == pytest.approx(200, abs=4)

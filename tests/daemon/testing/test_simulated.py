@@ -66,6 +66,7 @@ def test_the_plugin_knows_every_path_of_a_configuration() -> None:
         "HttpSettings.cert_file",
         "HttpSettings.key_file",
         "ModelSettings.file",
+        "MotionFolderSettings.folder",
         "MqttSettings.password_file",
         "MqttSettings.ca_file",
         "MqttSettings.cert_file",
@@ -86,3 +87,11 @@ def paths_in(schema: Any, where: str) -> Iterator[str]:
         for key, value in schema.items():
             unnamed = key in {"$defs", "properties", "anyOf", "items"}
             yield from paths_in(value, where if unnamed else f"{where}.{key}")
+
+
+def test_a_folder_for_uploads_is_a_plain_one_in_tests(tmp_path: Path) -> None:
+    motions = ["moves", {"folder": "new", "upload": True}]
+    settings = {"robots": {"arm": {"driver": {"type": "sim"}, "motions": motions}}}
+    copy = simulation.simulated(settings, tmp_path, tmp_path)
+    assert copy["robots"]["arm"]["motions"] == [str(tmp_path / "moves"), str(tmp_path / "new")]
+    assert copy["http"] is None
