@@ -175,7 +175,10 @@ async def test_a_stop_does_not_wait_for_other_requests(site: Site) -> None:
         await page.answer(31)
 
 
-async def test_of_a_flood_most_is_refused_and_others_are_served(site: Site) -> None:
+async def test_of_a_flood_most_is_refused_and_others_are_served(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "REQUESTS_HZ", 0.001)  # so that it does not matter how slow this machine is
     async with site.live() as flood, site.live() as page:
         await known(page)
         await known(flood)
@@ -184,7 +187,7 @@ async def test_of_a_flood_most_is_refused_and_others_are_served(site: Site) -> N
         assert (await page.ask(1, "arm", "stop"))["status"] == "ok"
         told = await flood.answer(1999)
         assert told.get("code") == "BUSY"
-    assert 64 <= site.robots.verbs().count("status") < 2000
+    assert site.robots.verbs().count("status") <= 64
 
 
 async def test_what_was_asked_for_last_is_done_though_the_client_has_gone(site: Site) -> None:

@@ -20,7 +20,7 @@ from tests.daemon.http.conftest import Page
 from tests.daemon.programs import background, motiond, running
 from tests.daemon.rig import JOINTS, Rig
 from tests.ports import free_port
-from tests.waiting import PATIENCE_S, lines_until
+from tests.waiting import PATIENCE_S, eventually, lines_until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -143,7 +143,11 @@ def test_a_port_that_is_taken_is_told_and_the_robots_run(rig: Rig) -> None:
     with other, background("run", "-c", rig.config) as daemon:
         told = [line for line in lines_until(daemon.stderr, "no page at") if "no page at" in line]
         broker = f"mqtt://{rig.daemon['mqtt']['listen']}"
-        assert motiond("play", "arm", "short", "--broker", broker).returncode == 0
+        eventually(
+            "the robot plays",
+            lambda: motiond("play", "arm", "short", "--broker", broker).returncode,
+            lambda code: code == 0,
+        )
         other.close()
         lines_until(daemon.stderr, "the page is at")
     assert told[0].partition("http: ")[2].strip() == (
