@@ -31,6 +31,10 @@ BYTES = {
 }
 
 
+MESH = {"name": "mesh", "in": "path", "required": True, "schema": {"type": "integer", "minimum": 0}}
+MODEL = {"application/json": {"schema": {"type": "object", "description": "docs/looks.md tells its keys."}}}
+
+
 async def serve_openapi(_request: web.Request) -> web.Response:
     """Answer with the document."""
     return answered(openapi())
@@ -49,7 +53,7 @@ def openapi() -> dict[str, Any]:
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "security": [{}, {"token": []}, {"cookie": []}],
-        "paths": _reading() | _verbs() | _motions() | _login(),
+        "paths": _reading() | _looks() | _verbs() | _motions() | _login(),
         "components": {
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
@@ -79,6 +83,15 @@ def _reading() -> dict[str, Any]:
     upgraded["responses"]["101"] = {"description": "Connected."}
     del upgraded["responses"]["200"]
     return {**paths, "/api/ws": {"get": upgraded}}
+
+
+def _looks() -> dict[str, Any]:
+    model = _operation("What a robot looks like, and how its links move.", "model", MODEL)
+    mesh = _operation("A mesh that its model names.", "mesh", BYTES)
+    return {
+        "/api/robots/{robot}/model": {"parameters": [ROBOT], "get": model},
+        "/api/robots/{robot}/meshes/{mesh}": {"parameters": [ROBOT, MESH], "get": mesh},
+    }
 
 
 def _verbs() -> dict[str, Any]:

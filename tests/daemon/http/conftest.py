@@ -140,7 +140,13 @@ class Page:
 async def serving(settings: HttpSettings, robots: Any, hub: ReportHub) -> AsyncIterator[Site]:
     """Run a server; leaving is the daemon's clean shutdown."""
     server = HttpServer(
-        settings, dispatcher=Dispatcher(robots), commands=robots, motions=robots, hub=hub, daemon_id="d1"
+        settings,
+        dispatcher=Dispatcher(robots),
+        commands=robots,
+        motions=robots,
+        hub=hub,
+        models={},
+        daemon_id="d1",
     )
     task = asyncio.create_task(server.run(), name="http")
     site = Site(server, settings, robots, hub)

@@ -45,6 +45,7 @@ async def test_the_daemons_application_serves_models_and_meshes(tmp_path: Path) 
         None,
         dispatcher=Dispatcher(robots),
         commands=robots,
+        motions=robots,
         hub=hub,
         models=robots.models,
         daemon_id="test",

@@ -60,6 +60,7 @@ async def test_every_route_stands_in_the_document_and_every_path_is_served(
         commands=robots,
         motions=stand_in,
         hub=hub,
+        models={},
         daemon_id="d1",
     )
     routes = {
