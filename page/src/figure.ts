@@ -73,7 +73,7 @@ export class Figure {
   private material(shape: Shape, column: number): Material {
     if (this.ghost) return this.kept(new MeshBasicMaterial({ color: this.palette.ghost, transparent: true, opacity: 0.22, depthWrite: false, polygonOffset: true, polygonOffsetFactor: 2, polygonOffsetUnits: 2 }));
     const { colour } = shape;
-    const own = colour ? new Color().setRGB(colour[0], colour[1], colour[2], "srgb") : new Color(this.model.derived && shape.kind === "cylinder" ? this.palette.bodyDark : this.palette.body);
+    const own = colour ? new Color().setRGB(colour[0], colour[1], colour[2], "srgb") : new Color(this.model.derived && isHousing(shape) ? this.palette.bodyDark : this.palette.body);
     const opacity = colour?.[3] ?? 1;
     const material = new MeshStandardMaterial({ color: own, roughness: 0.62, metalness: 0.12, transparent: opacity < 1, opacity, side: shape.kind === "plane" ? 2 : 0 });
     this.materials.set(column, [...(this.materials.get(column) ?? []), { material, own }]);
@@ -84,6 +84,12 @@ export class Figure {
     this.all.push(material);
     return material;
   }
+}
+
+/** Whether a derived shape is an actuator's housing rather than a strut. */
+function isHousing({ kind, size }: Shape): boolean {
+  const [radius = 0, length = 0] = size;
+  return kind === "sphere" || (kind === "cylinder" && length < 3.5 * radius);
 }
 
 /** The column of the joint that moves each link, by the link's name. */

@@ -54,7 +54,7 @@ export function Joints({ robot }: { robot: Robot }) {
 }
 
 function Row({ robot, joint, column }: { robot: Robot; joint: JointInfo; column: number }) {
-  const telemetry = robot.telemetry.value;
+  const telemetry = robot.numbers.value;
   const position = telemetry?.feedback.position[column];
   const reference = telemetry?.reference.position[column];
   const error = position !== undefined && reference !== undefined ? reference - position : undefined;
@@ -93,7 +93,7 @@ function Jog({ robot, joint, column }: { robot: Robot; joint: JointInfo; column:
   const step = useSignal(STEPS[joint.unit][1]!);
   const target = useSignal<number | null>(null);
   const able = canCommand(robot) && !["playing", "pausing", "estopped", "fault"].includes(robot.state.value?.state ?? "");
-  const now = robot.telemetry.value?.feedback.position[column] ?? 0;
+  const now = robot.numbers.value?.feedback.position[column] ?? 0;
   const from = robot.moving.value && target.value !== null ? target.value : now;
   const bounded = (value: number) => Math.min(joint.upper ?? Infinity, Math.max(joint.lower ?? -Infinity, value));
   const go = (value: number) => {

@@ -180,10 +180,13 @@ function Upload({ robot }: { robot: Robot }) {
   );
 }
 
-/** All that an answer says: its error, and every text and list of texts among its data. */
+/** All that an answer says: its error, and of each motion in the file what it holds, why it is refused, and its warnings. */
 function reportOf(file: string, answer: Answer): Report {
-  const lines = Object.values(answer.data ?? {}).flatMap((value) =>
-    Array.isArray(value) ? value.filter((one) => typeof one === "string") : [],
-  );
+  const motions = (answer.data?.["motions"] ?? []) as MotionInfo[];
+  const lines = motions.flatMap((motion) => [
+    `${motion.name}: ${clock(motion.duration)}, ${motion.joints?.length ?? 0} joints${motion.ok ? "" : ", cannot be played"}`,
+    ...(motion.reason ? [motion.reason] : []),
+    ...(motion.warnings ?? []),
+  ]);
   return { file, ok: answer.status === "ok", text: [answer.error ?? "", ...lines].filter(Boolean).join("\n") };
 }

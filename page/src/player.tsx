@@ -24,7 +24,7 @@ function RestBar({ robot }: { robot: Robot }) {
 function progressOf(robot: Robot): number {
   const state = robot.state.value;
   const motion = robot.motions.value?.motions.find((one) => one.name === state?.motion);
-  const frame = robot.telemetry.value?.frame;
+  const frame = robot.numbers.value?.frame;
   if (state?.state === "approaching") return state.progress ?? 0;
   if (motion?.frames && motion.frames > 1 && frame !== undefined) return Math.min(1, Math.max(0, frame / (motion.frames - 1)));
   return state?.progress ?? 0;
@@ -135,10 +135,10 @@ function PreviewBar({ robot }: { robot: Robot }) {
       <div class="line">
         <button class="main" onClick={() => run(!runs.value)}>{runs.value ? "Hold" : "Run ghost"}</button>
         <strong class="name">{plan.motion}</strong>
-        <span class="tag">Preview: nothing moves</span>
+        <span class="tag">nothing moves</span>
         <span class="num time">{clock(scrubbed.value)} / {clock(plan.duration)}</span>
         <span class="space" />
-        <button disabled={!able || robot.moving.value} onClick={() => { close(); void command(robot, "play", { motion: plan.motion }); }}>Play on the robot</button>
+        <button disabled={!able || robot.moving.value} onClick={() => { close(); void command(robot, "play", { motion: plan.motion }); }}>Play it now</button>
         <button class="quiet" onClick={close}>Close</button>
       </div>
       <div class="timeline">

@@ -10,7 +10,6 @@ import { WINDOW_S } from "./history";
 import type { JointInfo } from "./protocol";
 import type { Robot } from "./store";
 
-const REDRAW_MS = 100;
 const HEIGHT = 116;
 
 /** Whether the plots hold still, to be looked at. */
@@ -61,7 +60,6 @@ function dataOf(robot: Robot, spec: PlotSpec, column: number): uPlot.AlignedData
 function Plot({ robot, spec, column }: { robot: Robot; spec: PlotSpec; column: number }) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
-  const drawnMs = useRef(0);
   useEffect(() => {
     const parent = place.current!;
     const made = new uPlot(optionsOf(spec, parent.clientWidth), dataOf(robot, spec, column), parent);
@@ -75,9 +73,8 @@ function Plot({ robot, spec, column }: { robot: Robot; spec: PlotSpec; column: n
     };
   }, []);
   useSignalEffect(() => {
-    void robot.telemetry.value;
-    if (frozen.value || performance.now() - drawnMs.current < REDRAW_MS) return;
-    drawnMs.current = performance.now();
+    void robot.numbers.value;
+    if (frozen.value) return;
     plot.current?.setData(dataOf(robot, spec, column));
   });
   return (

@@ -2,6 +2,7 @@
 
 import {
   BoxGeometry, BufferGeometry, CapsuleGeometry, CylinderGeometry, Group, Matrix4, Mesh, PlaneGeometry, SphereGeometry,
+  Vector3,
 } from "three";
 import type { Material, Object3D } from "three";
 import type { Shape } from "./protocol";
@@ -32,9 +33,8 @@ export function makeShape(shape: Shape, material: Material, meshUrl: (number: nu
   const body = shape.kind === "mesh" ? new Group() : new Mesh(geometry(shape), material);
   body.matrixAutoUpdate = false;
   body.matrix.copy(matrix(shape.pose));
+  body.matrix.scale(new Vector3(...(shape.scale ?? [1, 1, 1])));
   if (shape.kind === "mesh" && shape.mesh !== null && shape.format) {
-    const scale = shape.scale ?? [1, 1, 1];
-    body.matrix.scale({ x: scale[0], y: scale[1], z: scale[2] } as never);
     const { format, mesh } = shape;
     import("./meshes")
       .then(({ loadMesh }) => loadMesh(meshUrl(mesh), format))

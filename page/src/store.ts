@@ -11,6 +11,7 @@ import type {
 import { readPlan } from "./protocol";
 
 const MOST_ENTRIES = 500;
+const READ_MS = 100;
 
 export interface Entry {
   number: number;
@@ -28,6 +29,8 @@ export class Robot {
   readonly motions = signal<Motions | null>(null);
   readonly diagnostics = signal<Diagnostics[]>([]);
   readonly telemetry = signal<Telemetry | null>(null);
+  /** The same, no more often than anybody reads numbers. */
+  readonly numbers = signal<Telemetry | null>(null);
   readonly model = signal<Model | null>(null);
   readonly waiting = signal<Waiting[]>([]);
   readonly log = signal<Entry[]>([]);
@@ -35,6 +38,7 @@ export class Robot {
   history: History | null = null;
   temperatures: { times: number[]; values: (number | null)[][] } = { times: [], values: [] };
   private entries = 0;
+  private reads = 0;
 
   constructor(readonly name: string) {}
 
@@ -69,6 +73,10 @@ export class Robot {
     if (this.history?.joints !== joints) this.history = new History(joints);
     this.history.add(telemetry);
     this.telemetry.value = telemetry;
+    this.reads ||= window.setTimeout(() => {
+      this.reads = 0;
+      this.numbers.value = this.telemetry.peek();
+    }, READ_MS);
   }
 
   private takeState(state: State): void {

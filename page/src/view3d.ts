@@ -312,6 +312,8 @@ export class View3D {
     this.renderer.setSize(clientWidth, clientHeight);
     this.camera.aspect = clientWidth / clientHeight;
     this.camera.updateProjectionMatrix();
+    // Another size empties the canvas, which would be seen until the next frame.
     this.dirty = true;
+    this.draw();
   }
 }

@@ -140,7 +140,8 @@ class Browsed:
         box = await self.page.locator(".scene canvas").bounding_box()
         assert box is not None
         share = seen[:, :2] / seen[:, 3:] * [0.5, -0.5] + 0.5
-        return np.rint(share * [box["width"], box["height"]]).astype(int)
+        pixels: NDArray[np.int_] = np.rint(share * [box["width"], box["height"]]).astype(int)
+        return pixels
 
 
 @asynccontextmanager

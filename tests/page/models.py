@@ -93,4 +93,5 @@ def _joint(joint: Joint, columns: dict[str, int]) -> dict[str, Any]:
 
 
 def _flat(pose: Floats) -> list[float]:
-    return np.asarray(pose, dtype=np.float64).reshape(16).tolist()
+    numbers: list[float] = pose.ravel().tolist()
+    return numbers

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-import pytest_asyncio
 
 from motiond.formats import Coordinate, Frame, Joint, Link, Mimic, RobotModel
 from tests.daemon.programs import running
@@ -15,9 +13,6 @@ from tests.page.browser import ArmRig, browsing
 from tests.page.models import model_payload
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
     from motiond.formats import JointType
     from motiond.formats.arrays import Floats
 
@@ -39,12 +34,6 @@ COORDINATES: dict[JointType, tuple[int, int]] = {
 """By type: how many coordinates and how many axes."""
 
 
-@pytest_asyncio.fixture
-async def rig(tmp_path: Path) -> AsyncIterator[ArmRig]:
-    yield ArmRig(tmp_path)
-    await asyncio.get_running_loop().shutdown_default_executor()
-
-
 def turned_anyhow(random: np.random.Generator) -> Floats:
     pose = np.eye(4)
     turn, _ = np.linalg.qr(random.normal(size=(3, 3)))
@@ -59,8 +48,10 @@ def chain_of_all_types(random: np.random.Generator) -> RobotModel:
     for kind, (count, axes) in COORDINATES.items():
         unit = np.linalg.qr(random.normal(size=(3, 3)))[0][:axes]
         coordinates = tuple(Coordinate(f"{kind}{number}") for number in range(count))
-        poses = {"parent_pose": turned_anyhow(random), "child_pose": turned_anyhow(random)}
-        gear = {"gear_ratio": -2.5} if kind == "revolute" else {"pitch_m": 0.01} if kind == "screw" else {}
+        poses: dict[str, Any] = {"parent_pose": turned_anyhow(random), "child_pose": turned_anyhow(random)}
+        gear: dict[str, Any] = (
+            {"gear_ratio": -2.5} if kind == "revolute" else {"pitch_m": 0.01} if kind == "screw" else {}
+        )
         parent, child = links[-1].name, f"after {kind}"
         joints.append(Joint(f"J {kind}", kind, parent, child, unit, coordinates, **poses, **gear))
         links.append(Link(child))

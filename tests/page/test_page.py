@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-import pytest_asyncio
 
 from tests.daemon.programs import running
 from tests.page.browser import JOINTS, MODEL, ArmRig, browsing
@@ -22,12 +20,6 @@ if TYPE_CHECKING:
 REACHING = {"base": 0.9, "shoulder": 1.3, "elbow": 1.2, "wrist1": 0.5, "wrist2": 0.4, "wrist3": 0.0}
 ON_THE_GROUND = 0.2
 """Of 1, in any channel: more than this apart from the ground is no grid."""
-
-
-@pytest_asyncio.fixture
-async def rig(tmp_path: Path) -> AsyncIterator[ArmRig]:
-    yield ArmRig(tmp_path)
-    await asyncio.get_running_loop().shutdown_default_executor()
 
 
 @asynccontextmanager
@@ -55,6 +47,17 @@ async def test_a_motion_is_played_watched_and_stopped(rig: ArmRig) -> None:
         await browsed.until_state("idle")
         await browsed.until_says("long: CANCELED: stopped on request, softly, on the path")
         assert await browsed.page.inner_text(".player") == "No motion plays"
+
+
+async def test_the_first_load_is_small(rig: ArmRig) -> None:
+    async with on_the_page(rig) as browsed:
+        await browsed.until_drawn()
+        loaded = await browsed.page.evaluate(
+            "[...performance.getEntriesByType('resource'), ...performance.getEntriesByType('navigation')]"
+            ".filter(one => !one.name.includes('/api/')).map(one => [one.name, one.encodedBodySize])"
+        )
+        assert len(loaded) > 4
+        assert sum(size for _, size in loaded) < 250_000, loaded
 
 
 async def test_an_emergency_stop_holds_the_robot_until_it_is_reset(rig: ArmRig) -> None:
@@ -149,7 +152,7 @@ async def test_a_preview_is_scrubbed_on_the_ghost_while_the_robot_rests(rig: Arm
         await browsed.page.click("button.marker:text('raised')")
         await browsed.until_says("0:01.2 / 0:06.4")
         assert await browsed.page.get_attribute(".state", "data-state") == "idle"
-        await browsed.page.click("button:text('Play on the robot')")
+        await browsed.page.click("button:text('Play it now')")
         await browsed.until_state("playing")
 
 
@@ -208,7 +211,7 @@ async def test_a_daemon_that_is_killed_is_told_and_found_again(rig: ArmRig) -> N
 
 async def test_nothing_is_shown_without_the_token(rig: ArmRig) -> None:
     (rig.folder / "token").write_text("open sesame\n")
-    rig.http["token_file"] = "token"
+    rig.http |= {"token_file": "token"}
     async with running(rig):
         await rig.until_listening()
         async with browsing(rig) as browsed:
