@@ -16,6 +16,7 @@ const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 3000;
 const SILENT_MS = 6000; // diagnostics come each second
 const STOP_AGAIN_MS = 700;
+const STOP_FAILED_MS = 3000; // then whoever pressed it has to know that it was not heard
 const ANSWER_MS = 35_000;
 
 const STOPS = new Set(["stop", "estop"]);
@@ -122,13 +123,14 @@ export class Connection {
 }
 
 /** Send a request by HTTP; it is sent even if the page is left meanwhile. */
-export async function post(robot: string, verb: string, body: object): Promise<Answer> {
+async function post(robot: string, verb: string, body: object): Promise<Answer> {
   return answerOf(
     fetch(`/api/robots/${encodeURIComponent(robot)}/${verb}`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(body),
       keepalive: true,
+      signal: AbortSignal.timeout(STOPS.has(verb) ? STOP_FAILED_MS : ANSWER_MS),
     }),
     verb,
   );

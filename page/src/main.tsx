@@ -106,7 +106,7 @@ function Help() {
 function onKey(event: KeyboardEvent): void {
   const robot = current();
   if (!robot) return;
-  if (event.key === "Escape" && !helpOpen.value) return void command(robot, "stop");
+  if (event.key === "Escape") return void command(robot, "stop");
   const target = event.target as HTMLElement;
   if (target.closest("input, select, textarea, dialog") || event.ctrlKey || event.altKey || event.metaKey) return;
   const place = ["1", "2", "3"].indexOf(event.key);
