@@ -19,6 +19,7 @@ ErrorCode = Literal[
     "UNKNOWN_MOTION",
     "UNKNOWN_POSE",
     "UNKNOWN_MODEL",  # the robot has only joints, or its model names no such mesh
+    "UNKNOWN_GOAL",  # no such motion waits
     "UNKNOWN_PLACE",  # no such frame, time or marker on the motion
     "TOO_LATE",  # the robot cannot be on the first row by then
     "INVALID_MOTION",  # known, but it cannot be played; the message says why

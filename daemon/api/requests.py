@@ -89,6 +89,8 @@ VERBS: dict[str, Verb] = {
     "speed": Verb(schemas.SpeedRequest, "set_speed", begins=True),
     "seek": Verb(schemas.SeekRequest, "seek", begins=True),
     "queue": Verb(schemas.QueueRequest, "list_queue"),
+    "queue/remove": Verb(schemas.RemoveFromQueueRequest, "remove_from_queue"),
+    "queue/move": Verb(schemas.MoveInQueueRequest, "move_in_queue"),
     "queue/clear": Verb(schemas.ClearQueueRequest, "clear_queue"),
     "stop": Verb(schemas.StopRequest, "stop", stops=True),
     "estop": Verb(schemas.EstopRequest, "estop", stops=True),

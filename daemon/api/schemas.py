@@ -135,6 +135,19 @@ class QueueRequest(Request):
     """List the motions that wait for the one that plays."""
 
 
+class RemoveFromQueueRequest(Request):
+    """Take one motion that waits out of the queue."""
+
+    goal_id: Name
+
+
+class MoveInQueueRequest(Request):
+    """Let a motion that waits have another place in the queue, from 1; beyond the last it is the last."""
+
+    goal_id: Name
+    place: Annotated[int, Field(ge=1, le=1_000_000)]
+
+
 class ClearQueueRequest(Request):
     """Take all motions that wait out of the queue; what plays plays on."""
 

@@ -97,12 +97,22 @@ class Rates(Told):
     """The highest rate at which the driver takes setpoints; null until it is open."""
 
 
+class Tolerances(Told):
+    """How far feedback may be from the setpoints, in rad or m; null where nothing is checked."""
+
+    path: float | None
+    goal: float | None
+
+
 class Description(Told):
     """What a robot is."""
 
     joints: list[Joint]
     actuators: list[str]
     driver: str
+    poses: dict[str, dict[str, float]]
+    """Joint positions by the names of poses, in rad or m."""
+    tolerances: Tolerances
     upload: bool
     """Whether motions may be uploaded and deleted."""
     formats: dict[str, list[str]]

@@ -20,6 +20,7 @@ STATUS: Mapping[str, int] = {
     "UNKNOWN_ROBOT": 404,
     "UNKNOWN_MOTION": 404,
     "UNKNOWN_POSE": 404,
+    "UNKNOWN_GOAL": 404,
     "UNKNOWN_PLACE": 404,
     "NOT_ALLOWED": 403,
     "OFFLINE": 503,

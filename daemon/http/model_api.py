@@ -19,7 +19,6 @@ from motiond.formats.io.mesh_file import open_mesh
 from motiond.formats.model.outline import derived_shapes
 
 from .exchange import answered, refused
-from .guard import HEADERS
 from .robot_api import unknown_robot
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ KINDS = {
 }
 
 
-class _Looks(NamedTuple):
+class Looks(NamedTuple):
     """A robot's looks as they are served: its JSON, and its meshes by their numbers."""
 
     payload: dict[str, Any]
@@ -66,7 +65,7 @@ class ModelApi:
     def __init__(self, models: Models, commands: Commands) -> None:
         self._models = models
         self._commands = commands
-        self._looks: dict[str, _Looks] = {}
+        self._looks: dict[str, Looks] = {}
         self._one_at_a_time = asyncio.Lock()
 
     async def show(self, request: web.Request) -> web.StreamResponse:
@@ -93,7 +92,7 @@ class ModelApi:
         with file:
             return await _send(request, file, KINDS[mesh.format])
 
-    async def _looks_of(self, robot: str) -> _Looks | web.Response:
+    async def _looks_of(self, robot: str) -> Looks | web.Response:
         if robot not in self._models:
             return unknown_robot(robot, self._commands)
         model, joint_map = self._models[robot]
@@ -102,7 +101,7 @@ class ModelApi:
             return refused(404, "UNKNOWN_MODEL", f"{robot}: no description; {why}; name one by 'model'")
         async with self._one_at_a_time:
             if robot not in self._looks:
-                self._looks[robot] = await asyncio.to_thread(_looks, model, joint_map.joints)
+                self._looks[robot] = await asyncio.to_thread(looks_of, model, joint_map.joints)
         return self._looks[robot]
 
 
@@ -110,7 +109,7 @@ async def _send(request: web.Request, file: BinaryIO, kind: str) -> web.StreamRe
     """Send an open file piece by piece, no more of it than it had at first."""
     status = os.fstat(file.fileno())
     tag = f'"{status.st_mtime_ns:x}-{status.st_size:x}"'
-    headers = {**HEADERS, hdrs.ETAG: tag, hdrs.CACHE_CONTROL: "no-cache"}
+    headers = {hdrs.ETAG: tag, hdrs.CACHE_CONTROL: "no-cache"}
     if tag in request.headers.get(hdrs.IF_NONE_MATCH, ""):
         return web.Response(status=304, headers=headers)
     response = web.StreamResponse(headers=headers)
@@ -128,7 +127,7 @@ async def _send(request: web.Request, file: BinaryIO, kind: str) -> web.StreamRe
     return response
 
 
-def _looks(model: RobotModel, columns: Sequence[str]) -> _Looks:
+def looks_of(model: RobotModel, columns: Sequence[str]) -> Looks:
     """Return the looks of a robot whose telemetry has a column for each of some joints."""
     derived = derived_shapes(model)
     drawn = {link.name: derived.get(link.name) or _drawn(link) for link in model.links}
@@ -160,7 +159,7 @@ def _looks(model: RobotModel, columns: Sequence[str]) -> _Looks:
         "base_pose": _row_by_row(model.base_pose),
         "derived": bool(derived),
     }
-    return _Looks(payload, tuple(meshes.values()))
+    return Looks(payload, tuple(meshes.values()))
 
 
 def _drawn(link: Link) -> tuple[Shape, ...]:

@@ -58,6 +58,36 @@ class GoalQueue:
         """
         return self._goals.popleft()
 
+    def remove(self, goal_id: str) -> Goal:
+        """Remove one goal and return it.
+
+        Raises
+        ------
+        RequestError
+            UNKNOWN_GOAL, if it does not wait here.
+        """
+        goal = self._find(goal_id)
+        self._goals.remove(goal)
+        return goal
+
+    def move(self, goal_id: str, place: int) -> None:
+        """Let a goal wait at another place, from 1; beyond the last it is the last.
+
+        Raises
+        ------
+        RequestError
+            UNKNOWN_GOAL, if it does not wait here.
+        """
+        goal = self.remove(goal_id)
+        self._goals.insert(place - 1, goal)
+
+    def _find(self, goal_id: str) -> Goal:
+        for goal in self._goals:
+            if goal.goal_id == goal_id:
+                return goal
+        what, mend = f"no goal '{goal_id}' waits", "list those that do by `queue`"
+        raise RequestError("UNKNOWN_GOAL", self._robot, what, "it plays, has ended or never was", mend)
+
     def clear(self) -> list[Goal]:
         """Remove all goals and return them."""
         cleared = list(self._goals)

@@ -110,14 +110,27 @@ class GoalRunner:
 
     def clear_queue(self, code: ResultCode, why: str) -> list[str]:
         """End all goals that wait and return their ids."""
-        cleared = self.queue.clear()
-        for goal in cleared:
+        return self._end_waiting(self.queue.clear(), code, why)
+
+    def take_out(self, goal_id: str, why: str) -> None:
+        """End one goal that waits.
+
+        Raises
+        ------
+        RequestError
+            If it does not wait.
+        """
+        self._end_waiting([self.queue.remove(goal_id)], ResultCode.CANCELED, why)
+
+    def _end_waiting(self, goals: list[Goal], code: ResultCode, why: str) -> list[str]:
+        """End goals that have been taken out of the queue and return their ids."""
+        for goal in goals:
             self._report_result(
                 goal, messages.Ended(goal.goal_id, code, f"{why}; it had not begun", None, {})
             )
-        if cleared:
+        if goals:
             self._report_state()
-        return [goal.goal_id for goal in cleared]
+        return [goal.goal_id for goal in goals]
 
     def start_next(self) -> None:
         """Begin what waits, if nothing plays; what cannot begin ends, and all that wait for it."""

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from ..api.schemas import (
+        MoveInQueueRequest,
+        RemoveFromQueueRequest,
         DeleteMotionRequest,
         FaultRequest,
         GotoRequest,
@@ -202,6 +204,19 @@ class RequestHandlers:
 
     async def list_queue(self, _request: Request) -> dict[str, Any]:
         """List the goals that wait."""
+        return self._queue_payload()
+
+    async def remove_from_queue(self, request: RemoveFromQueueRequest) -> dict[str, Any]:
+        """End one goal that waits, and list the others."""
+        self._robot.goals.take_out(request.goal_id, "it was taken out of the queue on request")
+        return self._queue_payload()
+
+    async def move_in_queue(self, request: MoveInQueueRequest) -> dict[str, Any]:
+        """Let a goal that waits have another place, and list all."""
+        self._robot.goals.queue.move(request.goal_id, request.place)
+        return self._queue_payload()
+
+    def _queue_payload(self) -> dict[str, Any]:
         return {
             "queue": [{"goal_id": goal.goal_id, "motion": goal.motion} for goal in self._robot.goals.queue]
         }

@@ -73,7 +73,7 @@ def _progress(goal: Goal, sample: Sample | None) -> dict[str, Any]:
 def description_payload(
     joint_map: JointMap, settings: RobotSettings, max_rate_hz: float | None
 ) -> dict[str, Any]:
-    """Return what a robot is: joints, actuators, driver, formats and rates.
+    """Return what a robot is: joints, actuators, driver, poses, tolerances, formats and rates.
 
     Parameters
     ----------
@@ -83,6 +83,8 @@ def description_payload(
     return {
         **joint_map.payload(),
         "driver": settings.driver.type,
+        "poses": settings.poses,
+        "tolerances": {"path": settings.tolerances.path, "goal": settings.tolerances.goal},
         "upload": settings.upload_folder is not None,
         "formats": {kind.name: [one.NAME for one in kind.formats()] for kind in (ROBOTS, MOTIONS)},
         "rates": {"idle_hz": settings.idle_rate_hz, "max_hz": max_rate_hz},

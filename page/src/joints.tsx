@@ -1,7 +1,7 @@
 /** The joints: what each does now, its last minute, and jogging. */
 
 import { signal, useSignal } from "@preact/signals";
-import { ERROR_SCALE } from "./scale";
+import { errorScale } from "./scale";
 import { fixed } from "./format";
 import { canCommand } from "./motions";
 import { Plots, frozen } from "./plots";
@@ -38,6 +38,7 @@ export function Joints({ robot }: { robot: Robot }) {
           </tbody>
         </table>
       </div>
+      {jogs.value && <Poses robot={robot} />}
       {jogs.value && joint && <Jog key={joint.name} robot={robot} joint={joint} column={column} />}
       {joint && (
         <>
@@ -58,7 +59,7 @@ function Row({ robot, joint, column }: { robot: Robot; joint: JointInfo; column:
   const position = telemetry?.feedback.position[column];
   const reference = telemetry?.reference.position[column];
   const error = position !== undefined && reference !== undefined ? reference - position : undefined;
-  const share = Math.abs(error ?? 0) / ERROR_SCALE;
+  const share = Math.abs(error ?? 0) / errorScale(robot.description.value);
   const effort = telemetry?.feedback.effort[column];
   const temperature = robot.diagnostics.value.at(-1)?.temperature_c?.[column];
   const strong = joint.effort !== null && Math.abs(effort ?? 0) > 0.9 * joint.effort;
@@ -89,10 +90,25 @@ function Range({ joint, position, reference }: { joint: JointInfo; position: num
   );
 }
 
+function Poses({ robot }: { robot: Robot }) {
+  const names = Object.keys(robot.description.value?.poses ?? {});
+  if (!names.length) return null;
+  return (
+    <div class="poses" role="group" aria-label="Poses">
+      <span>Go to</span>
+      {names.map((name) => <button key={name} disabled={!canJog(robot)} onClick={() => void command(robot, "goto", { pose: name, on_busy: "replace" })}>{name}</button>)}
+    </div>
+  );
+}
+
+function canJog(robot: Robot): boolean {
+  return canCommand(robot) && !["playing", "pausing", "estopped", "fault"].includes(robot.state.value?.state ?? "");
+}
+
 function Jog({ robot, joint, column }: { robot: Robot; joint: JointInfo; column: number }) {
   const step = useSignal(STEPS[joint.unit][1]!);
   const target = useSignal<number | null>(null);
-  const able = canCommand(robot) && !["playing", "pausing", "estopped", "fault"].includes(robot.state.value?.state ?? "");
+  const able = canJog(robot);
   const now = robot.numbers.value?.feedback.position[column] ?? 0;
   const from = robot.moving.value && target.value !== null ? target.value : now;
   const bounded = (value: number) => Math.min(joint.upper ?? Infinity, Math.max(joint.lower ?? -Infinity, value));

@@ -129,13 +129,28 @@ function Delete({ robot, motion }: { robot: Robot; motion: string }) {
 function Queue({ robot }: { robot: Robot }) {
   const waiting = robot.waiting.value;
   if (!waiting.length) return null;
+  const change = async (verb: "move" | "remove", body: object) => {
+    await command(robot, `queue/${verb}`, body);
+    await robot.askQueue();
+  };
   return (
     <section class="queue" aria-label="Queue">
       <div class="panel-head">
         <h3>Queue</h3>
         <button class="quiet" disabled={!canCommand(robot)} onClick={() => void command(robot, "queue/clear")}>Clear</button>
       </div>
-      <ol>{waiting.map((goal) => <li key={goal.goal_id}>{goal.motion}</li>)}</ol>
+      <ol>
+        {waiting.map((goal, index) => (
+          <li key={goal.goal_id}>
+            <div class="line">
+              <span class="name">{goal.motion}</span>
+              <span class="space" />
+              {index > 0 && <button class="quiet" disabled={!canCommand(robot)} aria-label={`${goal.motion} earlier`} title="One place earlier" onClick={() => void change("move", { goal_id: goal.goal_id, place: index })}>↑</button>}
+              <button class="quiet" disabled={!canCommand(robot)} aria-label={`Take ${goal.motion} out of the queue`} title="Take it out" onClick={() => void change("remove", { goal_id: goal.goal_id })}>✕</button>
+            </div>
+          </li>
+        ))}
+      </ol>
     </section>
   );
 }

@@ -40,6 +40,8 @@ export interface Description {
   joints: JointInfo[];
   actuators: string[];
   driver: string;
+  poses: Record<string, Record<string, number>>;
+  tolerances: { path: number | null; goal: number | null };
   rates: { idle_hz: number; max_hz: number | null };
   version: string;
   upload?: boolean;

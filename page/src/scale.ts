@@ -1,2 +1,10 @@
-/** An error that is coloured as much as any can be, in rad or m: the default tolerance at a goal. */
-export const ERROR_SCALE = 0.1;
+import type { Description } from "./protocol";
+
+/** Where no tolerance is told. */
+export const COMMON_ERROR = 0.1;
+
+/** An error that is coloured as much as any can be, in rad or m: the tolerance on the path, else the goal's. */
+export function errorScale(description: Description | null): number {
+  const { path, goal } = description?.tolerances ?? { path: null, goal: null };
+  return path || goal || COMMON_ERROR;
+}

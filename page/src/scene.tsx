@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { palette } from "./appearance";
 import { fixed } from "./format";
 import { postureAt, postures, preview, scrubbed } from "./preview";
-import { ERROR_SCALE } from "./scale";
+import { errorScale } from "./scale";
 import { notify } from "./store";
 import type { Robot } from "./store";
 import type { Side, View3D } from "./view3d";
@@ -53,6 +53,10 @@ export function SceneView({ robot }: { robot: Robot }) {
     if (ready.value) view.current?.setModel(model);
   });
   useSignalEffect(() => {
+    const scale = errorScale(robot.description.value);
+    if (ready.value && view.current) view.current.errorScale = scale;
+  });
+  useSignalEffect(() => {
     const telemetry = robot.telemetry.value;
     if (telemetry && ready.value) view.current?.take(telemetry);
   });
@@ -90,7 +94,7 @@ export function SceneView({ robot }: { robot: Robot }) {
             </select></label>
             {place.value && <output class="num" aria-label="Place of the frame">{place.value.map((one) => fixed(one)).join("  ")} m</output>}
           </div>
-          <p class="legend"><span class="ghost">{preview.value ? "preview" : "reference"}</span><span class="scale" /><span class="num">error 0 to {ERROR_SCALE} rad or m</span>{model.derived && <span>shapes derived from the kinematics</span>}</p>
+          <p class="legend"><span class="ghost">{preview.value ? "preview" : "reference"}</span><span class="scale" /><span class="num">error 0 to {errorScale(robot.description.value)} rad or m</span>{model.derived && <span>shapes derived from the kinematics</span>}</p>
         </>
       )}
     </section>

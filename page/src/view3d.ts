@@ -8,7 +8,7 @@ import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import type { Palette } from "./figure";
 import { Figure } from "./figure";
 import { Kinematics } from "./kinematics";
-import { ERROR_SCALE } from "./scale";
+import { COMMON_ERROR } from "./scale";
 import { matrix } from "./shapes";
 import type { Model, Telemetry } from "./protocol";
 
@@ -50,6 +50,8 @@ export class View3D {
   private arrivedMs = 0;
   private intervalMs = 50;
   private preview: ArrayLike<number> | null = null;
+  /** The error in rad or m that is coloured as much as any can be. */
+  errorScale = COMMON_ERROR;
   private frameName = "";
   private pointCount = 0;
   private size = 1;
@@ -206,7 +208,7 @@ export class View3D {
   private tint({ reference, feedback }: Telemetry): void {
     reference.position.forEach((value, k) => {
       const error = Math.abs(value - feedback.position[k]!);
-      this.robot!.tint(k, Number.isNaN(error) ? 0 : error / ERROR_SCALE);
+      this.robot!.tint(k, Number.isNaN(error) ? 0 : error / this.errorScale);
     });
   }
 

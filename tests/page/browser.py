@@ -14,18 +14,16 @@ import numpy as np
 import pytest
 from playwright.async_api import async_playwright
 
-from motiond.daemon.http.frames import motion_frame
-from motiond.formats import load_motion, load_robot
+from motiond.formats import load_robot
 from tests import ports
 from tests.daemon.rig import Rig, sweep, write_seq
-from tests.page.models import model_payload
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from numpy.typing import NDArray
-    from playwright.async_api import Page, Route
+    from playwright.async_api import Page
 
 EXAMPLE = Path(__file__).parents[2] / "config"
 MODEL = load_robot(EXAMPLE / "robots/six_axis.hrdf")
@@ -53,6 +51,10 @@ class ArmRig(Rig):
             shutil.copy(file, folder / "motions")
         (folder / "motions/short.seq").unlink()
         write_seq(folder / "motions/long.seq", sweep(20.0, joints=6, swings=10), JOINTS, 200)
+
+    def limit(self, joint: str, **limits: float) -> None:
+        """Give a joint limits of its own."""
+        self.robot["joints"][joint] = {"limits": self.robot["joints"][joint]["limits"] | limits}
 
     @property
     def url(self) -> str:
@@ -161,26 +163,9 @@ async def browsing(
             device = dict(playwright.devices[options.pop("device")]) if "device" in options else {}
             context = await browser.new_context(**({"color_scheme": "dark"} | device | options))
             browsed = Browsed(await context.new_page())
-            drawn = model or model_payload(MODEL, JOINTS)
-            await browsed.page.route("**/api/robots/*/model", lambda route: route.fulfill(json=drawn))
-            await browsed.page.route("**/api/robots/*/motions/*/plan", _serve_plan)
+            if model is not None:
+                await browsed.page.route("**/api/robots/*/model", lambda route: route.fulfill(json=model))
             await browsed.page.goto(rig.url + view)
             yield browsed
         finally:
             await browser.close()
-
-
-async def _serve_plan(route: Route) -> None:
-    motion = load_motion(EXAMPLE / f"motions/{route.request.url.split('/')[-2]}.seq")
-    about = {
-        "motion": "wave",
-        "rate_hz": motion.frame_rate,
-        "rows": len(motion.positions),
-        "joints": JOINTS,
-        "units": ["rad"] * len(JOINTS),
-        "driven": [True] * len(JOINTS),
-        "duration": (len(motion.positions) - 1) / motion.frame_rate,
-        "markers": [{"name": "raised", "time": 1.2}],
-        "near": [{"joint": "shoulder", "limit": "velocity", "time": 1.7, "share": 0.93}],
-    }
-    await route.fulfill(body=motion_frame(about, motion.positions), content_type="application/octet-stream")

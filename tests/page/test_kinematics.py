@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from motiond.daemon.http.model_api import looks_of
 from motiond.formats import Coordinate, Frame, Joint, Link, Mimic, RobotModel
 from tests.daemon.programs import running
 from tests.page.browser import ArmRig, browsing
-from tests.page.models import model_payload
 
 if TYPE_CHECKING:
     from motiond.formats import JointType
@@ -79,6 +79,15 @@ def chain_of_all_types(random: np.random.Generator) -> RobotModel:
     )  # fmt: skip
 
 
+def payload_of(model: RobotModel, names: list[str]) -> dict[str, Any]:
+    """Return what the daemon tells of a robot, as if telemetry held these coordinates."""
+    payload = looks_of(model, ()).payload
+    for joint in payload["joints"]:
+        for one in joint["coordinates"]:
+            one["column"] = names.index(one["name"]) if one["name"] in names else None
+    return payload
+
+
 async def test_every_type_of_joint_moves_as_in_the_daemon(rig: ArmRig) -> None:
     random = np.random.default_rng(7)
     model = chain_of_all_types(random)
@@ -86,7 +95,7 @@ async def test_every_type_of_joint_moves_as_in_the_daemon(rig: ArmRig) -> None:
     names = [coordinate.name for joint in model.joints for coordinate in joint.coordinates]
     posture[names.index("follower")] = -0.5 * posture[names.index("revolute0")] + 0.1
     expected = model.forward_kinematics(posture)
-    seen = await placed_by_the_browser(rig, model_payload(model, names[:-1]), posture[:-1], list(expected))
+    seen = await placed_by_the_browser(rig, payload_of(model, names[:-1]), posture[:-1], list(expected))
     for name, pose in expected.items():
         assert seen[name] == pytest.approx(pose.ravel(), abs=1e-9), name
 
@@ -95,7 +104,7 @@ async def test_joints_that_telemetry_does_not_tell_stay_where_the_file_has_them(
     axis = np.array([[0.0, 0.0, 1.0]])
     joint = Joint("hinge", "revolute", "root", "door", axis, (Coordinate("hinge", initial=0.3),))
     model = RobotModel("door", "sdf", "1", (joint,), (Link("root"), Link("door")), (), "root")
-    seen = await placed_by_the_browser(rig, model_payload(model, ()), np.zeros(0), ["door"])
+    seen = await placed_by_the_browser(rig, payload_of(model, []), np.zeros(0), ["door"])
     assert seen["door"] == pytest.approx(model.forward_kinematics([0.3])["door"].ravel())
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tests.page.browser import Browsed
 
 REACHING = {"base": 0.9, "shoulder": 1.3, "elbow": 1.2, "wrist1": 0.5, "wrist2": 0.4, "wrist3": 0.0}
+QUEUED = "[...document.querySelectorAll('.queue li .name')].map(one => one.innerText).join()"
 ON_THE_GROUND = 0.2
 """Of 1, in any channel: more than this apart from the ground is no grid."""
 
@@ -109,10 +110,23 @@ async def test_a_second_motion_waits_instead_of_starting_over_the_first(rig: Arm
         await browsed.page.click("button[aria-label='Play long']")
         await browsed.until_state("playing")
         await browsed.page.click("button[aria-label='Queue nod']")
-        await browsed.until("document.querySelector('.queue li')?.innerText === 'nod'")
+        await browsed.until(f"{QUEUED} === 'nod'")
         assert await browsed.page.inner_text(".player .name") == "long"
         await browsed.page.click(".queue button:text('Clear')")
         await browsed.until("!document.querySelector('.queue')")
+
+
+async def test_what_waits_is_put_earlier_and_taken_out(rig: ArmRig) -> None:
+    async with on_the_page(rig) as browsed:
+        await browsed.page.click("button[aria-label='Play long']")
+        await browsed.until_state("playing")
+        await browsed.page.click("button[aria-label='Queue nod']")
+        await browsed.page.click("button[aria-label='Queue wave']")
+        await browsed.until(f"{QUEUED} === 'nod,wave'")
+        await browsed.page.click("button[aria-label='wave earlier']")
+        await browsed.until(f"{QUEUED} === 'wave,nod'")
+        await browsed.page.click("button[aria-label='Take wave out of the queue']")
+        await browsed.until(f"{QUEUED} === 'nod'")
 
 
 async def test_the_drawn_robot_moves_and_stands_where_forward_kinematics_says(rig: ArmRig) -> None:
@@ -139,6 +153,7 @@ async def test_the_drawn_robot_moves_and_stands_where_forward_kinematics_says(ri
 
 
 async def test_a_preview_is_scrubbed_on_the_ghost_while_the_robot_rests(rig: ArmRig) -> None:
+    rig.limit("shoulder", velocity=0.336)  # where the motion is at 0.3125 rad/s at most
     async with on_the_page(rig) as browsed:
         await browsed.until_drawn()
         alone = await browsed.picture()
@@ -164,6 +179,15 @@ async def test_a_joint_is_jogged_only_where_that_is_switched_on(rig: ArmRig) -> 
         await browsed.page.click("button[aria-label='elbow on by 0.05 rad']")
         await browsed.until_rests_at({"elbow": 0.05})
         await browsed.page.fill(".jog input[type=range]", "0.4")
+        await browsed.until_rests_at({"elbow": 0.4})
+
+
+async def test_a_pose_is_gone_to_where_jogging_is_switched_on(rig: ArmRig) -> None:
+    rig.robot["poses"] = {"lean": {"elbow": 0.4}}
+    async with on_the_page(rig, "#/arm/joints") as browsed:
+        assert await browsed.page.locator(".poses").count() == 0
+        await browsed.page.check("text=Jog")
+        await browsed.page.click(".poses button:text('lean')")
         await browsed.until_rests_at({"elbow": 0.4})
 
 
@@ -217,7 +241,7 @@ async def test_nothing_is_shown_without_the_token(rig: ArmRig) -> None:
         async with browsing(rig) as browsed:
             await browsed.page.fill("input[name=token]", "open barley")
             await browsed.page.keyboard.press("Enter")
-            await browsed.until_says("login: the token is wrong; it is the first line of http.token_file")
+            await browsed.until_says("the token is wrong; it is the first line of http.token_file")
             assert "arm" not in (await browsed.page.inner_text("body")).split()
             await browsed.page.fill("input[name=token]", "open sesame")
             await browsed.page.keyboard.press("Enter")

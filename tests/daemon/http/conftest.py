@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from motiond.daemon.api.reports import ReportHub
+    from motiond.daemon.http.model_api import Models
 
 
 class Site:
@@ -137,7 +138,9 @@ class Page:
 
 
 @asynccontextmanager
-async def serving(settings: HttpSettings, robots: Any, hub: ReportHub) -> AsyncIterator[Site]:
+async def serving(
+    settings: HttpSettings, robots: Any, hub: ReportHub, models: Models | None = None
+) -> AsyncIterator[Site]:
     """Run a server; leaving is the daemon's clean shutdown."""
     server = HttpServer(
         settings,
@@ -145,7 +148,7 @@ async def serving(settings: HttpSettings, robots: Any, hub: ReportHub) -> AsyncI
         commands=robots,
         motions=robots,
         hub=hub,
-        models={},
+        models=models or {},
         daemon_id="d1",
     )
     task = asyncio.create_task(server.run(), name="http")

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aiohttp.test_utils import TestClient, TestServer
-
-from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.reports import ReportHub
-from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.http.application import make_application
 from motiond.daemon.robots.assembly import make_registry
+from tests.daemon.http.conftest import serving
 from tests.daemon.rig import Rig
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from motiond.daemon.config.http import HttpSettings
 
 MODEL = """<sdf version="1.11"><model name="crane">
     <link name="mast"><visual name="v"><geometry><mesh><uri>mast.stl</uri></mesh></geometry></visual></link>
@@ -27,7 +25,9 @@ MODEL = """<sdf version="1.11"><model name="crane">
     </axis></joint></model></sdf>"""
 
 
-async def test_the_daemons_application_serves_models_and_meshes(tmp_path: Path) -> None:
+async def test_the_daemons_application_serves_models_and_meshes(
+    tmp_path: Path, settings: HttpSettings
+) -> None:
     rig = Rig(tmp_path)
     (tmp_path / "mast.stl").write_bytes(b"solid mast")
     (tmp_path / "crane.sdf").write_text(MODEL)
@@ -40,27 +40,19 @@ async def test_the_daemons_application_serves_models_and_meshes(tmp_path: Path) 
     }
     hub = ReportHub()
     robots = make_registry(load_settings(rig.config), hub)
-    application, live = make_application(
-        HttpSettings(),
-        None,
-        dispatcher=Dispatcher(robots),
-        commands=robots,
-        motions=robots,
-        hub=hub,
-        models=robots.models,
-        daemon_id="test",
-    )
-    async with TestClient(TestServer(application)) as client:
-        answer = await client.get("/api/robots/crane/model")
-        model = await answer.json()
+    async with serving(settings, robots, hub, robots.models) as site:
+        status, model = await site.get("/api/robots/crane/model")
         columns = {one["name"]: one["column"] for joint in model["joints"] for one in joint["coordinates"]}
-        assert columns == {name: place for place, name in enumerate(robots.models["crane"][1].joints)}
-        mesh = await client.get("/api/robots/crane/meshes/0")
-        assert await mesh.read() == b"solid mast"
-        joints_only = await client.get("/api/robots/arm/model")
-        assert (joints_only.status, (await joints_only.json())["code"]) == (404, "UNKNOWN_MODEL")
+        assert (status, columns) == (
+            200,
+            {name: place for place, name in enumerate(robots.models["crane"][1].joints)},
+        )
+        async with site.session.get(f"{site.url}/api/robots/crane/meshes/0") as mesh:
+            assert await mesh.read() == b"solid mast"
+            assert mesh.headers["X-Content-Type-Options"] == "nosniff"
+            assert mesh.headers["Content-Security-Policy"].startswith("default-src 'none'")
+        status, refusal = await site.get("/api/robots/arm/model")
+        assert (status, refusal["code"]) == (404, "UNKNOWN_MODEL")
         for path in ("model", "meshes/0"):
             headers = {"Origin": "https://example.com"}
-            stranger = await client.get(f"/api/robots/crane/{path}", headers=headers)
-            assert stranger.status == 403
-        await live.close()
+            assert (await site.get(f"/api/robots/crane/{path}", headers=headers))[0] == 403

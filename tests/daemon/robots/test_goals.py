@@ -158,6 +158,34 @@ async def test_a_cleared_queue_lets_what_plays_play_on(rig: Rig) -> None:
         assert (await ask(registry, "status"))["state"] == "playing"
 
 
+async def test_what_waits_is_moved_and_taken_out_by_its_goal(rig: Rig) -> None:
+    async with rig.running() as registry:
+        playing = await playing_long(rig, registry)
+        goals = [
+            (await ask(registry, "goto", joints={"elbow": place}, on_busy="queue"))["goal_id"]
+            for place in (0.1, 0.2, 0.3)
+        ]
+        moved = await ask(registry, "queue/move", goal_id=goals[2], place=1)
+        assert [one["goal_id"] for one in moved["queue"]] == [goals[2], goals[0], goals[1]]
+        moved = await ask(registry, "queue/move", goal_id=goals[2], place=99)
+        assert [one["goal_id"] for one in moved["queue"]] == goals
+        left = await ask(registry, "queue/remove", goal_id=goals[1])
+        assert [one["goal_id"] for one in left["queue"]] == [goals[0], goals[2]]
+        out = await rig.result_of(goals[1])
+        for verb, more in (("queue/remove", {}), ("queue/move", {"place": 1})):
+            with pytest.raises(RequestError) as caught:
+                await ask(registry, verb, goal_id=playing, **more)
+            assert caught.value.code == "UNKNOWN_GOAL"
+        assert (await ask(registry, "status"))["queued"] == 2
+    assert (out["code"], out["message"]) == (
+        "CANCELED",
+        "it was taken out of the queue on request; it had not begun",
+    )
+    assert str(caught.value) == (
+        f"arm: no goal '{playing}' waits; it plays, has ended or never was; list those that do by `queue`"
+    )
+
+
 async def test_what_waits_for_a_motion_that_fails_does_not_begin(rig: Rig) -> None:
     async with rig.running() as registry:
         await playing_long(rig, registry)
