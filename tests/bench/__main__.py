@@ -27,11 +27,12 @@ NAMES = (
     "stop",
     "stop_under_load",
     "request",
+    "http",
     "cli",
     "dynamixel",
     "hebi",
 )
-TIMED = frozenset({"wakeup", "loops", "rate", "robots", "start_at", "dynamixel"})
+TIMED = frozenset({"wakeup", "loops", "rate", "robots", "start_at", "dynamixel", "http"})
 """They take as long as they are told to."""
 
 
