@@ -1,7 +1,8 @@
 """One WebSocket client: hears its requests, and tells it answers and reports.
 
 A request is `{"id": …, "robot": …, "verb": …, "body": {…}}` and is answered by `{"id": …, "answer": {…}}`.
-No request waits for another, least of all a stop: what is too much is refused at once.
+No request waits for another, least of all a stop: what is too much is refused at once. `{"watching": true}`
+says that somebody is there who could stop a robot.
 
 Of a client that reads too slowly only the newest sample of each robot waits, and what lasts or is told but
 once. One that leaves too much unread is disconnected. Neither costs memory or time that others need.
@@ -60,6 +61,8 @@ class Client:
         What there is to tell.
     requests : set of Task
         Takes the requests that are being served, to their end, whatever becomes of the client.
+    watched : callable
+        Is told that somebody watches.
     """
 
     def __init__(
@@ -69,6 +72,8 @@ class Client:
         dispatcher: Dispatcher,
         reports: Subscription,
         requests: set[asyncio.Task[None]],
+        *,
+        watched: Callable[[], None],
     ) -> None:
         self._caller = request.remote or ""
         self._connection = connection_of(request)
@@ -76,6 +81,7 @@ class Client:
         self._dispatcher = dispatcher
         self._reports = reports
         self._requests = requests
+        self._watched = watched
         self._serving = {False: 0, True: 0}  # others, stops
         self._may_serve_stop = asyncio.Event()
         self._pace = Pace(REQUESTS_HZ, REQUESTS_BURST, asyncio.get_running_loop().time)
@@ -155,6 +161,9 @@ class Client:
             if message.type not in {WSMsgType.TEXT, WSMsgType.BINARY}:
                 return
             asked = _read(message.data, self._caller)
+            if asked is None:
+                self._watched()
+                continue
             if isinstance(asked, str):
                 self._answer(None, refusal("INVALID_REQUEST", f"{asked}; correct it"))
                 await asyncio.sleep(0)
@@ -186,12 +195,14 @@ class Client:
             self._may_serve_stop.set()
 
 
-def _read(data: str | bytes, caller: str) -> tuple[Any, RawRequest] | str:
-    """Return the number of a request and the request, or what is wrong with it."""
+def _read(data: str | bytes, caller: str) -> tuple[Any, RawRequest] | str | None:
+    """Return the number of a request and the request; what is wrong with it; or None, if somebody watches."""
     try:
         asked = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         return f"not JSON at line {error.lineno} column {error.colno}"
+    if asked == {"watching": True}:
+        return None
     if not isinstance(asked, dict) or not asked.keys() <= {"id", "robot", "verb", "body"}:
         return "a request is an object with id, robot, verb and body"
     number, robot, verb = asked.get("id"), asked.get("robot"), asked.get("verb")

@@ -7,6 +7,7 @@ what is known of every robot, and then what changes.
 from __future__ import annotations
 
 import asyncio
+import math
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,11 @@ class Live:
     commands : Commands
     hub : ReportHub
     daemon_id : str
+
+    Attributes
+    ----------
+    watched_s : float
+        When a client has last said that somebody watches, by the event loop's clock.
     """
 
     def __init__(self, dispatcher: Dispatcher, commands: Commands, hub: ReportHub, daemon_id: str) -> None:
@@ -51,6 +57,7 @@ class Live:
         self._hello = orjson.dumps(hello)
         self._encoded: dict[tuple[str, Subject], tuple[Report, bytes]] = {}
         self._served = 0
+        self.watched_s = -math.inf
         self._requests: set[asyncio.Task[None]] = set()
         self._clients: set[Client] = set()
 
@@ -72,13 +79,18 @@ class Live:
         await socket.prepare(request)
         keep_little_unsent(request)
         with self._hub.subscribe(HEARD, QUEUE_LENGTH) as reports:
-            client = Client(request, socket, self._dispatcher, reports, self._requests)
+            client = Client(
+                request, socket, self._dispatcher, reports, self._requests, watched=self._note_watched
+            )
             self._clients.add(client)
             try:
                 await client.run(self._hello, self._hub.latest(), self._encode)
             finally:
                 self._clients.discard(client)
         return socket
+
+    def _note_watched(self) -> None:
+        self.watched_s = asyncio.get_running_loop().time()
 
     async def close(self) -> None:
         """Send what still waits, and tell all clients that the daemon goes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import ssl
 from contextlib import asynccontextmanager
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ..api.reports import ReportHub
     from ..api.requests import Commands
     from ..config.http import HttpSettings
+    from .live import Live
     from .model_api import Models
 
 log = logging.getLogger(__name__)
@@ -91,6 +93,12 @@ class HttpServer:
             daemon_id=daemon_id,
         )
         self.listening = asyncio.Event()
+        self._live: Live | None = None
+
+    @property
+    def watched_s(self) -> float:
+        """When a page has last said that somebody watches, by the event loop's clock."""
+        return self._live.watched_s if self._live else -math.inf
 
     @property
     def url(self) -> str:
@@ -125,6 +133,7 @@ class HttpServer:
     @asynccontextmanager
     async def _listening(self) -> AsyncIterator[None]:
         application, live = self._make_application()
+        self._live = live
         runner = web.AppRunner(
             application,
             access_log=None,

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from ..api.schemas import (
-        MoveInQueueRequest,
-        RemoveFromQueueRequest,
         DeleteMotionRequest,
         FaultRequest,
         GotoRequest,
+        MoveInQueueRequest,
+        RemoveFromQueueRequest,
         Request,
         SeekRequest,
         SpeedRequest,

@@ -59,7 +59,9 @@ async def serve(settings: Settings, hub: ReportHub, robots: RobotRegistry) -> No
         helpers = [
             tasks.create_task(bridge.run(), name="mqtt"),
             tasks.create_task(_feed_watchdog(robots), name="watchdog"),
-            tasks.create_task(_stop_when_lost(bridge, robots, settings.mqtt.stop_when_lost_s), name="lost"),
+            tasks.create_task(
+                _stop_when_lost(bridge, page, robots, settings.mqtt.stop_when_lost_s), name="lost"
+            ),
             tasks.create_task(write_journal(hub), name="journal"),
             *([tasks.create_task(page.run(), name="http")] if page else []),
         ]
@@ -99,14 +101,18 @@ async def _feed_watchdog(robots: RobotRegistry) -> None:
         await asyncio.sleep(period_s)
 
 
-async def _stop_when_lost(bridge: MqttBridge, robots: RobotRegistry, allowed_s: float | None) -> None:
-    """Stop motions that nobody could stop any more, because the broker is away."""
+async def _stop_when_lost(
+    bridge: MqttBridge, page: HttpServer | None, robots: RobotRegistry, allowed_s: float | None
+) -> None:
+    """Stop motions that nobody could stop any more, because the broker is away and no page is open."""
+    why = "; nobody could stop it" if page is None else ", and nobody watches on a page; nobody could stop it"
     loop = asyncio.get_running_loop()
     started_s = loop.time()
     while allowed_s is not None:
         await asyncio.sleep(LOOK_PERIOD_S)
-        if not bridge.connected.is_set() and loop.time() - max(started_s, bridge.heard_s) > allowed_s:
-            robots.stop(f"the broker has been away for more than {allowed_s:g} s; nobody could stop it")
+        heard_s = max(started_s, bridge.heard_s, page.watched_s if page else started_s)
+        if not bridge.connected.is_set() and loop.time() - heard_s > allowed_s:
+            robots.stop(f"the broker has been away for more than {allowed_s:g} s{why}")
 
 
 @contextmanager

@@ -15,6 +15,7 @@ export interface Listener {
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 3000;
 const SILENT_MS = 6000; // diagnostics come each second
+const BEAT_MS = 400; // several within the shortest time that a daemon commonly waits
 const STOP_AGAIN_MS = 700;
 const STOP_FAILED_MS = 3000; // then whoever pressed it has to know that it was not heard
 const ANSWER_MS = 35_000;
@@ -32,6 +33,7 @@ export class Connection {
 
   constructor(private readonly listener: Listener) {
     setInterval(() => this.watch(), 1000);
+    setInterval(() => this.beat(), BEAT_MS);
     // A phone that wakes up does not wait for the next try.
     addEventListener("online", () => this.connect());
     document.addEventListener("visibilitychange", () => document.hidden || this.connect());
@@ -100,6 +102,11 @@ export class Connection {
 
   private watch(): void {
     if (this.socket && performance.now() - this.heardMs > SILENT_MS) this.close(this.socket);
+  }
+
+  /** Without a broker, motions play on only while somebody looks on who could stop them. */
+  private beat(): void {
+    if (this.socket?.readyState === WebSocket.OPEN && !document.hidden) this.socket.send('{"watching":true}');
   }
 
   private close(socket: WebSocket): void {

@@ -18,7 +18,7 @@ from motiond.daemon.http.frames import HEAD
 from tests.daemon.http import contract
 from tests.daemon.http.conftest import Page
 from tests.daemon.programs import background, motiond, running
-from tests.daemon.rig import JOINTS, Rig
+from tests.daemon.rig import JOINTS, RATE_HZ, Rig
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S, eventually, lines_until
 
@@ -98,6 +98,34 @@ async def test_a_motion_is_played_watched_and_stopped(browser: Browser) -> None:
         assert (result["data"]["goal_id"], result["data"]["code"]) == (goal_id, "CANCELED")
         await page.until(lambda told: told.get("subject") == "state" and told["data"]["state"] == "idle")
     assert (await browser.get("/api/robots/arm/state"))["state"] == "idle"
+
+
+async def test_without_a_broker_a_motion_plays_as_long_as_somebody_watches(rig: Rig) -> None:
+    rig.daemon["mqtt"] = {"broker": f"mqtt://127.0.0.1:{free_port()}", "stop_when_lost_s": 3.0}
+    async with aiohttp.ClientSession() as session, running(rig) as daemon:
+        browser = Browser(rig, session)
+        await browser.until_idle()
+        async with session.ws_connect(f"{browser.url}/api/ws") as socket:
+            page, watching = Page(socket), asyncio.create_task(watch(socket))
+            await browser.post(
+                "/api/robots/arm/play", {"motion": "long", "loop": "forever", "ping_pong": True}
+            )
+            while HEAD.unpack_from(await page.frame())[4] < 5.0 * RATE_HZ:
+                pass
+            assert not any(told.get("subject") == "result" for told in page.heard)
+            watching.cancel()
+            ended = await page.until(lambda told: told.get("subject") == "result")
+        assert await daemon.end() == 0
+    assert (ended["data"]["code"], ended["data"]["message"]) == (
+        "CANCELED",
+        "the broker has been away for more than 3 s, and nobody watches on a page; nobody could stop it",
+    )
+
+
+async def watch(socket: aiohttp.ClientWebSocketResponse) -> None:
+    while True:
+        await socket.send_str('{"watching": true}')
+        await asyncio.sleep(0.2)
 
 
 def moves(frame: bytes) -> bool:
