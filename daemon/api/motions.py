@@ -35,6 +35,15 @@ class Motions(Protocol):
             If there is no such robot or motion, or the motion cannot be played.
         """
 
+    def curves(self, robot: str, motion: str) -> Floats:
+        """Return the positions of the joints that a motion moves, at a few of its rows, shape (rows, joints).
+
+        Raises
+        ------
+        RequestError
+            If there is no such robot or motion, or the motion cannot be played.
+        """
+
     async def upload(self, robot: str, name: str, content: bytes) -> dict[str, Any]:
         """Check a file, keep it if all of it can be played, and return what is in it.
 

@@ -10,6 +10,7 @@
 - `robot_api`: what robots are asked for and what is known of them
 - `model_api`: what robots look like, and the files of their meshes
 - `motions_api`: motions to look at, and new ones
+- `thumbnail`: a motion as a small drawing
 - `live`: reports as they come, over WebSockets
 - `client`: serves one of them, its requests too
 - `answers`, `openapi`: all of it as a document

@@ -109,10 +109,14 @@ class Description(Told):
 
     joints: list[Joint]
     actuators: list[str]
+    model: str | None
+    """The name of its description; null where the configuration lists joints alone."""
     driver: str
     poses: dict[str, dict[str, float]]
     """Joint positions by the names of poses, in rad or m."""
     tolerances: Tolerances
+    hottest_c: float | None
+    """The temperature beyond which a motion is stopped, in °C; null where none is checked."""
     upload: bool
     """Whether motions may be uploaded and deleted."""
     formats: dict[str, list[str]]

@@ -16,6 +16,8 @@ from .page import page_routes
 from .robot_api import KNOWN, RobotApi
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..api.dispatcher import Dispatcher
     from ..api.motions import Motions
     from ..api.reports import ReportHub
@@ -35,11 +37,12 @@ def make_application(
     hub: ReportHub,
     models: Models,
     daemon_id: str,
+    is_broker_connected: Callable[[], bool],
 ) -> tuple[web.Application, Live]:
     """Put the parts together, and return also the one that serves WebSocket clients."""
     robots = RobotApi(dispatcher, commands, hub, daemon_id)
     looks = ModelApi(models, commands)
-    live = Live(dispatcher, commands, hub, daemon_id)
+    live = Live(dispatcher, commands, hub, daemon_id, is_broker_connected)
     guard = Guard(settings.hosts, token)
     open_to_all = [
         *page_routes(),

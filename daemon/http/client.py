@@ -63,6 +63,11 @@ class Client:
         Takes the requests that are being served, to their end, whatever becomes of the client.
     watched : callable
         Is told that somebody watches.
+
+    Attributes
+    ----------
+    caller : str
+        From which address it came.
     """
 
     def __init__(
@@ -75,7 +80,7 @@ class Client:
         *,
         watched: Callable[[], None],
     ) -> None:
-        self._caller = request.remote or ""
+        self.caller = request.remote or ""
         self._connection = connection_of(request)
         self._socket = socket
         self._dispatcher = dispatcher
@@ -113,6 +118,15 @@ class Client:
         with suppress(ConnectionError):
             await self._socket.close(code=1001, message=b"the daemon shuts down")
 
+    def tell(self, message: bytes) -> None:
+        """Tell it something besides reports and answers."""
+        if self._unread_bytes > MOST_UNREAD_BYTES:
+            self._connection.hang_up()
+            return
+        self._answers.append(message)
+        self._unread_bytes += len(message)
+        self._has_answer.set()
+
     # -- tell -----------------------------------------------------------------------------------------------
 
     async def _until_lost(self, telling: Any) -> None:
@@ -145,13 +159,7 @@ class Client:
         await self._socket.send_frame(data, WSMsgType.BINARY if is_binary else WSMsgType.TEXT)
 
     def _answer(self, number: Any, answer: bytes) -> None:
-        if self._unread_bytes > MOST_UNREAD_BYTES:
-            self._connection.hang_up()
-            return
-        message = b'{"id":%b,"answer":%b}' % (orjson.dumps(number), answer)
-        self._answers.append(message)
-        self._unread_bytes += len(message)
-        self._has_answer.set()
+        self.tell(b'{"id":%b,"answer":%b}' % (orjson.dumps(number), answer))
 
     # -- hear -----------------------------------------------------------------------------------------------
 
@@ -160,7 +168,7 @@ class Client:
         async for message in self._socket:
             if message.type not in {WSMsgType.TEXT, WSMsgType.BINARY}:
                 return
-            asked = _read(message.data, self._caller)
+            asked = _read(message.data, self.caller)
             if asked is None:
                 self._watched()
                 continue

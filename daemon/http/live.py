@@ -1,7 +1,7 @@
 """Reports as they come, and requests, over WebSockets (RFC 6455); `client` serves each of them.
 
 Text messages are JSON objects, binary ones are telemetry (`frames`). The first message is `hello`; then comes
-what is known of every robot, and then what changes.
+who is connected, what is known of every robot, and then what changes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import orjson
 from aiohttp import web
@@ -21,6 +21,8 @@ from .exchange import refused
 from .frames import telemetry_frame
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..api.dispatcher import Dispatcher
     from ..api.reports import Report, ReportHub, Subject
     from ..api.requests import Commands
@@ -29,6 +31,7 @@ MOST_CLIENTS = 64
 QUEUE_LENGTH = 200
 PING_S = 10.0
 CLOSE_S = 1.0
+LOOK_S = 0.5
 VERSION = 1
 HEARD: frozenset[Subject] = SUBJECTS - {"telemetry"} | {"samples"}
 
@@ -42,6 +45,8 @@ class Live:
     commands : Commands
     hub : ReportHub
     daemon_id : str
+    is_broker_connected : callable
+        Whether requests are heard by MQTT, too.
 
     Attributes
     ----------
@@ -49,7 +54,15 @@ class Live:
         When a client has last said that somebody watches, by the event loop's clock.
     """
 
-    def __init__(self, dispatcher: Dispatcher, commands: Commands, hub: ReportHub, daemon_id: str) -> None:
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        commands: Commands,
+        hub: ReportHub,
+        daemon_id: str,
+        is_broker_connected: Callable[[], bool],
+    ) -> None:
+        self._is_broker_connected = is_broker_connected
         self._dispatcher = dispatcher
         self._hub = hub
         self._places = {name: place for place, name in enumerate(commands.robots)}
@@ -83,11 +96,30 @@ class Live:
                 request, socket, self._dispatcher, reports, self._requests, watched=self._note_watched
             )
             self._clients.add(client)
+            self._tell_who_is_there()
             try:
                 await client.run(self._hello, self._hub.latest(), self._encode)
             finally:
                 self._clients.discard(client)
+                self._tell_who_is_there()
         return socket
+
+    async def watch_broker(self) -> NoReturn:
+        """Tell all clients when the broker comes and goes, until cancelled."""
+        was_connected = self._is_broker_connected()
+        while True:
+            await asyncio.sleep(LOOK_S)
+            if self._is_broker_connected() != was_connected:
+                was_connected = not was_connected
+                self._tell_who_is_there()
+
+    def _tell_who_is_there(self) -> None:
+        """Tell all clients of each other, and of the broker."""
+        broker = "connected" if self._is_broker_connected() else "lost"
+        told = {"clients": sorted(client.caller for client in self._clients), "broker": broker}
+        message = orjson.dumps({"daemon": told})
+        for client in self._clients:
+            client.tell(message)
 
     def _note_watched(self) -> None:
         self.watched_s = asyncio.get_running_loop().time()

@@ -1,16 +1,18 @@
-"""Motions by HTTP: the setpoints of one to look at, and new ones."""
+"""Motions by HTTP: the setpoints of one to look at, its thumbnail, and new ones."""
 
 from __future__ import annotations
 
 import asyncio
+import zlib
 from typing import TYPE_CHECKING
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from ..api.errors import RequestError
 from .connections import connection_of
 from .exchange import NOT_KEPT, BodyError, answered, read_body, refused, refused_by
 from .frames import motion_frame
+from .thumbnail import thumbnail
 
 if TYPE_CHECKING:
     from ..api.motions import Motions
@@ -23,7 +25,7 @@ SLICE_BYTES = 65_536
 
 
 class MotionsApi:
-    """Serves setpoints of motions, and takes new motions.
+    """Serves setpoints and thumbnails of motions, and takes new motions.
 
     Parameters
     ----------
@@ -58,6 +60,19 @@ class MotionsApi:
                 raise ConnectionResetError from error
             return response
 
+    async def thumbnail(self, request: web.Request) -> web.Response:
+        """Answer with a small drawing of a motion, which a browser keeps until the motion is another one."""
+        try:
+            curves = self._motions.curves(request.match_info["robot"], request.match_info["motion"])
+        except RequestError as error:
+            return refused_by(error)
+        drawing = thumbnail(curves).encode()
+        tag = f'"{zlib.crc32(drawing):08x}-{len(drawing):x}"'
+        headers = {hdrs.ETAG: tag, hdrs.CACHE_CONTROL: "no-cache"}
+        if tag in request.headers.get(hdrs.IF_NONE_MATCH, ""):
+            return web.Response(status=304, headers=headers)
+        return web.Response(body=drawing, content_type="image/svg+xml", headers=headers)
+
     async def upload(self, request: web.Request) -> web.Response:
         """Take the file `name` of the query, whose content is the body; one at once."""
         name = request.query.get("name", "")
@@ -82,5 +97,6 @@ def motion_routes(api: MotionsApi) -> list[web.RouteDef]:
     """Return the routes of motions; the one of uploads is found before that of verbs."""
     return [
         web.get("/api/robots/{robot}/motions/{motion}/plan", api.plan),
+        web.get("/api/robots/{robot}/motions/{motion}/thumbnail", api.thumbnail),
         web.post("/api/robots/{robot}/motions/upload", api.upload),
     ]

@@ -107,12 +107,15 @@ def _verbs() -> dict[str, Any]:
 
 def _motions() -> dict[str, Any]:
     plan = _operation("The setpoints that a play would write (docs/http.md).", "plan", BYTES)
+    drawing = {"image/svg+xml": {"schema": {"type": "string"}}}
+    thumbnail = _operation("A small drawing of its joints' curves.", "thumbnail", drawing)
     upload = _operation(
         "Check a file, and keep it if all of it can be played.", "upload", _json(UploadAnswer)
     )
     body = {"requestBody": {"required": True, "content": BYTES}}
     return {
         "/api/robots/{robot}/motions/{motion}/plan": {"parameters": [ROBOT, MOTION], "get": plan},
+        "/api/robots/{robot}/motions/{motion}/thumbnail": {"parameters": [ROBOT, MOTION], "get": thumbnail},
         "/api/robots/{robot}/motions/upload": {"parameters": [ROBOT, NAME], "post": upload | body},
     }
 

@@ -61,6 +61,8 @@ class HttpServer:
     models : mapping of str to (RobotModel or None, JointMap)
         The description of each robot, where it has one.
     daemon_id : str
+    is_broker_connected : callable
+        Whether requests are heard by MQTT, too.
 
     Raises
     ------
@@ -78,6 +80,7 @@ class HttpServer:
         hub: ReportHub,
         models: Models,
         daemon_id: str,
+        is_broker_connected: Callable[[], bool],
     ) -> None:
         self._settings = settings
         self._tls = _tls(settings)
@@ -91,6 +94,7 @@ class HttpServer:
             hub=hub,
             models=models,
             daemon_id=daemon_id,
+            is_broker_connected=is_broker_connected,
         )
         self.listening = asyncio.Event()
         self._live: Live | None = None
@@ -157,9 +161,11 @@ class HttpServer:
                 ssl=self._tls,
                 ssl_handshake_timeout=ASK_WITHIN_S if self._tls else None,
             )
+            watching = asyncio.create_task(live.watch_broker(), name="http.broker")
             try:
                 yield
             finally:
+                watching.cancel()
                 server.close()
                 await live.close()
         finally:

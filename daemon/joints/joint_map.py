@@ -101,6 +101,8 @@ class JointMap:
         Joints that follow others, whose columns a plan fills.
     transmission : Transmission
         Between the two sides.
+    model : str or None
+        The name of the robot's description; None where the configuration lists joints alone.
     """
 
     robot: str
@@ -111,6 +113,7 @@ class JointMap:
     configured_limits: frozenset[tuple[str, str]]
     mimics: tuple[MimicColumn, ...]
     transmission: Transmission
+    model: str | None
 
     def follow(self, positions: Floats) -> None:
         """Fill the mimic joints' columns of `positions`, shape (…, joints), from those they follow."""
@@ -134,6 +137,7 @@ class JointMap:
                 for column, (name, unit) in enumerate(zip(self.joints, self.units, strict=True))
             ],
             "actuators": list(self.actuators),
+            "model": self.model,
         }
 
     def columns_of(
@@ -233,6 +237,7 @@ class _Joints:
 
     def __init__(self, robot: str, model: RobotModel | None, settings: Mapping[str, JointSettings]) -> None:
         self.robot = robot
+        self.model = model.name if model else None
         self.problems: list[str] = []
         moving = moving_joints(model) if model else []
         self.of_model: dict[str, Joint] = {joint.name: joint for joint in moving}
@@ -380,6 +385,7 @@ def _assemble(found: _Joints, limits: Limits, mimics: tuple[MimicColumn, ...]) -
             joint_offset=joint_offset,
             effort_factor=effort_factor,
         ),
+        model=found.model,
     )
 
 

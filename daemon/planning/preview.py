@@ -1,4 +1,4 @@
-"""A planned motion to look at: its setpoints, and where they come near to a limit."""
+"""A planned motion to look at: its setpoints, where they come near to a limit, and its curves in brief."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .playback import Playback
 
 MOST_NUMBERS = 2_000_000
+CURVE_POINTS = 64
 NEAR = 0.9
 
 
@@ -45,6 +46,14 @@ def preview(playback: Playback, joint_map: JointMap) -> tuple[dict[str, Any], Fl
         "near": [*_near(plan, joint_map)],
     }
     return about, positions
+
+
+def curves(plan: Plan) -> Floats:
+    """Return the positions of the joints that move, at a few evenly spaced rows, shape (rows, joints)."""
+    moves = plan.driven & (np.ptp(plan.positions, axis=0) > 0)
+    rows = np.linspace(0, len(plan.positions) - 1, CURVE_POINTS).round().astype(int)
+    brief: Floats = plan.positions[np.unique(rows)][:, moves]
+    return brief
 
 
 def _near(plan: Plan, joint_map: JointMap) -> Iterator[dict[str, Any]]:

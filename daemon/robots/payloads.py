@@ -85,6 +85,7 @@ def description_payload(
         "driver": settings.driver.type,
         "poses": settings.poses,
         "tolerances": {"path": settings.tolerances.path, "goal": settings.tolerances.goal},
+        "hottest_c": settings.checks.temperature_c,
         "upload": settings.upload_folder is not None,
         "formats": {kind.name: [one.NAME for one in kind.formats()] for kind in (ROBOTS, MOTIONS)},
         "rates": {"idle_hz": settings.idle_rate_hz, "max_hz": max_rate_hz},

@@ -12,13 +12,14 @@ from motiond.formats.errors import listed, nearest, shortened
 
 from ..api.errors import RequestError
 from ..api.motions import PlannedMotion
-from ..planning.preview import preview
+from ..planning.preview import curves, preview
 from .handlers import RequestHandlers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from motiond.formats import RobotModel
+    from motiond.formats.arrays import Floats
 
     from ..api.schemas import Request
     from ..joints.joint_map import JointMap
@@ -106,6 +107,16 @@ class RobotRegistry:
         one = self._known(robot)
         playback = one.planner.whole_motion(motion)
         return PlannedMotion(*await asyncio.to_thread(preview, playback, one.joint_map))
+
+    def curves(self, robot: str, motion: str) -> Floats:
+        """Return the positions of the joints that a motion moves, at a few of its rows, shape (rows, joints).
+
+        Raises
+        ------
+        RequestError
+            If there is no such robot or motion, or the motion cannot be played.
+        """
+        return curves(self._known(robot).planner.whole_motion(motion).plan)
 
     async def upload(self, robot: str, name: str, content: bytes) -> dict[str, Any]:
         """Check a file, keep it if all of it can be played, and return what is in it.

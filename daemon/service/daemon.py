@@ -45,7 +45,8 @@ async def serve(settings: Settings, hub: ReportHub, robots: RobotRegistry) -> No
         If the page cannot be served as it is configured.
     """
     dispatcher = Dispatcher(robots)
-    page = _page(settings, dispatcher, robots, hub)
+    bridge = MqttBridge(settings.mqtt, settings.id, robots, dispatcher, hub, state_folder=default_folder())
+    page = _page(settings, dispatcher, robots, hub, bridge)
     descriptors.raise_limit()
     prefer_latency()
     embedded = settings.mqtt.broker == "embedded"
@@ -53,9 +54,6 @@ async def serve(settings: Settings, hub: ReportHub, robots: RobotRegistry) -> No
         EmbeddedBroker(settings.mqtt.listen, login_of(settings.mqtt)) if embedded else nullcontext(),
         asyncio.TaskGroup() as tasks,
     ):
-        bridge = MqttBridge(
-            settings.mqtt, settings.id, robots, dispatcher, hub, state_folder=default_folder()
-        )
         helpers = [
             tasks.create_task(bridge.run(), name="mqtt"),
             tasks.create_task(_feed_watchdog(robots), name="watchdog"),
@@ -74,7 +72,7 @@ async def serve(settings: Settings, hub: ReportHub, robots: RobotRegistry) -> No
 
 
 def _page(
-    settings: Settings, dispatcher: Dispatcher, robots: RobotRegistry, hub: ReportHub
+    settings: Settings, dispatcher: Dispatcher, robots: RobotRegistry, hub: ReportHub, bridge: MqttBridge
 ) -> HttpServer | None:
     """Make the page's server, where there is to be one; without it, nothing of it is imported."""
     if settings.http is None:
@@ -89,6 +87,7 @@ def _page(
         hub=hub,
         models=robots.models,
         daemon_id=settings.id,
+        is_broker_connected=bridge.connected.is_set,
     )
 
 

@@ -1,6 +1,6 @@
 /** The way to the daemon: reports by WebSocket, requests by it too, and by HTTP where it does not answer. */
 
-import type { Answer, Message, Report, Telemetry } from "./protocol";
+import type { Answer, Daemon, Message, Report, Telemetry } from "./protocol";
 import { readTelemetry } from "./protocol";
 
 export type Link = "connecting" | "connected" | "lost" | "login";
@@ -8,6 +8,7 @@ export type Link = "connecting" | "connected" | "lost" | "login";
 export interface Listener {
   link(link: Link): void;
   hello(id: string, robots: string[]): void;
+  daemon(daemon: Daemon): void;
   report(report: Report): void;
   telemetry(telemetry: Telemetry): void;
 }
@@ -95,6 +96,8 @@ export class Connection {
       this.listener.link("connected");
     } else if ("answer" in message) {
       this.waiting.get(Number(message.id))?.(message.answer);
+    } else if ("daemon" in message) {
+      this.listener.daemon(message.daemon);
     } else {
       this.listener.report(message);
     }

@@ -3,7 +3,7 @@
 import { signal, useComputed } from "@preact/signals";
 import { STATE_WORDS, clock } from "./format";
 import { narrow } from "./appearance";
-import { command, daemonId, link, locked, lostSince, robots, theme } from "./store";
+import { command, daemon, daemonId, link, locked, lostSince, robots, theme } from "./store";
 import type { Robot } from "./store";
 
 const now = signal(Date.now());
@@ -66,9 +66,18 @@ function ConnectionState({ robot }: { robot: Robot | null }) {
   return (
     <p class="connection">
       <span>Connected to {daemonId}</span>
+      {daemon.value && <Others clients={daemon.value.clients} />}
+      {daemon.value?.broker === "lost" && <span class="bad">Broker lost</span>}
       {robot && robot.online.value && <span class={torque ? "torque on" : "torque"}>Torque {torque ? "on" : "off"}</span>}
     </p>
   );
+}
+
+/** How many pages and programs look on, this one among them. */
+function Others({ clients }: { clients: string[] }) {
+  const others = clients.length - 1;
+  if (others < 1) return <span>Nobody else</span>;
+  return <span title={`Connected from ${clients.join(", ")}`}>{others} {others === 1 ? "other" : "others"} connected</span>;
 }
 
 /** Always live: neither a lock nor a lost connection nor a request that is under way takes it away. */

@@ -4,13 +4,14 @@ import { useSignal } from "@preact/signals";
 import { fixed, span } from "./format";
 import { canCommand } from "./motions";
 import type { Diagnostics, Spread } from "./protocol";
-import { command } from "./store";
+import { command, daemon } from "./store";
 import type { Robot } from "./store";
 
 export function Health({ robot }: { robot: Robot }) {
   return (
     <section class="health panel" aria-label="Health">
       <Torque robot={robot} />
+      <Processes robot={robot} />
       <Timing robot={robot} />
       <Log robot={robot} />
     </section>
@@ -31,6 +32,18 @@ function Torque({ robot }: { robot: Robot }) {
       </div>
       <Voltages robot={robot} />
     </>
+  );
+}
+
+/** What the robot depends on: the process that streams its setpoints, and the broker. */
+function Processes({ robot }: { robot: Robot }) {
+  const runs = robot.online.value;
+  const lost = daemon.value?.broker === "lost";
+  return (
+    <dl class="figures">
+      <Figure name="stream process" value={runs ? "runs" : "does not run"} bad={!runs} />
+      <Figure name="broker" value={lost ? "lost" : "connected"} bad={lost} />
+    </dl>
   );
 }
 

@@ -84,6 +84,7 @@ function Motion({ robot, motion }: { robot: Robot; motion: MotionInfo }) {
   return (
     <li class={`motion${plays ? " plays" : ""}${motion.ok ? "" : " refused"}`}>
       <div class="line">
+        {motion.ok && <img class="thumbnail" src={robot.path(`motions/${encodeURIComponent(motion.name)}/thumbnail?${robot.listings.value}`)} alt="" width={60} height={20} loading="lazy" />}
         <strong class="name">{motion.name}</strong>
         {motion.ok ? (
           <span class="facts">
@@ -203,5 +204,6 @@ function reportOf(file: string, answer: Answer): Report {
     ...(motion.reason ? [motion.reason] : []),
     ...(motion.warnings ?? []),
   ]);
-  return { file, ok: answer.status === "ok", text: [answer.error ?? "", ...lines].filter(Boolean).join("\n") };
+  const told = [answer.error ?? "", ...lines].join("\n").split("\n").filter(Boolean);
+  return { file, ok: answer.status === "ok", text: [...new Set(told)].join("\n") };
 }

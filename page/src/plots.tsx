@@ -29,7 +29,7 @@ interface PlotSpec {
   digits: number;
 }
 
-function specs(joint: JointInfo): PlotSpec[] {
+function specs(joint: JointInfo, hottestC: number | null): PlotSpec[] {
   const effort = joint.effort === null ? [] : [-joint.effort, joint.effort];
   return [
     { title: "Position", unit: joint.unit, digits: 4, limits: [joint.lower, joint.upper], curves: [
@@ -37,14 +37,14 @@ function specs(joint: JointInfo): PlotSpec[] {
     { title: "Error", unit: joint.unit, digits: 5, limits: [], curves: [{ label: "reference − feedback", kind: "error", colour: "heat" }] },
     { title: "Effort", unit: effortUnit(joint.unit), digits: 2, limits: effort, curves: [
       { label: "reference", kind: "referenceEffort", colour: "reference" }, { label: "feedback", kind: "effort", colour: "feedback" } ] },
-    { title: "Temperature", unit: "°C", digits: 1, limits: [], curves: [{ label: "actuator", colour: "heat" }] },
+    { title: "Temperature", unit: "°C", digits: 1, limits: [hottestC], curves: [{ label: "actuator", colour: "heat" }] },
   ];
 }
 
 export function Plots({ robot, joint, column }: { robot: Robot; joint: JointInfo; column: number }) {
   return (
     <div class="plots">
-      {specs(joint).map((spec) => <Plot key={`${joint.name} ${spec.title} ${dark.value}`} robot={robot} spec={spec} column={column} />)}
+      {specs(joint, robot.description.value?.hottest_c ?? null).map((spec) => <Plot key={`${joint.name} ${spec.title} ${dark.value}`} robot={robot} spec={spec} column={column} />)}
     </div>
   );
 }

@@ -39,9 +39,11 @@ export interface JointInfo {
 export interface Description {
   joints: JointInfo[];
   actuators: string[];
+  model: string | null;
   driver: string;
   poses: Record<string, Record<string, number>>;
   tolerances: { path: number | null; goal: number | null };
+  hottest_c: number | null;
   rates: { idle_hz: number; max_hz: number | null };
   version: string;
   upload?: boolean;
@@ -117,9 +119,16 @@ export interface Waiting {
   motion: string;
 }
 
+/** Who else looks on, by address, and whether requests are heard by MQTT, too. */
+export interface Daemon {
+  clients: string[];
+  broker: "connected" | "lost";
+}
+
 export type Message =
   | { hello: { version: number; id: string; robots: string[] } }
   | { id: number | string | null; answer: Answer }
+  | { daemon: Daemon }
   | Report;
 
 export type Report =

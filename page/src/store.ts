@@ -6,7 +6,7 @@ import type { Link } from "./connection";
 import { Connection } from "./connection";
 import { History, WINDOW_S } from "./history";
 import type {
-  Answer, Availability, Description, Diagnostics, Model, Motions, Plan, Report, State, Telemetry, Waiting,
+  Answer, Availability, Daemon, Description, Diagnostics, Model, Motions, Plan, Report, State, Telemetry, Waiting,
 } from "./protocol";
 import { readPlan } from "./protocol";
 
@@ -27,6 +27,8 @@ export class Robot {
   readonly state = signal<State | null>(null);
   readonly description = signal<Description | null>(null);
   readonly motions = signal<Motions | null>(null);
+  /** How often the motions were listed: files may have changed since the last time. */
+  readonly listings = signal(0);
   readonly diagnostics = signal<Diagnostics[]>([]);
   readonly telemetry = signal<Telemetry | null>(null);
   /** The same, no more often than anybody reads numbers. */
@@ -58,7 +60,7 @@ export class Robot {
       case "availability": this.availability.value = report.data; break;
       case "state": this.takeState(report.data); break;
       case "description": this.takeDescription(report.data); break;
-      case "motions": this.motions.value = report.data; break;
+      case "motions": this.takeMotions(report.data); break;
       case "diagnostics": this.takeDiagnostics(report.data); break;
       case "event": this.add(report.data.kind, report.data.message, GRAVE.has(report.data.kind)); break;
       case "result": {
@@ -86,9 +88,15 @@ export class Robot {
     else if (state.queued !== before?.queued || state.goal_id !== before?.goal_id) void this.askQueue();
   }
 
+  private takeMotions(motions: Motions): void {
+    this.motions.value = motions;
+    this.listings.value++;
+  }
+
   private takeDescription(description: Description): void {
     this.description.value = description;
-    void this.fetchModel();
+    if (description.model !== null) void this.fetchModel();
+    else this.model.value = null;
   }
 
   private takeDiagnostics(diagnostics: Diagnostics): void {
@@ -132,6 +140,8 @@ const FINE = new Set(["SUCCESSFUL", "CANCELED", "PREEMPTED"]);
 export const link = signal<Link>("connecting");
 export const lostSince = signal<Date | null>(null);
 export const daemonId = signal("");
+/** Null until the daemon has told it. */
+export const daemon = signal<Daemon | null>(null);
 export const robots: Signal<Robot[]> = signal([]);
 export const notices = signal<{ number: number; text: string; grave: boolean }[]>([]);
 export const locked = stored<boolean>("locked", false);
@@ -162,6 +172,9 @@ export const connection = new Connection({
       const known = new Map(robots.peek().map((robot) => [robot.name, robot]));
       robots.value = names.map((name) => known.get(name) ?? new Robot(name));
     });
+  },
+  daemon(told) {
+    daemon.value = told;
   },
   report(report) {
     const robot = robots.peek().find((one) => one.name === report.robot);

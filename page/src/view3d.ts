@@ -57,7 +57,8 @@ export class View3D {
   private size = 1;
   private dirty = true;
   private request = 0;
-  private placed = false;
+  /** Whether somebody has put the camera where it is; else it follows the robot's size, as meshes arrive. */
+  private isPlaced = false;
 
   constructor(private readonly canvas: HTMLCanvasElement, private readonly options: ViewOptions) {
     this.renderer = new WebGLRenderer({ canvas, antialias: true, powerPreference: "low-power" });
@@ -108,6 +109,7 @@ export class View3D {
     const arrived = (error?: string) => {
       this.dirty = true;
       if (error) onError(error);
+      else this.measure();
     };
     this.kinematics = new Kinematics(model);
     this.robot = new Figure(model, palette, false, meshUrl, arrived);
@@ -278,11 +280,11 @@ export class View3D {
     this.grid.position.z = Math.min(0, box.isEmpty() ? 0 : box.min.z);
     this.scene.add(this.grid);
     this.axes.scale.setScalar(1);
-    if (!this.placed) this.restoreCamera();
-    this.placed = true;
+    if (!this.isPlaced) this.restoreCamera();
   }
 
   private keepCamera(): void {
+    this.isPlaced = true;
     const kept = [this.camera.position, this.controls.target].flatMap((one) => one.toArray());
     try {
       localStorage.setItem(`camera ${this.options.robot}`, JSON.stringify(kept));
@@ -298,6 +300,7 @@ export class View3D {
         this.camera.position.fromArray(kept);
         this.controls.target.fromArray(kept, 3);
         this.controls.update();
+        this.isPlaced = true;
         return;
       }
     } catch {

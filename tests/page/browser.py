@@ -16,6 +16,7 @@ from playwright.async_api import async_playwright
 
 from motiond.formats import load_robot
 from tests import ports
+from tests.daemon.programs import running
 from tests.daemon.rig import Rig, sweep, write_seq
 from tests.waiting import PATIENCE_S
 
@@ -169,3 +170,19 @@ async def browsing(
             yield browsed
         finally:
             await browser.close()
+
+
+@asynccontextmanager
+async def on_the_page(rig: ArmRig, view: str = "") -> AsyncIterator[Browsed]:
+    """Run a daemon, look at its page, and let nothing be in the console at the end."""
+    async with running(rig), browsing_once_it_listens(rig, view) as browsed:
+        yield browsed
+        assert browsed.errors == [], browsed.errors
+
+
+@asynccontextmanager
+async def browsing_once_it_listens(rig: ArmRig, view: str = "", **options: Any) -> AsyncIterator[Browsed]:
+    await rig.until_listening()
+    async with browsing(rig, view, **options) as browsed:
+        await browsed.until_state("idle")
+        yield browsed

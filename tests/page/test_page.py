@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from tests.daemon.programs import running
-from tests.page.browser import JOINTS, MODEL, ArmRig, browsing
+from tests import ports
+from tests.daemon.conftest import Mosquitto
+from tests.daemon.programs import running, use
+from tests.page.browser import JOINTS, MODEL, browsing, browsing_once_it_listens, on_the_page
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from tests.page.browser import Browsed
+    from tests.page.browser import ArmRig, Browsed
 
 REACHING = {"base": 0.9, "shoulder": 1.3, "elbow": 1.2, "wrist1": 0.5, "wrist2": 0.4, "wrist3": 0.0}
 QUEUED = "[...document.querySelectorAll('.queue li .name')].map(one => one.innerText).join()"
+TIME_OF_MOTION = "parseFloat(document.querySelector('.player .time').innerText.split(':')[1])"
 ON_THE_GROUND = 0.2
 """Of 1, in any channel: more than this apart from the ground is no grid."""
-
-
-@asynccontextmanager
-async def on_the_page(rig: ArmRig, view: str = "") -> AsyncIterator[Browsed]:
-    """Run a daemon, look at its page, and let nothing be in the console at the end."""
-    async with running(rig), browsing_once_it_listens(rig, view) as browsed:
-        yield browsed
-        assert browsed.errors == []
-
-
-@asynccontextmanager
-async def browsing_once_it_listens(rig: ArmRig, view: str = "", **options: Any) -> AsyncIterator[Browsed]:
-    await rig.until_listening()
-    async with browsing(rig, view, **options) as browsed:
-        await browsed.until_state("idle")
-        yield browsed
 
 
 async def test_a_motion_is_played_watched_and_stopped(rig: ArmRig) -> None:
@@ -231,6 +215,30 @@ async def test_a_daemon_that_is_killed_is_told_and_found_again(rig: ArmRig) -> N
             await browsed.until_state("idle")
             await browsed.page.click("button[aria-label='Play long']")
             await browsed.until_state("playing")
+
+
+async def test_a_broker_that_goes_is_told_and_motions_play_on_while_somebody_watches(rig: ArmRig) -> None:
+    broker = Mosquitto(ports.free_port(), rig.folder)
+    use(rig, broker.settings)
+    await broker.start()
+    try:
+        async with on_the_page(rig, "#/arm/health") as browsed:
+            await browsed.until("document.querySelector('.connection').innerText.includes('Nobody else')")
+            assert not await browsed.page.get_by_text("Broker lost").count()
+            await browsed.page.click("button[aria-label='Play long']")
+            await browsed.until_state("playing")
+            await broker.kill()
+            await browsed.until_says("Broker lost")
+            lost_at = await browsed.time_of_motion()
+            await browsed.until(
+                f"({TIME_OF_MOTION}) > {lost_at} + 3 * {rig.daemon['mqtt']['stop_when_lost_s']}"
+            )
+            await browsed.page.click("button.stop")
+            await browsed.until_says("long: CANCELED: stopped on request, softly, on the path")
+            await broker.start()
+            await browsed.until("!document.body.innerText.includes('Broker lost')")
+    finally:
+        await broker.kill()
 
 
 async def test_nothing_is_shown_without_the_token(rig: ArmRig) -> None:

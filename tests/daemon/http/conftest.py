@@ -33,12 +33,20 @@ class Site:
         What it commands.
     """
 
-    def __init__(self, server: HttpServer, settings: HttpSettings, robots: Any, hub: ReportHub) -> None:
+    def __init__(
+        self,
+        server: HttpServer,
+        settings: HttpSettings,
+        robots: Any,
+        hub: ReportHub,
+        broker_is_connected: asyncio.Event,
+    ) -> None:
         self.server = server
         self.port = settings.address[1]
         self.robots = robots
         self.hub = hub
         self.url = server.url.rstrip("/")
+        self.broker_is_connected = broker_is_connected
         self.session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(PATIENCE_S))
 
     async def get(self, path: str, **options: Any) -> tuple[int, Any]:
@@ -94,20 +102,46 @@ async def all_of(reader: asyncio.StreamReader) -> bytes:
 
 
 class Page:
-    """A WebSocket client that remembers what it heard."""
+    """A WebSocket client that remembers what it heard.
+
+    Attributes
+    ----------
+    heard : list of dict
+        All texts but those about the daemon.
+    daemon : list of dict
+        What it was told of the daemon.
+    """
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self.socket = socket
         self.heard: list[dict[str, Any]] = []
+        self.daemon: list[dict[str, Any]] = []
 
     async def next(self) -> dict[str, Any] | bytes:
+        """Wait for a message that is not about the daemon."""
+        while True:
+            told = await self._next()
+            if not isinstance(told, dict) or "daemon" not in told:
+                break
+            self.daemon.append(told["daemon"])
+        if isinstance(told, dict):
+            self.heard.append(told)
+        return told
+
+    async def until_daemon(self, expected: dict[str, Any] | None = None) -> None:
+        """Wait until it was told something of the daemon, or anything."""
+        while expected not in self.daemon if expected else not self.daemon:
+            told = await self._next()
+            if isinstance(told, dict) and "daemon" in told:
+                self.daemon.append(told["daemon"])
+
+    async def _next(self) -> dict[str, Any] | bytes:
         async with asyncio.timeout(PATIENCE_S):
             message = await self.socket.receive()
         if message.type is aiohttp.WSMsgType.BINARY:
             return bytes(message.data)
         assert message.type is aiohttp.WSMsgType.TEXT, message
         told: dict[str, Any] = orjson.loads(message.data)
-        self.heard.append(told)
         return told
 
     async def until(self, holds: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
@@ -142,6 +176,8 @@ async def serving(
     settings: HttpSettings, robots: Any, hub: ReportHub, models: Models | None = None
 ) -> AsyncIterator[Site]:
     """Run a server; leaving is the daemon's clean shutdown."""
+    broker_is_connected = asyncio.Event()
+    broker_is_connected.set()
     server = HttpServer(
         settings,
         dispatcher=Dispatcher(robots),
@@ -150,9 +186,10 @@ async def serving(
         hub=hub,
         models=models or {},
         daemon_id="d1",
+        is_broker_connected=broker_is_connected.is_set,
     )
     task = asyncio.create_task(server.run(), name="http")
-    site = Site(server, settings, robots, hub)
+    site = Site(server, settings, robots, hub, broker_is_connected)
     try:
         async with asyncio.timeout(PATIENCE_S):
             await server.listening.wait()

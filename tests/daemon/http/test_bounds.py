@@ -13,6 +13,7 @@ import pytest
 
 from motiond.daemon.api.reports import Report
 from motiond.daemon.http import connections, exchange
+from motiond.daemon.service import descriptors
 from tests.daemon.http.conftest import Site, all_of, serving, until
 from tests.waiting import PATIENCE_S
 
@@ -242,6 +243,7 @@ def is_reset(client: socket.socket) -> bool:
 
 
 async def test_a_thousand_connections_keep_nobody_from_stopping_a_robot(site: Site) -> None:
+    descriptors.raise_limit()  # this process has both ends
     async with site.live() as page, AsyncExitStack() as stack:
         await page.next()
         for _ in range(1000):

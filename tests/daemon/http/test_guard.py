@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 import subprocess
 import time
+from contextlib import AsyncExitStack
 from http.cookies import SimpleCookie
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ import orjson
 import pytest
 
 from motiond.daemon.config.http import HttpSettings
+from motiond.daemon.service import descriptors
 from tests.daemon.http.conftest import Site, serving
 from tests.waiting import PATIENCE_S
 
@@ -234,6 +237,21 @@ async def test_with_a_certificate_all_of_it_is_encrypted(
         async with site.session.post(f"{site.url}/api/login", json={"token": TOKEN}, ssl=trusts) as response:
             assert "Secure" in response.headers["Set-Cookie"]
         assert b"200 OK" not in await site.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+
+
+async def test_a_thousand_connections_that_begin_no_encryption_keep_nobody_from_stopping_a_robot(
+    guarded: HttpSettings, pair: tuple[Path, Path], robots: Robots, hub: ReportHub
+) -> None:
+    settings = guarded.model_copy(update={"cert_file": pair[0], "key_file": pair[1]})
+    trusts = ssl.create_default_context(cafile=str(pair[0]))
+    descriptors.raise_limit()  # this process has both ends
+    async with serving(settings, robots, hub) as site, AsyncExitStack() as stack:
+        for _ in range(1000):
+            stack.enter_context(socket.create_connection(("127.0.0.1", site.port)))
+            await asyncio.sleep(0)
+        status, _ = await site.post("/api/robots/arm/stop", {}, headers=BEARER, ssl=trusts)
+        assert status == 200
+    assert robots.verbs() == ["stop"]
 
 
 # -- the configuration --------------------------------------------------------------------------------------

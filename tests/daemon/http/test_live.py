@@ -42,6 +42,7 @@ async def known(page: Page) -> None:
     """Wait until a client has heard what was known before it came: eight reports of two robots."""
     for _ in range(9):
         await page.next()
+    await page.until_daemon()
 
 
 # -- what is heard ------------------------------------------------------------------------------------------
@@ -103,6 +104,23 @@ async def hear_out(page: Page) -> tuple[list[int], int | None]:
     return [
         one["data"]["number"] for one in page.heard if one.get("subject") == "result"
     ], page.socket.close_code
+
+
+async def test_every_client_is_told_who_is_connected_and_whether_the_broker_is(site: Site) -> None:
+    alone = {"clients": ["127.0.0.1"], "broker": "connected"}
+    both = {"clients": ["127.0.0.1", "127.0.0.1"], "broker": "connected"}
+    async with site.live() as first:
+        await first.until_daemon(alone)
+        first.daemon.clear()
+        async with site.live() as second:
+            await second.until_daemon(both)
+            await first.until_daemon(both)
+            site.broker_is_connected.clear()
+            for page in (first, second):
+                await page.until_daemon({**both, "broker": "lost"})
+            site.broker_is_connected.set()
+            first.daemon.clear()
+        await first.until_daemon(alone)
 
 
 # -- what is asked ------------------------------------------------------------------------------------------

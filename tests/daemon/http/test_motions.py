@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 import pytest
+from lxml import etree
 
 from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.http import motions_api
+from motiond.daemon.http.thumbnail import thumbnail
 from motiond.daemon.planning import preview
 from motiond.daemon.robots import uploads
 from motiond.daemon.robots.assembly import make_registry
@@ -82,6 +84,51 @@ async def test_a_plan_holds_the_setpoints_that_a_play_writes(arm: Site, rig: Rig
     written = read_trace(rig.folder / "trace.npy")["position"].astype("<f4")
     begins = [k for k in range(len(written) - 100) if (written[k : k + 101] == rows).all()]
     assert len(begins) == 1
+
+
+async def test_a_thumbnail_draws_the_joints_that_move(arm: Site, rig: Rig) -> None:
+    write_seq(rig.folder / "motions/elbow.seq", sweep(0.5) * [0, 1], JOINTS, RATE_HZ)
+    await arm.post("/api/robots/arm/motions/reload", {})
+    lines = {name: await drawn(arm, name) for name in ("short", "elbow")}
+    assert [len(line) for line in lines.values()] == [2, 1]
+    for drawing in lines.values():
+        for points in drawing:
+            across, down = points.T
+            assert (np.diff(across) > 0).all()
+            assert (across[0], across[-1]) == (2.0, 94.0)
+            assert 2.0 <= down.min() < down.max() <= 30.0
+        assert np.ptp(drawing[-1][:, 1]) == pytest.approx(28.0, abs=0.2)  # the one that moves furthest
+
+
+async def drawn(site: Site, motion: str) -> list[Any]:
+    """Return the points of each line of a motion's thumbnail."""
+    async with site.session.get(f"{site.url}/api/robots/arm/motions/{motion}/thumbnail") as response:
+        assert (response.status, response.content_type) == (200, "image/svg+xml")
+        picture = etree.fromstring(await response.read())
+    lines = [line.get("points", "") for line in picture.iter("{http://www.w3.org/2000/svg}polyline")]
+    return [np.array([point.split(",") for point in line.split()], dtype=float) for line in lines]
+
+
+async def test_a_thumbnail_is_sent_again_only_when_it_has_changed(arm: Site, rig: Rig) -> None:
+    url = f"{arm.url}/api/robots/arm/motions/short/thumbnail"
+    async with arm.session.get(url) as response:
+        tag = response.headers["ETag"]
+    async with arm.session.get(url, headers={"If-None-Match": tag}) as response:
+        assert (response.status, await response.read()) == (304, b"")
+    write_seq(rig.folder / "motions/short.seq", sweep(1.6, swings=2), JOINTS, RATE_HZ)
+    await arm.post("/api/robots/arm/motions/reload", {})
+    async with arm.session.get(url, headers={"If-None-Match": tag}) as response:
+        assert response.status == 200
+
+
+async def test_what_cannot_be_played_has_no_thumbnail(arm: Site) -> None:
+    status, told = await arm.get("/api/robots/arm/motions/shrot/thumbnail")
+    assert (status, told["code"]) == (404, "UNKNOWN_MOTION")
+
+
+def test_a_motion_in_which_nothing_moves_has_an_empty_thumbnail() -> None:
+    assert "polyline" not in thumbnail(np.zeros((64, 0)))
+    assert "polyline" in thumbnail(np.zeros((1, 1)))
 
 
 async def test_a_plan_tells_what_comes_near_to_a_limit(rig: Rig, settings: HttpSettings) -> None:

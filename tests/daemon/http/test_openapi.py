@@ -62,6 +62,7 @@ async def test_every_route_stands_in_the_document_and_every_path_is_served(
         hub=hub,
         models={},
         daemon_id="d1",
+        is_broker_connected=lambda: True,
     )
     routes = {
         (route.method, route.resource.canonical)

@@ -258,4 +258,5 @@ def test_the_description_tells_joints_with_units_and_limits() -> None:
             },
         ],
         "actuators": ["base", "A1"],
+        "model": TWO.name,
     }
