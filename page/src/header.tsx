@@ -4,6 +4,7 @@ import { signal, useComputed } from "@preact/signals";
 import { STATE_WORDS, clock } from "./format";
 import { narrow } from "./appearance";
 import { command, daemon, daemonId, link, locked, lostSince, robots, theme } from "./store";
+import type { Daemon } from "./protocol";
 import type { Robot } from "./store";
 
 const now = signal(Date.now());
@@ -65,19 +66,19 @@ function ConnectionState({ robot }: { robot: Robot | null }) {
   }
   return (
     <p class="connection">
-      <span>Connected to {daemonId}</span>
-      {daemon.value && <Others clients={daemon.value.clients} />}
+      <span title={daemon.value ? `Connected from ${daemon.value.clients.join(", ")}` : undefined}>
+        Connected to {daemonId}{daemon.value && othersOf(daemon.value)}
+      </span>
       {daemon.value?.broker === "lost" && <span class="bad">Broker lost</span>}
       {robot && robot.online.value && <span class={torque ? "torque on" : "torque"}>Torque {torque ? "on" : "off"}</span>}
     </p>
   );
 }
 
-/** How many pages and programs look on, this one among them. */
-function Others({ clients }: { clients: string[] }) {
+/** How many other pages and programs look on. */
+function othersOf({ clients }: Daemon): string {
   const others = clients.length - 1;
-  if (others < 1) return <span>Nobody else</span>;
-  return <span title={`Connected from ${clients.join(", ")}`}>{others} {others === 1 ? "other" : "others"} connected</span>;
+  return others < 1 ? ", alone" : `, with ${others} ${others === 1 ? "other" : "others"}`;
 }
 
 /** Always live: neither a lock nor a lost connection nor a request that is under way takes it away. */

@@ -28,11 +28,12 @@ NAMES = (
     "stop_under_load",
     "request",
     "http",
+    "page",
     "cli",
     "dynamixel",
     "hebi",
 )
-TIMED = frozenset({"wakeup", "loops", "rate", "robots", "start_at", "dynamixel", "http"})
+TIMED = frozenset({"wakeup", "loops", "rate", "robots", "start_at", "dynamixel", "http", "page"})
 """They take as long as they are told to."""
 
 

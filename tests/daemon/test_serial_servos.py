@@ -50,7 +50,7 @@ def rig(tmp_path: Path, cable: Cable) -> Rig:
     rig = Rig(tmp_path)
     port = {"port": str(cable.path), "baud_rate": 1_000_000, "ids": {JOINTS[0]: 1, JOINTS[1]: 2}}
     rig.robot |= {
-        "driver": {"type": "dynamixel", "ports": [port], "answer_timeout_s": 0.05},
+        "driver": {"type": "dynamixel", "ports": [port], "answer_timeout_s": 1.0},
         "idle_rate_hz": 20.0,
         "stream_timeout_s": 5.0,
         "max_lateness_s": 2.0,

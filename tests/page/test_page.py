@@ -223,7 +223,7 @@ async def test_a_broker_that_goes_is_told_and_motions_play_on_while_somebody_wat
     await broker.start()
     try:
         async with on_the_page(rig, "#/arm/health") as browsed:
-            await browsed.until("document.querySelector('.connection').innerText.includes('Nobody else')")
+            await browsed.until("document.querySelector('.connection').innerText.includes('alone')")
             assert not await browsed.page.get_by_text("Broker lost").count()
             await browsed.page.click("button[aria-label='Play long']")
             await browsed.until_state("playing")

@@ -142,8 +142,8 @@ def test_an_unknown_verb_is_told_what_there_is() -> None:
     assert caught.value.code == "UNKNOWN_VERB"
     assert str(caught.value) == (
         "arm/plya: unknown verb; motiond knows play, goto, enable, disable, pause, resume, speed, "
-        "seek, queue, queue/clear, stop, estop, reset, fault, status, motions/delete, motions/reload; "
-        "did you mean 'play'?"
+        "seek, queue, queue/remove, queue/move, queue/clear, stop, estop, reset, fault, status, "
+        "motions/delete, motions/reload; did you mean 'play'?"
     )
 
 

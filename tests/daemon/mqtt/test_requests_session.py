@@ -95,6 +95,9 @@ BODIES = {
     "speed": b'{"speed":1.0}',
     "seek": b'{"frame":1}',
     "fault": b'{"fault":"stuck"}',
+    "queue/remove": b'{"goal_id":"g1"}',
+    "queue/move": b'{"goal_id":"g1","place":1}',
+    "motions/delete": b'{"motion":"wave"}',
 }
 
 
