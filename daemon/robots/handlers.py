@@ -212,8 +212,13 @@ class RequestHandlers:
         return self._queue_payload()
 
     async def move_in_queue(self, request: MoveInQueueRequest) -> dict[str, Any]:
-        """Let a goal that waits have another place, and list all."""
-        self._robot.goals.queue.move(request.goal_id, request.place)
+        """Let a goal that waits have another place, tell everybody, and list all."""
+        queue = self._robot.goals.queue
+        queue.move(request.goal_id, request.place)
+        places = {goal.goal_id: (place, goal.motion) for place, goal in enumerate(queue, 1)}
+        place, motion = places[request.goal_id]
+        message = f"{motion} waits as number {place} of {len(places)}"
+        self._robot.report("event", {"kind": "queue_moved", "message": message, "goal_id": request.goal_id})
         return self._queue_payload()
 
     def _queue_payload(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import type { Link } from "./connection";
 import { Connection } from "./connection";
 import { History, WINDOW_S } from "./history";
 import type {
-  Answer, Availability, Daemon, Description, Diagnostics, Model, Motions, Plan, Report, State, Telemetry, Waiting,
+  Answer, Availability, Daemon, Description, Diagnostics, Model, Motions, Plan, Report, RobotEvent, State, Telemetry, Waiting,
 } from "./protocol";
 import { readPlan } from "./protocol";
 
@@ -62,7 +62,7 @@ export class Robot {
       case "description": this.takeDescription(report.data); break;
       case "motions": this.takeMotions(report.data); break;
       case "diagnostics": this.takeDiagnostics(report.data); break;
-      case "event": this.add(report.data.kind, report.data.message, GRAVE.has(report.data.kind)); break;
+      case "event": this.takeEvent(report.data); break;
       case "result": {
         const { code, motion, message } = report.data;
         this.add("result", `${motion || "motion"}: ${code}${message ? `: ${message}` : ""}`, !FINE.has(code));
@@ -86,6 +86,11 @@ export class Robot {
     this.state.value = state;
     if (state.queued === 0) this.waiting.value = [];
     else if (state.queued !== before?.queued || state.goal_id !== before?.goal_id) void this.askQueue();
+  }
+
+  private takeEvent({ kind, message }: RobotEvent): void {
+    this.add(kind, message, GRAVE.has(kind));
+    if (kind === "queue_moved") void this.askQueue();
   }
 
   private takeMotions(motions: Motions): void {

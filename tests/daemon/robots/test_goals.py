@@ -172,11 +172,16 @@ async def test_what_waits_is_moved_and_taken_out_by_its_goal(rig: Rig) -> None:
         left = await ask(registry, "queue/remove", goal_id=goals[1])
         assert [one["goal_id"] for one in left["queue"]] == [goals[0], goals[2]]
         out = await rig.result_of(goals[1])
+        events = [report.data for report in rig.reports if report.data.get("kind") == "queue_moved"]
         for verb, more in (("queue/remove", {}), ("queue/move", {"place": 1})):
             with pytest.raises(RequestError) as caught:
                 await ask(registry, verb, goal_id=playing, **more)
             assert caught.value.code == "UNKNOWN_GOAL"
         assert (await ask(registry, "status"))["queued"] == 2
+    assert [(event["message"], event["goal_id"]) for event in events] == [
+        ("goto waits as number 1 of 3", goals[2]),
+        ("goto waits as number 3 of 3", goals[2]),
+    ]
     assert (out["code"], out["message"]) == (
         "CANCELED",
         "it was taken out of the queue on request; it had not begun",
