@@ -60,6 +60,7 @@ class Link:
             connected_s = loop.time()
             try:
                 async with self._make() as client:
+                    heed_cancellation()
                     connected_s = loop.time()
                     await self._serve(client)
             except* (aiomqtt.MqttError, OSError) as errors:
