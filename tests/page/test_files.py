@@ -43,7 +43,7 @@ async def test_a_motion_is_uploaded_checked_played_and_deleted(rig: ArmRig) -> N
     rig.robot["motions"] = ["motions", {"folder": "new", "upload": True}]
     write_seq(rig.folder / "fine.seq", sweep(2.0, joints=6), JOINTS, 200)
     write_seq(rig.folder / "far.seq", 9 * sweep(0.5, joints=6), JOINTS, 200)
-    async with on_the_page(rig) as browsed:
+    async with on_the_page(rig, "#/arm/health") as browsed:
         page = browsed.page
         await page.set_input_files(".upload input", [rig.folder / "fine.seq", rig.folder / "far.seq"])
         await browsed.until_says("fine.seq: taken")
@@ -51,11 +51,12 @@ async def test_a_motion_is_uploaded_checked_played_and_deleted(rig: ArmRig) -> N
         assert "far: 0:00.5, 6 joints, cannot be played" in await page.inner_text(".upload")
         assert [file.name for file in (rig.folder / "new").iterdir()] == ["fine.seq"]
         await page.click("button[aria-label='Play fine']")
-        await browsed.until_state("idle")
+        await browsed.until_says("fine: SUCCESSFUL")
         await page.click("button[aria-label='Delete fine']")
         assert (rig.folder / "new/fine.seq").exists()
         await page.click("button:text('Delete the file')")
-        await browsed.until("!document.querySelector(\"button[aria-label='Play fine']\")")
+        names = "[...document.querySelectorAll('li.motion .name')].map(one => one.innerText)"
+        await browsed.until(f"!{names}.includes('fine')")
         assert not (rig.folder / "new/fine.seq").exists()
         (refused,) = browsed.errors  # the browser tells of every refusal
         assert "409" in refused
