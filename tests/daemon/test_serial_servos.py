@@ -57,6 +57,7 @@ def rig(tmp_path: Path, cable: Cable) -> Rig:
             "answer_timeout_s": 0.5,
             "command_lifetime_s": 2.5,
         },
+        "checks": {"stale_s": None},
         "idle_rate_hz": 20.0,
         "stream_timeout_s": 5.0,
         "max_lateness_s": 2.0,
