@@ -13,6 +13,9 @@
 - `thumbnail`: a motion as a small drawing
 - `live`: reports as they come, over WebSockets
 - `client`: serves one of them, its requests too
+- `metrics`: what Prometheus scrapes
+- `tally`: adds up what robots report for it
+- `metric_families`: the metrics, by name
 - `answers`, `openapi`: all of it as a document
 - `frames`: telemetry and motions as arrays of numbers
 - `page`: the page's own files

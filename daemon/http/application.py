@@ -9,6 +9,7 @@ from aiohttp import web
 from .guard import Guard, tell_browsers
 from .live import Live
 from .login import Login
+from .metrics import MetricsApi
 from .model_api import ModelApi
 from .motions_api import MotionsApi, motion_routes
 from .openapi import serve_openapi
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ..api.requests import Commands
     from ..config.http import HttpSettings
     from .model_api import Models
+    from .tally import Tally
     from .tokens import Token
 
 
@@ -37,12 +39,16 @@ def make_application(
     hub: ReportHub,
     models: Models,
     daemon_id: str,
+    tally: Tally,
     is_broker_connected: Callable[[], bool],
 ) -> tuple[web.Application, Live]:
     """Put the parts together, and return also the one that serves WebSocket clients."""
     robots = RobotApi(dispatcher, commands, hub, daemon_id)
     looks = ModelApi(models, commands)
     live = Live(dispatcher, commands, hub, daemon_id, is_broker_connected)
+    metrics = MetricsApi(
+        tally, hub, models, is_broker_connected=is_broker_connected, clients=lambda: live.clients
+    )
     guard = Guard(settings.hosts, token)
     open_to_all = [
         *page_routes(),
@@ -55,6 +61,7 @@ def make_application(
         [
             *open_to_all,
             *motion_routes(MotionsApi(motions)),
+            web.get("/metrics", metrics.serve),
             web.get("/api/ws", live.serve),
             web.get("/api/openapi.json", serve_openapi),
             web.get("/api/robots", robots.list_robots),

@@ -74,6 +74,11 @@ class Live:
         self._requests: set[asyncio.Task[None]] = set()
         self._clients: set[Client] = set()
 
+    @property
+    def clients(self) -> int:
+        """How many clients there are."""
+        return self._served
+
     async def serve(self, request: web.Request) -> web.StreamResponse:
         """Serve one client until it goes."""
         if self._served >= MOST_CLIENTS:

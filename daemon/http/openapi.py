@@ -32,6 +32,7 @@ BYTES = {
 
 
 MESH = {"name": "mesh", "in": "path", "required": True, "schema": {"type": "integer", "minimum": 0}}
+METRICS = {"text/plain": {"schema": {"type": "string", "description": "docs/metrics.md tells them."}}}
 MODEL = {"application/json": {"schema": {"type": "object", "description": "docs/looks.md tells its keys."}}}
 
 
@@ -127,6 +128,7 @@ def _login() -> dict[str, Any]:
     return {
         "/api/login": {"post": {**login, "requestBody": body, "security": []}},
         "/api/openapi.json": {"get": document},
+        "/metrics": {"get": _operation("What Prometheus scrapes.", "metrics", METRICS)},
     }
 
 

@@ -15,6 +15,7 @@ from aiohttp import web
 
 from .application import make_application
 from .connections import ASK_WITHIN_S, Connections
+from .tally import Tally
 from .tokens import read_token
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ class HttpServer:
     ) -> None:
         self._settings = settings
         self._tls = _tls(settings)
+        self._hub, self._tally = hub, Tally(commands.robots)
         self._make_application = partial(
             make_application,
             settings,
@@ -94,6 +96,7 @@ class HttpServer:
             hub=hub,
             models=models,
             daemon_id=daemon_id,
+            tally=self._tally,
             is_broker_connected=is_broker_connected,
         )
         self.listening = asyncio.Event()
@@ -114,6 +117,12 @@ class HttpServer:
         if self._tls is None and not self._settings.is_loopback:
             why = "whoever listens to the network learns the token"
             log.warning("http: %s: not encrypted; %s; set http.cert_file and http.key_file", self.url, why)
+        async with asyncio.TaskGroup() as tasks:  # neither of the two ends by itself
+            tasks.create_task(self._tally.run(self._hub), name="http.tally")
+            await self._keep_listening()
+        raise AssertionError  # it listens until cancelled
+
+    async def _keep_listening(self) -> NoReturn:
         told = ""
         while True:
             try:

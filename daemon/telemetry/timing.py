@@ -18,11 +18,11 @@ _SHOWN_S = (1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e
 
 
 class Durations:
-    """How often each duration came, in bounded memory; `max_s` is the longest."""
+    """How often each duration came, in bounded memory; `max_s` is the longest, `sum_s` that of all."""
 
     def __init__(self) -> None:
         self._counts = np.zeros(len(_EDGES_S) + 1, dtype=np.int64)
-        self.max_s = 0.0
+        self.max_s = self.sum_s = 0.0
 
     def add(self, durations_s: Floats) -> None:
         """Add durations, shape (n,), not negative."""
@@ -30,6 +30,7 @@ class Durations:
             bins = np.searchsorted(_EDGES_S, durations_s)
             self._counts += np.bincount(bins, minlength=len(self._counts))
             self.max_s = max(self.max_s, float(durations_s.max()))
+            self.sum_s += float(durations_s.sum())
 
     def quantile_s(self, share: float) -> float:
         """Return the duration in seconds that `share` of them did not exceed (upper edge of its bin)."""
@@ -44,12 +45,15 @@ class Durations:
             "max": round(self.max_s, 6),
         }
 
-    def histogram(self) -> dict[str, list[float] | list[int]]:
-        """Return how many were no longer than each bound, and longer than the one before; at last, longer."""
+    def histogram(self) -> dict[str, list[float] | list[int] | float]:
+        """Return how many were no longer than each bound, and longer than the one before; at last, longer.
+
+        Their sum comes with it.
+        """
         below = np.searchsorted(_EDGES_S, np.array(_SHOWN_S) * (1 - 1e-9), side="right")
         reached = np.cumsum(self._counts)[below]
         counts = np.diff(reached, prepend=0, append=self._counts.sum())
-        return {"up_to_s": list(_SHOWN_S), "counts": counts.tolist()}
+        return {"up_to_s": list(_SHOWN_S), "counts": counts.tolist(), "sum_s": round(self.sum_s, 6)}
 
 
 class Timing:

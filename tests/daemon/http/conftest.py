@@ -173,7 +173,11 @@ class Page:
 
 @asynccontextmanager
 async def serving(
-    settings: HttpSettings, robots: Any, hub: ReportHub, models: Models | None = None
+    settings: HttpSettings,
+    robots: Any,
+    hub: ReportHub,
+    models: Models | None = None,
+    is_broker_connected: Callable[[], bool] | None = None,
 ) -> AsyncIterator[Site]:
     """Run a server; leaving is the daemon's clean shutdown."""
     broker_is_connected = asyncio.Event()
@@ -186,7 +190,7 @@ async def serving(
         hub=hub,
         models=models or {},
         daemon_id="d1",
-        is_broker_connected=broker_is_connected.is_set,
+        is_broker_connected=is_broker_connected or broker_is_connected.is_set,
     )
     task = asyncio.create_task(server.run(), name="http")
     site = Site(server, settings, robots, hub, broker_is_connected)

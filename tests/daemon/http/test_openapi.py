@@ -16,6 +16,7 @@ from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.http.answers import State as ToldState
 from motiond.daemon.http.application import make_application
 from motiond.daemon.http.openapi import openapi
+from motiond.daemon.http.tally import Tally
 from motiond.daemon.ipc.states import State
 from tests.daemon.http import contract
 
@@ -62,13 +63,14 @@ async def test_every_route_stands_in_the_document_and_every_path_is_served(
         hub=hub,
         models={},
         daemon_id="d1",
+        tally=Tally(robots.robots),
         is_broker_connected=lambda: True,
     )
     routes = {
         (route.method, route.resource.canonical)
         for route in application.router.routes()
         if route.resource is not None
-        and route.resource.canonical.startswith("/api/")
+        and (route.resource.canonical.startswith("/api/") or route.resource.canonical == "/metrics")
         and route.method != "HEAD"
     }
     expanded = set()

@@ -199,7 +199,8 @@ async def main():
     await serve(settings, hub, robots)
 
 asyncio.run(main())
-print(*(name for name in sys.modules if "aiohttp" in name or "motiond.daemon.http" in name))
+ours = ("aiohttp", "motiond.daemon.http", "prometheus_client")
+print(*(name for name in sys.modules if name.startswith(ours)))
 """
 
 

@@ -1,0 +1,135 @@
+"""The metrics themselves: names, help texts and labels, filled in at each scrape (prometheus-client).
+
+Names follow Prometheus' practice: base units in the name, `_total` for what only grows. Labels are the robots
+and joints of the configuration, and the codes and states that the code knows; nothing that comes from outside
+makes another series.
+"""
+
+from __future__ import annotations
+
+import math
+from importlib.metadata import version
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    InfoMetricFamily,
+)
+from prometheus_client.registry import Collector
+
+from ..ipc.states import ResultCode, State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prometheus_client.core import Metric
+
+    from .tally import Scrape
+
+VERSION = version("motiond")
+TOTALS = {
+    "ticks": ("motiond_stream_ticks", "Ticks that the stream process has recorded."),
+    "missed_deadlines": (
+        "motiond_stream_missed_deadlines",
+        "Deadlines that had passed when the stream process came to the next tick.",
+    ),
+    "skipped_rows": ("motiond_stream_skipped_rows", "Rows of motions passed over because of late ticks."),
+    "records_lost": (
+        "motiond_stream_records_lost",
+        "Ticks whose record was overwritten before the daemon read it; no other metric counts them.",
+    ),
+    "driver_errors": ("motiond_driver_errors", "Errors that the driver has met and gone on after."),
+}
+"""By the field of a tally: name and help text."""
+BY_JOINT = {
+    "temperature_c": ("motiond_joint_temperature_celsius", "Temperature of the joint's actuator."),
+    "voltage_v": ("motiond_joint_voltage_volts", "Supply voltage of the joint's actuator."),
+}
+LATENESS = "motiond_stream_lateness_seconds"
+
+
+def expose(scrape: Scrape) -> bytes:
+    """Return all metrics as text."""
+    registry = CollectorRegistry()
+    registry.register(_DaemonCollector(scrape))
+    ProcessCollector(registry=registry)
+    return generate_latest(registry)
+
+
+class _DaemonCollector(Collector):
+    """Makes the metrics of one scrape."""
+
+    def __init__(self, scrape: Scrape) -> None:
+        self._scrape = scrape
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield all of them."""
+        yield InfoMetricFamily("motiond_build", "The daemon's version.", {"version": VERSION})
+        yield from self._daemon()
+        yield from self._states()
+        yield self._lateness()
+        yield from self._totals()
+        yield self._results()
+        yield from self._joints()
+
+    def _daemon(self) -> Iterator[Metric]:
+        connected, clients = float(self._scrape.broker_connected), float(self._scrape.clients)
+        told = "Whether the daemon is connected to the broker and hears itself through it."
+        yield GaugeMetricFamily("motiond_broker_connected", told, connected)
+        yield GaugeMetricFamily(
+            "motiond_http_clients", "Clients of the WebSocket, pages most of them.", clients
+        )
+
+    def _states(self) -> Iterator[Metric]:
+        told = "Whether the robot takes requests."
+        online = GaugeMetricFamily("motiond_robot_online", told, labels=["robot"])
+        state = GaugeMetricFamily(
+            "motiond_robot_state", "1 for the state that the robot is in.", labels=["robot", "state"]
+        )
+        for robot in self._scrape.tallies:
+            online.add_metric([robot], float(self._scrape.availabilities.get(robot) == "online"))
+            present = self._scrape.states.get(robot, State.OFFLINE)
+            for one in State:
+                state.add_metric([robot, one], float(one == present))
+        yield online
+        yield state
+
+    def _lateness(self) -> Metric:
+        told = "How late ticks of the stream process began."
+        family = HistogramMetricFamily(LATENESS, told, labels=["robot"])
+        for robot, tally in self._scrape.tallies.items():
+            if tally.bounds_s:
+                bounds = [*(f"{bound:g}" for bound in tally.bounds_s), "+Inf"]
+                counts = map(float, accumulate(tally.lateness))
+                family.add_metric([robot], [*zip(bounds, counts, strict=True)], tally.lateness_sum_s)
+        return family
+
+    def _totals(self) -> Iterator[Metric]:
+        for field, (name, told) in TOTALS.items():
+            family = CounterMetricFamily(name, told, labels=["robot"])
+            for robot, tally in self._scrape.tallies.items():
+                family.add_metric([robot], getattr(tally, field))
+            yield family
+
+    def _results(self) -> Metric:
+        told = "Goals that have ended, by the code of their result."
+        family = CounterMetricFamily("motiond_results", told, labels=["robot", "code"])
+        for robot, tally in self._scrape.tallies.items():
+            for code in ResultCode:
+                family.add_metric([robot, code], tally.results[code])
+        return family
+
+    def _joints(self) -> Iterator[Metric]:
+        for field, (name, told) in BY_JOINT.items():
+            family = GaugeMetricFamily(name, told, labels=["robot", "joint"])
+            for robot, tally in self._scrape.tallies.items():
+                for joint, value in zip(
+                    self._scrape.joints.get(robot, ()), getattr(tally, field), strict=False
+                ):
+                    if not math.isnan(value):
+                        family.add_metric([robot, joint], float(value))
+            yield family

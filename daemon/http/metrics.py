@@ -1,0 +1,84 @@
+"""Serves `/metrics`; before the first scrape nothing of the library for it is loaded."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from aiohttp import hdrs, web
+
+from .exchange import NOT_KEPT
+from .tally import Scrape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..api.reports import ReportHub
+    from .model_api import Models
+    from .tally import Tally
+
+    Expose = Callable[[Scrape], bytes]
+
+# What every scraper takes, whatever it would like better.
+KIND = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class MetricsApi:
+    """Serves the metrics of one daemon, in the text format of Prometheus.
+
+    Parameters
+    ----------
+    tally : Tally
+        What the robots' reports add up to.
+    hub : ReportHub
+        Knows their states.
+    models : mapping of str to (RobotModel or None, JointMap)
+        Knows their joints.
+    is_broker_connected : callable
+        Whether the daemon is connected to the broker now.
+    clients : callable
+        How many WebSocket clients there are now.
+    """
+
+    def __init__(
+        self,
+        tally: Tally,
+        hub: ReportHub,
+        models: Models,
+        *,
+        is_broker_connected: Callable[[], bool],
+        clients: Callable[[], int],
+    ) -> None:
+        self._tally = tally
+        self._hub = hub
+        self._joints = {robot: joint_map.joints for robot, (_, joint_map) in models.items()}
+        self._is_broker_connected = is_broker_connected
+        self._clients = clients
+        self._expose: Expose | None = None
+
+    async def serve(self, _request: web.Request) -> web.Response:
+        """Answer with all metrics."""
+        if self._expose is None:
+            self._expose = await asyncio.to_thread(_load)
+        scrape = Scrape(
+            self._tally.robots,
+            self._joints,
+            states=self._latest("state"),
+            availabilities=self._latest("availability"),
+            broker_connected=self._is_broker_connected(),
+            clients=self._clients(),
+        )
+        return web.Response(body=self._expose(scrape), headers={hdrs.CONTENT_TYPE: KIND, **NOT_KEPT})
+
+    def _latest(self, subject: str) -> dict[str, str]:
+        """Return the state of each robot in what it has said last of a subject."""
+        return {
+            report.robot: report.data["state"] for report in self._hub.latest() if report.subject == subject
+        }
+
+
+def _load() -> Expose:
+    """Import the library: some hundredths of a second, in which a stop must not wait."""
+    from .metric_families import expose  # noqa: PLC0415 - where nobody scrapes, it is not loaded
+
+    return expose

@@ -1,0 +1,149 @@
+"""Adds up what the robots report, from the daemon's start on: what metrics are made of.
+
+A report of diagnostics tells of one second, and its own totals begin anew with each stream process; here they
+go on. The work is done once a second for each robot, whoever asks.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from ..ipc.states import ResultCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from ..api.reports import Report, ReportHub, Subject
+
+log = logging.getLogger(__name__)
+
+COUNTED: frozenset[Subject] = frozenset({"availability", "diagnostics", "result"})
+
+
+@dataclass(slots=True)
+class RobotTally:
+    """What one robot's reports add up to.
+
+    Attributes
+    ----------
+    ticks, missed_deadlines, skipped_rows, driver_errors, records_lost : int
+        Since the daemon's start.
+    bounds_s : sequence of float
+        Of the histogram of lateness; empty before the first diagnostics.
+    lateness : list of int
+        How many ticks were no later than each bound, and later than the one before; at last, later.
+    lateness_sum_s : float
+    results : Counter
+        By code.
+    temperature_c, voltage_v : sequence of float
+        By joint, the newest; empty while nothing is known of the actuators.
+    """
+
+    ticks: int = 0
+    missed_deadlines: int = 0
+    skipped_rows: int = 0
+    driver_errors: int = 0
+    records_lost: int = 0
+    bounds_s: Sequence[float] = ()
+    lateness: list[int] = field(default_factory=list)
+    lateness_sum_s: float = 0.0
+    results: Counter[ResultCode] = field(default_factory=Counter)
+    temperature_c: Sequence[float] = ()
+    voltage_v: Sequence[float] = ()
+    _before: dict[str, int] = field(default_factory=dict)
+
+    def add_second(self, data: Mapping[str, Any]) -> None:
+        """Add the diagnostics of a second."""
+        histogram = data["lateness_histogram"]
+        if not self.bounds_s:
+            self.bounds_s = tuple(histogram["up_to_s"])
+            self.lateness = [0] * (len(self.bounds_s) + 1)
+        self.lateness = [sum(pair) for pair in zip(self.lateness, histogram["counts"], strict=True)]
+        self.lateness_sum_s += histogram["sum_s"]
+        self.ticks += data["ticks"]
+        self.missed_deadlines += data["missed_deadlines"]
+        self.skipped_rows += data["skipped_rows"]
+        self.driver_errors += self._growth("driver_errors", data)
+        self.records_lost += self._growth("records_lost", data)
+        self.temperature_c = data.get("temperature_c", ())
+        self.voltage_v = data.get("voltage_v", ())
+
+    def _growth(self, name: str, data: Mapping[str, Any]) -> int:
+        """Return by how much a total has grown since the second before, or since it began anew."""
+        before, now = self._before.get(name, 0), data.get(name, 0)
+        self._before[name] = now
+        return int(now - before if now >= before else now)
+
+    def go_offline(self) -> None:
+        """Forget what is known of the actuators; totals begin anew with the next stream process."""
+        self.temperature_c = self.voltage_v = ()
+        self._before.clear()
+
+
+class Scrape(NamedTuple):
+    """What is known at the time of one scrape; each mapping is by robot.
+
+    Attributes
+    ----------
+    tallies : mapping of str to RobotTally
+        Of the robots of the configuration.
+    joints : mapping of str to tuple of str
+        In the order of a tally's temperatures and voltages.
+    states, availabilities : mapping of str to str
+        What the robots have reported last.
+    broker_connected : bool
+    clients : int
+        How many WebSocket clients there are.
+    """
+
+    tallies: Mapping[str, RobotTally]
+    joints: Mapping[str, tuple[str, ...]]
+    states: Mapping[str, str]
+    availabilities: Mapping[str, str]
+    broker_connected: bool
+    clients: int
+
+
+class Tally:
+    """What the reports of all robots add up to.
+
+    Parameters
+    ----------
+    robots : iterable of str
+        Their names; reports of any other are left out.
+
+    Attributes
+    ----------
+    robots : dict of str to RobotTally
+    """
+
+    def __init__(self, robots: Iterable[str]) -> None:
+        self.robots = {name: RobotTally() for name in robots}
+
+    async def run(self, hub: ReportHub) -> NoReturn:
+        """Add reports as they come, until cancelled."""
+        with hub.subscribe(COUNTED) as reports:
+            async for report in reports:
+                try:
+                    self.take(report)
+                except Exception:  # a report that cannot be counted ends no server
+                    log.exception("%s: %s could not be counted", report.robot, report.subject)
+        raise AssertionError  # a subscription never ends by itself
+
+    def take(self, report: Report) -> None:
+        """Add a report."""
+        tally = self.robots.get(report.robot)
+        if tally is None:
+            return
+        match report.subject:
+            case "diagnostics":
+                tally.add_second(report.data)
+            case "result":
+                tally.results[ResultCode(report.data["code"])] += 1
+            case "availability" if report.data["state"] == "offline":
+                tally.go_offline()
+            case _:
+                pass
