@@ -6,5 +6,6 @@
 - `dispatcher`: answers every request, and acts once
 - `motions`: motions to look at, and new ones
 - `reports`: what the world is told
+- `lasting_models`, `report_models`, `answers`: what that and the answers hold, for documents of it
 - `pace`: how often something may be done
 """

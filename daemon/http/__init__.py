@@ -16,7 +16,7 @@
 - `metrics`: what Prometheus scrapes
 - `tally`: adds up what robots report for it
 - `metric_families`: the metrics, by name
-- `answers`, `openapi`: all of it as a document
+- `listings`, `openapi`: all of it as a document
 - `frames`: telemetry and motions as arrays of numbers
 - `page`: the page's own files
 """

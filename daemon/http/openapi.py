@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic.json_schema import models_json_schema
 
+from ..api.answers import Answer, Refusal
+from ..api.report_models import REPORT_MODELS
 from ..api.requests import VERBS
-from .answers import SUBJECT_MODELS, Answer, Refusal, RobotList, UploadAnswer
 from .exchange import answered
+from .listings import RobotList, UploadAnswer
 from .login import LoginRequest
+from .robot_api import KNOWN
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -77,7 +80,8 @@ def _reading() -> dict[str, Any]:
     paths: dict[str, Any] = {
         "/api/robots": {"get": _operation("All robots.", "listRobots", _json(RobotList))}
     }
-    for subject, model in SUBJECT_MODELS.items():
+    for subject in KNOWN:
+        model = REPORT_MODELS[subject]
         operation = _operation(f"What was reported last: {subject}.", f"get_{subject}", _json(model))
         paths[f"/api/robots/{{robot}}/{subject}"] = {"parameters": [ROBOT], "get": operation}
     upgraded = _operation("A WebSocket: reports, requests and telemetry (docs/http.md).", "connect", {})
@@ -152,7 +156,8 @@ def _first_line(model: type[BaseModel]) -> str:
 
 def _schemas() -> dict[str, Any]:
     requests: list[type[BaseModel]] = [LoginRequest, *(verb.schema for verb in VERBS.values())]
-    answers: list[type[BaseModel]] = [Answer, Refusal, RobotList, UploadAnswer, *SUBJECT_MODELS.values()]
+    known = (REPORT_MODELS[subject] for subject in KNOWN)
+    answers: list[type[BaseModel]] = [Answer, Refusal, RobotList, UploadAnswer, *known]
     _, told = models_json_schema(
         [(model, "validation") for model in (*requests, *answers)],
         ref_template="#/components/schemas/{model}",

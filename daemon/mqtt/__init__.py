@@ -22,4 +22,5 @@
 - `former_robots`: robots that are no longer in the configuration
 - `claims`: which daemon has which robot's name
 - `broker`: the embedded broker
+- `asyncapi`: all topics and messages as a document
 """

@@ -11,9 +11,9 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from motiond.daemon.api.dispatcher import Dispatcher
+from motiond.daemon.api.lasting_models import State as ToldState
 from motiond.daemon.api.requests import VERBS
 from motiond.daemon.config.http import HttpSettings
-from motiond.daemon.http.answers import State as ToldState
 from motiond.daemon.http.application import make_application
 from motiond.daemon.http.openapi import openapi
 from motiond.daemon.http.tally import Tally

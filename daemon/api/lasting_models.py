@@ -1,45 +1,23 @@
-"""What is answered, as models: of them the OpenAPI document is made, to which tests hold every answer.
+"""What robots report and what lasts, as models: of them the OpenAPI and AsyncAPI documents are made.
 
-They are for readers and for tests. What is answered comes as it is reported, and is not checked once more.
+They are for readers and for tests, which hold every message to them. What is reported is not checked again.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from ..api.errors import ErrorCode
+StateName = Literal[
+    "offline", "idle", "approaching", "playing", "pausing", "paused", "stopping", "estopped", "fault"
+]
 
 
 class Told(BaseModel):
-    """Something that is answered; where later versions tell more, nothing that is here goes."""
+    """Something that is reported or answered; where later versions tell more, nothing that is here goes."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
-
-
-class Answer(Told):
-    """A request was served."""
-
-    status: Literal["ok"]
-    data: dict[str, Any]
-    """By the verb, see docs/mqtt.md."""
-    transaction: str | None
-    """That of the request."""
-
-
-class Refusal(Told):
-    """A request was refused."""
-
-    status: Literal["error"]
-    code: ErrorCode
-    """For programs."""
-    error: str
-    """For people: what is wrong, why, and how to mend it; one line for each problem."""
-    data: dict[str, Any]
-    """What a program may want to know besides."""
-    transaction: str | None
-    """That of the request, where it could be read."""
 
 
 class Availability(Told):
@@ -51,9 +29,7 @@ class Availability(Told):
 class State(Told):
     """What a robot does now; from `frame` on only with a goal."""
 
-    state: Literal[
-        "offline", "idle", "approaching", "playing", "pausing", "paused", "stopping", "estopped", "fault"
-    ]
+    state: StateName
     torque: bool
     estop_latched: bool
     message: str
@@ -157,35 +133,3 @@ class MotionList(Told):
     motions: list[ListedMotion]
     more: int = 0
     """How many are not listed, and can be played all the same."""
-
-
-class ListedRobot(Told):
-    """A robot; null where nothing was reported yet."""
-
-    name: str
-    availability: Availability | None
-    state: State | None
-
-
-class RobotList(Told):
-    """All robots of a daemon."""
-
-    id: str
-    """The daemon's own name."""
-    robots: list[ListedRobot]
-
-
-class UploadAnswer(Told):
-    """A file was checked and kept."""
-
-    status: Literal["ok"]
-    data: MotionList
-    transaction: str | None
-
-
-SUBJECT_MODELS: dict[str, type[Told]] = {
-    "availability": Availability,
-    "state": State,
-    "description": Description,
-    "motions": MotionList,
-}

@@ -1,0 +1,153 @@
+"""What is answered to requests, as models, with what the answer to each verb holds."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from .errors import ErrorCode
+from .lasting_models import MotionList, State, StateName, Told
+
+
+class Answer(Told):
+    """A request was served."""
+
+    status: Literal["ok"]
+    data: dict[str, Any]
+    """By the verb, see docs/mqtt.md."""
+    transaction: str | None
+    """That of the request."""
+
+
+class Refusal(Told):
+    """A request was refused."""
+
+    status: Literal["error"]
+    code: ErrorCode
+    """For programs."""
+    error: str
+    """For people: what is wrong, why, and how to mend it; one line for each problem."""
+    data: dict[str, Any]
+    """What a program may want to know besides."""
+    transaction: str | None
+    """That of the request, where it could be read."""
+
+
+class StartDistance(Told):
+    """The joint that has the longest way to the first row."""
+
+    joint: str
+    value: float
+    unit: Literal["rad", "m"]
+
+
+class Accepted(Told):
+    """A goal was accepted; its end comes as a result. Either it begins now, or it is `queued`."""
+
+    goal_id: str
+    approach_s: float = 0.0
+    """How long the way to its first row takes."""
+    start_distance: StartDistance | None = None
+    queued: int = 0
+    """Its place in the queue."""
+
+
+class Torque(Told):
+    """Whether the actuators hold."""
+
+    state: StateName
+    torque: bool
+
+
+class OnTheWay(Told):
+    """What the goal that plays does now."""
+
+    state: StateName
+    goal_id: str
+
+
+class Speed(Told):
+    """At what speed the goal plays from now on."""
+
+    speed: float
+    goal_id: str
+
+
+class Waiting(Told):
+    """A goal that waits."""
+
+    goal_id: str
+    motion: str
+
+
+class Queue(Told):
+    """What waits, in its order."""
+
+    queue: list[Waiting]
+
+
+class Cleared(Told):
+    """The goals that do not wait any more."""
+
+    cleared: list[str]
+
+
+class Stopped(Told):
+    """A stop was heard; the end of the goal comes as a result."""
+
+    state: StateName
+    goal_id: str | None
+    """Null where nothing played."""
+    stops_within_s: float
+    ignored: str = ""
+    """What was wrong with the request."""
+
+
+class Halted(Told):
+    """An emergency stop was heard."""
+
+    state: StateName
+    latched: bool
+    ignored: str = ""
+    """What was wrong with the request."""
+
+
+class Reset(Told):
+    """What the robot does now."""
+
+    state: StateName
+
+
+class Fault(Told):
+    """A simulated fault was handed over."""
+
+    fault: dict[str, Any]
+
+
+class Deleted(Told):
+    """The motions that stood in the file that was removed."""
+
+    deleted: list[str]
+
+
+DATA_MODELS: dict[str, type[Told]] = {
+    "play": Accepted,
+    "goto": Accepted,
+    "enable": Torque,
+    "disable": Torque,
+    "pause": OnTheWay,
+    "resume": OnTheWay,
+    "speed": Speed,
+    "seek": OnTheWay,
+    "queue": Queue,
+    "queue/remove": Queue,
+    "queue/move": Queue,
+    "queue/clear": Cleared,
+    "stop": Stopped,
+    "estop": Halted,
+    "reset": Reset,
+    "fault": Fault,
+    "status": State,
+    "motions/delete": Deleted,
+    "motions/reload": MotionList,
+}
+"""What `data` of the answer holds, by verb; of a verb that is not here, any object."""

@@ -1,0 +1,148 @@
+"""What robots report, as models, by subject; those of what lasts are `lasting_models`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from .lasting_models import Availability, Description, MotionList, State, Told
+
+
+class Spread(Told):
+    """How some durations are spread, in s."""
+
+    p50: float
+    p99: float
+    max: float
+
+
+class Histogram(Told):
+    """How often which lateness came."""
+
+    up_to_s: list[float]
+    """The bounds."""
+    counts: list[int]
+    """Of the ticks up to each bound and beyond the one before; at last, of those beyond all."""
+    sum_s: float
+
+
+class Timing(Told):
+    """How ticks were timed."""
+
+    ticks: int
+    tick_rate_hz: float
+    lateness_s: Spread
+    jitter_s: Spread
+    """By how much the time between two ticks differed from the period."""
+    write_s: Spread
+    """Spent in the driver."""
+    read_s: Spread
+    """Spent in the driver."""
+    missed_deadlines: int
+    skipped_rows: int
+    lateness_histogram: Histogram
+
+
+class Diagnostics(Timing):
+    """The timing of a second, and what the driver says of itself; arrays are by joint, null where unknown."""
+
+    missed_deadlines_total: int
+    """Since the driver was opened."""
+    driver_errors: int
+    """Since the driver was opened."""
+    temperature_c: list[float | None]
+    voltage_v: list[float | None]
+    records_lost: int
+    """Ticks that the daemon was too slow to read."""
+
+
+class Result(Told):
+    """How a goal ended."""
+
+    goal_id: str
+    motion: str
+    code: Literal[
+        "SUCCESSFUL",
+        "INVALID_GOAL",
+        "INVALID_JOINTS",
+        "PATH_TOLERANCE_VIOLATED",
+        "GOAL_TOLERANCE_VIOLATED",
+        "CANCELED",
+        "PREEMPTED",
+        "ESTOP",
+        "HARDWARE_FAULT",
+        "COMM_LOST",
+        "DEADLINE_MISSED",
+    ]
+    message: str
+    """For people: what happened, and why."""
+    transaction: str | None
+    """That of the request."""
+    played_s: float | None
+    """Null where it had not begun."""
+    details: dict[str, Any]
+    """The facts behind the code: joint, value, limit, unit, time; `reached_goal`, `final_error`."""
+    timing: Timing | None
+    """Null where it had not begun."""
+    follows: Literal["queue", "hold", "release", "park"] | None
+    """What the robot then does by itself."""
+
+
+class Event(Told):
+    """Something that happened; from `marker` on only of a marker that a motion has passed."""
+
+    kind: Literal[
+        "marker",
+        "warning",
+        "driver",
+        "fault",
+        "deadline_missed",
+        "stream_lost",
+        "back",
+        "not_parked",
+        "not_sought",
+        "fault_refused",
+    ]
+    message: str
+    marker: str = ""
+    """Its name."""
+    payload: Any = None
+    """What its file says there."""
+    goal_id: str = ""
+    loop: int = 1
+    """The pass."""
+    lateness_s: float = 0.0
+    """From when its setpoint was due until it was written."""
+
+
+class Quantities(Told):
+    """By joint, in rad or m, per second, in N·m or N; null where there is none."""
+
+    position: list[float | None]
+    velocity: list[float | None]
+    effort: list[float | None]
+
+
+class Telemetry(Told):
+    """One sample; over a WebSocket it comes as an array of numbers (docs/http.md)."""
+
+    stamp_s: float
+    """By the machine's monotonic clock."""
+    frame: float
+    """Of the file."""
+    reference: Quantities
+    feedback: Quantities
+    error: Quantities
+    """Reference less feedback."""
+
+
+REPORT_MODELS: dict[str, type[Told]] = {
+    "availability": Availability,
+    "state": State,
+    "description": Description,
+    "motions": MotionList,
+    "result": Result,
+    "event": Event,
+    "telemetry": Telemetry,
+    "diagnostics": Diagnostics,
+}
+"""By subject."""

@@ -1,0 +1,151 @@
+"""The AsyncAPI document is that of the code, valid, and holds all topics; the page to read is made of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from jsonschema import Draft7Validator, Draft202012Validator, ValidationError
+from lxml import etree
+
+from motiond.daemon.api.answers import DATA_MODELS
+from motiond.daemon.api.lasting_models import StateName
+from motiond.daemon.api.report_models import REPORT_MODELS, Result
+from motiond.daemon.api.reports import LASTING, SUBJECTS
+from motiond.daemon.api.requests import VERBS
+from motiond.daemon.ipc.states import ResultCode, State
+from motiond.daemon.mqtt.asyncapi import asyncapi
+from motiond.daemon.mqtt.topics import ReportTopic, RequestTopic, ResponseTopic, Topics
+from scripts.make_asyncapi import html
+from tests.daemon import told
+from tests.daemon.mqtt import contract
+
+ROOT = Path(__file__).parents[3]
+DOCUMENT = json.loads(json.dumps(asyncapi()))
+RUN = "run scripts/make_asyncapi.py"
+
+
+def test_the_document_and_its_page_are_those_of_the_code() -> None:
+    stored = json.loads((ROOT / "docs" / "asyncapi.json").read_text(encoding="utf-8"))
+    assert stored == DOCUMENT, RUN
+    assert (ROOT / "docs" / "asyncapi.html").read_text(encoding="utf-8") == html(asyncapi()), RUN
+
+
+def test_it_is_valid_by_the_published_schema() -> None:
+    schema = json.loads((ROOT / "tests" / "files" / "asyncapi" / "3.0.0.json").read_text(encoding="utf-8"))
+    validator = Draft7Validator(schema)
+    assert [error.message for error in validator.iter_errors(DOCUMENT)] == []
+    broken = DOCUMENT | {"operations": {"play": {"action": "shout"}}}
+    assert not validator.is_valid(broken)
+
+
+def test_every_schema_is_one_and_every_reference_leads_somewhere() -> None:
+    for schema in DOCUMENT["components"]["schemas"].values():
+        Draft202012Validator.check_schema(schema)
+        Draft7Validator.check_schema(schema)
+    references = set(re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(DOCUMENT)))
+    assert len(references) > 100
+    for reference in references:
+        found = DOCUMENT
+        for key in reference.split("/"):
+            found = found[key]
+
+
+def test_every_topic_has_its_channel_and_every_channel_its_operation() -> None:
+    topics = Topics("{base}")
+    reports = {topics.report("{robot}", subject) for subject in SUBJECTS}
+    requests = {topics.request("{robot}", verb) for verb in VERBS}
+    responses = {topics.response("{robot}", verb) for verb in VERBS}
+    daemons = {topics.daemon("{daemon}"), topics.heartbeat("{daemon}")}
+    addresses = [channel["address"] for channel in DOCUMENT["channels"].values()]
+    assert sorted(addresses) == sorted(reports | requests | responses | daemons)
+    used = set()
+    for operation in DOCUMENT["operations"].values():
+        used.add(operation["channel"]["$ref"])
+        if operation["action"] == "receive":
+            used.add(operation["reply"]["channel"]["$ref"])
+    assert used == {f"#/channels/{name}" for name in DOCUMENT["channels"]}
+
+
+def test_what_the_broker_keeps_is_said_to_be_retained() -> None:
+    kept = {
+        name.removeprefix("send_")
+        for name, one in DOCUMENT["operations"].items()
+        if one["bindings"]["mqtt"]["retain"]
+    }
+    assert kept == LASTING | {"daemon_availability"}
+
+
+@pytest.mark.parametrize(
+    ("topic", "meaning"),
+    [
+        ("motiond/arm/request/queue/move", RequestTopic("arm", "queue/move")),
+        ("motiond/arm/response/play", ResponseTopic("arm", "play")),
+        ("motiond/arm/state", ReportTopic("arm", "state")),
+    ],
+)
+def test_a_topic_of_the_document_means_the_same_to_the_daemon(topic: str, meaning: object) -> None:
+    name = contract.channel_of(topic)
+    assert name is not None
+    filled = DOCUMENT["channels"][name]["address"].replace("{base}", "motiond").replace("{robot}", "arm")
+    assert (filled, Topics("motiond").meaning(topic)) == (topic, meaning)
+
+
+def test_every_subject_says_what_its_reports_hold() -> None:
+    assert set(REPORT_MODELS) == SUBJECTS
+    assert set(DATA_MODELS) <= set(VERBS)
+
+
+def test_codes_and_states_are_those_of_a_robot() -> None:
+    assert set(get_args(StateName)) == {*State}
+    assert set(get_args(Result.model_fields["code"].annotation)) == {*ResultCode}
+
+
+def test_the_kinds_of_events_are_those_of_the_page() -> None:
+    page = (
+        (ROOT / "docs" / "mqtt.md").read_text(encoding="utf-8").split("**Events** have")[1].split("\n## ")[0]
+    )
+    rows = [row for row in page.splitlines() if row.startswith("| `")]
+    told_there = {kind for row in rows for kind in re.findall(r"`(\w+)`", row.split(" | ")[0])}
+    kinds = DOCUMENT["components"]["schemas"]["Event"]["properties"]["kind"]["enum"]
+    assert told_there == set(kinds)
+
+
+def test_the_page_shows_every_topic_and_leads_nowhere_else() -> None:
+    page = etree.fromstring(html(asyncapi()), etree.HTMLParser())
+    shown = {code.text for code in page.iterfind(".//code")}
+    assert {one["address"] for one in DOCUMENT["channels"].values()} <= shown
+    names = [part.get("id") for part in page.iterfind(".//section")]
+    assert len(names) == len(set(names))
+    links = {link.get("href", "") for link in page.iterfind(".//a")}
+    assert links - {"asyncapi.json", "mqtt.md"} <= {f"#{name}" for name in names}
+    assert page.find(".//script") is None
+
+
+def test_a_message_that_is_not_in_the_document_is_found() -> None:
+    def heard(topic: str, payload: object, *, qos: int = 1, retain: bool = False) -> None:
+        contract.check(topic, json.dumps(payload).encode(), qos=qos, retain=retain)
+
+    heard("motiond/arm/state", told.state())
+    heard("motiond/arm/state", told.state(), retain=True)
+    heard("motiond/arm/response/play", {"status": "ok", "data": {"goal_id": "g"}, "transaction": None})
+    short = told.state()
+    del short["queued"]
+    for wrong in (short, told.state("asleep"), told.state(mood="good"), told.state(queued="0")):
+        with pytest.raises(ValidationError):
+            heard("motiond/arm/state", wrong)
+    with pytest.raises(ValidationError):
+        heard("motiond/arm/response/play", {"status": "ok", "data": {"state": "idle"}, "transaction": None})
+    with pytest.raises(AssertionError, match="motiond/arm/mood: no channel of the document"):
+        heard("motiond/arm/mood", {})
+    with pytest.raises(AssertionError, match="the daemon does not send there"):
+        heard("motiond/arm/request/stop", {})
+    with pytest.raises(AssertionError):
+        heard("motiond/arm/result", told.result("g1"), retain=True)
+    with pytest.raises(AssertionError):
+        heard("motiond/arm/state", told.state(), qos=0)
+    with pytest.raises(ValidationError):
+        contract.check_request("motiond/arm/request/play", b'{"motoin":"wave"}')

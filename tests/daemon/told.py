@@ -1,0 +1,97 @@
+"""What a robot reports, whole, for tests in which a stand-in does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+LIMITS = {"lower": -1.0, "upper": 1.0, "velocity": 2.0, "acceleration": None, "effort": None}
+DESCRIPTION: dict[str, Any] = {
+    "joints": [{"name": "elbow", "unit": "rad", **LIMITS}],
+    "actuators": ["elbow"],
+    "driver": "sim",
+    "poses": {},
+    "tolerances": {"path": None, "goal": None},
+    "upload": False,
+    "formats": {},
+    "rates": {"idle_hz": 100.0, "max_hz": None},
+    "version": "0.1.0",
+}
+MOTIONS: dict[str, Any] = {
+    "motions": [
+        {
+            "name": "wave",
+            "file": "wave.seq",
+            "ok": True,
+            "duration": 1.0,
+            "frame_rate": 100.0,
+            "frames": 101,
+            "joints": ["elbow"],
+            "holds": [],
+            "markers": [],
+            "warnings": [],
+            "max_speed": 1.0,
+        }
+    ]
+}
+
+
+def state(now: str = "idle", **more: Any) -> dict[str, Any]:
+    """Give a robot's state, without a goal."""
+    return {
+        "state": now,
+        "torque": True,
+        "estop_latched": False,
+        "message": "",
+        "motion": None,
+        "goal_id": None,
+        "queued": 0,
+        **more,
+    }
+
+
+def result(goal_id: str, code: str = "SUCCESSFUL") -> dict[str, Any]:
+    """Give the result of a goal that had not begun."""
+    return {
+        "goal_id": goal_id,
+        "motion": "wave",
+        "code": code,
+        "message": "",
+        "transaction": None,
+        "played_s": None,
+        "details": {},
+        "timing": None,
+        "follows": None,
+    }
+
+
+def event(message: str) -> dict[str, Any]:
+    """Give an event."""
+    return {"kind": "driver", "message": message}
+
+
+def telemetry(position: Any, frame: float = 0.0) -> dict[str, Any]:
+    """Give a sample of joints at a position."""
+    known = {"position": position, "velocity": position, "effort": position}
+    return {"stamp_s": 1.0, "frame": frame, "reference": known, "feedback": known, "error": known}
+
+
+ANSWERS: dict[str, dict[str, Any]] = {
+    "enable": {"state": "idle", "torque": True},
+    "disable": {"state": "idle", "torque": False},
+    "pause": {"state": "paused", "goal_id": "g1"},
+    "resume": {"state": "playing", "goal_id": "g1"},
+    "seek": {"state": "playing", "goal_id": "g1"},
+    "speed": {"speed": 1.0, "goal_id": "g1"},
+    "queue": {"queue": []},
+    "queue/remove": {"queue": []},
+    "queue/move": {"queue": []},
+    "queue/clear": {"cleared": []},
+    "stop": {"state": "idle", "goal_id": None, "stops_within_s": 0.0},
+    "estop": {"state": "estopped", "latched": True},
+    "reset": {"state": "idle"},
+    "fault": {"fault": {"size": float("nan")}},
+    "status": state(),
+    "motions/delete": {"deleted": []},
+    "motions/reload": MOTIONS,
+}
+"""What a robot answers to each verb that begins nothing."""
