@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import orjson
 import pytest
@@ -22,6 +22,8 @@ from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.broker import EmbeddedBroker
 from motiond.daemon.mqtt.connection import make_client
 from tests import ports
+from tests.daemon import told
+from tests.daemon.mqtt import contract
 from tests.waiting import PATIENCE_S, lines_until
 
 if TYPE_CHECKING:
@@ -193,7 +195,7 @@ class Robots:
             if motion == "crash":
                 raise ZeroDivisionError("division by zero")
             return {"goal_id": goal_id}
-        return {"state": "idle", "time": float("nan")}
+        return {"goal_id": goal_id} if verb == "goto" else dict(told.ANSWERS.get(verb, {}))
 
     def verbs(self) -> list[str]:
         return [verb for _, verb, _ in self.handled]
@@ -210,9 +212,9 @@ def hub() -> ReportHub:
     hub = ReportHub()
     for robot in Robots.robots:
         hub.publish(Report(robot, "availability", {"state": "online"}))
-        hub.publish(Report(robot, "description", {"joints": ["elbow"]}))
-        hub.publish(Report(robot, "motions", {"motions": [{"name": "wave"}]}))
-        hub.publish(Report(robot, "state", {"state": "idle"}))
+        hub.publish(Report(robot, "description", told.DESCRIPTION))
+        hub.publish(Report(robot, "motions", told.MOTIONS))
+        hub.publish(Report(robot, "state", told.state()))
     return hub
 
 
@@ -268,18 +270,42 @@ async def bridge(broker: AnyBroker, robots: Robots, hub: ReportHub) -> AsyncIter
 
 
 class Ear:
-    """A client that hears everything below the base."""
+    """A client that hears everything below the base, and holds what others say to the document.
 
-    def __init__(self, client: aiomqtt.Client) -> None:
+    Attributes
+    ----------
+    of_tests : set of (str, bytes)
+        What tests have published by an ear: requests, good and bad, and what others overwrite.
+    """
+
+    of_tests: ClassVar[set[tuple[str, bytes]]] = set()
+
+    def __init__(self, client: aiomqtt.Client, base: str = "motiond") -> None:
         self.client = client
         self.heard: list[aiomqtt.Message] = []
+        self._base = base
+        self._publish = client.publish
+        client.publish = self._note_and_publish  # type: ignore[assignment,method-assign]
+
+    async def _note_and_publish(self, topic: str, payload: bytes, *args: Any, **options: Any) -> None:
+        self.of_tests.add((topic, payload))
+        await self._publish(topic, payload, *args, **options)
+
+    async def hear(self) -> None:
+        """Wait for the next message, and hold it to the document unless a test has published it."""
+        message = await anext(self.client.messages)
+        topic, payload = message.topic.value, message.payload
+        assert isinstance(payload, bytes)
+        if (topic, payload) not in self.of_tests:
+            contract.check(topic, payload, qos=message.qos, retain=message.retain, base=self._base)
+        self.heard.append(message)
 
     async def until(self, topic: str, wanted: Callable[[Any], bool] = lambda _: True) -> aiomqtt.Message:
         """Wait for a message (or find one that has come and was not asked for yet)."""
         try:
             async with asyncio.timeout(PATIENCE_S):
                 while (message := self._take(topic, wanted)) is None:
-                    self.heard.append(await anext(self.client.messages))
+                    await self.hear()
         except TimeoutError as error:
             told = [said(message) for message in self.heard if message.topic.value == topic]
             others = sorted({message.topic.value for message in self.heard})
@@ -297,7 +323,10 @@ class Ear:
     async def ask(self, topic: str, payload: bytes) -> Any:
         """Send a request and give its answer."""
         await self.client.publish(topic, payload, qos=1)
-        return said(await self.until(topic.replace("/request/", "/response/")))
+        answer = said(await self.until(topic.replace("/request/", "/response/")))
+        if answer["status"] == "ok" and "ignored" not in answer["data"]:
+            contract.check_request(topic, payload, self._base)
+        return answer
 
 
 def said(message: aiomqtt.Message) -> Any:
@@ -309,7 +338,7 @@ def said(message: aiomqtt.Message) -> Any:
 async def listening(settings: MqttSettings) -> AsyncIterator[Ear]:
     async with make_client(settings) as client:
         await client.subscribe(f"{settings.base}/#", qos=1)
-        yield Ear(client)
+        yield Ear(client, settings.base)
 
 
 @pytest.fixture

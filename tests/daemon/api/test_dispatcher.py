@@ -16,6 +16,7 @@ from motiond.daemon.api.dispatcher import (
 )
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.requests import RawRequest
+from tests.daemon import told
 
 if TYPE_CHECKING:
     from motiond.daemon.api.schemas import Request
@@ -144,10 +145,15 @@ async def test_a_stop_acts_whatever_it_carries_and_says_what_it_ignored(  # noqa
     ignored = f"arm/{verb}: {wrong.replace('{verb}', verb)}"
     assert said == {
         "status": "ok",
-        "data": {"state": "idle", "time": None, "ignored": ignored},
+        "data": told.ANSWERS[verb] | {"ignored": ignored},
         "transaction": transaction,
     }
     assert robots.verbs() == [verb]
+
+
+async def test_what_is_no_number_is_told_as_null(dispatcher: Dispatcher) -> None:
+    said = await answer(dispatcher, RawRequest("arm", "fault", b'{"fault":"stuck","size":1}'))
+    assert said == {"status": "ok", "data": {"fault": {"size": None}}, "transaction": None}
 
 
 @pytest.mark.parametrize("payload", [b"ON", b'{"expires_at":1}'], ids=["text", "expired"])

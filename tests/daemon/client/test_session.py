@@ -17,6 +17,7 @@ from motiond.daemon.client.session import NoAnswer, _Connection, ask, begin_and_
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from tests.daemon.conftest import Robots, running
+from tests.daemon.told import state
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -30,10 +31,7 @@ SOON_S = 0.3
 @pytest.mark.usefixtures("bridge")
 async def test_ask_gives_the_data_of_the_answer(broker: AnyBroker, robots: Robots) -> None:
     assert await ask(broker.settings, "arm", "play", {"motion": "wave"}, PATIENCE_S) == {"goal_id": "g1"}
-    assert await ask(broker.settings, "hand", "status", timeout_s=PATIENCE_S) == {
-        "state": "idle",
-        "time": None,
-    }
+    assert await ask(broker.settings, "hand", "status", timeout_s=PATIENCE_S) == state()
     assert [(robot, verb) for robot, verb, _ in robots.handled] == [("arm", "play"), ("hand", "status")]
 
 
@@ -147,7 +145,7 @@ async def test_watch_gives_what_lasts_at_once_and_the_rest_as_it_comes(
 ) -> None:
     watched = watch(broker.settings, "arm", ("state", "telemetry"))
     async with asyncio.timeout(PATIENCE_S), aclosing(watched) as reports:
-        assert await anext(reports) == Report("arm", "state", {"state": "idle"})
+        assert await anext(reports) == Report("arm", "state", state())
         hub.publish(Report("arm", "telemetry", {"frame": 1}))
         assert await anext(reports) == Report("arm", "telemetry", {"frame": 1})
 

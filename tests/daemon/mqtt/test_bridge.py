@@ -18,6 +18,7 @@ from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.connection import make_client
+from tests.daemon import told
 from tests.daemon.conftest import (
     Ear,
     Robots,
@@ -42,9 +43,9 @@ BRIDGE = "motiond/bridge/d1/availability"
 LASTING: dict[str, Any] = {
     BRIDGE: {"state": "online"},
     "motiond/arm/availability": {"state": "online", "bridge": "d1"},
-    "motiond/arm/description": {"joints": ["elbow"]},
-    "motiond/arm/motions": {"motions": [{"name": "wave"}]},
-    "motiond/arm/state": {"state": "idle"},
+    "motiond/arm/description": told.DESCRIPTION,
+    "motiond/arm/motions": told.MOTIONS,
+    "motiond/arm/state": told.state(),
 }
 
 
@@ -53,11 +54,11 @@ async def is_told(broker: AnyBroker, topics: dict[str, Any]) -> None:
     async with listening(broker.settings) as newcomer:
         for topic, data in topics.items():
             message = await newcomer.until(topic)
-            told = said(message)
+            heard = said(message)
             if topic == BRIDGE:
-                assert told.pop("host") == socket.gethostname()
-                assert len(told.pop("instance")) == 8
-            assert (topic, told, message.retain) == (topic, data, True)
+                assert heard.pop("host") == socket.gethostname()
+                assert len(heard.pop("instance")) == 8
+            assert (topic, heard, message.retain) == (topic, data, True)
 
 
 @pytest.mark.usefixtures("bridge")
@@ -70,11 +71,11 @@ async def test_all_that_lasts_comes_back_after_the_broker_was_killed(
 ) -> None:
     await broker.kill()
     await is_lost(bridge)
-    hub.publish(Report("arm", "state", {"state": "playing"}))
-    hub.publish(Report("arm", "state", {"state": "paused"}))
+    hub.publish(Report("arm", "state", told.state("playing")))
+    hub.publish(Report("arm", "state", told.state("paused")))
     await broker.start()
     await is_connected(bridge)
-    await is_told(broker, LASTING | {"motiond/arm/state": {"state": "paused"}})
+    await is_told(broker, LASTING | {"motiond/arm/state": told.state("paused")})
 
 
 async def test_what_ends_without_a_broker_is_told_afterwards_and_streams_are_not(
@@ -83,24 +84,23 @@ async def test_what_ends_without_a_broker_is_told_afterwards_and_streams_are_not
     bridge.may_return.clear()
     await broker.kill()
     await is_lost(bridge)
-    hub.publish(Report("arm", "telemetry", {"stamp": 1}))
-    hub.publish(Report("arm", "result", {"goal_id": "g1"}))
-    hub.publish(Report("arm", "event", {"what": "reconnected"}))
+    hub.publish(Report("arm", "telemetry", told.telemetry([1.0])))
+    hub.publish(Report("arm", "result", told.result("g1")))
+    hub.publish(Report("arm", "event", told.event("reconnected")))
     await broker.start()
     async with listening(broker.settings) as ear:
         bridge.may_return.set()
-        assert said(await ear.until("motiond/arm/result")) == {"goal_id": "g1"}
-        assert said(await ear.until("motiond/arm/event")) == {"what": "reconnected"}
-        hub.publish(Report("arm", "telemetry", {"stamp": 2}))
-        assert said(await ear.until("motiond/arm/telemetry")) == {"stamp": 2}
+        assert said(await ear.until("motiond/arm/result")) == told.result("g1")
+        assert said(await ear.until("motiond/arm/event")) == told.event("reconnected")
+        hub.publish(Report("arm", "telemetry", told.telemetry([2.0])))
+        assert said(await ear.until("motiond/arm/telemetry")) == told.telemetry([2.0])
 
 
 @pytest.mark.usefixtures("bridge")
 async def test_streams_come_once_with_null_for_nan(ear: Ear, hub: ReportHub) -> None:
-    feedback = np.array([0.5, np.nan])
-    hub.publish(Report("arm", "telemetry", {"feedback": {"position": feedback}}))
+    hub.publish(Report("arm", "telemetry", told.telemetry(np.array([0.5, np.nan]))))
     message = await ear.until("motiond/arm/telemetry")
-    assert message.payload == b'{"feedback":{"position":[0.5,null]}}'
+    assert said(message) == told.telemetry([0.5, None])
     assert not message.retain
 
 
@@ -108,9 +108,9 @@ async def test_streams_come_once_with_null_for_nan(ear: Ear, hub: ReportHub) -> 
 async def test_a_report_that_is_not_json_is_left_out(
     ear: Ear, hub: ReportHub, caplog: pytest.LogCaptureFixture
 ) -> None:
-    hub.publish(Report("arm", "event", {"what": object()}))
-    hub.publish(Report("arm", "event", {"what": "next"}))
-    assert said(await ear.until("motiond/arm/event")) == {"what": "next"}
+    hub.publish(Report("arm", "event", {"kind": "driver", "message": object()}))
+    hub.publish(Report("arm", "event", told.event("next")))
+    assert said(await ear.until("motiond/arm/event")) == told.event("next")
     assert "motiond/arm/event: the report is not JSON and was left out" in caplog.text
 
 
@@ -124,7 +124,7 @@ async def test_a_request_reaches_its_robot_and_is_answered(ear: Ear, robots: Rob
 @pytest.mark.usefixtures("bridge")
 async def test_a_verb_of_two_levels_is_one_verb(ear: Ear, robots: Robots) -> None:
     answer = await ear.ask("motiond/hand/request/motions/reload", b"")
-    assert answer == {"status": "ok", "data": {"state": "idle", "time": None}, "transaction": None}
+    assert answer == {"status": "ok", "data": told.MOTIONS, "transaction": None}
     assert robots.handled == [("hand", "motions/reload", {})]
 
 
@@ -259,7 +259,7 @@ async def test_a_clean_shutdown_says_what_is_left_and_then_offline(
 ) -> None:
     async with running(MqttBridge(broker.settings, "d1", robots, Dispatcher(robots), hub)):
         await ear.until(BRIDGE, lambda said: said["state"] == "online")
-        hub.publish(Report("arm", "result", {"goal_id": "g1", "code": "CANCELED"}))
+        hub.publish(Report("arm", "result", told.result("g1", "CANCELED")))
     await ear.until("motiond/arm/result", lambda said: said["code"] == "CANCELED")
     await ear.until(BRIDGE, lambda said: said["state"] == "offline")
     gone = {"state": "offline", "bridge": "d1"}
@@ -432,10 +432,10 @@ async def test_a_result_that_is_cut_off_arrives_once(
                     cutter.cut_at(b'"g%d"' % number, "to broker")
                 else:
                     cutter.cut_at(b"", "from broker")
-                hub.publish(Report("arm", "result", {"goal_id": f"g{number}"}))
+                hub.publish(Report("arm", "result", told.result(f"g{number}")))
                 await is_lost(bridge)
                 await is_connected(bridge)
-            hub.publish(Report("arm", "result", {"goal_id": "last"}))
+            hub.publish(Report("arm", "result", told.result("last")))
             await ear.until("motiond/arm/result", lambda said: said["goal_id"] == "last")
     results = [said(one)["goal_id"] for one in ear.heard if one.topic.value == "motiond/arm/result"]
     assert sorted(results) == [f"g{number}" for number in range(6)]
@@ -451,9 +451,9 @@ async def test_a_result_that_could_not_be_told_is_told_by_the_next_daemon(
     bridge = MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub, state_folder=tmp_path)
     async with running(bridge):
         mosquitto.freeze()
-        hub.publish(Report("arm", "result", {"goal_id": "cut off"}))
+        hub.publish(Report("arm", "result", told.result("cut off")))
         await asyncio.sleep(0.1)
-        hub.publish(Report("arm", "result", {"goal_id": "never sent"}))
+        hub.publish(Report("arm", "result", told.result("never sent")))
     mosquitto.thaw()
     async with listening(mosquitto.settings) as ear:
         async with running(
@@ -474,7 +474,7 @@ async def test_what_others_clear_or_overwrite_is_told_again(broker: AnyBroker, e
     for payload in (b"", b'{"state":"playing"}'):
         await ear.client.publish("motiond/arm/state", payload, 1, True)
         ear.heard.clear()
-        await ear.until("motiond/arm/state", lambda said: said == {"state": "idle"})
+        await ear.until("motiond/arm/state", lambda said: said == told.state())
     await is_told(broker, LASTING)
 
 
