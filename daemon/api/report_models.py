@@ -101,6 +101,7 @@ class Event(Told):
         "not_parked",
         "not_sought",
         "fault_refused",
+        "queue_moved",
     ]
     message: str
     marker: str = ""
