@@ -4,6 +4,7 @@
 - `requests`: a request on its way in, and the table of verbs
 - `errors`: how a request is refused
 - `dispatcher`: answers every request, and acts once
+- `lease`: who commands a robot
 - `motions`: motions to look at, and new ones
 - `reports`: what the world is told
 - `lasting_models`, `report_models`, `answers`: what that and the answers hold, for documents of it

@@ -121,12 +121,12 @@ class Dispatcher:
         A stop acts each time: a client that sends one text for every stop means each of them.
         """
         if request.transaction is None or VERBS[raw.verb].stops:
-            self._refuse_expired(raw, request)
+            self._refuse_unwanted(raw, request)
             return await self._act(raw, request)
         answers = self._answers_by_verb[raw.robot, raw.verb]
         if first := answers.get(request.transaction):
             return await asyncio.shield(first)
-        self._refuse_expired(raw, request)
+        self._refuse_unwanted(raw, request)
         first = answers.expect(request.transaction)
         try:
             first.set_result(await self._act(raw, request))
@@ -134,6 +134,31 @@ class Dispatcher:
         finally:
             first.cancel()  # only a cancelled request comes here without a result
         return first.result()
+
+    def admit(self, robot: str, where: str, lease: str | None) -> None:
+        """Refuse whoever is not in control of a robot that somebody has to be in control of.
+
+        Parameters
+        ----------
+        where : str
+            What was asked for, for the message.
+        lease : str or None
+            What the client proves by that it is in control.
+
+        Raises
+        ------
+        RequestError
+            NOT_IN_CONTROL.
+        """
+        required = self._commands.leases.get(robot)
+        if required is not None:
+            required.admit(where, lease)
+
+    def _refuse_unwanted(self, raw: RawRequest, request: Request) -> None:
+        """Refuse what comes too late, or from somebody who is not in control; it uses up no transaction."""
+        self._refuse_expired(raw, request)
+        if VERBS[raw.verb].needs_lease:
+            self.admit(raw.robot, raw.where, request.lease)
 
     def _refuse_expired(self, raw: RawRequest, request: Request) -> None:
         now_s = self._now()

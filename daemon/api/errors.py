@@ -27,6 +27,7 @@ ErrorCode = Literal[
     "FAULT",
     "OFFLINE",
     "NOT_ALLOWED",  # by the configuration
+    "NOT_IN_CONTROL",  # another client commands the robot, or nobody does
     "CANCELED",  # a stop came before the motion began
     "TIMEOUT",
     "INTERNAL",

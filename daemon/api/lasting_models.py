@@ -133,3 +133,20 @@ class MotionList(Told):
     motions: list[ListedMotion]
     more: int = 0
     """How many are not listed, and can be played all the same."""
+
+
+class Lease(Told):
+    """Who is in control of a robot."""
+
+    required: bool
+    """Whether only who is in control may command it."""
+    holder: str | None
+    """Who is in control; null: nobody."""
+    epoch: int | None
+    """Grows with each holder; null where no lease is required."""
+    expires_at: float | None
+    """Unix time in s at which control is lost if it is not renewed, as far as it was told."""
+    ttl_s: float
+    """How long a lease lasts without being renewed."""
+    takeover: bool
+    """Whether another client may take it."""

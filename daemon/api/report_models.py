@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from .lasting_models import Availability, Description, MotionList, State, Told
+from .lasting_models import Availability, Description, Lease, MotionList, State, Told
 
 
 class Spread(Told):
@@ -141,6 +141,7 @@ REPORT_MODELS: dict[str, type[Told]] = {
     "state": State,
     "description": Description,
     "motions": MotionList,
+    "lease": Lease,
     "result": Result,
     "event": Event,
     "telemetry": Telemetry,

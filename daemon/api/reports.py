@@ -23,10 +23,11 @@ Subject = Literal[
     "telemetry",
     "diagnostics",
     "event",
+    "lease",
     "samples",  # telemetry at the pace of pages, whatever that of `telemetry` is
 ]
 SUBJECTS: frozenset[Subject] = frozenset(get_args(Subject)) - {"samples"}
-LASTING: frozenset[Subject] = frozenset({"availability", "description", "motions", "state"})
+LASTING: frozenset[Subject] = frozenset({"availability", "description", "motions", "state", "lease"})
 STREAMED: frozenset[Subject] = frozenset({"telemetry", "diagnostics"})
 QUEUE_LENGTH = 1000
 

@@ -17,7 +17,11 @@ from .errors import RequestError
 from .schemas import Request
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pydantic_core import ErrorDetails
+
+    from .lease import Lease
 
 MOST_BYTES = 65536
 MOST_KEYS = 100
@@ -71,12 +75,15 @@ class Verb:
         and whatever it carries, since whoever sends it wants the robot to stop.
     begins : bool
         Whether it may set the robot going, so that a stop that was sent later must not find it done.
+    needs_lease : bool
+        Whether only who is in control may ask for it, where a lease is required.
     """
 
     schema: type[Request]
     handler: str
     stops: bool = False
     begins: bool = False
+    needs_lease: bool = True
 
 
 VERBS: dict[str, Verb] = {
@@ -88,15 +95,19 @@ VERBS: dict[str, Verb] = {
     "resume": Verb(schemas.ResumeRequest, "resume", begins=True),
     "speed": Verb(schemas.SpeedRequest, "set_speed", begins=True),
     "seek": Verb(schemas.SeekRequest, "seek", begins=True),
-    "queue": Verb(schemas.QueueRequest, "list_queue"),
+    "queue": Verb(schemas.QueueRequest, "list_queue", needs_lease=False),
     "queue/remove": Verb(schemas.RemoveFromQueueRequest, "remove_from_queue"),
     "queue/move": Verb(schemas.MoveInQueueRequest, "move_in_queue"),
     "queue/clear": Verb(schemas.ClearQueueRequest, "clear_queue"),
-    "stop": Verb(schemas.StopRequest, "stop", stops=True),
-    "estop": Verb(schemas.EstopRequest, "estop", stops=True),
+    "stop": Verb(schemas.StopRequest, "stop", stops=True, needs_lease=False),
+    "estop": Verb(schemas.EstopRequest, "estop", stops=True, needs_lease=False),
     "reset": Verb(schemas.ResetRequest, "reset", begins=True),
     "fault": Verb(schemas.FaultRequest, "inject_fault"),
-    "status": Verb(schemas.StatusRequest, "status"),
+    "lease/acquire": Verb(schemas.AcquireLeaseRequest, "acquire_lease", needs_lease=False),
+    "lease/renew": Verb(schemas.RenewLeaseRequest, "renew_lease", needs_lease=False),
+    "lease/release": Verb(schemas.ReleaseLeaseRequest, "release_lease", needs_lease=False),
+    "lease/take": Verb(schemas.TakeLeaseRequest, "take_lease", needs_lease=False),
+    "status": Verb(schemas.StatusRequest, "status", needs_lease=False),
     "motions/delete": Verb(schemas.DeleteMotionRequest, "delete_motion"),
     "motions/reload": Verb(schemas.ReloadMotionsRequest, "reload_motions"),
 }
@@ -108,6 +119,10 @@ class Commands(Protocol):
     @property
     def robots(self) -> tuple[str, ...]:
         """The names of all robots."""
+
+    @property
+    def leases(self) -> Mapping[str, Lease]:
+        """The lease of each robot that requires one."""
 
     async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
         """Act on a request and return the data of its answer.

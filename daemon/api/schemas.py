@@ -14,6 +14,7 @@ from ..trajectory.passes import Place, SeamPolicy
 LATEST_UNIX_S = 1e10  # in the year 2286
 # Units in which a time of our days has so many digits: the least of each.
 FINER_UNITS = ((1e17, "nanoseconds"), (1e14, "microseconds"), (1e11, "milliseconds"))
+LONGEST_LEASE, LONGEST_HOLDER = 100, 60
 # A file's name has at most 255 bytes, each of which may stand as an escape of four characters.
 LONGEST_MOTION, LONGEST_NAME = 1_020, 255
 
@@ -28,11 +29,19 @@ def _unix_time(value: float) -> float:
     raise ValueError(f"it must be Unix time in s, from 0 to {LATEST_UNIX_S:g}{unit}")
 
 
+def _printable(name: str) -> str:
+    """Refuse what would not be seen, or would change what is seen beside it, as line ends do."""
+    if not name.isprintable() or name != name.strip():
+        raise ValueError("it must be a name without control characters, and without blanks around it")
+    return name
+
+
 UnixTime = Annotated[float, AfterValidator(_unix_time)]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 MotionName = Annotated[str, Field(min_length=1, max_length=LONGEST_MOTION)]
 JointPosition = Annotated[float, Field(ge=-1e6, le=1e6)]
 JointTolerance = Annotated[float, Field(ge=-1, le=1e3)]
+HolderName = Annotated[str, Field(min_length=1, max_length=LONGEST_HOLDER), AfterValidator(_printable)]
 OnBusy = Literal["reject", "queue", "replace"]
 
 
@@ -45,11 +54,14 @@ class Request(BaseModel):
         Comes back in the response; a repeated one gets its first answer again and acts once.
     expires_at : float, optional
         Unix time in seconds after which the request is refused.
+    lease : str, optional
+        What was given to the client with control of the robot, where that is required.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
     transaction: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     expires_at: UnixTime | None = None
+    lease: Annotated[str, Field(min_length=1, max_length=LONGEST_LEASE)] | None = None
 
 
 class PlaceRequest(BaseModel):
@@ -170,6 +182,28 @@ class EstopRequest(Request):
 
 class ResetRequest(Request):
     """Leave `estopped` or `fault`."""
+
+
+class HolderRequest(Request):
+    """A request for control; `holder` is what others are told of the client."""
+
+    holder: HolderName
+
+
+class AcquireLeaseRequest(HolderRequest):
+    """Get control of the robot if nobody has it; with the lease of the one who has, renew it."""
+
+
+class RenewLeaseRequest(Request):
+    """Keep control of the robot for as long again."""
+
+
+class ReleaseLeaseRequest(Request):
+    """Return control of the robot; what plays or waits plays on."""
+
+
+class TakeLeaseRequest(HolderRequest):
+    """Get control of the robot, whoever has it; the other loses it."""
 
 
 class StatusRequest(Request):

@@ -215,6 +215,27 @@ class CheckSettings(Section):
     """In rad or m."""
 
 
+class LeaseSettings(Section):
+    """Whether a client has to be in control of the robot before it commands it."""
+
+    required: bool = False
+    """Only the client that holds the robot's lease may command it; anybody may stop it."""
+    ttl_s: Annotated[float, Field(strict=True, ge=0.5, le=3600)] = 5.0
+    """A lease that is not renewed for so long is lost."""
+    takeover: bool = True
+    """Whether another client may take the lease from its holder."""
+    on_loss: Literal["stop", "play_on"] = "stop"
+    """What becomes of motions when a lease runs out or is taken: a soft stop, or they play on."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.model_fields_set and "required" not in self.model_fields_set:
+            option = next(name for name in type(self).model_fields if name in self.model_fields_set)
+            why = "nobody needs a lease where required is not set"
+            raise SettingError(option, f"{option} has no effect; {why}; add required: true")
+        return self
+
+
 class RobotSettings(Section):
     """One robot: its description, its actuators and its motions."""
 
@@ -248,6 +269,8 @@ class RobotSettings(Section):
     """What is checked while a motion plays."""
     poses: dict[Text, Annotated[dict[Text, Place], Field(min_length=1)]] = Field(default={})
     """Postures by name: positions of some joints, in rad or m; besides those of the driver's own file."""
+    lease: LeaseSettings = LeaseSettings()
+    """Whether a client has to be in control of the robot before it commands it."""
     clock: Literal["real", "virtual"] = "real"
     """The machine's, or one whose time passes as fast as it can, on simulated actuators alone."""
     fault_requests: bool = False

@@ -60,7 +60,7 @@ def make_application(
     application.add_routes(
         [
             *open_to_all,
-            *motion_routes(MotionsApi(motions)),
+            *motion_routes(MotionsApi(motions, dispatcher)),
             web.get("/metrics", metrics.serve),
             web.get("/api/ws", live.serve),
             web.get("/api/openapi.json", serve_openapi),

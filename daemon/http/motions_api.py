@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from aiohttp import hdrs, web
 
+from motiond.formats.errors import shortened
+
 from ..api.errors import RequestError
 from .connections import connection_of
 from .exchange import NOT_KEPT, BodyError, answered, read_body, refused, refused_by
@@ -15,6 +17,7 @@ from .frames import motion_frame
 from .thumbnail import thumbnail
 
 if TYPE_CHECKING:
+    from ..api.dispatcher import Dispatcher
     from ..api.motions import Motions
 
 MOST_UPLOAD_BYTES = 32_000_000
@@ -22,6 +25,7 @@ UPLOAD_WITHIN_S = 120.0
 MOST_PLANS_AT_ONCE = 4
 PLAN_WITHIN_S = 60.0
 SLICE_BYTES = 65_536
+LEASE_HEADER = "Motiond-Lease"
 
 
 class MotionsApi:
@@ -30,10 +34,13 @@ class MotionsApi:
     Parameters
     ----------
     motions : Motions
+    dispatcher : Dispatcher
+        Knows who is in control.
     """
 
-    def __init__(self, motions: Motions) -> None:
+    def __init__(self, motions: Motions, dispatcher: Dispatcher) -> None:
         self._motions = motions
+        self._dispatcher = dispatcher
         self._plans = asyncio.Semaphore(MOST_PLANS_AT_ONCE)
         self._is_uploading = False
 
@@ -75,15 +82,17 @@ class MotionsApi:
 
     async def upload(self, request: web.Request) -> web.Response:
         """Take the file `name` of the query, whose content is the body; one at once."""
-        name = request.query.get("name", "")
+        robot, name = request.match_info["robot"], request.query.get("name", "")
         if self._is_uploading:
             what = "another motion is being uploaded"
             return refused(409, "BUSY", f"{request.path}: {what}; one at a time; upload it again")
         self._is_uploading = True
         try:
             kind = "application/octet-stream"
+            self._refuse_stranger(request, robot)  # before so much is read, and again as that takes long
             content = await read_body(request, MOST_UPLOAD_BYTES, kind, UPLOAD_WITHIN_S)
-            data = await self._motions.upload(request.match_info["robot"], name, content)
+            self._refuse_stranger(request, robot)
+            data = await self._motions.upload(robot, name, content)
         except BodyError as error:
             return error.response
         except RequestError as error:
@@ -91,6 +100,10 @@ class MotionsApi:
         finally:
             self._is_uploading = False
         return answered({"status": "ok", "data": data, "transaction": None})
+
+    def _refuse_stranger(self, request: web.Request, robot: str) -> None:
+        where = f"{shortened(robot, 60)}/motions/upload"
+        self._dispatcher.admit(robot, where, request.headers.get(LEASE_HEADER))
 
 
 def motion_routes(api: MotionsApi) -> list[web.RouteDef]:

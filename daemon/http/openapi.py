@@ -14,6 +14,7 @@ from ..api.requests import VERBS
 from .exchange import answered
 from .listings import RobotList, UploadAnswer
 from .login import LoginRequest
+from .motions_api import LEASE_HEADER
 from .robot_api import KNOWN
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ NAME = {
     "required": True,
     "schema": {"type": "string"},
     "description": "The file's name, whose suffix is that of a motion.",
+}
+LEASE = {
+    "name": LEASE_HEADER,
+    "in": "header",
+    "schema": {"type": "string"},
+    "description": "What proves control of the robot, where that is required.",
 }
 BYTES = {
     "application/octet-stream": {"schema": {"type": "string", "contentMediaType": "application/octet-stream"}}
@@ -121,7 +128,7 @@ def _motions() -> dict[str, Any]:
     return {
         "/api/robots/{robot}/motions/{motion}/plan": {"parameters": [ROBOT, MOTION], "get": plan},
         "/api/robots/{robot}/motions/{motion}/thumbnail": {"parameters": [ROBOT, MOTION], "get": thumbnail},
-        "/api/robots/{robot}/motions/upload": {"parameters": [ROBOT, NAME], "post": upload | body},
+        "/api/robots/{robot}/motions/upload": {"parameters": [ROBOT, NAME, LEASE], "post": upload | body},
     }
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..api.reports import ReportHub
     from ..api.requests import Commands
 
-KNOWN = ("availability", "state", "description", "motions")
+KNOWN = ("availability", "state", "description", "motions", "lease")
 
 
 class RobotApi:

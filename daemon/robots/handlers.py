@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         SpeedRequest,
     )
     from ..planning.playback import Playback
+    from .control import Control
     from .robot import Robot
 
     Handler = Callable[[Any], Coroutine[Any, Any, dict[str, Any]]]
@@ -45,6 +46,8 @@ class RequestHandlers:
     Parameters
     ----------
     robot : Robot
+    control : Control
+        Who commands it.
 
     Attributes
     ----------
@@ -52,8 +55,10 @@ class RequestHandlers:
         The folder for motions of clients.
     """
 
-    def __init__(self, robot: Robot) -> None:
+    def __init__(self, robot: Robot, control: Control) -> None:
         self._robot = robot
+        self.acquire_lease, self.renew_lease = control.acquire, control.renew
+        self.release_lease, self.take_lease = control.release, control.take
         self.uploads = Uploads(robot.name, robot.settings.upload_folder, robot.library)
         self._one_play = asyncio.Lock()
         self._seeks_on: bool | None = None

@@ -13,6 +13,7 @@ from motiond.formats.errors import listed, nearest, shortened
 from ..api.errors import RequestError
 from ..api.motions import PlannedMotion
 from ..planning.preview import curves, preview
+from .control import Control
 from .handlers import RequestHandlers
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from motiond.formats import RobotModel
     from motiond.formats.arrays import Floats
 
+    from ..api.lease import Lease
     from ..api.schemas import Request
     from ..joints.joint_map import JointMap
     from .robot import Robot
@@ -46,7 +48,10 @@ class RobotRegistry:
     ) -> None:
         self._robots = robots
         self._models = models
-        self._handlers = {name: RequestHandlers(robot) for name, robot in robots.items()}
+        self._controls = {name: Control(robot) for name, robot in robots.items()}
+        self._handlers = {
+            name: RequestHandlers(robot, self._controls[name]) for name, robot in robots.items()
+        }
 
     @property
     def robots(self) -> tuple[str, ...]:
@@ -59,15 +64,29 @@ class RobotRegistry:
         return {name: (self._models.get(name), robot.joint_map) for name, robot in self._robots.items()}
 
     @property
+    def leases(self) -> dict[str, Lease]:
+        """The lease of each robot that requires one."""
+        return {name: control.lease for name, control in self._controls.items() if control.lease}
+
+    @property
     def ticking(self) -> bool:
         """Whether every stream process ticks, or its end is being dealt with."""
         return not any(robot.stream.stuck for robot in self._robots.values())
 
     async def run(self) -> None:
         """Run all robots until `leave`; each ends by itself, and none ends another."""
-        async with asyncio.TaskGroup() as tasks:
-            for name, robot in self._robots.items():
-                tasks.create_task(_keep_running(robot), name=f"{name}.run")
+        async with asyncio.TaskGroup() as watches:
+            watching = [
+                watches.create_task(self._controls[name].watch(), name=f"{name}.lease")
+                for name in self.leases
+            ]
+            for control in self._controls.values():
+                control.tell()
+            async with asyncio.TaskGroup() as tasks:
+                for name, robot in self._robots.items():
+                    tasks.create_task(_keep_running(robot), name=f"{name}.run")
+            for watch in watching:
+                watch.cancel()
 
     def leave(self) -> None:
         """Stop all robots softly and let `run` return."""

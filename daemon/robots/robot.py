@@ -322,9 +322,9 @@ class Robot:
 
     # -- reports --------------------------------------------------------------------------------------------
 
-    def report(self, subject: Subject, data: dict[str, Any]) -> None:
+    def report(self, subject: Subject, data: dict[str, Any], *, renews: bool = False) -> None:
         """Tell the world; of samples, a page that falls behind wants but the newest."""
-        self._hub.publish(Report(self.name, subject, data, renews=subject == "samples"))
+        self._hub.publish(Report(self.name, subject, data, renews=renews or subject == "samples"))
 
     def report_state(self, *, renews: bool = False) -> None:
         """Tell what the robot does now; whether only how far it is."""

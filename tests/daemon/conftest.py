@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     import aiomqtt
 
+    from motiond.daemon.api.lease import Lease
     from motiond.daemon.api.schemas import Request
 
 
@@ -180,6 +181,7 @@ class Robots:
     robots = ("arm", "hand")
 
     def __init__(self) -> None:
+        self.leases: dict[str, Lease] = {}
         self.handled: list[tuple[str, str, dict[str, Any]]] = []
         self.gate = asyncio.Event()
         self.gate.set()

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import orjson
 import pytest
@@ -15,7 +15,8 @@ from motiond.daemon.api.dispatcher import (
     IdempotencyCache,
 )
 from motiond.daemon.api.errors import RequestError
-from motiond.daemon.api.requests import RawRequest
+from motiond.daemon.api.lease import Lease
+from motiond.daemon.api.requests import VERBS, RawRequest
 from tests.daemon import told
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ async def test_a_stop_acts_each_time_also_with_a_transaction_that_was_served(
         (
             b'{"soft":true,"transaction":"t"}',
             "t",
-            "unknown key 'soft'; {verb} knows transaction, expires_at",
+            "unknown key 'soft'; {verb} knows transaction, expires_at, lease",
         ),
         (b'{"transaction":5}', None, "'transaction' is 5; it must be a valid string; correct it"),
         (b"x" * 65_537, None, "65537 bytes; a request has at most 65536; send less"),
@@ -194,6 +195,7 @@ async def test_a_flood_is_refused_but_never_a_stop(dispatcher: Dispatcher, robot
 async def test_data_that_is_not_json_is_an_internal_error() -> None:
     class Confused:
         robots = ("arm",)
+        leases: ClassVar[dict[str, Lease]] = {}
 
         async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
             return {robot: object(), verb: request}
@@ -230,3 +232,92 @@ async def test_first_answers_are_forgotten_by_number_and_by_age() -> None:
     now_s = REMEMBERED_S + 1.0
     assert answers.get("1") is None
     assert answers.get(str(MOST_REMEMBERED)) is None
+
+
+# -- who is in control --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def arms_lease(robots: Robots) -> Lease:
+    lease = Lease("arm", ttl_s=5.0, takeover=True, on_loss=lambda _: None, on_change=lambda **_: None)
+    robots.leases["arm"] = lease
+    return lease
+
+
+NOBODY_HAS_IT = "not in control; nobody has control; acquire it by lease/acquire"
+BODIES: dict[str, dict[str, Any]] = {
+    "play": {"motion": "wave"},
+    "speed": {"speed": 1.0},
+    "seek": {"frame": 1},
+    "queue/remove": {"goal_id": "g"},
+    "queue/move": {"goal_id": "g", "place": 1},
+    "fault": {"fault": "stuck"},
+    "motions/delete": {"motion": "wave"},
+    "lease/acquire": {"holder": "ana"},
+    "lease/take": {"holder": "ana"},
+}
+FREE = {"stop", "estop", "status", "queue", *(verb for verb in VERBS if verb.startswith("lease/"))}
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS.keys() - FREE))
+async def test_what_commands_a_robot_needs_its_lease_where_one_is_required(
+    dispatcher: Dispatcher, robots: Robots, arms_lease: Lease, verb: str
+) -> None:
+    body = BODIES.get(verb, {})
+    said = await answer(dispatcher, RawRequest("arm", verb, orjson.dumps(body)))
+    assert said == refused("NOT_IN_CONTROL", f"arm/{verb}: {NOBODY_HAS_IT}", **arms_lease.told())
+    assert robots.handled == []
+    secret = arms_lease.acquire("ana")["lease"]
+    said = await answer(dispatcher, RawRequest("arm", verb, orjson.dumps({**body, "lease": secret + "x"})))
+    whose = "ana has it; ask them to release it, or take it by lease/take"
+    assert said["error"] == f"arm/{verb}: not in control; {whose}"
+    assert said["data"]["holder"] == "ana"
+    assert robots.handled == []
+    said = await answer(dispatcher, RawRequest("arm", verb, orjson.dumps({**body, "lease": secret})))
+    assert said["status"] == "ok"
+    assert robots.verbs() == [verb]
+
+
+@pytest.mark.parametrize("verb", sorted(FREE))
+async def test_stops_looks_and_the_way_to_a_lease_need_none(
+    dispatcher: Dispatcher, robots: Robots, arms_lease: Lease, verb: str
+) -> None:
+    arms_lease.acquire("ana")
+    said = await answer(dispatcher, RawRequest("arm", verb, orjson.dumps(BODIES.get(verb, {}))))
+    assert said["status"] == "ok"
+    assert robots.verbs() == [verb]
+
+
+async def test_the_lease_of_one_robot_is_nothing_to_another(
+    dispatcher: Dispatcher, robots: Robots, arms_lease: Lease
+) -> None:
+    call = RawRequest("hand", "reset", b'{"lease":"any"}')
+    assert (await answer(dispatcher, call))["status"] == "ok"
+    robots.leases["hand"] = Lease(
+        "hand", ttl_s=5.0, takeover=True, on_loss=lambda _: None, on_change=lambda **_: None
+    )
+    secret = arms_lease.acquire("ana")["lease"]
+    call = RawRequest("hand", "reset", orjson.dumps({"lease": secret}))
+    assert (await answer(dispatcher, call))["error"] == f"hand/reset: {NOBODY_HAS_IT}"
+
+
+async def test_what_was_refused_for_want_of_control_may_be_sent_again_with_its_transaction(
+    dispatcher: Dispatcher, robots: Robots, arms_lease: Lease
+) -> None:
+    assert (await answer(dispatcher, play(transaction="t")))["code"] == "NOT_IN_CONTROL"
+    secret = arms_lease.acquire("ana")["lease"]
+    first = await answer(dispatcher, play(transaction="t", lease=secret))
+    assert first["status"] == "ok"
+    arms_lease.release(secret)
+    assert await answer(dispatcher, play(transaction="t")) == first  # which acts no more
+    assert robots.verbs() == ["play"]
+
+
+@pytest.mark.parametrize("holder", ["", "x" * 61, "a\nb", "a\x1b[2Jb", " ana", "a\u202eb", 7, None])
+async def test_a_holder_has_a_name_that_can_be_shown(
+    dispatcher: Dispatcher, robots: Robots, holder: Any
+) -> None:
+    said = await answer(dispatcher, RawRequest("arm", "lease/acquire", orjson.dumps({"holder": holder})))
+    assert said["code"] == "INVALID_REQUEST"
+    assert said["error"].startswith("arm/lease/acquire: 'holder' is ")
+    assert robots.handled == []

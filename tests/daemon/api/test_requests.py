@@ -11,7 +11,7 @@ JSON = "a request is a JSON object in UTF-8, without NaN; correct it"
 CUT = "'xxxxxxxxxxxx...xxxxxxxxxxxxx'"
 KNOWN = (
     "play knows motion, speed, loop, ping_pong, first, last, seam, start_at, on_busy, path_tolerance, "
-    "goal_tolerance, goal_time_tolerance, transaction, expires_at"
+    "goal_tolerance, goal_time_tolerance, transaction, expires_at, lease"
 )
 
 
@@ -142,8 +142,9 @@ def test_an_unknown_verb_is_told_what_there_is() -> None:
     assert caught.value.code == "UNKNOWN_VERB"
     assert str(caught.value) == (
         "arm/plya: unknown verb; motiond knows play, goto, enable, disable, pause, resume, speed, "
-        "seek, queue, queue/remove, queue/move, queue/clear, stop, estop, reset, fault, status, "
-        "motions/delete, motions/reload; did you mean 'play'?"
+        "seek, queue, queue/remove, queue/move, queue/clear, stop, estop, reset, fault, lease/acquire, "
+        "lease/renew, lease/release, lease/take, status, motions/delete, motions/reload; "
+        "did you mean 'play'?"
     )
 
 

@@ -17,7 +17,7 @@ ARM = "robots: {arm: {driver: {type: sim}, joints: {a: {limits: {lower: -1, uppe
 KEYS_OF_ROBOT = (
     "allow_short_files, approach, checks, clock, daemon_timeout_s, driver, exit_timeout_s, fault_requests, "
     "idle_rate_hz, "
-    "interpolation, joints, max_lateness_s, "
+    "interpolation, joints, lease, max_lateness_s, "
     "max_skip_s, model, motion_joints, motions, on_end, on_exit, on_late, on_violation, poses, "
     "start_tolerance, stop_duration_s, stream_timeout_s, tolerances"
 )

@@ -79,7 +79,7 @@ async def test_every_route_stands_in_the_document_and_every_path_is_served(
             case "{verb}":
                 expanded |= {(method, f"/api/robots/{{robot}}/{verb}") for verb in VERBS}
             case "{subject}":
-                subjects = ("availability", "state", "description", "motions")
+                subjects = ("availability", "state", "description", "motions", "lease")
                 expanded |= {(method, f"/api/robots/{{robot}}/{subject}") for subject in subjects}
             case _:
                 expanded.add((method, path))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.schemas import StatusRequest
+from motiond.daemon.config.robot import LeaseSettings
 from motiond.daemon.robots import registry as module
 from motiond.daemon.robots.registry import RobotRegistry
 from motiond.daemon.robots.stream_supervisor import StreamSupervisor
@@ -27,6 +29,7 @@ class FakeRobot:
 
     def __init__(self, name: str, *errors: Exception) -> None:
         self.name = name
+        self.settings = SimpleNamespace(lease=LeaseSettings())
         self.errors = list(errors)
         self.told: list[str] = []
         self.rests: list[float] = []
@@ -54,12 +57,15 @@ class FakeRobot:
             raise ZeroDivisionError
         self.told.append(why)
 
+    def report(self, *_: object, **__: object) -> None:
+        pass
+
     def leave(self) -> None:
         self.left.set()
 
 
 def registry_of(*robots: FakeRobot, monkeypatch: pytest.MonkeyPatch) -> RobotRegistry:
-    monkeypatch.setattr(module, "RequestHandlers", lambda robot: robot)
+    monkeypatch.setattr(module, "RequestHandlers", lambda robot, _: robot)
     return RobotRegistry(cast("Mapping[str, Robot]", {robot.name: robot for robot in robots}))
 
 

@@ -1,0 +1,191 @@
+"""Who commands one robot: a lease that one client has at a time, until it is returned, taken or runs out.
+
+A lease is proven by a secret that its holder alone was given. What is published of it names the holder and
+proves nothing. Time is that of a monotonic clock: a clock that is set neither ends a lease nor prolongs it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .errors import RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SECRET_BYTES = 16
+TOLD_A_TTL = 4  # renewals that are told: a client may send them as often as it likes
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """How a client lost control, which it did not return.
+
+    Attributes
+    ----------
+    holder : str
+        The client.
+    taker : str or None
+        Who took it; None where the lease ran out.
+    """
+
+    holder: str
+    taker: str | None = None
+
+
+class Lease:
+    """The lease of one robot. Nothing here waits, so of two clients that come at once the first one has it.
+
+    Parameters
+    ----------
+    robot : str
+        The robot's name, for messages.
+    ttl_s : float
+        A lease that is not renewed for so long is lost.
+    takeover : bool
+        Whether it may be taken from its holder.
+    on_loss : callable
+        Is told of a loss, before anybody else can command the robot.
+    on_change : callable
+        Is told whenever there is something new to publish; of a renewal with `renewed=True`.
+    now, unix_now : callable
+        Return the time of a monotonic clock and Unix time, in s.
+
+    Attributes
+    ----------
+    epoch : int
+        Grows with each holder; the first one is beyond Unix time, so that it grows over restarts, too.
+    """
+
+    def __init__(
+        self,
+        robot: str,
+        *,
+        ttl_s: float,
+        takeover: bool,
+        on_loss: Callable[[Loss], None],
+        on_change: Callable[..., None],
+        now: Callable[[], float] = time.monotonic,
+        unix_now: Callable[[], float] = time.time,
+    ) -> None:
+        self._robot = robot
+        self._ttl_s = ttl_s
+        self._takeover = takeover
+        self._on_loss = on_loss
+        self._on_change = on_change
+        self._now = now
+        self._unix_now = unix_now
+        self._holder: str | None = None
+        self._secret = b""
+        self._ends_s = self._told_s = 0.0
+        self.epoch = int(unix_now())
+
+    # -- requests; each raises RequestError where it is refused ---------------------------------------------
+
+    def acquire(self, holder: str, lease: str | None = None) -> dict[str, Any]:
+        """Give control to a client if nobody has it; renew it for the one who has."""
+        self.look()
+        if self._is_proven_by(lease):
+            return self._renew() | {"lease": lease}
+        if self._holder is not None:
+            raise self._not_in_control(f"{self._robot}/lease/acquire")
+        return self._grant(holder)
+
+    def renew(self, lease: str | None) -> dict[str, Any]:
+        """Let the holder keep control for `ttl_s` from now on."""
+        self.admit(f"{self._robot}/lease/renew", lease)
+        return self._renew()
+
+    def release(self, lease: str | None) -> dict[str, Any]:
+        """Take control back from the holder, who wants it so: nothing stops."""
+        self.admit(f"{self._robot}/lease/release", lease)
+        self._holder, self._secret = None, b""
+        self._on_change()
+        return self.told()
+
+    def take(self, holder: str, lease: str | None = None) -> dict[str, Any]:
+        """Give control to a client, whoever has it, if that is allowed."""
+        self.look()
+        before = self._holder
+        if before is None or self._is_proven_by(lease):
+            return self.acquire(holder, lease)
+        if not self._takeover:
+            what, why = f"control cannot be taken from {before}", "lease.takeover is off"
+            mend = "ask them to release it, or wait until it runs out"
+            raise RequestError("NOT_ALLOWED", f"{self._robot}/lease/take", what, why, mend, **self.told())
+        granted = self._grant(holder, tell=False)
+        self._on_loss(Loss(before, holder))
+        self._on_change()
+        return granted
+
+    def admit(self, where: str, lease: str | None) -> None:
+        """Refuse whoever has no control.
+
+        Raises
+        ------
+        RequestError
+            NOT_IN_CONTROL, which names the one who has.
+        """
+        self.look()
+        if not self._is_proven_by(lease):
+            raise self._not_in_control(where)
+
+    # -- time ------------------------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Let a lease that was not renewed in time be lost."""
+        if self._holder is not None and self._now() >= self._ends_s:
+            loss = Loss(self._holder)
+            self._holder, self._secret = None, b""
+            self._on_loss(loss)
+            self._on_change()
+
+    # -- what is told ----------------------------------------------------------------------------------------
+
+    def told(self) -> dict[str, Any]:
+        """Return who has control, JSON-ready; without the secret."""
+        left_s = None if self._holder is None else self._ends_s - self._now()
+        return {
+            "holder": self._holder,
+            "epoch": self.epoch,
+            "expires_at": None if left_s is None else round(self._unix_now() + left_s, 3),
+        }
+
+    def _is_proven_by(self, lease: str | None) -> bool:
+        return (
+            self._holder is not None
+            and lease is not None
+            and hmac.compare_digest(lease.encode(errors="replace"), self._secret)
+        )
+
+    def _grant(self, holder: str, *, tell: bool = True) -> dict[str, Any]:
+        lease = secrets.token_urlsafe(SECRET_BYTES)
+        self._holder, self._secret = holder, lease.encode()
+        self.epoch += 1
+        self._ends_s = self._told_s = self._now() + self._ttl_s
+        if tell:
+            self._on_change()
+        return self._granted() | {"lease": lease}
+
+    def _renew(self) -> dict[str, Any]:
+        self._ends_s = self._now() + self._ttl_s
+        if self._ends_s - self._told_s >= self._ttl_s / TOLD_A_TTL:
+            self._told_s = self._ends_s
+            self._on_change(renewed=True)
+        return self._granted()
+
+    def _granted(self) -> dict[str, Any]:
+        return self.told() | {"ttl_s": self._ttl_s}
+
+    def _not_in_control(self, where: str) -> RequestError:
+        what, mend = "not in control", "acquire it by lease/acquire"
+        why = "nobody has control"
+        if self._holder is not None:
+            why = f"{self._holder} has it"
+            otherwise = "take it by lease/take" if self._takeover else "wait until it runs out"
+            mend = f"ask them to release it, or {otherwise}"
+        return RequestError("NOT_IN_CONTROL", where, what, why, mend, **self.told())

@@ -1,0 +1,100 @@
+"""Control of one robot: its lease, where one is required, and what follows when that is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ..api.errors import RequestError
+from ..api.lease import Lease
+
+if TYPE_CHECKING:
+    from ..api.lease import Loss
+    from ..api.schemas import HolderRequest, Request
+    from .robot import Robot
+
+log = logging.getLogger(__name__)
+
+LOOK_PERIOD_S = 0.05
+
+
+class Control:
+    """Who commands a robot.
+
+    Parameters
+    ----------
+    robot : Robot
+
+    Attributes
+    ----------
+    lease : Lease or None
+        None where everybody may command the robot.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        self._robot = robot
+        self._settings = robot.settings.lease
+        self.lease: Lease | None = None
+        if self._settings.required:
+            self.lease = Lease(
+                robot.name,
+                ttl_s=self._settings.ttl_s,
+                takeover=self._settings.takeover,
+                on_loss=self._lose,
+                on_change=self.tell,
+            )
+
+    # -- requests -------------------------------------------------------------------------------------------
+
+    async def acquire(self, request: HolderRequest) -> dict[str, Any]:
+        """Give control to a client, if nobody has it."""
+        return self._required().acquire(request.holder, request.lease)
+
+    async def renew(self, request: Request) -> dict[str, Any]:
+        """Let the holder keep control."""
+        return self._required().renew(request.lease)
+
+    async def release(self, request: Request) -> dict[str, Any]:
+        """Take control back from its holder; nothing stops."""
+        return self._required().release(request.lease)
+
+    async def take(self, request: HolderRequest) -> dict[str, Any]:
+        """Give control to a client, whoever has it."""
+        return self._required().take(request.holder, request.lease)
+
+    def _required(self) -> Lease:
+        """Return the lease; one that keeps nobody from commanding would promise what is not so."""
+        if self.lease is None:
+            why, mend = "everybody may command it", "send requests without one, or set lease.required"
+            raise RequestError("NOT_ALLOWED", self._robot.name, "there is no lease to have", why, mend)
+        return self.lease
+
+    # -- what follows ---------------------------------------------------------------------------------------
+
+    async def watch(self) -> NoReturn:
+        """Notice that a lease has run out."""
+        while True:
+            await asyncio.sleep(LOOK_PERIOD_S)
+            try:
+                self._required().look()
+            except Exception:
+                log.exception("%s: failed inside motiond", self._robot.name)
+
+    def tell(self, *, renewed: bool = False) -> None:
+        """Tell the world who has control."""
+        settings = self._settings
+        told = self.lease.told() if self.lease else {"holder": None, "epoch": None, "expires_at": None}
+        told |= {"required": settings.required, "ttl_s": settings.ttl_s, "takeover": settings.takeover}
+        self._robot.report("lease", told, renews=renewed)
+
+    def _lose(self, loss: Loss) -> None:
+        """Stop softly if that is wanted, unless the daemon brings the robot to its end, and tell of it."""
+        why = f"the lease of {loss.holder} has run out; it was not renewed for {self._settings.ttl_s:g} s"
+        if loss.taker is not None:
+            why = f"{loss.taker} took control from {loss.holder}"
+        if self._settings.on_loss == "stop" and not self._robot.leaving:
+            self._robot.stop(why)
+        kind = "lease_lost" if loss.taker is None else "lease_taken"
+        event = {"kind": kind, "message": why, "holder": loss.holder, "taker": loss.taker}
+        self._robot.report("event", event)

@@ -1,0 +1,221 @@
+"""What follows when control of a robot is lost, with its real stream process on simulated actuators."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import pytest
+
+from motiond.daemon.api.dispatcher import Dispatcher
+from motiond.daemon.api.requests import RawRequest
+from motiond.daemon.robots.control import Control
+from motiond.drivers.sim.command_log import read_trace
+from tests.daemon.rig import FULL_SWING, Rig, comes_to_rest_softly
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from motiond.daemon.robots.registry import RobotRegistry
+
+LONG_S = 600.0
+"""Longer than any test takes: a lease of this runs out only where a test lets it."""
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    rig = Rig(tmp_path)
+    rig.robot["lease"] = {"required": True, "ttl_s": LONG_S}
+    return rig
+
+
+async def ask(registry: RobotRegistry, verb: str, **body: Any) -> dict[str, Any]:
+    """Ask as every transport does."""
+    async with asyncio.timeout(PATIENCE_S):
+        answer = await Dispatcher(registry).answer(RawRequest("arm", verb, orjson.dumps(body)))
+    told: dict[str, Any] = orjson.loads(answer)
+    return told
+
+
+async def ok(registry: RobotRegistry, verb: str, **body: Any) -> dict[str, Any]:
+    told = await ask(registry, verb, **body)
+    assert told["status"] == "ok", told
+    data: dict[str, Any] = told["data"]
+    return data
+
+
+async def start_long(rig: Rig, registry: RobotRegistry) -> tuple[str, str, str]:
+    """Play the long motion as ana, with another one that waits; give her lease, and the goals."""
+    await rig.until_state("idle")
+    lease = (await ok(registry, "lease/acquire", holder="ana"))["lease"]
+    plays = (await ok(registry, "play", motion="long", lease=lease))["goal_id"]
+    waits = (await ok(registry, "play", motion="short", on_busy="queue", lease=lease))["goal_id"]
+    await rig.until("telemetry", lambda data: (data["frame"] or 0) > FULL_SWING)
+    return lease, plays, waits
+
+
+def run_out(registry: RobotRegistry) -> None:
+    """Let the time of the lease be over now."""
+    registry.leases["arm"]._ends_s = 0.0
+
+
+TAKEN = "bob took control from ana"
+RUN_OUT = f"the lease of ana has run out; it was not renewed for {LONG_S:g} s"
+
+
+async def test_a_motion_stops_softly_when_the_lease_runs_out_and_what_waits_does_not_begin(rig: Rig) -> None:
+    async with rig.running() as registry:
+        _, plays, waits = await start_long(rig, registry)
+        run_out(registry)
+        result = await rig.rest_after(plays)
+        assert (result["code"], result["message"]) == ("CANCELED", RUN_OUT)
+        queued = await rig.result_of(waits)
+        assert (queued["code"], queued["message"]) == ("CANCELED", f"{RUN_OUT}; it had not begun")
+        event = await rig.until("event", lambda data: data["kind"] == "lease_lost")
+        assert event == {"kind": "lease_lost", "message": RUN_OUT, "holder": "ana", "taker": None}
+        told = await rig.until("lease", lambda data: data["holder"] is None, rig.place_of(event))
+        assert told["expires_at"] is None
+        assert (await ask(registry, "play", motion="short"))["code"] == "NOT_IN_CONTROL"
+    assert comes_to_rest_softly(read_trace(rig.folder / "trace.npy")["position"])
+
+
+async def test_a_motion_stops_softly_when_control_is_taken_and_the_taker_goes_on(rig: Rig) -> None:
+    async with rig.running() as registry:
+        lease, plays, waits = await start_long(rig, registry)
+        taken = await ok(registry, "lease/take", holder="bob")
+        result = await rig.rest_after(plays)
+        assert (result["code"], result["message"]) == ("CANCELED", TAKEN)
+        assert (await rig.result_of(waits))["code"] == "CANCELED"
+        event = await rig.until("event", lambda data: data["kind"] == "lease_taken")
+        assert event == {"kind": "lease_taken", "message": TAKEN, "holder": "ana", "taker": "bob"}
+        refused = await ask(registry, "play", motion="short", lease=lease)
+        assert (refused["code"], refused["data"]["holder"]) == ("NOT_IN_CONTROL", "bob")
+        accepted = await ok(registry, "play", motion="short", lease=taken["lease"])
+        assert (await rig.result_of(accepted["goal_id"]))["code"] == "SUCCESSFUL"
+
+
+@pytest.mark.parametrize("how", ["runs out", "is taken", "is released"])
+async def test_a_motion_plays_on_with_what_waits_where_that_is_wanted(rig: Rig, how: str) -> None:
+    rig.robot["lease"] |= {} if how == "is released" else {"on_loss": "play_on"}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        lease = (await ok(registry, "lease/acquire", holder="ana"))["lease"]
+        plays = (await ok(registry, "play", motion="short", loop=3, lease=lease))["goal_id"]
+        waits = (await ok(registry, "play", motion="short", on_busy="queue", lease=lease))["goal_id"]
+        match how:
+            case "runs out":
+                run_out(registry)
+                await rig.until("event", lambda data: data["kind"] == "lease_lost")
+            case "is taken":
+                await ok(registry, "lease/take", holder="bob")
+            case _:
+                await ok(registry, "lease/release", lease=lease)
+        assert (await ask(registry, "pause", lease=lease))["code"] == "NOT_IN_CONTROL"
+        assert rig.results() == []
+        assert (await rig.result_of(plays))["code"] == "SUCCESSFUL"
+        assert (await rig.result_of(waits))["code"] == "SUCCESSFUL"
+
+
+async def test_anybody_stops_and_nobody_else_goes_on(rig: Rig) -> None:
+    async with rig.running() as registry:
+        lease, plays, _ = await start_long(rig, registry)
+        assert (await ok(registry, "stop"))["goal_id"] == plays
+        assert (await rig.rest_after(plays))["code"] == "CANCELED"
+        assert (await ok(registry, "estop"))["latched"]
+        assert (await ask(registry, "reset"))["code"] == "NOT_IN_CONTROL"
+        assert (await ok(registry, "reset", lease=lease))["state"] == "idle"
+
+
+async def test_a_loss_while_the_daemon_ends_keeps_no_robot_from_its_way_home(rig: Rig) -> None:
+    rig.robot |= {"on_exit": "park", "poses": {"park": {"shoulder": 1.0}}}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        lease = (await ok(registry, "lease/acquire", holder="ana"))["lease"]
+        await ok(registry, "enable", lease=lease)
+        registry.leave()
+        await rig.until("state", lambda data: data["motion"] == "park")
+        run_out(registry)
+        await rig.until("event", lambda data: data["kind"] == "lease_lost")
+        await rig.until("result", lambda data: data["motion"] == "park")
+    assert rig.results() == ["SUCCESSFUL"]
+
+
+async def test_a_play_that_has_not_begun_when_control_is_lost_does_not_begin(rig: Rig) -> None:
+    async with rig.running() as registry:
+        lease, plays, _ = await start_long(rig, registry)
+        replacing = asyncio.create_task(ask(registry, "play", motion="short", on_busy="replace", lease=lease))
+        await rig.until_state("stopping")
+        await ok(registry, "lease/take", holder="bob")
+        told = await replacing
+        assert (told["code"], told["error"]) == (
+            "CANCELED",
+            "arm: stopped before the motion began; play it again",
+        )
+        assert (await rig.result_of(plays))["code"] == "PREEMPTED"
+
+
+async def test_who_is_in_control_is_told_from_the_beginning_without_the_secret(rig: Rig) -> None:
+    async with rig.running() as registry:
+        free = await rig.until("lease", lambda _: True)
+        assert free["holder"] is None
+        lease = (await ok(registry, "lease/acquire", holder="ana"))["lease"]
+        told = await rig.until("lease", lambda data: data["holder"] == "ana")
+        assert told == {
+            "holder": "ana",
+            "epoch": free["epoch"] + 1,
+            "expires_at": told["expires_at"],
+            "required": True,
+            "ttl_s": LONG_S,
+            "takeover": True,
+        }
+        await ok(registry, "lease/renew", lease=lease)
+        await ok(registry, "lease/release", lease=lease)
+        await rig.until("lease", lambda data: data["holder"] is None, rig.place_of(told))
+    assert lease not in str([report.data for report in rig.reports])
+
+
+async def test_where_no_control_is_required_everybody_commands_and_there_is_no_lease(rig: Rig) -> None:
+    rig.robot["lease"] = {"required": False}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        for verb in ("acquire", "take", "renew", "release"):
+            body = {"holder": "ana"} if verb in {"acquire", "take"} else {"lease": "x"}
+            told = await ask(registry, f"lease/{verb}", **body)
+            why = "everybody may command it; send requests without one, or set lease.required"
+            assert told["error"] == f"arm: there is no lease to have; {why}"
+            assert told["code"] == "NOT_ALLOWED"
+        accepted = await ok(registry, "play", motion="short", lease="x")
+        assert (await rig.result_of(accepted["goal_id"]))["code"] == "SUCCESSFUL"
+        assert await rig.until("lease", lambda _: True) == {
+            "holder": None,
+            "epoch": None,
+            "expires_at": None,
+            "required": False,
+            "ttl_s": 5.0,
+            "takeover": True,
+        }
+
+
+async def test_a_failure_to_stop_ends_no_watch(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    lose = Control._lose
+    failures = [ZeroDivisionError()]
+
+    def fail_once(self: Control, loss: Any) -> None:
+        if failures:
+            raise failures.pop()
+        lose(self, loss)
+
+    monkeypatch.setattr(Control, "_lose", fail_once)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        for _ in range(2):
+            await ok(registry, "lease/acquire", holder="ana")
+            run_out(registry)
+            while registry.leases["arm"].told()["holder"] is not None:  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.01)
+        await rig.until("event", lambda data: data["kind"] == "lease_lost")
+    assert "arm: failed inside motiond" in caplog.text

@@ -1,0 +1,198 @@
+"""One client at a time is in control of a robot, whichever way requests come to a daemon."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+import orjson
+import pytest
+
+from tests.daemon.conftest import Mosquitto, listening, said
+from tests.daemon.http.conftest import Page
+from tests.daemon.programs import running, use
+from tests.daemon.rig import Rig
+from tests.ports import free_port
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from tests.daemon.conftest import Ear
+
+ANA_HAS_IT = "not in control; ana has it; ask them to release it, or take it by lease/take"
+LONG_S = 600.0
+
+
+@pytest.fixture
+def rig(tmp_path: Path, mosquitto: Mosquitto) -> Rig:
+    rig = Rig(tmp_path)
+    use(rig, mosquitto.settings)
+    rig.daemon["http"] = {"listen": f"127.0.0.1:{free_port()}"}
+    rig.robot["lease"] = {"required": True, "ttl_s": LONG_S}
+    (tmp_path / "new").mkdir()
+    rig.robot["motions"] = ["motions", {"folder": "new", "upload": True}]
+    return rig
+
+
+class World:
+    """Every way to a daemon."""
+
+    def __init__(self, rig: Rig, ear: Ear, session: aiohttp.ClientSession, page: Page) -> None:
+        self.rig = rig
+        self.ear = ear
+        self.session = session
+        self.page = page
+        self.url = f"http://{rig.daemon['http']['listen']}/api/robots/arm"
+        self._count = 0
+
+    async def by_mqtt(self, verb: str, **body: Any) -> Any:
+        return await self.ear.ask(f"motiond/arm/request/{verb}", orjson.dumps(body))
+
+    async def by_http(self, verb: str, **body: Any) -> Any:
+        async with self.session.post(f"{self.url}/{verb}", json=body) as response:
+            told = await response.json()
+        if told["status"] == "error":
+            assert response.status in {403, 409}
+        return told
+
+    async def by_socket(self, verb: str, **body: Any) -> Any:
+        self._count += 1
+        return await self.page.ask(self._count, "arm", verb, **body)
+
+    async def upload(self, content: bytes, **headers: str) -> tuple[int, Any]:
+        kind = {"Content-Type": "application/octet-stream"}
+        async with self.session.post(
+            f"{self.url}/motions/upload?name=more.seq", data=content, headers=kind | headers
+        ) as response:
+            return response.status, await response.json()
+
+
+@asynccontextmanager
+async def world(rig: Rig, mosquitto: Mosquitto) -> AsyncIterator[World]:
+    async with (
+        running(rig),
+        listening(mosquitto.settings) as ear,
+        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(PATIENCE_S)) as session,
+    ):
+        await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
+        yield World(rig, ear, session, Page(await connected(rig, session)))
+
+
+async def connected(rig: Rig, session: aiohttp.ClientSession) -> aiohttp.ClientWebSocketResponse:
+    """Connect as soon as the daemon listens; what a broker tells of it may be of the one before."""
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            try:
+                return await session.ws_connect(f"http://{rig.daemon['http']['listen']}/api/ws")
+            except aiohttp.ClientConnectionError:
+                await asyncio.sleep(0.05)
+
+
+async def test_who_is_in_control_by_one_way_is_so_by_all(rig: Rig, mosquitto: Mosquitto) -> None:
+    async with world(rig, mosquitto) as it:
+        ways = (it.by_mqtt, it.by_http, it.by_socket)
+        for has_control in ways:
+            given = (await has_control("lease/acquire", holder="ana"))["data"]
+            for way in ways:
+                told = await way("goto", joints={"elbow": 0.1})
+                assert (told["code"], told["error"]) == ("NOT_IN_CONTROL", f"arm/goto: {ANA_HAS_IT}")
+                assert told["data"] == {key: given[key] for key in ("holder", "epoch", "expires_at")}
+                assert (await way("stop"))["status"] == "ok"
+                assert (await way("status"))["status"] == "ok"
+                assert (await way("enable", lease=given["lease"]))["status"] == "ok"
+            assert (await has_control("lease/release", lease=given["lease"]))["status"] == "ok"
+
+
+async def test_a_file_is_uploaded_only_by_who_is_in_control(rig: Rig, mosquitto: Mosquitto) -> None:
+    content = (rig.folder / "motions/short.seq").read_bytes()
+    async with world(rig, mosquitto) as it:
+        lease = (await it.by_http("lease/acquire", holder="ana"))["data"]["lease"]
+        for headers in ({}, {"Motiond-Lease": "x"}, {"Motiond-Lease": "\xff"}):
+            status, told = await it.upload(content, **headers)
+            assert (status, told["code"]) == (409, "NOT_IN_CONTROL")
+            assert told["error"] == f"arm/motions/upload: {ANA_HAS_IT}"
+        assert list((rig.folder / "new").iterdir()) == []
+        status, told = await it.upload(content, **{"Motiond-Lease": lease})
+        assert (status, told["status"]) == (200, "ok")
+
+
+async def test_who_loses_control_while_a_file_comes_in_does_not_keep_it(
+    rig: Rig, mosquitto: Mosquitto
+) -> None:
+    async with world(rig, mosquitto) as it:
+        lease = (await it.by_http("lease/acquire", holder="ana"))["data"]["lease"]
+
+        async def slowly() -> AsyncIterator[bytes]:
+            yield b"type: "
+            assert (await it.by_mqtt("lease/take", holder="bob"))["status"] == "ok"
+            yield (rig.folder / "motions/short.seq").read_bytes()[6:]
+
+        content: Any = slowly()
+        status, told = await it.upload(content, **{"Motiond-Lease": lease})
+        assert (status, told["code"], told["data"]["holder"]) == (409, "NOT_IN_CONTROL", "bob")
+        assert list((rig.folder / "new").iterdir()) == []
+
+
+async def test_who_is_in_control_is_retained_and_the_secret_is_not(rig: Rig, mosquitto: Mosquitto) -> None:
+    async with world(rig, mosquitto) as it:
+        given = (await it.by_http("lease/acquire", holder="ana"))["data"]
+        await it.ear.until("motiond/arm/lease", lambda data: data["holder"] == "ana")
+        async with listening(mosquitto.settings) as late:
+            message = await late.until("motiond/arm/lease")
+        assert message.retain
+        told = said(message)
+        known = {key: given[key] for key in ("holder", "epoch", "expires_at")}
+        assert told == known | {"required": True, "ttl_s": LONG_S, "takeover": True}
+        async with it.session.get(f"{it.url}/lease") as response:
+            assert await response.json() == told
+        seen = [message.payload for message in it.ear.heard]
+        assert not [payload for payload in seen if given["lease"].encode() in payload]
+
+
+async def test_who_lost_control_to_another_hears_by_an_event_who_took_it(
+    rig: Rig, mosquitto: Mosquitto
+) -> None:
+    async with world(rig, mosquitto) as it:
+        lease = (await it.by_socket("lease/acquire", holder="ana"))["data"]["lease"]
+        accepted = await it.by_socket("play", motion="long", lease=lease)
+        await it.page.until(lambda told: told.get("data", {}).get("state") == "playing")
+        assert (await it.by_mqtt("lease/take", holder="bob"))["status"] == "ok"
+        event = {
+            "kind": "lease_taken",
+            "message": "bob took control from ana",
+            "holder": "ana",
+            "taker": "bob",
+        }
+        await it.page.until(lambda told: told.get("subject") == "event" and told["data"] == event)
+        ended = await it.ear.until("motiond/arm/result")
+        assert said(ended)["goal_id"] == accepted["data"]["goal_id"]
+        assert (said(ended)["code"], said(ended)["message"]) == ("CANCELED", event["message"])
+
+
+async def test_a_lease_that_nobody_renews_is_lost_in_its_time(rig: Rig, mosquitto: Mosquitto) -> None:
+    rig.robot["lease"]["ttl_s"] = 0.5
+    async with world(rig, mosquitto) as it:
+        await it.by_mqtt("lease/acquire", holder="ana")
+        event = said(await it.ear.until("motiond/arm/event", lambda data: data["kind"].startswith("lease")))
+        why = "the lease of ana has run out; it was not renewed for 0.5 s"
+        assert (event["kind"], event["message"]) == ("lease_lost", why)
+        await it.ear.until("motiond/arm/lease", lambda data: data["holder"] is None)
+
+
+async def test_a_restart_of_the_daemon_ends_all_leases(rig: Rig, mosquitto: Mosquitto) -> None:
+    async with world(rig, mosquitto) as it:
+        given = (await it.by_mqtt("lease/acquire", holder="ana"))["data"]
+        await it.ear.until("motiond/arm/lease", lambda data: data["holder"] == "ana")
+    await asyncio.sleep(1.1)  # epochs begin at Unix time in s
+    async with world(rig, mosquitto) as it:
+        await it.ear.until("motiond/arm/lease", lambda data: data["holder"] is None)
+        for verb in ("play", "lease/renew", "lease/release"):
+            body = {"motion": "long"} if verb == "play" else {}
+            told = await it.by_http(verb, lease=given["lease"], **body)
+            why = "not in control; nobody has control; acquire it by lease/acquire"
+            assert told["error"] == f"arm/{verb}: {why}"
+        assert (await it.by_http("lease/acquire", holder="bob"))["data"]["epoch"] > given["epoch"]
