@@ -20,7 +20,7 @@ from .output import (
     tell,
 )
 from .request import ask, place_of
-from .words import in_own_words
+from .words import in_own_words, own_words
 
 if TYPE_CHECKING:
     from ..client.reload import Reloaded
@@ -137,6 +137,32 @@ def _request(client: Client, robot: str, verb: str, *, json: bool) -> None:
 def _switch_torque(client: Client, robot: str, verb: str, *, json: bool) -> None:
     answer = ask(client, robot, verb)
     say(answer, f"{robot}: torque is {'on' if answer['torque'] else 'off'}", json=json)
+
+
+@app.command()
+@asks_a_daemon
+def control(
+    robot: RobotName,
+    *,
+    take: Annotated[
+        bool, typer.Option("--take", help="Take control from whoever has it; then nobody has it.")
+    ] = False,
+    client: Client,
+    json: AsJson = False,
+) -> None:
+    """Say who is in control of a robot; other subcommands are in control by themselves where they have to."""
+    from ..client.control import free, who_controls
+
+    with own_words(robot, "lease/take"):
+        before = asyncio.run(free(client.mqtt(), robot)) if take else None
+        told = asyncio.run(who_controls(client.mqtt(), robot))
+    if take:
+        text = f"control was taken from {before}" if before is not None else "nobody was in control"
+    elif not told["required"]:
+        text = "everybody may command it"
+    else:
+        text = f"{told['holder']} is in control" if told["holder"] is not None else "nobody is in control"
+    say(told, f"{robot}: {text}", json=json)
 
 
 @app.command()

@@ -23,6 +23,9 @@ MENDS: Mapping[str, str] = {
     "wait until they are published": "try again in a moment",
     "ask for status": "ask `motiond status {robot}`",
     "send it again": "try again",
+    "ask them to release it, or take it by lease/take": (
+        "ask them to release it, or `motiond control {robot} --take`"
+    ),
 }
 """How a line of the daemon's may end, and how it ends here."""
 

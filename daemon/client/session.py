@@ -1,5 +1,8 @@
 """Asks a running daemon over MQTT: what the subcommands that ask a daemon are made of.
 
+Where a robot wants somebody to be in control of it and nobody is, control is acquired for as long as the
+request, or what it has begun, takes.
+
 Exception
 └── NoAnswer         nobody answers: no broker, no daemon, or no such robot
 """
@@ -7,8 +10,10 @@ Exception
 from __future__ import annotations
 
 import asyncio
+import getpass
+import socket
 from collections import deque
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import uuid4
@@ -35,6 +40,9 @@ SUBSCRIBE_TRIES = 3
 SUBSCRIBE_TIMEOUT_S = 3.0
 LOOK_S = 0.1
 CONNECT_TRIES, CONNECT_PAUSE_S = 3, 0.2
+RENEWALS_A_TTL = 3  # so that two of them may be lost
+RELEASE_TIMEOUT_S = 1.0
+LONGEST_HOLDER = 60
 START_IT = "start it with `motiond run`"
 
 
@@ -71,8 +79,8 @@ async def ask(
     NoAnswer
         If there is no broker, or no answer in time; the message says what to do.
     """
-    async with _connection(settings, robot) as connection:
-        return await connection.ask(verb, payload or {}, timeout_s)
+    async with _connection(settings, robot) as connection, AsyncExitStack() as stack:
+        return await _ask_in_control(stack, connection, verb, payload or {}, timeout_s)
 
 
 async def begin_and_wait(
@@ -110,9 +118,9 @@ async def begin_and_wait(
     NoAnswer
         If the daemon does not answer, or no longer.
     """
-    async with _connection(settings, robot) as connection:
+    async with _connection(settings, robot) as connection, AsyncExitStack() as stack:
         await connection.listen("state", "result", "event")
-        goal_id = (await connection.ask(verb, request, timeout_s))["goal_id"]
+        goal_id = (await _ask_in_control(stack, connection, verb, request, timeout_s))["goal_id"]
         result: dict[str, Any] = {}
         async for report in connection.reports(timeout_s):
             if report.subject != "event" and report.data.get("goal_id") == goal_id:
@@ -122,6 +130,57 @@ async def begin_and_wait(
                     break
         async for report in _followed(connection, result, timeout_s):
             yield report
+
+
+async def _ask_in_control(
+    stack: AsyncExitStack, connection: _Connection, verb: str, payload: dict[str, Any], timeout_s: float
+) -> dict[str, Any]:
+    """Ask; if nobody is in control and somebody has to be, be it from then on, as long as the stack lasts."""
+    try:
+        return await connection.ask(verb, payload, timeout_s)
+    except RequestError as error:
+        if error.code != "NOT_IN_CONTROL" or error.data["holder"] is not None or verb.startswith("lease/"):
+            raise
+    control = _in_control(connection.settings, connection.robot, holder_of(verb), timeout_s)
+    lease = await stack.enter_async_context(control)
+    return await connection.ask(verb, {**payload, "lease": lease}, timeout_s)
+
+
+@asynccontextmanager
+async def _in_control(
+    settings: MqttSettings, robot: str, holder: str, timeout_s: float
+) -> AsyncIterator[str]:
+    """Be in control; renewals have a connection of their own, as they wait for no other answer."""
+    async with _connection(settings, robot) as connection:
+        given = await connection.ask("lease/acquire", {"holder": holder}, timeout_s)
+        lease: str = given["lease"]
+        keeping = asyncio.create_task(_keep(connection, lease, given["ttl_s"]), name="lease.keep")
+        try:
+            yield lease
+        finally:
+            keeping.cancel()
+            await asyncio.wait((keeping,))
+            with suppress(RequestError, NoAnswer, aiomqtt.MqttError):  # it runs out by itself
+                await connection.ask("lease/release", {"lease": lease}, RELEASE_TIMEOUT_S)
+
+
+async def _keep(connection: _Connection, lease: str, ttl_s: float) -> None:
+    """Renew a lease until it is lost; what that leads to is the daemon's to say."""
+    with suppress(RequestError, aiomqtt.MqttError):
+        while True:
+            await asyncio.sleep(ttl_s / RENEWALS_A_TTL)
+            with suppress(NoAnswer):
+                await connection.ask("lease/renew", {"lease": lease}, ttl_s / RENEWALS_A_TTL)
+
+
+def holder_of(verb: str) -> str:
+    """Return what others are told of who is in control: the user, the machine and the subcommand."""
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):  # one that the machine has no name for
+        user = "somebody"
+    told = f"{user}@{socket.gethostname()} (motiond {verb})"
+    return "".join(one if one.isprintable() else "?" for one in told)[:LONGEST_HOLDER].strip()
 
 
 async def _followed(
@@ -223,6 +282,7 @@ class _Connection:
 
     def __init__(self, client: aiomqtt.Client, settings: MqttSettings, robot: str) -> None:
         self._client = client
+        self.settings = settings
         self._version_5 = speaks_5(settings)
         self._topics = Topics(settings.base)
         self.robot = robot
