@@ -109,8 +109,8 @@ def motiond_daemon(request: pytest.FixtureRequest, _motiond_daemons: DaemonPool)
 
 
 @pytest.fixture
-def motiond_robot(request: pytest.FixtureRequest, motiond_daemon: MotiondDaemon) -> MotiondRobot:
+def motiond_robot(request: pytest.FixtureRequest, motiond_daemon: MotiondDaemon) -> Iterator[MotiondRobot]:
     """Provide the robot that the marker `motiond` or the option `motiond_robot` names, or the only one."""
     from motiond.daemon.testing.plugin import robot_of_test  # noqa: PLC0415 - costs nothing unless used
 
-    return robot_of_test(request, motiond_daemon)
+    yield from robot_of_test(request, motiond_daemon)

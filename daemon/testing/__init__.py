@@ -5,6 +5,7 @@
 - `simulated`: a configuration in which no real actuator moves
 - `connection`: what the daemon says over MQTT, and what it is asked
 - `robot`, `goals`: one robot, and a motion that it plays
+- `control`: control of a robot, where a lease is required
 - `traces`: what was sent to the actuators, and measured there
 - `failures`: how a daemon or a robot fails a test
 """

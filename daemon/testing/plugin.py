@@ -89,12 +89,16 @@ def daemon_of_test(request: pytest.FixtureRequest, pool: DaemonPool) -> Iterator
         pool.give_back(daemon)
 
 
-def robot_of_test(request: pytest.FixtureRequest, daemon: MotiondDaemon) -> MotiondRobot:
-    """Return the robot that the marker or the option names, or the only one."""
+def robot_of_test(request: pytest.FixtureRequest, daemon: MotiondDaemon) -> Iterator[MotiondRobot]:
+    """Provide the robot that the marker or the option names, or the only one."""
     with _without_traceback():
         named = _marked(request).get("robot") or request.config.getini("motiond_robot")
         name = robot_named(named, daemon.robots, daemon.config)
-    return MotiondRobot(daemon, name)
+    robot = MotiondRobot(daemon, name)
+    try:
+        yield robot
+    finally:
+        robot.release_control()
 
 
 @contextmanager

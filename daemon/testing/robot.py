@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from uuid import uuid4
 
+from .control import HOLDER, Control
 from .failures import MotiondFailure, NotInTime, RequestRefused
 from .goals import RESULT_S, Goal, Result, result_from
 from .traces import Trace, setpoint_series, telemetry_series
@@ -50,6 +51,7 @@ class MotiondRobot:
         self.name = name
         self.daemon = daemon
         self.goal: Goal | None = None
+        self._control = Control(self._send)
         self._since = len(self.messages("state"))
 
     # -- requests -------------------------------------------------------------------------------------------
@@ -57,12 +59,17 @@ class MotiondRobot:
     def request(self, verb: str, **keys: Any) -> dict[str, Any]:
         """Send any request of `docs/mqtt.md` and return the `data` of its answer.
 
+        Where somebody has to be in control and nobody is, the test is from then on until its end.
         `expect_state` takes into account what is reported from here on. After a request of a fault, the
         daemon serves no further test.
         """
         __tracebackhide__ = True
         self._since = len(self.messages("state"))
-        answer = self._answer(verb, {"transaction": uuid4().hex, **keys})
+        answer = self._answer(verb, {**self._control.proof, **keys})
+        if "lease" not in keys and not verb.startswith("lease/") and _nobody_is_in_control(answer):
+            given = self.request("lease/acquire", holder=HOLDER)
+            self._control.keep(given["lease"], given["ttl_s"])
+            answer = self._answer(verb, {**self._control.proof, **keys})
         data: dict[str, Any] = answer["data"]
         if answer["status"] != "ok":
             raise RequestRefused(answer["code"], answer["error"], data)
@@ -71,10 +78,18 @@ class MotiondRobot:
             self._await_report(data["state"])
         return data
 
-    def _answer(self, verb: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    def release_control(self) -> None:
+        """Return control of the robot, as far as the test has it; a later request acquires it again."""
+        self._control.release()
+
+    def _send(self, verb: str, request: Mapping[str, Any]) -> None:
+        self.daemon.connection.publish(f"{self.name}/request/{verb}", request)
+
+    def _answer(self, verb: str, keys: Mapping[str, Any]) -> dict[str, Any]:
         """Send a request and return its answer."""
         __tracebackhide__ = True
-        self.daemon.connection.publish(f"{self.name}/request/{verb}", request)
+        request = {"transaction": uuid4().hex, **keys}
+        self._send(verb, request)
 
         def find() -> dict[str, Any] | None:
             answers = reversed(self._payloads(f"response/{verb}"))
@@ -250,6 +265,11 @@ class MotiondRobot:
         states = [_in_words(state) for state in (self._new_states() or [self.state])]
         changes = [state for state, before in zip(states, [None, *states], strict=False) if state != before]
         return f"it was {', '.join(changes)}"
+
+
+def _nobody_is_in_control(answer: Mapping[str, Any]) -> bool:
+    """Return whether a request was refused as somebody has to be in control, and nobody is."""
+    return answer["status"] != "ok" and answer["code"] == "NOT_IN_CONTROL" and not answer["data"]["holder"]
 
 
 def _in_words(state: Mapping[str, Any]) -> str:

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-TTL_S = 3.0
-LONGER = ("--loop", "16")  # 8 s of the short motion
+TTL_S = 10.0
 
 
 @pytest.fixture(scope="module")
@@ -59,39 +58,60 @@ def until(config: Path, state: str, robot: str = "arm") -> None:
     )
 
 
-def holder(capsys: pytest.CaptureFixture[str], config: Path) -> str | None:
+def control(capsys: pytest.CaptureFixture[str], config: Path) -> dict[str, Any]:
     code, out, err = run_here(capsys, "control", "arm", "--json", "-c", config)
     assert (code, err) == (0, "")
-    told: str | None = orjson.loads(out)["holder"]
+    told: dict[str, Any] = orjson.loads(out)
     return told
+
+
+def holder(capsys: pytest.CaptureFixture[str], config: Path) -> str | None:
+    told: str | None = control(capsys, config)["holder"]
+    return told
+
+
+def renews(first: dict[str, Any], now: dict[str, Any]) -> bool:
+    assert now["epoch"] == first["epoch"]
+    return bool(now["expires_at"] > first["expires_at"] + 1.0)
 
 
 def myself(verb: str) -> str:
     return f"{getpass.getuser()}@{socket.gethostname()} (motiond {verb})"[:60].strip()
 
 
-def test_play_is_in_control_until_the_end_however_long_that_takes(
+def test_play_is_in_control_until_the_end(daemon: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run_here(capsys, "play", "arm", "short", "-c", daemon)
+    assert (code, err) == (0, "")
+    assert out == "arm: short ended with SUCCESSFUL; the last row is out and held\n"
+    assert holder(capsys, daemon) is None
+
+
+def test_control_is_renewed_for_as_long_as_play_waits(
     daemon: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with background("play", "arm", "short", *LONGER, "-c", daemon) as playing:
+    with background("play", "arm", "long", "--loop", "100", "-c", daemon) as playing:
         until(daemon, "playing")
-        assert holder(capsys, daemon) == myself("play")
-        out, err = playing.communicate(timeout=60)
-    assert (playing.returncode, err) == (0, "")
-    assert out == "arm: short ended with SUCCESSFUL; the last row is out and held\n"
+        first = control(capsys, daemon)
+        assert first["holder"] == myself("play")
+        eventually("it is renewed", lambda: control(capsys, daemon), lambda now: renews(first, now))
+        request(daemon, "stop")
+        playing.communicate(timeout=60)
+    until(daemon, "idle")
     assert holder(capsys, daemon) is None
 
 
 def test_what_is_not_waited_for_plays_on_when_control_is_returned(
     daemon: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, _ = run_here(capsys, "play", "arm", "short", "--loop", "4", "--no-wait", "-c", daemon)
-    assert (code, out.partition(";")[0]) == (0, "arm: accepted short")
+    code, out, _ = run_here(capsys, "play", "arm", "long", "--loop", "100", "--no-wait", "-c", daemon)
+    assert (code, out.partition(";")[0]) == (0, "arm: accepted long")
     assert holder(capsys, daemon) is None
     for command, said in (("pause", "paused"), ("resume", "")):
         code, out, err = run_here(capsys, command, "arm", "-c", daemon)
         assert (code, err) == (0, "")
         assert said in out
+    until(daemon, "playing")
+    request(daemon, "stop")
     until(daemon, "idle")
 
 

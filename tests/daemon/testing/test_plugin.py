@@ -188,6 +188,58 @@ def test_a_failure_tells_what_the_daemon_said_and_spoils_no_other_test(suite: py
     assert "daemon/testing" not in output
 
 
+CONTROLLED = """
+import pytest
+from pytest_motiond import RequestRefused
+
+def is_renewed(robot):
+    return any(one.data["status"] == "ok" for one in robot.messages("response/lease/renew")) or None
+
+def holder(robot):
+    with pytest.raises(RequestRefused) as caught:
+        robot.request("lease/renew", lease="x")
+    assert caught.value.code == "NOT_IN_CONTROL"
+    return caught.value.data["holder"]
+
+def test_it_is_in_control_from_its_first_command_to_its_end(motiond_robot):
+    assert motiond_robot.request("status")["state"] == "idle"
+    assert holder(motiond_robot) is None
+    assert motiond_robot.play("wave", loop=2).code == "SUCCESSFUL"
+    assert holder(motiond_robot) == "pytest"
+    assert motiond_robot.wait(lambda: is_renewed(motiond_robot), 60, "not renewed")
+    assert motiond_robot.play("wave", wait=False).goal_id
+    motiond_robot.stop()
+    motiond_robot.expect_state("idle")
+
+def test_the_next_one_is_so_too_and_may_return_control(motiond_robot):
+    assert holder(motiond_robot) is None
+    motiond_robot.request("enable")
+    assert holder(motiond_robot) == "pytest"
+    motiond_robot.release_control()
+    assert holder(motiond_robot) is None
+    motiond_robot.request("disable")
+    assert holder(motiond_robot) == "pytest"
+
+def test_who_else_is_in_control_is_named(motiond_robot):
+    motiond_robot.request("enable")
+    lease = motiond_robot.request("lease/take", holder="ana", lease="x")["lease"]
+    with pytest.raises(RequestRefused) as caught:
+        motiond_robot.play("wave")
+    who = "ana has it; ask them to release it, or take it by lease/take"
+    assert str(caught.value) == f"NOT_IN_CONTROL: arm/play: not in control; {who}"
+    assert motiond_robot.expect_event("lease_taken")["holder"] == "pytest"
+    motiond_robot.request("disable", lease=lease)
+    motiond_robot.request("lease/release", lease=lease)
+    assert motiond_robot.play("wave").code == "SUCCESSFUL"
+"""
+
+
+def test_a_test_is_in_control_by_itself_where_somebody_has_to_be(suite: pytest.Pytester) -> None:
+    arm = suite.path / "arm.yaml"
+    arm.write_text(arm.read_text().rstrip() + "\n    lease: {required: true, ttl_s: 15}\n")
+    run_file(suite, CONTROLLED).assert_outcomes(passed=3)
+
+
 def test_a_test_run_that_is_killed_takes_its_daemon_along(suite: pytest.Pytester) -> None:
     path = suite.path / "test_here.py"
     path.write_text("import time\ndef test_long(motiond_robot): time.sleep(600)\n")
