@@ -133,7 +133,7 @@ export class Connection {
 }
 
 /** Send a request by HTTP; it is sent even if the page is left meanwhile. */
-async function post(robot: string, verb: string, body: object): Promise<Answer> {
+export async function post(robot: string, verb: string, body: object): Promise<Answer> {
   return answerOf(
     fetch(`/api/robots/${encodeURIComponent(robot)}/${verb}`, {
       method: "POST",
@@ -158,10 +158,10 @@ export async function login(token: string): Promise<Answer> {
   );
 }
 
-/** Send a motion's file. */
-export async function upload(robot: string, file: File): Promise<Answer> {
+/** Send a motion's file, with what proves control of the robot. */
+export async function upload(robot: string, file: File, proof: { lease?: string }): Promise<Answer> {
   const url = `/api/robots/${encodeURIComponent(robot)}/motions/upload?name=${encodeURIComponent(file.name)}`;
-  const headers = { "Content-Type": "application/octet-stream" };
+  const headers = { "Content-Type": "application/octet-stream", ...(proof.lease ? { "Motiond-Lease": proof.lease } : {}) };
   return answerOf(fetch(url, { method: "POST", headers, body: file }), `upload of ${file.name}`);
 }
 

@@ -3,7 +3,7 @@
 import { signal, useComputed } from "@preact/signals";
 import { STATE_WORDS, clock } from "./format";
 import { narrow } from "./appearance";
-import { command, daemon, daemonId, link, locked, lostSince, robots, theme } from "./store";
+import { command, daemon, daemonId, link, locked, lostSince, robots, takeControl, theme } from "./store";
 import type { Daemon } from "./protocol";
 import type { Robot } from "./store";
 
@@ -22,6 +22,7 @@ export function Header({ robot }: { robot: Robot | null }) {
       </div>
       <div class="about">
         <ConnectionState robot={robot} />
+        {robot && link.value === "connected" && <ControlState robot={robot} />}
         <div class="tools">
           <button class="quiet" aria-pressed={locked.value} title="Lock all controls on this device, except the stops" onClick={() => (locked.value = !locked.value)}>
             {locked.value ? "Locked" : "Lock"}
@@ -81,6 +82,23 @@ function othersOf({ clients }: Daemon): string {
   return others < 1 ? ", alone" : `, with ${others} ${others === 1 ? "other" : "others"}`;
 }
 
+/** Who commands the robot, where it is one at a time; whoever has no control may take it, and stops by that. */
+function ControlState({ robot }: { robot: Robot }) {
+  const who = robot.control.who.value;
+  const told = robot.control.told.value;
+  if (who === "all" || !told) return null;
+  const words = { me: "You are in control", nobody: "Nobody is in control", other: `${told.holder} is in control` }[who];
+  return (
+    <p class={`control ${who}`} role="status">
+      <span>{words}</span>
+      {who === "me" && <button class="quiet" title="Let others take control; what plays plays on" onClick={() => void robot.control.release()}>Release</button>}
+      {who === "other" && told.takeover && (
+        <button disabled={locked.value} title={`Take it from ${told.holder}, who is told; what plays may stop softly`} onClick={() => void takeControl(robot)}>Take control</button>
+      )}
+    </p>
+  );
+}
+
 /** Always live: neither a lock nor a lost connection nor a request that is under way takes it away. */
 export function StopButton({ robot }: { robot: Robot }) {
   return (
@@ -102,7 +120,7 @@ function Reset({ robot }: { robot: Robot }) {
   const state = robot.state.value?.state;
   if (state !== "estopped" && state !== "fault") return null;
   return (
-    <button class="reset" disabled={locked.value || link.value !== "connected"} onClick={() => void command(robot, "reset")}>
+    <button class="reset" disabled={locked.value || link.value !== "connected" || robot.control.who.value === "other"} onClick={() => void command(robot, "reset")}>
       Reset
     </button>
   );

@@ -10,7 +10,7 @@ import type { Robot } from "./store";
 
 /** Whether anything but a stop can be asked of a robot from here. */
 export function canCommand(robot: Robot): boolean {
-  return link.value === "connected" && !locked.value && robot.online.value;
+  return link.value === "connected" && !locked.value && robot.online.value && robot.control.who.value !== "other";
 }
 
 const options = { speed: signal(1), loops: signal("1"), pingPong: signal(false), startAt: signal("") };
@@ -169,10 +169,10 @@ function Upload({ robot }: { robot: Robot }) {
   const reports = useSignal<Report[]>([]);
   const send = async (files: FileList | null) => {
     if (!files?.length) return;
-    if (!canCommand(robot)) return notify("The controls are locked, or the robot is offline; nothing was sent.");
+    if (!canCommand(robot)) return notify("The controls are locked, the robot is offline, or somebody else is in control; nothing was sent.");
     busy.value = true;
     reports.value = [];
-    for (const file of files) reports.value = [...reports.value, reportOf(file.name, await upload(robot.name, file))];
+    for (const file of files) reports.value = [...reports.value, reportOf(file.name, await upload(robot.name, file, await robot.control.proof()))];
     busy.value = false;
   };
   return (

@@ -25,6 +25,8 @@ function Tile({ robot }: { robot: Robot }) {
         {state?.motion ? <><strong>{state.motion}</strong> <span class="num">{clock(progress * (state.duration ?? 0))} / {clock(state.duration)}</span></> : <span>{robot.jointNames.value.length} joints</span>}
         {!!state?.queued && <span>{state.queued} waiting</span>}
         <span>Torque {state?.torque ? "on" : "off"}</span>
+        {robot.control.who.value === "me" && <span>You are in control</span>}
+        {robot.control.who.value === "other" && <span>{robot.control.told.value?.holder} is in control</span>}
       </p>
       <div class="track"><div class="done" style={{ width: `${state?.motion ? 100 * progress : 0}%` }} /></div>
       <StopButton robot={robot} />

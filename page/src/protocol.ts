@@ -102,6 +102,16 @@ export interface Result {
   message: string;
 }
 
+/** Who is in control of a robot; `epoch` grows with each holder. */
+export interface Lease {
+  required: boolean;
+  holder: string | null;
+  epoch: number | null;
+  expires_at: number | null;
+  ttl_s: number;
+  takeover: boolean;
+}
+
 export interface RobotEvent {
   kind: string;
   message: string;
@@ -136,6 +146,7 @@ export type Report =
   | { robot: string; subject: "state"; data: State }
   | { robot: string; subject: "description"; data: Description }
   | { robot: string; subject: "motions"; data: Motions }
+  | { robot: string; subject: "lease"; data: Lease }
   | { robot: string; subject: "diagnostics"; data: Diagnostics }
   | { robot: string; subject: "result"; data: Result }
   | { robot: string; subject: "event"; data: RobotEvent };

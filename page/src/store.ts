@@ -3,7 +3,8 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 import type { Link } from "./connection";
-import { Connection } from "./connection";
+import { Connection, post } from "./connection";
+import { Control } from "./control";
 import { History, WINDOW_S } from "./history";
 import type {
   Answer, Availability, Daemon, Description, Diagnostics, Model, Motions, Plan, Report, RobotEvent, State, Telemetry, Waiting,
@@ -37,6 +38,7 @@ export class Robot {
   readonly waiting = signal<Waiting[]>([]);
   readonly log = signal<Entry[]>([]);
   readonly pending = signal<ReadonlySet<string>>(new Set());
+  readonly control = new Control((verb, body) => connection.ask(this.name, verb, body), (why) => notify(`${this.name}: ${why}`));
   history: History | null = null;
   temperatures: { times: number[]; values: (number | null)[][] } = { times: [], values: [] };
   private entries = 0;
@@ -61,6 +63,7 @@ export class Robot {
       case "state": this.takeState(report.data); break;
       case "description": this.takeDescription(report.data); break;
       case "motions": this.takeMotions(report.data); break;
+      case "lease": this.control.hear(report.data); break;
       case "diagnostics": this.takeDiagnostics(report.data); break;
       case "event": this.takeEvent(report.data); break;
       case "result": {
@@ -139,7 +142,7 @@ export class Robot {
   }
 }
 
-const GRAVE = new Set(["fault", "deadline_missed", "stream_lost", "not_parked", "not_sought", "fault_refused"]);
+const GRAVE = new Set(["fault", "deadline_missed", "stream_lost", "not_parked", "not_sought", "fault_refused", "lease_lost", "lease_taken"]);
 const FINE = new Set(["SUCCESSFUL", "CANCELED", "PREEMPTED"]);
 
 export const link = signal<Link>("connecting");
@@ -194,7 +197,7 @@ export const connection = new Connection({
 /** Send a request; what is refused is shown. */
 export async function command(robot: Robot, verb: string, body: object = {}): Promise<Answer> {
   robot.pending.value = new Set([...robot.pending.peek(), verb]);
-  const answer = await connection.ask(robot.name, verb, body);
+  const answer = await (STOP_VERBS.has(verb) ? connection.ask(robot.name, verb, body) : askInControl(robot, verb, body));
   robot.pending.value = new Set([...robot.pending.peek()].filter((one) => one !== verb));
   if (answer.status === "error") {
     const text = answer.error ?? `${verb}: refused`;
@@ -203,6 +206,27 @@ export async function command(robot: Robot, verb: string, body: object = {}): Pr
   }
   return answer;
 }
+
+/** Send a request of one who is in control; control that was lost unnoticed is acquired once more if nobody has it. */
+async function askInControl(robot: Robot, verb: string, body: object): Promise<Answer> {
+  const answer = await connection.ask(robot.name, verb, { ...body, ...(await robot.control.proof()) });
+  if (!robot.control.isFree(answer)) return answer;
+  return connection.ask(robot.name, verb, { ...body, ...(await robot.control.proof()) });
+}
+
+/** Take control by force; the one who has it loses it. */
+export async function takeControl(robot: Robot): Promise<void> {
+  const answer = await robot.control.take();
+  if (answer.status === "error") notify(answer.error ?? "lease/take: refused");
+}
+
+/** Who leaves a robot at rest returns control of it; one that moves does what the loss of a lease leads to. */
+addEventListener("pagehide", () => {
+  for (const robot of robots.peek()) {
+    const lease = robot.control.forget();
+    if (lease && !robot.moving.peek()) void post(robot.name, "lease/release", { lease });
+  }
+});
 
 const STOP_VERBS = new Set(["stop", "estop"]);
 const STOP_FAILED = "The robot was not told to stop. Use its own switch.";

@@ -1,0 +1,125 @@
+/** Control of a robot, where one client at a time has to have it: what is told of it, and this page's own lease. */
+
+import { computed, signal } from "@preact/signals";
+import type { Answer, Lease } from "./protocol";
+
+const RENEWALS_A_TTL = 3;
+const MOST_RENEWALS = 3; // at once: without a daemon they wait for long
+
+/** What others are told of this page, so that people know whom to ask. */
+const HOLDER = `Page in ${browser()}, ${crypto.getRandomValues(new Uint16Array(1))[0]!.toString(16).padStart(4, "0")}`;
+
+interface Held {
+  lease: string;
+  epoch: number;
+}
+
+export class Control {
+  readonly told = signal<Lease | null>(null);
+  private readonly held = signal<Held | null>(null);
+  private readonly acquires = signal(false);
+  private acquiring: Promise<Answer> | null = null;
+  private renewals = 0;
+  private timer = 0;
+
+  constructor(
+    private readonly ask: (verb: string, body: object) => Promise<Answer>,
+    private readonly lost: (why: string) => void,
+  ) {}
+
+  /** Who may command: everybody, this page, nobody yet, or somebody else. */
+  readonly who = computed<"all" | "me" | "nobody" | "other">(() => {
+    const told = this.told.value;
+    if (!told?.required) return "all";
+    if (this.held.value || (this.acquires.value && told.holder === HOLDER)) return "me";
+    return told.holder === null ? "nobody" : "other";
+  });
+
+  /** Take note of what the daemon tells; reports and answers may overtake each other, epochs tell which is newer. */
+  hear(told: Lease): void {
+    this.told.value = told;
+    const held = this.held.peek();
+    if (!held || told.epoch === null) return;
+    if (told.epoch > held.epoch) this.lose(told.holder ? `${told.holder} took control.` : "Control was lost.");
+    else if (told.epoch === held.epoch && told.holder === null) this.lose("Control was lost, as the daemon has not heard from this page in time.");
+  }
+
+  /** What a command needs to carry; control is acquired for it if nobody has it. */
+  async proof(): Promise<{ lease?: string }> {
+    if (this.acquiring || this.who.peek() === "nobody") await this.acquire();
+    const held = this.held.peek();
+    return held ? { lease: held.lease } : {};
+  }
+
+  /** Whether a refused command is worth another try: nobody is in control after all. */
+  isFree(answer: Answer): boolean {
+    if (answer.code !== "NOT_IN_CONTROL" || answer.data["holder"] !== null) return false;
+    const told = this.told.peek();
+    this.keep(null);
+    if (told) this.told.value = { ...told, required: true, holder: null };
+    return this.who.peek() === "nobody";
+  }
+
+  async take(): Promise<Answer> {
+    return this.get("lease/take");
+  }
+
+  async release(): Promise<void> {
+    const lease = this.forget();
+    if (lease) await this.ask("lease/release", { lease });
+  }
+
+  /** Forget the lease and return it, for whoever leaves the page to give it back. */
+  forget(): string | null {
+    const held = this.held.peek();
+    const told = this.told.peek();
+    this.keep(null);
+    if (held && told) this.told.value = { ...told, holder: null };
+    return held?.lease ?? null;
+  }
+
+  /** Several commands at once acquire but once. */
+  private async acquire(): Promise<Answer> {
+    this.acquiring ??= this.get("lease/acquire").finally(() => (this.acquiring = null));
+    return this.acquiring;
+  }
+
+  private async get(verb: string): Promise<Answer> {
+    this.acquires.value = true;
+    const answer = await this.ask(verb, { holder: HOLDER });
+    if (answer.status === "ok") {
+      const { lease, epoch, ttl_s } = answer.data as unknown as Held & { ttl_s: number };
+      this.keep({ lease, epoch }, ttl_s);
+    }
+    this.acquires.value = false;
+    return answer;
+  }
+
+  private keep(held: Held | null, ttlS = 0): void {
+    clearInterval(this.timer);
+    this.held.value = held;
+    if (held) this.timer = window.setInterval(() => void this.renew(held), (1000 * ttlS) / RENEWALS_A_TTL);
+  }
+
+  private async renew(held: Held): Promise<void> {
+    if (this.renewals >= MOST_RENEWALS) return;
+    this.renewals++;
+    const answer = await this.ask("lease/renew", { lease: held.lease });
+    this.renewals--;
+    if (answer.code === "NOT_IN_CONTROL" && this.held.peek() === held) this.lose("Control was lost.");
+  }
+
+  private lose(why: string): void {
+    this.keep(null);
+    this.lost(why);
+  }
+}
+
+/** Which browser, on what: as much of it as a person recognizes. */
+function browser(): string {
+  const agent = navigator.userAgent;
+  const first = (names: string[]) => names.find((name) => agent.includes(name));
+  const program = first(["Edg", "Firefox", "Chrome", "Safari"]) ?? "a browser";
+  const system = first(["Android", "iPhone", "iPad", "Windows", "Mac", "Linux"]);
+  return `${program === "Edg" ? "Edge" : program}${system ? ` on ${system}` : ""}`;
+}
