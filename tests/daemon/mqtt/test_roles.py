@@ -1,0 +1,265 @@
+"""What a daemon, operators and observers may do at a mosquitto that is set up as `config/mosquitto` says."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import aiomqtt
+import orjson
+import pytest
+
+from motiond.daemon.api.dispatcher import Dispatcher
+from motiond.daemon.api.lease import Lease
+from motiond.daemon.api.reports import SUBJECTS, Report
+from motiond.daemon.api.requests import VERBS
+from motiond.daemon.client.session import NoAnswer, ask
+from motiond.daemon.mqtt.bridge import MqttBridge
+from motiond.daemon.mqtt.connection import make_client
+from tests.daemon.conftest import Ear, Mosquitto, Robots, running, said
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from motiond.daemon.api.reports import ReportHub
+    from motiond.daemon.config.mqtt import MqttSettings
+
+CONFIG = Path(__file__).parents[3] / "config" / "mosquitto"
+PLUGIN = next(Path("/usr/lib").glob("*/mosquitto_dynamic_security.so"), None)
+ROLES = ("motiond", "operator", "observer")
+FREE = {"stop", "estop", "status", "queue"}
+"""What an observer may ask for: what commands nothing, and stops."""
+LIE = b'{"state":"a lie"}'
+BODIES: dict[str, dict[str, Any]] = {
+    "play": {"motion": "wave"},
+    "lease/acquire": {"holder": "ana"},
+}
+
+
+class Controlled(Robots):
+    """Robots of which the arm needs a lease, which is acted on as the registry does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lease = Lease(
+            "arm", ttl_s=600.0, takeover=True, on_loss=lambda _: None, on_change=lambda **_: None
+        )
+
+    async def handle(self, robot: str, verb: str, request: Any) -> dict[str, Any]:
+        if verb == "lease/acquire":
+            return self.lease.acquire(request.holder)
+        return await super().handle(robot, verb, request)
+
+
+def login(mosquitto: Mosquitto, name: str, folder: Path) -> MqttSettings:
+    (folder / f"{name}.password").write_text(f"{name}'s secret\n")
+    login = {"username": name, "password_file": folder / f"{name}.password"}
+    return mosquitto.settings.model_copy(update=login)
+
+
+def run(*command: object) -> str:
+    done = subprocess.run(
+        [str(one) for one in command], capture_output=True, text=True, timeout=PATIENCE_S, check=True
+    )
+    return done.stdout
+
+
+async def with_access_list(mosquitto: Mosquitto, folder: Path) -> None:
+    """Set the broker up by the access list, with the configuration beside it."""
+    passwords = folder / "passwords"
+    passwords.touch(0o600)
+    for name in ROLES:
+        run("mosquitto_passwd", "-b", passwords, name, f"{name}'s secret")
+    lines = (CONFIG / "mosquitto.conf").read_text().splitlines()
+    ours = [line for line in lines if line and not line.startswith(("#", "listener"))]
+    assert len(ours) == 4
+    files = {"password_file": passwords, "acl_file": CONFIG / "acl"}
+    mosquitto.configure(
+        *(f"{line.split()[0]} {files.get(line.split()[0], line.split()[1])}" for line in ours)
+    )
+    await mosquitto.start()
+
+
+async def with_dynamic_security(mosquitto: Mosquitto, folder: Path) -> None:
+    """Set the broker up by its plugin, as an administrator does."""
+    if PLUGIN is None:
+        pytest.skip("mosquitto's plugin for dynamic security is not installed")
+    file = folder / "dynamic-security.json"
+    run("mosquitto_ctrl", "dynsec", "init", file, "admin", "admin's secret")
+    file.chmod(0o600)
+    mosquitto.configure(f"plugin {PLUGIN}", f"plugin_opt_config_file {file}", "allow_anonymous false")
+    await mosquitto.start()
+    admin = login(mosquitto, "admin", folder)
+    answers = "$CONTROL/dynamic-security/v1/response"
+    async with make_client(admin) as client:
+        await client.subscribe(answers, qos=1)
+        roles = {"motiond": "motiond-daemon", "operator": "motiond-operator", "observer": "motiond-observer"}
+        clients = [
+            {
+                "command": "createClient",
+                "username": name,
+                "password": f"{name}'s secret",
+                "roles": [{"rolename": role}],
+            }
+            for name, role in roles.items()
+        ]
+        shipped = (CONFIG / "dynamic-security.json").read_bytes()
+        for sent in (shipped, orjson.dumps({"commands": clients}), shipped):  # which may be sent again
+            await client.publish("$CONTROL/dynamic-security/v1", sent, qos=1)
+            async with asyncio.timeout(PATIENCE_S):
+                told = said(await anext(client.messages))
+            errors = [one["error"] for one in told["responses"] if "error" in one]
+            assert set(errors) <= {"Role already exists"}
+
+
+@pytest.fixture(params=[with_access_list, with_dynamic_security], ids=["access list", "dynamic security"])
+async def guarded(
+    request: pytest.FixtureRequest, free_port: int, tmp_path: Path
+) -> AsyncIterator[dict[str, MqttSettings]]:
+    """A broker with roles; give the login of each."""
+    mosquitto = Mosquitto(free_port, tmp_path)
+    try:
+        await request.param(mosquitto, tmp_path)
+        yield {name: login(mosquitto, name, tmp_path) for name in ROLES}
+    finally:
+        await mosquitto.kill()
+
+
+@asynccontextmanager
+async def served(guarded: dict[str, MqttSettings], robots: Robots, hub: ReportHub) -> AsyncIterator[None]:
+    bridge = MqttBridge(guarded["motiond"], "d1", robots, Dispatcher(robots), hub)
+    async with running(bridge):
+        yield
+
+
+@asynccontextmanager
+async def connected(settings: MqttSettings) -> AsyncIterator[Ear]:
+    """Connect, and hear all that one is let hear."""
+    async with make_client(settings) as client:
+        await client.subscribe("motiond/#", qos=1)
+        yield Ear(client)
+
+
+async def is_let(ear: Ear, topic: str, payload: bytes = b"{}", *, retain: bool = False) -> bool:
+    """Publish, and tell whether the broker has taken it."""
+    await ear.client.publish(topic, payload, qos=1, retain=retain)
+    return topic not in vars(ear.client)["refused"]
+
+
+async def die_with_a_will(settings: MqttSettings, topic: str) -> None:
+    """Connect with a last will, where the broker lets one do so, and break the connection."""
+    with suppress(aiomqtt.MqttError):
+        async with make_client(settings, will=aiomqtt.Will(topic, LIE, 1, retain=True)) as client:
+            connection: Any = client._client.socket()
+            connection.shutdown(socket.SHUT_RDWR)
+            await client.publish("motiond/arm/request/stop", b"", qos=1, timeout=1.0)
+
+
+async def test_an_observer_asks_for_stops_and_looks_and_for_nothing_else(
+    guarded: dict[str, MqttSettings], robots: Robots, hub: ReportHub
+) -> None:
+    async with served(guarded, robots, hub), connected(guarded["observer"]) as observer:
+        let = {
+            verb
+            for verb in VERBS
+            if await is_let(observer, f"motiond/arm/request/{verb}", orjson.dumps(BODIES.get(verb, {})))
+        }
+        assert let == FREE
+        for verb in ("stop", "estop"):
+            answer = await observer.until(f"motiond/arm/response/{verb}")
+            assert said(answer)["status"] == "ok"
+        assert (await ask(guarded["observer"], "arm", "stop", timeout_s=PATIENCE_S))["state"] == "idle"
+        assert (await ask(guarded["observer"], "arm", "status", timeout_s=PATIENCE_S))["state"] == "idle"
+        with pytest.raises(NoAnswer):
+            await ask(guarded["observer"], "arm", "play", {"motion": "wave"}, timeout_s=1.0)
+        # An operator's request comes after all of the observer's, by the same connection of the daemon.
+        await ask(guarded["operator"], "arm", "reset", timeout_s=PATIENCE_S)
+    assert set(robots.verbs()) == FREE | {"reset"}
+
+
+async def test_an_operator_commands(guarded: dict[str, MqttSettings], robots: Robots, hub: ReportHub) -> None:
+    async with served(guarded, robots, hub), connected(guarded["operator"]) as operator:
+        answer = await operator.ask("motiond/arm/request/play", b'{"motion":"wave"}')
+        assert answer["data"] == {"goal_id": "g1"}
+        for verb in VERBS:
+            assert await is_let(operator, f"motiond/arm/request/{verb}", b"not for anybody"), verb
+    assert "play" in robots.verbs()
+
+
+async def test_nobody_else_publishes_as_the_daemon(
+    guarded: dict[str, MqttSettings], robots: Robots, hub: ReportHub
+) -> None:
+    async with served(guarded, robots, hub), connected(guarded["observer"]) as witness:
+        for name in ("operator", "observer"):
+            async with connected(guarded[name]) as liar:
+                for topic in (
+                    *(f"arm/{subject}" for subject in ("state", "result", "availability", "lease", "event")),
+                    *("arm/description", "arm/motions", "arm/telemetry", "arm/diagnostics", "arm/new"),
+                    *("arm/response/play", "arm/response/stop", "arm/response/lease/acquire"),
+                    *("bridge/d1/availability", "bridge/d1/heartbeat", "bridge/d2/availability"),
+                ):
+                    for retain in (False, True):
+                        assert not await is_let(liar, f"motiond/{topic}", LIE, retain=retain), topic
+            for topic in ("motiond/bridge/d1/availability", "motiond/arm/state", "motiond/arm/request/play"):
+                if name == "observer" or "request" not in topic:
+                    await die_with_a_will(guarded[name], topic)
+        hub.publish(Report("arm", "event", {"kind": "marker"}))
+        await witness.until("motiond/arm/event", lambda data: data["kind"] == "marker")
+        assert not [one for one in witness.heard if one.payload == LIE]
+    assert robots.verbs() == []
+
+
+async def test_all_that_is_reported_is_seen_by_everybody_and_secrets_by_no_observer(
+    guarded: dict[str, MqttSettings], hub: ReportHub
+) -> None:
+    robots = Controlled()
+    async with (
+        served(guarded, robots, hub),
+        connected(guarded["operator"]) as operator,
+        connected(guarded["observer"]) as observer,
+    ):
+        for subject in SUBJECTS:
+            hub.publish(Report("arm", subject, {"state": "told", "goal_id": "told"}))
+        for ear in (operator, observer):
+            for subject in SUBJECTS:
+                await ear.until(f"motiond/arm/{subject}", lambda data: data.get("state") == "told")
+            await ear.until("motiond/bridge/d1/availability")
+        given = await operator.ask("motiond/arm/request/lease/acquire", b'{"holder":"ana"}')
+        lease = given["data"]["lease"]
+        body = orjson.dumps({"motion": "wave", "lease": lease})
+        assert (await operator.ask("motiond/arm/request/play", body))["status"] == "ok"
+        hub.publish(Report("arm", "event", {"kind": "last"}))
+        for ear in (operator, observer):
+            await ear.until("motiond/arm/event", lambda data: data.get("kind") == "last")
+        heard = {message.topic.value for message in observer.heard}
+        assert not [topic for topic in heard if "/request/" in topic or "/response/" in topic]
+        assert not [topic for topic in {one.topic.value for one in operator.heard} if "/request/" in topic]
+
+
+async def test_who_does_not_log_in_is_not_let_in(guarded: dict[str, MqttSettings]) -> None:
+    mends = {
+        None: "the broker asks for a login; set mqtt.username and mqtt.password_file",
+        "operator": "the broker refuses the login; correct mqtt.username, and its password",
+    }
+    for name, mend in mends.items():
+        update = {"username": name} if name else {"username": None, "password_file": None}
+        settings = guarded["observer"].model_copy(update=update)
+        with pytest.raises(NoAnswer) as caught:
+            await ask(settings, "arm", "stop", timeout_s=PATIENCE_S)
+        assert str(caught.value) == f"{settings.broker}: no connection to the broker; {mend}"
+
+
+async def test_the_daemon_has_all_the_rights_that_it_needs(
+    guarded: dict[str, MqttSettings], robots: Robots, hub: ReportHub, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with served(guarded, robots, hub), connected(guarded["operator"]) as operator:
+        for subject in SUBJECTS:
+            hub.publish(Report("arm", subject, {"state": "told", "goal_id": "told"}))
+            await operator.until(f"motiond/arm/{subject}", lambda data: data.get("state") == "told")
+        await asyncio.sleep(5.0)  # after which it says what does not come back
+    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == []
