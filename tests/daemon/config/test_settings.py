@@ -179,6 +179,20 @@ def test_every_mistake_is_told_at_once_with_its_line() -> None:
             "arm.yaml:1: 'a' stands twice; a joint has one column; remove one",
         ),
         (
+            ARM.replace("driver", "lease: {takeover: false, ttl_s: 2.0}, driver"),
+            (
+                "arm.yaml:1: ttl_s has no effect; nobody needs a lease where required is not set; "
+                "add required: true"
+            ),
+        ),
+        (
+            ARM.replace("driver", "lease: {required: true, ttl_s: 0.1}, driver"),
+            (
+                "arm.yaml:1: robots.arm.lease.ttl_s is 0.1; it must be greater than or equal to 0.5; "
+                "correct it"
+            ),
+        ),
+        (
             ARM + "realtime: {priority: 100}",
             "arm.yaml:2: realtime.priority is 100; it must be less than or equal to 99; correct it",
         ),
