@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.config.robot import JointSettings
+from motiond.daemon.http import server
 from motiond.daemon.http.metrics import KIND
 from motiond.daemon.ipc.ring import COLUMN, SCALARS
 from motiond.daemon.ipc.states import ResultCode, State
@@ -201,6 +203,26 @@ async def test_what_was_reported_before_the_first_scrape_counts(site: Site) -> N
     await asyncio.sleep(0)  # it is heard
     samples = await scrape(site)
     assert of(samples, "motiond_results_total", robot="arm", code="SUCCESSFUL") == 1.0
+
+
+async def test_what_is_reported_while_the_port_is_taken_counts(
+    settings: HttpSettings, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "TRY_AGAIN_S", 0.05)
+    other = socket.create_server(settings.address)
+    told = asyncio.create_task(tell_and_let_go(hub, other))
+    async with serving(settings, robots, hub) as site:
+        await told
+        samples = await scrape(site)
+    assert of(samples, "motiond_results_total", robot="arm", code="SUCCESSFUL") == 1.0
+
+
+async def tell_and_let_go(hub: ReportHub, other: socket.socket) -> None:
+    with other:
+        while not hub.is_heard("result"):  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.01)
+        hub.publish(Report("arm", "result", {"code": "SUCCESSFUL"}))
+        await asyncio.sleep(0.1)
 
 
 async def test_every_metric_has_its_row_on_the_page(site: Site) -> None:

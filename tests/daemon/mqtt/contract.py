@@ -51,15 +51,20 @@ def channel_of(topic: str, base: str = "motiond") -> str | None:
 
 
 def check(topic: str, payload: bytes, *, qos: int, retain: bool, base: str = "motiond") -> None:
-    """Hold a message of the daemon's to the document; `qos` is that of a subscription of QoS 1."""
+    """Hold a message of the daemon's, or a client's request, to the document.
+
+    `qos` is that by which a subscription of QoS 1 brings it.
+    """
     name = channel_of(topic, base)
     if name is None:  # an answer to what is no verb, or one to where its client wanted it
         assert ANSWERS.fullmatch(topic.removeprefix(f"{base}/")), f"{topic}: no channel of the document"
         assert orjson.loads(payload)["status"] in {"ok", "error"}
         return
+    if name.endswith("_request"):
+        check_request(topic, payload, base)
+        return
     sent = closed()["operations"].get(f"send_{name}")
     if sent is None:
-        assert name.endswith("_response"), f"{topic}: the daemon does not send there"
         assert (qos, retain) == (1, False), topic
         messages = [f"{name.removesuffix('_response')}_answer", "refusal"]
         told = orjson.loads(payload)
@@ -71,15 +76,17 @@ def check(topic: str, payload: bytes, *, qos: int, retain: bool, base: str = "mo
         if not payload and binding["retain"]:  # what the broker keeps is cleared
             return
         message, told = name, orjson.loads(payload)
-    valid({"$ref": f"#/components/messages/{message}/payload"}, told)
+    validator(message).validate(told)
 
 
 def check_request(topic: str, payload: bytes, base: str = "motiond") -> None:
-    """Hold a request that was served to the document."""
+    """Hold a request to the document."""
     name = channel_of(topic, base)
     assert name is not None, f"{topic}: no channel of the document"
-    valid({"$ref": f"#/components/messages/{name}/payload"}, orjson.loads(payload or b"{}"))
+    validator(name).validate(orjson.loads(payload or b"{}"))
 
 
-def valid(schema: dict[str, Any], told: Any) -> None:
-    Draft7Validator({**schema, "components": closed()["components"]}).validate(told)
+@cache
+def validator(message: str) -> Draft7Validator:
+    schema = {"$ref": f"#/components/messages/{message}/payload"}
+    return Draft7Validator({**schema, "components": closed()["components"]})
