@@ -58,6 +58,18 @@ class Torque(Told):
     torque: bool
 
 
+class InControl(Told):
+    """Who is in control of the robot; `lease` and `ttl_s` where that is the client that asked."""
+
+    holder: str | None
+    epoch: int
+    expires_at: float | None
+    ttl_s: float = 0.0
+    """How long it lasts without being renewed, in s."""
+    lease: str = ""
+    """What requests have to carry."""
+
+
 class OnTheWay(Told):
     """What the goal that plays does now."""
 
@@ -146,6 +158,10 @@ DATA_MODELS: dict[str, type[Told]] = {
     "estop": Halted,
     "reset": Reset,
     "fault": Fault,
+    "lease/acquire": InControl,
+    "lease/renew": InControl,
+    "lease/release": InControl,
+    "lease/take": InControl,
     "status": State,
     "motions/delete": Deleted,
     "motions/reload": MotionList,

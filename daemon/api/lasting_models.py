@@ -124,6 +124,8 @@ class ListedMotion(Told):
     markers: list[ListedMarker]
     warnings: list[str]
     max_speed: float = 1.0
+    uploaded: bool = False
+    """Whether it lies in the folder for uploads, so that it may be deleted."""
     reason: str = ""
 
 

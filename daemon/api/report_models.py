@@ -102,6 +102,8 @@ class Event(Told):
         "not_sought",
         "fault_refused",
         "queue_moved",
+        "lease_lost",
+        "lease_taken",
     ]
     message: str
     marker: str = ""
@@ -113,6 +115,10 @@ class Event(Told):
     """The pass."""
     lateness_s: float = 0.0
     """From when its setpoint was due until it was written."""
+    holder: str = ""
+    """Who was in control."""
+    taker: str | None = None
+    """Who took it; null where the lease has run out."""
 
 
 class Quantities(Told):

@@ -38,6 +38,7 @@ MOST_UNREAD_BYTES = 4_000_000  # of answers; one of them may list a thousand mot
 MOST_UNSENT_BYTES = 16_384
 LONGEST_ID = 200
 LOOK_S = 0.01
+NO_REQUEST = "a request is an object with id, robot, verb and body"
 
 
 def keep_little_unsent(request: web.Request) -> None:
@@ -203,19 +204,33 @@ class Client:
             self._may_serve_stop.set()
 
 
+def _is_id(number: Any) -> bool:
+    if isinstance(number, str):
+        return len(number) <= LONGEST_ID
+    return isinstance(number, int) and not isinstance(number, bool)
+
+
 def _read(data: str | bytes, caller: str) -> tuple[Any, RawRequest] | str | None:
-    """Return the number of a request and the request; what is wrong with it; or None, if somebody watches."""
+    """Return the number of a request and the request; what is wrong with it; or None, if somebody watches.
+
+    A stop acts whatever stands beside it; one without an id that can be used is answered by null.
+    """
     try:
         asked = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         return f"not JSON at line {error.lineno} column {error.colno}"
     if asked == {"watching": True}:
         return None
-    if not isinstance(asked, dict) or not asked.keys() <= {"id", "robot", "verb", "body"}:
-        return "a request is an object with id, robot, verb and body"
+    if not isinstance(asked, dict):
+        return NO_REQUEST
     number, robot, verb = asked.get("id"), asked.get("robot"), asked.get("verb")
-    if not isinstance(number, int | str) or (isinstance(number, str) and len(number) > LONGEST_ID):
-        return f"id must be a whole number, or a text of at most {LONGEST_ID} characters"
+    stops = isinstance(verb, str) and verb in VERBS and VERBS[verb].stops
+    if not stops and not asked.keys() <= {"id", "robot", "verb", "body"}:
+        return NO_REQUEST
+    if not _is_id(number):
+        if not stops:
+            return f"id must be a whole number, or a text of at most {LONGEST_ID} characters"
+        number = None
     if not isinstance(robot, str) or not isinstance(verb, str):
         return "robot and verb must be texts"
     return number, RawRequest(robot, verb, orjson.dumps(asked.get("body", {})), caller)

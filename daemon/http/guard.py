@@ -122,13 +122,14 @@ async def _token_refusal(request: web.Request, token: Token) -> web.Response | N
 async def try_token(request: web.Request, token: Token, shown: str) -> web.Response | None:
     """Return None for the right token; a wrong one is refused, and costs time.
 
-    While many wrong ones of an address are being waited for, none of it is looked at.
+    The right one is served at once, whatever else comes from its address: whoever guesses must not keep others
+    there from stopping a robot. A token is too long to be guessed, however many are tried.
     """
     address = request.remote or ""
-    if token.is_tried_too_often(address):
-        return refused(429, "NOT_ALLOWED", "too many wrong tokens at once; wait a second")
     if token.matches(shown):
         return None
+    if token.is_tried_too_often(address):
+        return refused(429, "NOT_ALLOWED", "too many wrong tokens at once; wait a second")
     await token.punish(address)
     return refused(401, "NOT_ALLOWED", "the token is wrong; it is the first line of http.token_file")
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from motiond.formats.errors import listed, nearest, shortened
 
-from ..api.requests import MOST_BYTES, RawRequest
-from .exchange import BodyError, answered, passed_on, read_body, refused
+from ..api.requests import MOST_BYTES, VERBS, RawRequest
+from .exchange import BODY_WITHIN_S, BodyError, answered, passed_on, read_body, refused
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from ..api.reports import ReportHub
     from ..api.requests import Commands
 
+STOP_WITHIN_S = 0.5
+"""So long the body of a stop may take; then the stop acts without it."""
+NOT_READ = b"its body could not be read"
 KNOWN = ("availability", "state", "description", "motions", "lease")
 
 
@@ -57,12 +60,15 @@ class RobotApi:
         return refused(503, "OFFLINE", f"{robot}: nothing is known of its {subject} yet; ask again")
 
     async def act(self, request: web.Request) -> web.Response:
-        """Pass a request on, and its answer back."""
-        try:
-            body = await read_body(request, MOST_BYTES)
-        except BodyError as error:
-            return error.response
+        """Pass a request on, and its answer back; a stop acts whatever its body is."""
         robot, verb = request.match_info["robot"], request.match_info["verb"]
+        stops = verb in VERBS and VERBS[verb].stops
+        try:
+            body = await read_body(request, MOST_BYTES, within_s=STOP_WITHIN_S if stops else BODY_WITHIN_S)
+        except BodyError as error:
+            if not stops:
+                return error.response
+            body = NOT_READ
         raw = RawRequest(robot, verb, body, caller=request.remote or "")
         return passed_on(await self._dispatcher.answer(raw))
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 WRONG_TOKEN_S = 1.0
 MOST_WRONG_AT_ONCE = 8
-LEAST_LENGTH = 8
+LEAST_LENGTH = 16
 
 
 class TokenError(Exception):

@@ -191,6 +191,8 @@ class MotionLibrary:
         room = MOST_LISTED_BYTES
         for entry in islice(self, MOST_LISTED):
             one = entry.payload()
+            if entry.file.parent == self._settings.upload_folder:
+                one["uploaded"] = True
             room -= len(orjson.dumps(one))
             if room < 0 and told:
                 break

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from ..planning.library import Entry, MotionLibrary
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}")
+NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]|[ ](?=[A-Za-z0-9_-])){0,99}")
+"""A blank stands alone, and in front of no suffix: names that look the same are the same."""
 MOST_FILES = 1_000
 LONGEST_REASON = 3_500
 
@@ -106,8 +107,9 @@ class Uploads:
             what = f"'{shortened(name, 60)}' is no name for a motion's file"
             why = f"letters, digits, blanks and . _ - can stand in it, and it ends in {listed(suffixes)}"
             raise RequestError("INVALID_REQUEST", self._robot, what, why, "rename it")
-        if (folder / name).exists():
-            raise self._exists(name)
+        alike = next((one.name for one in folder.iterdir() if one.name.casefold() == name.casefold()), None)
+        if alike is not None:
+            raise self._exists(alike)
 
     def _exists(self, name: str) -> RequestError:
         what, why = f"{name} is there already", "an upload replaces nothing"
@@ -146,7 +148,8 @@ class Uploads:
             if "reason" in one:
                 one["reason"] = one["reason"].replace(str(file), file.name)
         reasons = [one["reason"] for one in told if "reason" in one]
-        taken = [one.name for one in entries if self._library.get(one.name) is not None]
+        known = {one.name.casefold(): one.name for one in self._library}
+        taken = [known[one.name.casefold()] for one in entries if one.name.casefold() in known]
         reasons += [f"{name}: there is a motion of this name; rename the file" for name in taken]
         if reasons or not entries:
             message = shortened("\n".join(reasons), LONGEST_REASON) or f"{file.name}: no motion is in it"

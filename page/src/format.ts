@@ -37,3 +37,8 @@ export const STATE_WORDS: Record<StateName, string> = {
   estopped: "Emergency stop",
   fault: "Fault",
 };
+
+/** A number of things, in words. */
+export function count(number: number, thing: string): string {
+  return `${number} ${thing}${number === 1 ? "" : "s"}`;
+}

@@ -31,6 +31,7 @@ export function Header({ robot }: { robot: Robot | null }) {
           <button class="quiet key" title="Keyboard (?)" aria-label="Keyboard" onClick={() => (helpOpen.value = true)}>?</button>
         </div>
       </div>
+      {!robot && robots.value.length > 0 && <StopAll />}
       {robot && (
         <div class="stops">
           <Reset robot={robot} />
@@ -105,6 +106,17 @@ export function StopButton({ robot }: { robot: Robot }) {
     <button class="stop" title="Stop softly, on the path (Esc)" onClick={() => void command(robot, "stop")}>
       Stop
     </button>
+  );
+}
+
+/** Where no robot is chosen, whoever is in a hurry does not look for one. */
+function StopAll() {
+  const all = (verb: string) => robots.peek().forEach((robot) => void command(robot, verb));
+  return (
+    <div class="stops">
+      <button class="stop" title="Stop all robots softly, on their paths (Esc)" onClick={() => all("stop")}>Stop all</button>
+      <button class="estop" title="Halt all at once and stay so; not a safety-rated stop" onClick={() => all("estop")}>Emergency stop, all</button>
+    </div>
   );
 }
 

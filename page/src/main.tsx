@@ -78,7 +78,7 @@ function Notices() {
 }
 
 const KEYS: [string, string][] = [
-  ["Esc", "stop softly"],
+  ["Esc", "stop softly; where all robots are shown, all of them"],
   ["Space", "pause, and resume"],
   ["/", "search the motions"],
   ["1 2 3", "motions, joints, health"],
@@ -102,11 +102,15 @@ function Help() {
   );
 }
 
+function stop(all: Robot[]): void {
+  for (const robot of all) void command(robot, "stop");
+}
+
 /** Stops by keyboard too, wherever the focus is; the other keys only where nothing else takes them. */
 function onKey(event: KeyboardEvent): void {
   const robot = current();
+  if (event.key === "Escape") return stop(robot ? [robot] : robots.peek());
   if (!robot) return;
-  if (event.key === "Escape") return void command(robot, "stop");
   const target = event.target as HTMLElement;
   if (target.closest("input, select, textarea, dialog") || event.ctrlKey || event.altKey || event.metaKey) return;
   const place = ["1", "2", "3"].indexOf(event.key);

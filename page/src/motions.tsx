@@ -1,6 +1,7 @@
 /** The motions: what there is, why one is refused, and how to play, look at, queue, add and delete them. */
 
 import { signal, useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import { clock, fixed } from "./format";
 import { fetching, open } from "./preview";
 import type { Answer, MotionInfo } from "./protocol";
@@ -12,6 +13,9 @@ import type { Robot } from "./store";
 export function canCommand(robot: Robot): boolean {
   return link.value === "connected" && !locked.value && robot.online.value && robot.control.who.value !== "other";
 }
+
+/** So many motions are drawn at first, and more when one gets there: a thousand would keep the page busy. */
+const ROWS = 40;
 
 const options = { speed: signal(1), loops: signal("1"), pingPong: signal(false), startAt: signal("") };
 
@@ -28,6 +32,7 @@ function playBody(motion: string): object {
 
 export function Motions({ robot }: { robot: Robot }) {
   const search = useSignal("");
+  const most = useSignal(ROWS);
   const told = robot.motions.value;
   const wanted = search.value.trim().toLowerCase();
   const shown = told?.motions.filter((motion) => motion.name.toLowerCase().includes(wanted)) ?? [];
@@ -39,16 +44,28 @@ export function Motions({ robot }: { robot: Robot }) {
         <button class="quiet" disabled={!canCommand(robot) || robot.pending.value.has("motions/reload")} title="Read the motions' files again" onClick={() => void command(robot, "motions/reload")}>Reload</button>
       </div>
       <PlayOptions />
+      <Queue robot={robot} />
       <ul class="list">
-        {shown.map((motion) => <Motion key={motion.name} robot={robot} motion={motion} />)}
+        {shown.slice(0, most.value).map((motion) => <Motion key={motion.name} robot={robot} motion={motion} />)}
+        {shown.length > most.value && <More key={most.value} more={() => (most.value += ROWS)} />}
       </ul>
       {told && shown.length === 0 && <p class="empty">{told.motions.length ? "No motion has this in its name." : "There are no motions. The configuration's `motions` names files and folders."}</p>}
       {!told && <p class="empty">The motions are being read.</p>}
       {told?.more && <p class="empty">{told.more} more are not listed; they can be played by name with motiond play.</p>}
       {robot.description.value?.upload && <Upload robot={robot} />}
-      <Queue robot={robot} />
     </section>
   );
+}
+
+/** The end of the rows that are drawn; where it comes in sight, more are. */
+function More({ more }: { more(): void }) {
+  const end = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    const observer = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && more(), { rootMargin: "300px" });
+    observer.observe(end.current!);
+    return () => observer.disconnect();
+  }, []);
+  return <li ref={end} class="empty">…</li>;
 }
 
 function PlayOptions() {
@@ -101,7 +118,7 @@ function Motion({ robot, motion }: { robot: Robot; motion: MotionInfo }) {
             {busy ? "Queue" : "Play"}
           </button>
         )}
-        {robot.description.value?.upload && <Delete robot={robot} motion={motion.name} />}
+        {motion.uploaded && <Delete robot={robot} motion={motion.name} />}
       </div>
       {motion.reason && <pre class="error">{motion.reason}</pre>}
       {!!motion.warnings?.length && (

@@ -1,7 +1,7 @@
 /** All robots of the daemon, a tile each. */
 
 import { StateBadge, StopButton } from "./header";
-import { clock } from "./format";
+import { clock, count } from "./format";
 import { href } from "./route";
 import { robots } from "./store";
 import type { Robot } from "./store";
@@ -22,7 +22,7 @@ function Tile({ robot }: { robot: Robot }) {
       <h2><a href={href(robot.name)}>{robot.name}</a></h2>
       <StateBadge robot={robot} />
       <p class="facts">
-        {state?.motion ? <><strong>{state.motion}</strong> <span class="num">{clock(progress * (state.duration ?? 0))} / {clock(state.duration)}</span></> : <span>{robot.jointNames.value.length} joints</span>}
+        {state?.motion ? <><strong>{state.motion}</strong> <span class="num">{clock(progress * (state.duration ?? 0))} / {clock(state.duration)}</span></> : <span>{count(robot.jointNames.value.length, "joint")}</span>}
         {!!state?.queued && <span>{state.queued} waiting</span>}
         <span>Torque {state?.torque ? "on" : "off"}</span>
         {robot.control.who.value === "me" && <span>You are in control</span>}

@@ -65,6 +65,7 @@ export interface MotionInfo {
   holds?: string[];
   markers?: Marker[];
   warnings?: string[];
+  uploaded?: boolean;
   max_speed?: number | null;
   reason?: string;
 }

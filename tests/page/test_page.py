@@ -247,7 +247,7 @@ async def test_a_broker_that_goes_is_told_and_motions_play_on_while_somebody_wat
 
 
 async def test_nothing_is_shown_without_the_token(rig: ArmRig) -> None:
-    (rig.folder / "token").write_text("open sesame\n")
+    (rig.folder / "token").write_text("open sesame, please\n")
     rig.http |= {"token_file": "token"}
     async with running(rig):
         await rig.until_listening()
@@ -256,7 +256,7 @@ async def test_nothing_is_shown_without_the_token(rig: ArmRig) -> None:
             await browsed.page.keyboard.press("Enter")
             await browsed.until_says("the token is wrong; it is the first line of http.token_file")
             assert "arm" not in (await browsed.page.inner_text("body")).split()
-            await browsed.page.fill("input[name=token]", "open sesame")
+            await browsed.page.fill("input[name=token]", "open sesame, please")
             await browsed.page.keyboard.press("Enter")
             await browsed.until_state("idle")
             await browsed.page.reload()

@@ -265,6 +265,34 @@ async def test_where_all_connections_are_being_served_a_further_one_is_closed(ha
     assert [task.result()[0] for task in served] == [200] * 8
 
 
+@pytest.mark.parametrize("verb", ["stop", "estop"])
+@pytest.mark.parametrize(
+    ("body", "head"),
+    [
+        (b"", {"Content-Type": "application/x-www-form-urlencoded"}),
+        (b"STOP", {"Content-Type": "text/plain"}),
+        (b"STOP", JSON),
+        (b"{}".ljust(MOST + 1), JSON),
+    ],
+    ids=["a form", "a text", "no JSON", "too long"],
+)
+async def test_a_stop_acts_whatever_its_body_is(
+    site: Site, verb: str, body: bytes, head: dict[str, str]
+) -> None:
+    async with site.session.post(f"{site.url}/api/robots/arm/{verb}", data=body, headers=head) as response:
+        assert response.status == 200
+    assert site.robots.verbs() == [verb]
+
+
+async def test_a_stop_whose_body_never_comes_acts_all_the_same(site: Site) -> None:
+    told = await site.raw(
+        b"POST /api/robots/arm/stop HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+    )
+    assert told.startswith(b"HTTP/1.1 200 ")
+    assert site.robots.verbs() == ["stop"]
+
+
 async def test_a_stop_does_not_wait_for_other_requests(site: Site) -> None:
     site.robots.gate.clear()
     async with asyncio.TaskGroup() as tasks:

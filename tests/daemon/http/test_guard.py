@@ -193,14 +193,27 @@ async def test_a_wrong_token_costs_time(closed: Site, wrong: str) -> None:
 
 
 async def test_of_many_wrong_tokens_at_once_most_are_not_even_looked_at(closed: Site) -> None:
-    tries = [closed.post("/api/login", {"token": f"guess {number}"}) for number in range(40)]
+    guess = [closed.post("/api/login", {"token": f"guess {number}"}) for number in range(40)]
     async with asyncio.timeout(PATIENCE_S):
-        told = await asyncio.gather(*tries)
+        told = await asyncio.gather(*guess)
     too_often = (429, refusal("NOT_ALLOWED", "too many wrong tokens at once; wait a second"))
     assert {status for status, _ in told} == {401, 429}
     assert too_often in told
     assert [status for status, _ in told].count(401) <= 16  # eight a second, on however slow a machine
     assert (await closed.post("/api/login", {"token": TOKEN}))[0] == 200
+
+
+async def test_whoever_guesses_keeps_nobody_else_at_that_address_from_stopping_a_robot(
+    closed: Site, robots: Robots
+) -> None:
+    tries = [closed.post("/api/login", {"token": f"guess {number}"}) for number in range(20)]
+    guesses = [asyncio.create_task(one) for one in tries]
+    async with asyncio.timeout(PATIENCE_S):
+        while not any(guess.done() and guess.result()[0] == 429 for guess in guesses):  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+        assert (await closed.post("/api/robots/arm/stop", {}, headers=BEARER))[0] == 200
+        await asyncio.gather(*guesses)
+    assert robots.verbs() == ["stop"]
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"token": 1}', b'{"token": "a", "b": 1}', b"\xff"])

@@ -149,9 +149,9 @@ NO_ID = "id must be a whole number, or a text of at most 200 characters"
     [
         ("{", "not JSON at line 1 column 2"),
         ("[]", NO_REQUEST),
-        ('{"id":1,"robot":"arm","verb":"stop","extra":1}', NO_REQUEST),
-        ('{"robot":"arm","verb":"stop"}', NO_ID),
-        ('{"id":1.5,"robot":"arm","verb":"stop"}', NO_ID),
+        ('{"id":1,"robot":"arm","verb":"play","extra":1}', NO_REQUEST),
+        ('{"robot":"arm","verb":"play"}', NO_ID),
+        ('{"id":1.5,"robot":"arm","verb":"play"}', NO_ID),
         ('{"id":"' + "a" * 201 + '"}', NO_ID),
         ('{"id":1,"robot":1,"verb":"stop"}', "robot and verb must be texts"),
         ('{"id":1,"robot":"arm"}', "robot and verb must be texts"),
@@ -176,6 +176,19 @@ async def test_a_message_that_is_too_long_ends_the_connection(site: Site) -> Non
         async with asyncio.timeout(PATIENCE_S):
             assert (await page.socket.receive()).type is aiohttp.WSMsgType.CLOSE
         assert page.socket.close_code == 1009
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"id": 7, "extra": 1}, {"id": "x" * 201}, {"id": 8.5}, {"id": True}, {"id": 1, "body": 5}]
+)
+async def test_a_stop_acts_whatever_stands_beside_it(site: Site, more: dict[str, object]) -> None:
+    async with site.live() as page:
+        await known(page)
+        await page.socket.send_bytes(orjson.dumps({"robot": "arm", "verb": "stop", **more}))
+        told = await page.until(lambda told: "answer" in told)
+    has_id = type(more.get("id")) is int
+    assert (told["id"], told["answer"]["status"]) == (more["id"] if has_id else None, "ok")
+    assert site.robots.verbs() == ["stop"]
 
 
 async def test_a_stop_does_not_wait_for_other_requests(site: Site) -> None:
