@@ -221,16 +221,17 @@ def _read(data: str | bytes, caller: str) -> tuple[Any, RawRequest] | str | None
         return f"not JSON at line {error.lineno} column {error.colno}"
     if asked == {"watching": True}:
         return None
-    if not isinstance(asked, dict):
-        return NO_REQUEST
+    return _request(asked, caller) if isinstance(asked, dict) else NO_REQUEST
+
+
+def _request(asked: dict[str, Any], caller: str) -> tuple[Any, RawRequest] | str:
     number, robot, verb = asked.get("id"), asked.get("robot"), asked.get("verb")
     stops = isinstance(verb, str) and verb in VERBS and VERBS[verb].stops
     if not stops and not asked.keys() <= {"id", "robot", "verb", "body"}:
         return NO_REQUEST
-    if not _is_id(number):
-        if not stops:
-            return f"id must be a whole number, or a text of at most {LONGEST_ID} characters"
-        number = None
+    if not _is_id(number) and not stops:
+        return f"id must be a whole number, or a text of at most {LONGEST_ID} characters"
     if not isinstance(robot, str) or not isinstance(verb, str):
         return "robot and verb must be texts"
-    return number, RawRequest(robot, verb, orjson.dumps(asked.get("body", {})), caller)
+    body = orjson.dumps(asked.get("body", {}))
+    return number if _is_id(number) else None, RawRequest(robot, verb, body, caller)

@@ -122,8 +122,8 @@ async def _token_refusal(request: web.Request, token: Token) -> web.Response | N
 async def try_token(request: web.Request, token: Token, shown: str) -> web.Response | None:
     """Return None for the right token; a wrong one is refused, and costs time.
 
-    The right one is served at once, whatever else comes from its address: whoever guesses must not keep others
-    there from stopping a robot. A token is too long to be guessed, however many are tried.
+    The right one is served at once, whatever else comes from its address: whoever guesses must not keep
+    others there from stopping a robot. A token is too long to be guessed, however many are tried.
     """
     address = request.remote or ""
     if token.matches(shown):

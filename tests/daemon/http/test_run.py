@@ -222,7 +222,8 @@ def test_where_it_is_off_nothing_of_it_is_loaded(rig: Rig, state: str) -> None:
         (None, "cannot be read; no such file or directory; correct http.token_file"),
         (
             b"short\n",
-            "its first line has 5 characters; a token has 16 at least; write one, as by: openssl rand -hex 16",
+            "its first line has 5 characters; a token has 16 at least; "
+            "write one, as by: openssl rand -hex 16",
         ),
         (b"\xff" * 20, "cannot be read; it is not utf-8; correct http.token_file"),
     ],
