@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import threading
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,26 +27,47 @@ def _leftovers() -> set[str]:
 def _processes(parent: str) -> Iterator[str]:
     """Yield the processes below one; psutil would look through all there are."""
     with suppress(OSError):  # it may end meanwhile
-        for thread in Path("/proc", parent, "task").iterdir():
-            for child in (thread / "children").read_text().split():
-                yield f"process {child} {Path('/proc', child, 'comm').read_text().strip()}"
+        for thread in os.listdir(f"/proc/{parent}/task"):  # noqa: PTH208 - before and after each test
+            for child in _read(f"/proc/{parent}/task/{thread}/children").split():
+                yield f"process {child} {_read(f'/proc/{child}/comm').strip()}"
                 yield from _processes(child)
+
+
+def _read(file: str) -> str:
+    descriptor = os.open(file, os.O_RDONLY)
+    try:
+        return os.read(descriptor, 1_000_000).decode()
+    finally:
+        os.close(descriptor)
 
 
 def _memory() -> set[str]:
     found = set()
-    for entry in Path("/proc/self/fd").iterdir():
+    for descriptor in os.listdir("/proc/self/fd"):  # noqa: PTH208 - the same
         try:
-            target = str(entry.readlink())
+            target = os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115 - the same
         except OSError:
             continue  # the descriptor of the listing itself
         if target.startswith("/memfd:motiond"):
-            found.add(f"descriptor {entry.name} {target}")
+            found.add(f"descriptor {descriptor} {target}")
     return found
 
 
+def pytest_collection_finish() -> None:
+    """Keep what is loaded by now out of the garbage collector's way: it stays to the end."""
+    gc.collect()
+    gc.freeze()
+
+
+def runs_on_a_loop(request: pytest.FixtureRequest) -> bool:
+    """Whether a test is asynchronous; an event loop for each that is not would cost more than most."""
+    return request.node.get_closest_marker("asyncio") is not None
+
+
 @pytest.fixture(autouse=True)
-def _leaves_nothing_behind() -> Iterator[None]:
+def _leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
+    if runs_on_a_loop(request):
+        request.getfixturevalue("_leaves_no_task_behind")
     before = _leftovers()
     yield
     deadline_s = time.monotonic() + SETTLE_S
@@ -57,11 +78,9 @@ def _leaves_nothing_behind() -> Iterator[None]:
         time.sleep(0.02)
 
 
-@pytest_asyncio.fixture(autouse=True)
-async def _leaves_no_task_behind(request: pytest.FixtureRequest) -> AsyncIterator[None]:
+@pytest_asyncio.fixture
+async def _leaves_no_task_behind() -> AsyncIterator[None]:
     yield
-    if request.node.get_closest_marker("asyncio") is None:
-        return
     current = asyncio.current_task()
     for _ in range(10):
         await asyncio.sleep(0)

@@ -22,6 +22,7 @@ from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.broker import EmbeddedBroker
 from motiond.daemon.mqtt.connection import make_client
 from tests import ports
+from tests.conftest import runs_on_a_loop
 from tests.daemon import told
 from tests.daemon.mqtt import contract
 from tests.waiting import PATIENCE_S, lines_until
@@ -129,6 +130,12 @@ def mosquitto_program() -> str:
 
 
 @pytest.fixture(autouse=True)
+def _leaves_no_thread(request: pytest.FixtureRequest) -> None:
+    if runs_on_a_loop(request):
+        request.getfixturevalue("_ends_the_threads_that_connect")
+
+
+@pytest.fixture
 async def _ends_the_threads_that_connect() -> AsyncIterator[None]:
     yield
     await asyncio.get_running_loop().shutdown_default_executor()
