@@ -29,14 +29,19 @@ OWN = {
 }
 
 
-def _found() -> dict[str, EntryPoint]:
-    others = {point.name: point for point in entry_points(group=GROUP)}
-    return others | {name: EntryPoint(name, target, GROUP) for name, target in OWN.items()}
+def _others() -> dict[str, EntryPoint]:
+    """Look through all that is installed for drivers."""
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def _point(name: str) -> EntryPoint | None:
+    """Return where a driver is found, without a look at what is installed where it is our own."""
+    return EntryPoint(name, OWN[name], GROUP) if name in OWN else _others().get(name)
 
 
 def driver_names() -> tuple[str, ...]:
     """Return the names of all drivers, in alphabetical order."""
-    return tuple(sorted(_found()))
+    return tuple(sorted({*OWN, *_others()}))
 
 
 def driver_class(name: str) -> type[Driver]:
@@ -47,13 +52,13 @@ def driver_class(name: str) -> type[Driver]:
     DriverConfigError
         If there is none, or it cannot be imported; with the reason.
     """
-    found = _found()
     where = f"driver {name}"
-    if name not in found:
+    point = _point(name)
+    if point is None:
+        known = driver_names()
         raise DriverConfigError(
-            where, "there is no such driver", f"there are {', '.join(sorted(found))}", nearest(name, found)
+            where, "there is no such driver", f"there are {', '.join(known)}", nearest(name, known)
         )
-    point = found[name]
     try:
         loaded = getattr(import_module(point.module), point.attr)
     except (ImportError, AttributeError) as error:

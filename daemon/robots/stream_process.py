@@ -20,8 +20,9 @@ from ..ipc.messages import HURRY, Setup, Shutdown
 if TYPE_CHECKING:
     from ..ipc.messages import Command, Notice
 
-ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-"""No threads of numpy's: its matrices are small here, and threads cost a fifth of each start."""
+LEAN = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
+"""No threads of numpy's: its matrices are small here, and threads cost a fifth of each start. And no look
+through all that is installed for plugins of pydantic's."""
 
 
 class StreamProcess:
@@ -62,7 +63,7 @@ class StreamProcess:
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                env={**os.environ, **ONE_THREAD},
+                env={**os.environ, **LEAN},
                 start_new_session=True,  # a terminal that closes must not end it in mid-motion
             )
             on_failure.callback(self._process.wait)

@@ -1,6 +1,7 @@
 """The real-time process of one robot: wakes on time, computes, writes, reads, checks, records.
 
-- `__main__`: the process, from its setup to its end
+- `__main__`: where the process begins
+- `process`: from its setup to its end
 - `loop`: one tick after the other
 - `schedule`: deadlines, and what becomes of those that were missed
 - `clocks`: real and virtual time

@@ -57,6 +57,18 @@ def test_keeps_its_own_drivers_when_another_package_takes_their_name(entry_point
     assert driver_class("sim") is SimDriver
 
 
+def test_looks_through_what_is_installed_only_for_what_is_not_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*, group: str) -> Sequence[EntryPoint]:
+        raise AssertionError(f"looked for {group}")
+
+    monkeypatch.setattr(registry, "entry_points", refuse)
+    assert all(driver_class(name).__name__ for name in registry.OWN if name != "hebi")
+    with pytest.raises(AssertionError, match=r"^looked for motiond\.drivers$"):
+        driver_class("crane")
+
+
 @pytest.mark.parametrize(
     ("target", "message"),
     [

@@ -111,7 +111,7 @@ def test_lines_of_a_stream_process_have_the_form_of_the_daemons(tmp_path: Path, 
 
 FAILS = """
 import socket, sys
-from motiond.daemon.stream import __main__ as stream
+from motiond.daemon.stream import process as stream
 
 class Setup:
     robot, clock = "arm", "real"

@@ -196,7 +196,7 @@ ENDING = """
 import os, sys
 from motiond.daemon.ipc import ring
 from motiond.daemon.ipc.channel import Channel, ChannelClosed
-from motiond.daemon.stream import __main__ as stream
+from motiond.daemon.stream import process as stream
 from motiond.daemon.stream.clocks import RealClock
 from motiond.daemon.stream.locks import DeviceLocks
 from tests.daemon.stream.test_loop import setup_of

@@ -1,0 +1,101 @@
+"""Opens one robot's driver and runs its loop, again after a loss, until the daemon goes."""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import signal
+import socket
+import sys
+
+from motiond.drivers.base import DriverError
+from motiond.drivers.registry import make_driver
+
+from ..ipc import messages
+from ..ipc.channel import Channel, ChannelClosed
+from ..ipc.ring import RingWriter
+from ..log.lines import start_logging
+from . import realtime
+from .clocks import Clock, FastForwardClock, RealClock
+from .leaving import ToldToLeave, interruptible
+from .locks import DeviceLocks, wait_for_devices
+from .loop import StreamLoop
+from .reconnect import reopen
+
+log = logging.getLogger("motiond.daemon.stream")
+
+
+def main() -> int:
+    """Run one robot's stream on the socket whose descriptor is the first argument."""
+    start_logging(logging.INFO)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        # A terminal and systemd send them to all; the daemon decides, and its end is seen on the channel.
+        signal.signal(number, signal.SIG_IGN)
+    channel = Channel(_inherited(int(sys.argv[1])))
+    setup, ring = _receive_setup(channel)
+    clock: Clock = FastForwardClock() if setup.clock == "virtual" else RealClock()
+    try:
+        return _run(setup, channel, ring, clock)
+    except ChannelClosed:
+        log.warning("%s: the daemon has gone; leaving", setup.robot)
+        return 0
+    except Exception:
+        log.exception("%s: the stream process failed inside motiond", setup.robot)
+        return 1
+    finally:
+        channel.close()
+
+
+def _inherited(fd: int) -> socket.socket:
+    """Return the inherited socket on a low descriptor; the daemon's may be beyond what `select` takes."""
+    low = os.dup(fd)
+    os.close(fd)
+    return socket.socket(fileno=low)
+
+
+def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, clock: Clock) -> int:
+    """Open the driver once nobody else drives the same, and run its loop; return the exit code."""
+    try:
+        driver = make_driver(setup.driver, setup.options, setup.actuators, clock.now)
+        locks = DeviceLocks(driver.devices)
+        if not wait_for_devices(locks, channel, ring):
+            return 0
+        locks.keep()
+        with interruptible():
+            driver.open()
+    except ToldToLeave:
+        driver.close()
+        return 0
+    except DriverError as error:
+        channel.send(messages.Failed(str(error)))
+        return 1
+    warnings = realtime.prepare(setup.priority, setup.core, lock_memory=setup.lock_memory)
+    try:
+        while _drive(StreamLoop(setup, driver, clock, channel, ring), warnings):
+            if not reopen(driver, channel, clock):
+                break
+    finally:
+        driver.close()
+    return 0
+
+
+def _drive(loop: StreamLoop, warnings: list[str]) -> bool:
+    """Run a loop on a driver that is open; tell whether it has lost its actuators."""
+    loop.channel.send(messages.Ready(loop.driver.max_rate_hz, [*loop.driver.warnings, *warnings]))
+    loop.run()
+    if loop.lost:
+        loop.channel.send(messages.Lost(loop.lost))
+    return bool(loop.lost)
+
+
+def _receive_setup(channel: Channel) -> tuple[messages.Setup, RingWriter]:
+    select.select((channel.fileno(),), (), (), 10.0)
+    setup, fds = channel.receive() or (None, [])
+    if not isinstance(setup, messages.Setup):
+        raise SystemExit("motiond stream: started without a setup; it is started by the daemon alone")
+    (ring_fd,) = fds
+    try:
+        return setup, RingWriter(ring_fd, len(setup.joints))
+    finally:
+        os.close(ring_fd)
