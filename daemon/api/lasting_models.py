@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 StateName = Literal[
     "offline", "idle", "approaching", "playing", "pausing", "paused", "stopping", "estopped", "fault"
@@ -16,8 +16,6 @@ StateName = Literal[
 
 class Told(BaseModel):
     """Something that is reported or answered; where later versions tell more, nothing that is here goes."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
 
 class Availability(Told):

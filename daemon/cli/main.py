@@ -6,6 +6,8 @@ by these, so that a request is sent at once.
 """
 
 import asyncio
+import atexit
+import gc
 import logging
 import shutil
 import sys
@@ -15,6 +17,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from ..service.interpreter import few_passes
 from .actuators import app as commands_for_actuators
 from .completion import app as command_for_shells
 from .completion import serve_scripts
@@ -45,7 +48,9 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell more on std
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the program; the exit code tells how it went."""
-    sys.exit(_exit_code(arguments))
+    atexit.register(gc.freeze)  # nobody needs a search for garbage then
+    with few_passes():
+        sys.exit(_exit_code(arguments))
 
 
 def _exit_code(arguments: list[str] | None) -> int:

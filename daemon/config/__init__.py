@@ -6,6 +6,7 @@
 - `types`: kinds of values
 - `tls_files`: whether certificates and keys can be used
 - `secrets`: keeps passwords out of messages
+- `described`: describes options in the JSON schema
 - `section`: what a section is, and what is raised where one is wrong
 - `yaml_file`: reads YAML into checked sections
 """

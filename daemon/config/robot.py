@@ -147,7 +147,7 @@ class JointSettings(Section):
 class DriverSettings(BaseModel):
     """The driver of a robot: its type, and beside it the options of that type."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="allow", frozen=True)
 
     type: Word
     """Name of the driver, such as sim or hebi; the other keys here are that driver's own."""

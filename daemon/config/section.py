@@ -25,7 +25,6 @@ class Section(BaseModel):
         frozen=True,
         allow_inf_nan=False,
         hide_input_in_errors=True,
-        use_attribute_docstrings=True,
         protected_namespaces=(),
     )
 

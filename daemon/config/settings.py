@@ -85,5 +85,11 @@ def load_settings(path: Path) -> Settings:
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of a configuration, for editors."""
+    from .described import DescribedSchema  # noqa: PLC0415 - the daemon needs none of it
+
     dialect = "https://json-schema.org/draft/2020-12/schema"
-    return {"$schema": dialect, **Settings.model_json_schema(), "title": "motiond configuration"}
+    return {
+        "$schema": dialect,
+        **Settings.model_json_schema(schema_generator=DescribedSchema),
+        "title": "motiond configuration",
+    }

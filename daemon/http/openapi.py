@@ -11,6 +11,7 @@ from pydantic.json_schema import models_json_schema
 from ..api.answers import Answer, Refusal
 from ..api.report_models import REPORT_MODELS
 from ..api.requests import VERBS
+from ..config.described import DescribedSchema
 from .exchange import answered
 from .listings import RobotList, UploadAnswer
 from .login import LoginRequest
@@ -18,7 +19,6 @@ from .motions_api import LEASE_HEADER
 from .robot_api import KNOWN
 
 if TYPE_CHECKING:
-    from aiohttp import web
     from pydantic import BaseModel
 
 ROBOT = {"name": "robot", "in": "path", "required": True, "schema": {"type": "string"}}
@@ -44,11 +44,6 @@ BYTES = {
 MESH = {"name": "mesh", "in": "path", "required": True, "schema": {"type": "integer", "minimum": 0}}
 METRICS = {"text/plain": {"schema": {"type": "string", "description": "docs/metrics.md tells them."}}}
 MODEL = {"application/json": {"schema": {"type": "object", "description": "docs/looks.md tells its keys."}}}
-
-
-async def serve_openapi(_request: web.Request) -> web.Response:
-    """Answer with the document."""
-    return answered(openapi())
 
 
 @cache
@@ -168,6 +163,7 @@ def _schemas() -> dict[str, Any]:
     _, told = models_json_schema(
         [(model, "validation") for model in (*requests, *answers)],
         ref_template="#/components/schemas/{model}",
+        schema_generator=DescribedSchema,
     )
     schemas: dict[str, Any] = told["$defs"]
     return dict(sorted(schemas.items()))
