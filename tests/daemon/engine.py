@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import select
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from motiond.daemon.api.schemas import GotoRequest, PlaceRequest, PlayRequest
 from motiond.daemon.config.settings import Settings
 from motiond.daemon.ipc import messages, ring
 from motiond.daemon.ipc.channel import Channel
-from motiond.daemon.ipc.ring import RingReader, RingWriter
+from motiond.daemon.ipc.ring import RingWriter
 from motiond.daemon.ipc.states import ACTIVE, State
 from motiond.daemon.planning.library import Entry, MotionLibrary
 from motiond.daemon.planning.playback import PlaybackError
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
 
 DAEMON_TIMEOUT_S = 0.05
+BEAT_S = DAEMON_TIMEOUT_S / 4
+RECORDS = 64  # of the ring, whose memory is otherwise a sixth of what a sequence costs
 SETTLING = 150  # ticks after the last act, before all is stopped
 LONGEST = 20_000  # ticks; what plays on then never ends
 
@@ -211,7 +214,7 @@ class Engine:
         self._theirs = Channel(theirs)
         joints = len(self.joint_map.joints)
         fd = ring.create(joints)
-        self._writer, self.reader = RingWriter(fd, joints), RingReader(fd, joints)
+        self._writer = RingWriter(fd, joints)
         os.close(fd)
         whole = Settings.model_construct(robots={"arm": self.settings})
         setup = make_setup("arm", self.settings, whole, self.joint_map, {})
@@ -223,6 +226,9 @@ class Engine:
         self.began = -1
         self.alive = self.running = self.beats = True
         self.ticks = self._quiet = 0
+        self._beat_at_s = 0.0
+        self._poller = select.poll()
+        self._poller.register(self.channel.fileno(), select.POLLIN)
         self._rest_by: dict[int, int] = {}
         self._least_ramp = FULL_RAMP / self.settings.stop_duration_s / LONGEST_STOP
 
@@ -234,7 +240,6 @@ class Engine:
             self.channel.close()
         self._theirs.close()
         self._writer.close()
-        self.reader.close()
 
     # -- time -----------------------------------------------------------------------------------------------
 
@@ -263,8 +268,7 @@ class Engine:
 
     def _step(self) -> None:
         skips = 1 + self._skips_of(self.clock.oversleep_s)
-        if self.alive and self.beats:
-            self.channel.send(messages.Heartbeat())
+        self._beat()
         self.running = self.loop.step()
         self.ticks += 1
         self._hear()
@@ -277,6 +281,13 @@ class Engine:
             elif self.ticks > tick:
                 self.account.problems.append(f"tick {self.ticks}: not at rest by tick {tick}")
                 del self._rest_by[number]
+
+    def _beat(self) -> None:
+        """Send a heartbeat if it is time, and before a tick that comes late, as one would arrive meanwhile."""
+        now_s = self.clock.time_s
+        if self.alive and self.beats and (now_s >= self._beat_at_s or self.clock.oversleep_s):
+            self.channel.send(messages.Heartbeat())
+            self._beat_at_s = now_s + BEAT_S
 
     def _skips_of(self, late_s: float) -> int:
         """Return how many ticks beyond one a late one may move on by."""
@@ -310,7 +321,7 @@ class Engine:
         if not self.alive:
             self.state = self.loop.player.state
             return
-        while (received := self.channel.receive()) is not None:
+        while self._poller.poll(0) and (received := self.channel.receive()) is not None:
             self._take(received[0])
 
     def _take(self, notice: messages.Command | messages.Notice) -> None:
@@ -531,10 +542,11 @@ def moves_noted(player: Player, moves: list[tuple[State, State]]) -> Iterator[No
 
 def account_of(sequence: Sequence) -> Account:
     """Play a sequence through and give what became of it."""
-    engine = Engine(sequence)
-    try:
-        with moves_noted(engine.loop.player, engine.account.moves):
-            engine.play_through()
-    finally:
-        engine.close()
+    with patch.object(ring, "RECORDS", RECORDS):
+        engine = Engine(sequence)
+        try:
+            with moves_noted(engine.loop.player, engine.account.moves):
+                engine.play_through()
+        finally:
+            engine.close()
     return engine.account
