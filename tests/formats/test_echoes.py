@@ -64,7 +64,8 @@ def yaml_with(text: bytes, value: str) -> Iterator[bytes]:
     for index in scalars[: 2 * MOST_PLACES]:
         for implicit in ((True, False), (False, True)):
             new = yaml.ScalarEvent(None, None, implicit, value, style=None if implicit[0] else '"')
-            yield yaml.emit([*events[:index], new, *events[index + 1 :]], width=10_000).encode()
+            edited = [*events[:index], new, *events[index + 1 :]]
+            yield yaml.emit(edited, Dumper=yaml.CSafeDumper, width=10_000).encode()
 
 
 FILES = [

@@ -9,10 +9,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import matplotlib.image
 import numpy as np
 import pytest
-from playwright.async_api import async_playwright
 
 from motiond.formats import load_robot
 from tests import ports
@@ -126,6 +124,8 @@ class Browsed:
 
     async def picture(self) -> NDArray[np.float64]:
         """Return the 3D view as it is seen: (rows, columns, 3), 0 to 1."""
+        import matplotlib.image  # noqa: PLC0415 - a third of what every worker would load to collect the tests
+
         await self.page.evaluate(
             "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
         )
@@ -155,6 +155,8 @@ async def browsing(
 
     `options` are of playwright's contexts, or the name of a `device`.
     """
+    from playwright.async_api import async_playwright  # noqa: PLC0415 - a tenth of the same
+
     program = shutil.which("chromium")
     if program is None:
         pytest.skip("chromium is not installed")
