@@ -283,7 +283,7 @@ class Engine:
                 del self._rest_by[number]
 
     def _beat(self) -> None:
-        """Send a heartbeat if it is time, and before a tick that comes late, as one would arrive meanwhile."""
+        """Send a heartbeat if it is time, and before a late tick, as one would arrive meanwhile."""
         now_s = self.clock.time_s
         if self.alive and self.beats and (now_s >= self._beat_at_s or self.clock.oversleep_s):
             self.channel.send(messages.Heartbeat())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import subprocess
 import sys
@@ -33,11 +34,25 @@ def motiond(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 def run_here(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
     """Run motiond in this process and give its exit code and what it wrote to stdout and stderr."""
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as ended, logging_as_before():
         main([str(argument) for argument in arguments])
     out, err = capsys.readouterr()
     assert isinstance(ended.value.code, int)
     return ended.value.code, out, err
+
+
+@contextmanager
+def logging_as_before() -> Iterator[None]:
+    """Keep how a program logs from the tests that follow in this process."""
+    root, ours = logging.getLogger(), logging.getLogger("motiond")
+    before = list(root.handlers), root.level, ours.level
+    try:
+        yield
+    finally:
+        logging.captureWarnings(capture=False)
+        root.handlers, level, our_level = before
+        root.setLevel(level)
+        ours.setLevel(our_level)
 
 
 @contextmanager

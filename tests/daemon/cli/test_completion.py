@@ -76,14 +76,15 @@ def _shown(terminal: int, text: str) -> None:
     output_until(terminal, lambda shown: text in shown, f"'{text}'")
 
 
-@pytest.fixture(params=["bash", "zsh", "fish"])
-def shell(request: pytest.FixtureRequest, tmp_path: Path) -> Shell:
-    shell = Shell(request.param, tmp_path)
+@pytest.fixture(scope="module", params=["bash", "zsh", "fish"])
+def shell(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    home = tmp_path_factory.mktemp(request.param)
+    shell = Shell(request.param, home)
     section = PAGE.read_text(encoding="utf-8").split("\n## Completion\n")[1].split("\n## ")[0]
     documented = section.split(f"\nIn {shell.name}:\n\n")[1].split("\n\n")[0]
     assert shell.run(textwrap.dedent(documented)) == ""
     for settings in (".bashrc", ".zshrc"):
-        with (tmp_path / settings).open("a") as file:
+        with (home / settings).open("a") as file:
             file.write(f"PS1='{PROMPT}'\n")
     return shell
 

@@ -15,7 +15,7 @@ from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.config.secrets import without_password
 from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import load_settings
-from tests.daemon.programs import motiond, run_here
+from tests.daemon.programs import run_here
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -122,12 +122,13 @@ def test_what_pydantic_says_tells_no_password() -> None:
 
 
 @pytest.mark.parametrize("port", [0, 65536, 80000])
-def test_a_port_that_does_not_exist_is_exit_code_2(tmp_path: Path, port: int) -> None:
+def test_a_port_that_does_not_exist_is_exit_code_2(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, port: int
+) -> None:
     file = tmp_path / "arm.yaml"
     file.write_text(f"{ARM}mqtt: {{listen: '127.0.0.1:{port}'}}\n")
-    run = motiond("run", "-c", file)
     why = f"'127.0.0.1:{port}' cannot be listened to; its port is {port}; there are 1 to 65535; correct it"
-    assert (run.returncode, run.stdout, run.stderr) == (2, "", f"{file}:2: {why}\n")
+    assert run_here(capsys, "run", "-c", file) == (2, "", f"{file}:2: {why}\n")
 
 
 @pytest.mark.parametrize("port", [1, 65535])
@@ -202,13 +203,14 @@ def test_a_file_of_tls_that_cannot_be_used_is_told_at_the_start(
     assert told == [f"arm.yaml:2: {message.format(named)}"]
 
 
-def test_a_missing_ca_file_is_exit_code_2_for_the_daemon_and_for_its_clients(tmp_path: Path) -> None:
+def test_a_missing_ca_file_is_exit_code_2_for_the_daemon_and_for_its_clients(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     file = tmp_path / "arm.yaml"
     file.write_text(f"{ARM}mqtt: {{broker: 'mqtts://127.0.0.1:9', ca_file: no.pem}}\n")
     why = f"ca_file {tmp_path}/no.pem cannot be read; no such file; correct the path"
     for words in (("run",), ("stop", "arm")):
-        run = motiond(*words, "-c", file)
-        assert (run.returncode, run.stdout, run.stderr) == (2, "", f"{file}:2: {why}\n")
+        assert run_here(capsys, *words, "-c", file) == (2, "", f"{file}:2: {why}\n")
 
 
 def test_a_certificate_and_its_key_are_taken(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.http.frames import HEAD
 from tests.daemon.http import contract
 from tests.daemon.http.conftest import Page
-from tests.daemon.programs import background, motiond, running
+from tests.daemon.programs import background, motiond, run_here, running
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S, eventually, lines_until
@@ -229,11 +229,11 @@ def test_where_it_is_off_nothing_of_it_is_loaded(rig: Rig, state: str) -> None:
     ],
 )
 def test_a_token_that_cannot_be_used_is_refused_at_the_start(
-    rig: Rig, tmp_path: Path, token: bytes | None, why: str
+    capsys: pytest.CaptureFixture[str], rig: Rig, tmp_path: Path, token: bytes | None, why: str
 ) -> None:
     file = tmp_path / "token"
     if token is not None:
         file.write_bytes(token)
     rig.daemon["http"] |= {"listen": f"0.0.0.0:{free_port()}", "token_file": str(file)}
-    run = motiond("run", "-c", rig.config)
-    assert (run.returncode, run.stderr.splitlines()[-1].removeprefix("motiond: ")) == (2, f"{file}: {why}")
+    code, _, err = run_here(capsys, "run", "-c", rig.config)
+    assert (code, err.splitlines()[-1].removeprefix("motiond: ")) == (2, f"{file}: {why}")
