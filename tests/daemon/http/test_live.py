@@ -312,6 +312,14 @@ def frames_of(data: bytes) -> list[tuple[int, bytes]]:
 
 
 @pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a server, made after this, wait for who does not read as long as a busy machine may take."""
+    bounds = (connections.MOST_CONNECTIONS, connections.ASK_WITHIN_S, 10 * PATIENCE_S)
+    monkeypatch.setattr(connections.Connections.__init__, "__defaults__", bounds)
+    monkeypatch.setattr(live, "PING_S", 10 * PATIENCE_S)
+
+
+@pytest.fixture
 async def stopped(site: Site) -> AsyncIterator[Stopped]:
     async with Stopped(site) as stopped:
         await until(lambda: site.hub.is_heard("samples"))
@@ -325,6 +333,7 @@ async def publish(site: Site, numbers: range, page: Page) -> None:
         assert HEAD.unpack_from(await page.frame())[4] == number
 
 
+@pytest.mark.usefixtures("patient")
 async def test_a_stopped_client_delays_no_other_and_costs_no_memory(site: Site, stopped: Stopped) -> None:
     (slow,) = (one for one in site.hub._subscriptions if one.hears("samples"))
     async with site.live() as page:
@@ -335,6 +344,7 @@ async def test_a_stopped_client_delays_no_other_and_costs_no_memory(site: Site, 
     assert not stopped.is_reset
 
 
+@pytest.mark.usefixtures("patient")
 async def test_a_slow_client_gets_every_result_and_the_newest_telemetry(site: Site, stopped: Stopped) -> None:
     async with site.live() as page:
         await known(page)
@@ -398,6 +408,7 @@ async def test_a_client_that_leaves_its_answers_unread_is_disconnected(
     await until(lambda: not site.hub.is_heard("samples"))
 
 
+@pytest.mark.usefixtures("patient")
 async def test_a_stop_of_a_client_that_reads_nothing_is_heard(site: Site, stopped: Stopped) -> None:
     await publish_to_nobody(site, 2000)
     request = orjson.dumps({"id": 1, "robot": "arm", "verb": "stop"})
