@@ -12,7 +12,6 @@ from ..api.answers import Answer, Refusal
 from ..api.report_models import REPORT_MODELS
 from ..api.requests import VERBS
 from ..config.described import DescribedSchema
-from .exchange import answered
 from .listings import RobotList, UploadAnswer
 from .login import LoginRequest
 from .motions_api import LEASE_HEADER

@@ -16,6 +16,7 @@ from ..api.lasting_models import Availability, Told
 from ..api.report_models import REPORT_MODELS
 from ..api.reports import LASTING, SUBJECTS
 from ..api.requests import MOST_BYTES, VERBS
+from ..config.described import DescribedSchema
 from .reports_out import qos_of
 from .topics import Topics
 
@@ -215,7 +216,9 @@ def _payload(model: type[BaseModel] | None) -> dict[str, Any]:
 
 def _answer(verb: str) -> dict[str, Any]:
     """Return the schema of an answer with what this verb's tells."""
-    schema = Answer.model_json_schema(ref_template="#/components/schemas/{model}")
+    schema = Answer.model_json_schema(
+        ref_template="#/components/schemas/{model}", schema_generator=DescribedSchema
+    )
     schema["properties"] = schema["properties"] | {"data": _payload(DATA_MODELS.get(verb))}
     return {key: value for key, value in schema.items() if key not in {"title", "description"}}
 
@@ -231,6 +234,7 @@ def _schemas() -> dict[str, Any]:
     _, told = models_json_schema(
         [(model, "validation") for model in dict.fromkeys(models)],
         ref_template="#/components/schemas/{model}",
+        schema_generator=DescribedSchema,
     )
     schemas: dict[str, Any] = told["$defs"]
     return dict(sorted(schemas.items()))

@@ -8,9 +8,11 @@ LIMITS = {"lower": -1.0, "upper": 1.0, "velocity": 2.0, "acceleration": None, "e
 DESCRIPTION: dict[str, Any] = {
     "joints": [{"name": "elbow", "unit": "rad", **LIMITS}],
     "actuators": ["elbow"],
+    "model": None,
     "driver": "sim",
     "poses": {},
     "tolerances": {"path": None, "goal": None},
+    "hottest_c": None,
     "upload": False,
     "formats": {},
     "rates": {"idle_hz": 100.0, "max_hz": None},

@@ -98,6 +98,8 @@ BODIES = {
     "queue/remove": b'{"goal_id":"g1"}',
     "queue/move": b'{"goal_id":"g1","place":1}',
     "motions/delete": b'{"motion":"wave"}',
+    "lease/acquire": b'{"holder":"Anna"}',
+    "lease/take": b'{"holder":"Anna"}',
 }
 
 
