@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from motiond.formats.errors import listed, nearest, shortened
 
 from ..api.requests import MOST_BYTES, VERBS, RawRequest
-from .exchange import BODY_WITHIN_S, BodyError, answered, passed_on, read_body, refused
+from .exchange import BodyError, answered, passed_on, read_body, refused
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -64,7 +64,10 @@ class RobotApi:
         robot, verb = request.match_info["robot"], request.match_info["verb"]
         stops = verb in VERBS and VERBS[verb].stops
         try:
-            body = await read_body(request, MOST_BYTES, within_s=STOP_WITHIN_S if stops else BODY_WITHIN_S)
+            if stops:
+                body = await read_body(request, MOST_BYTES, within_s=STOP_WITHIN_S)
+            else:
+                body = await read_body(request, MOST_BYTES)
         except BodyError as error:
             if not stops:
                 return error.response

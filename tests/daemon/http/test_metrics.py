@@ -189,13 +189,13 @@ async def test_where_a_token_is_demanded_a_scrape_has_to_show_it(
     settings: HttpSettings, robots: Robots, hub: ReportHub, tmp_path: Path
 ) -> None:
     file = tmp_path / "token"
-    file.write_text("it is a secret\n")
+    file.write_text("it is a long secret\n")
     locked = settings.model_copy(update={"token_file": file})
     async with serving(locked, robots, hub) as site:
         status, told = await site.get("/metrics")
         why = "the token is missing; log in, or send Authorization: Bearer TOKEN"
         assert (status, told["code"], told["error"]) == (401, "NOT_ALLOWED", why)
-        assert await scrape(site, headers={"Authorization": "Bearer it is a secret"})
+        assert await scrape(site, headers={"Authorization": "Bearer it is a long secret"})
 
 
 async def test_what_was_reported_before_the_first_scrape_counts(site: Site) -> None:

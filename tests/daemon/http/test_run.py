@@ -216,9 +216,7 @@ def test_where_it_is_off_nothing_of_it_is_loaded(rig: Rig, state: str) -> None:
     assert ("motiond.daemon.http.server" in loaded, bool(loaded)) == (is_on, is_on)
 
 
-SHORT_TOKEN = (
-    "its first line has 5 characters; a token has 16 at least; write one, as by: openssl rand -hex 16"
-)
+TOO_SHORT = "its first line has 5 characters; a token has 16 at least; write one, as by: openssl rand -hex 16"
 
 
 @pytest.mark.parametrize(
@@ -227,7 +225,7 @@ SHORT_TOKEN = (
         (None, "cannot be read; no such file or directory; correct http.token_file"),
         (
             b"short\n",
-            SHORT_TOKEN,
+            TOO_SHORT,
         ),
         (b"\xff" * 20, "cannot be read; it is not utf-8; correct http.token_file"),
     ],
