@@ -28,7 +28,7 @@ Broker = Annotated[
     typer.Option(
         metavar="URL",
         envvar="MOTIOND_BROKER",
-        help="The broker, in place of the configuration's: mqtt[s]://[user:password@]host[:port].",
+        help="The broker, in place of the configuration's: mqtt[s]://host[:port] or ws[s]://….",
     ),
 ]
 Base = Annotated[
@@ -77,6 +77,7 @@ class Client:
         from pydantic import ValidationError
 
         from ..config.mqtt import MqttSettings
+        from ..config.secrets import has_password
 
         settings = self._configured()
         given: dict[str, Any] = {"base": self.base, "ca_file": self.ca_file}
@@ -88,12 +89,17 @@ class Client:
         else:
             return settings
         try:
-            return MqttSettings(**given)
+            mqtt = MqttSettings(**given)
         except ValidationError as error:
             (first, *_) = error.errors()
             at = getattr(first.get("ctx", {}).get("error"), "at", ()) or first["loc"]
             reason = str(first["msg"]).removeprefix("Value error, ").replace(f"'{at[0]}' has", "it has")
             raise typer.BadParameter(reason, param_hint=option_of(str(at[0]))) from error
+        if "broker" in self.typed and has_password(mqtt.url):
+            seen = "its password is seen by every user of this machine, as in `ps`"
+            mend = "set $MOTIOND_BROKER, or name a configuration with password_file"
+            raise typer.BadParameter(f"{seen}; {mend}", param_hint="--broker")
+        return mqtt
 
     def _configured(self) -> "MqttSettings":
         from ..config.mqtt import MqttSettings

@@ -15,7 +15,7 @@ import orjson
 from motiond.formats.errors import listed, nearest
 
 from ..mqtt.topics import ANY_ROBOT, DaemonTopic, ReportTopic, Topics
-from .session import reaching
+from .session import NoAnswer, reaching
 
 if TYPE_CHECKING:
     import aiomqtt
@@ -33,15 +33,29 @@ class NotForgotten(Exception):
 
 
 async def forget(settings: MqttSettings, robot: str) -> list[str]:
-    """Clear what is retained of a robot whose daemon is gone, and return the topics.
+    """Clear what is retained of a robot whose daemon is gone, at every broker, and return the topics.
 
     Raises
     ------
     NotForgotten
-        If nothing is kept of it, its daemon is online, or the broker does not let it be cleared.
+        If nothing is kept of it, its daemon is online, or the broker does not let it be cleared; where there
+        are several brokers, if that is so at all of them.
     NoAnswer
         If there is no broker.
     """
+    topics: set[str] = set()
+    failures: list[NotForgotten | NoAnswer] = []
+    for broker in settings.each():
+        try:
+            topics.update(await _forget_at(broker, robot))
+        except (NotForgotten, NoAnswer) as error:
+            failures.append(error)
+    if not topics:
+        raise next((one for one in failures if isinstance(one, NotForgotten)), failures[0])
+    return sorted(topics)
+
+
+async def _forget_at(settings: MqttSettings, robot: str) -> list[str]:
     async with reaching(settings) as client:
         kept = await _Kept(Topics(settings.base), robot).heard(client)
         kept.refuse_if_alive()

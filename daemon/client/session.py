@@ -31,6 +31,7 @@ from ..config.mqtt import MqttSettings
 from ..mqtt.connection import address_of, make_client, speaks_5
 from ..mqtt.reasons import NotConnected, reason_of
 from ..mqtt.topics import ANY_ROBOT, DaemonTopic, Meaning, ReportTopic, ResponseTopic, Topics
+from .finding import broker_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
@@ -250,24 +251,25 @@ async def _connected(settings: MqttSettings, stack: AsyncExitStack) -> aiomqtt.C
 
 @asynccontextmanager
 async def _connection(settings: MqttSettings, robot: str) -> AsyncIterator[_Connection]:
-    async with reaching(settings) as client:
+    async with reaching(settings, robot) as client:
         yield _Connection(client, settings, robot)
 
 
 @asynccontextmanager
-async def reaching(settings: MqttSettings) -> AsyncIterator[aiomqtt.Client]:
-    """Connect to the broker for as long as the context lasts.
+async def reaching(settings: MqttSettings, robot: str = ANY_ROBOT) -> AsyncIterator[aiomqtt.Client]:
+    """Connect to the broker for as long as the context lasts; of several to the one where the robot is.
 
     Raises
     ------
     NoAnswer
         If it cannot be reached, or goes away.
     """
+    broker = await broker_of(settings, robot)
     try:
         async with AsyncExitStack() as stack:
-            yield await _connected(settings, stack)
+            yield await _connected(broker, stack)
     except (aiomqtt.MqttError, OSError) as error:
-        raise NoAnswer(f"{address_of(settings)}: no connection to the broker; {reason_of(error)}") from error
+        raise NoAnswer(f"{address_of(broker)}: no connection to the broker; {reason_of(error)}") from error
 
 
 def nobody_at(base: str) -> str:
@@ -389,6 +391,8 @@ class _Connection:
         daemon = self._daemons.get(str(self._robots[self.robot].get("bridge")), {})
         if daemon.get("state") == "online":
             return "its daemon says that it is online; look at the daemon's log"
+        if daemon.get("state") == "broken":
+            return "its daemon has crashed, or has lost the broker; look at the daemon's log"
         return f"its daemon is offline; {START_IT}"
 
 

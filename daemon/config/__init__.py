@@ -5,7 +5,7 @@
 - `client`: what a client needs of it
 - `types`: kinds of values
 - `tls_files`: whether certificates and keys can be used
-- `secrets`: keeps passwords out of messages
+- `secrets`: where passwords are, and how they are kept out of messages
 - `described`: describes options in the JSON schema
 - `section`: what a section is, and what is raised where one is wrong
 - `yaml_file`: reads YAML into checked sections

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from .section import Section, SettingError
 from .tls_files import check_tls_files
-from .types import FilePath, Rate
+from .types import FilePath, Rate, SecretFile
 
 LISTEN = r"^(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+):[0-9]{1,5}$"
 HOST = r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$"
@@ -20,8 +20,8 @@ class HttpSettings(Section):
 
     listen: Annotated[str, Field(pattern=LISTEN)] = "127.0.0.1:8080"
     """Address and port; beyond the loopback, a token is demanded."""
-    token_file: FilePath | None = None
-    """File whose first line is the token that everybody has to show."""
+    token_file: SecretFile | None = None
+    """File whose first line is the token that everybody has to show, or systemd's credential as `%d/NAME`."""
     cert_file: FilePath | None = None
     """Certificate, so that the page is served by TLS."""
     key_file: FilePath | None = None

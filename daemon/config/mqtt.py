@@ -6,36 +6,56 @@ import re
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+
+from motiond.formats.errors import echoed
 
 from .secrets import without_password
 from .section import Section, SettingError
 from .tls_files import check_tls_files
-from .types import FilePath, Rate
+from .types import FilePath, Rate, SecretFile
 
 LARGEST_PORT = 65535
+MOST_BROKERS = 16
+PORTS = {"mqtt": 1883, "mqtts": 8883, "ws": 80, "wss": 443}
+"""The port of each scheme of a broker's URL where it names none."""
+ENCRYPTED = frozenset({"mqtts", "wss"})
+WEB_SOCKETS = frozenset({"ws", "wss"})
+BASE = r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*"
 
 
 def _text(value: Any) -> Any:
     return str(value) if isinstance(value, int) else value
 
 
+def _number_of(value: Any) -> str:
+    return "[several]" if isinstance(value, list | tuple) else "[one]"
+
+
+BrokerUrl = Annotated[str, Field(min_length=1, max_length=4096)]
+Brokers = Annotated[
+    Annotated[BrokerUrl, Tag("[one]")]
+    | Annotated[list[BrokerUrl], Field(min_length=1, max_length=MOST_BROKERS), Tag("[several]")],
+    Discriminator(_number_of),
+]
 Wait = Annotated[float, Field(strict=True, ge=0.01, le=3600)]
 
 
 class MqttSettings(Section):
     """Which broker carries requests and reports, and how to reach it."""
 
-    broker: Annotated[str, Field(min_length=1, max_length=4096, repr=False)] = "embedded"
-    """`embedded` (inside the daemon), or `mqtt://[user:password@]host[:port]`, or `mqtts://…` for TLS."""
+    broker: Annotated[Brokers, Field(repr=False)] = "embedded"
+    """`embedded` (inside the daemon), or `mqtt://[user:password@]host[:port]`, or `mqtts://…` for TLS, or
+    `ws://…` and `wss://…` for WebSockets; or a list of such URLs: where one is gone, the next one is used."""
     listen: Annotated[str, Field(pattern=r"^[^\s:]+:[0-9]{1,5}$")] = "127.0.0.1:1883"
     """Address and port of the embedded broker."""
     base: Annotated[str, Field(min_length=1, max_length=200)] = "motiond"
-    """First part of every topic."""
+    """First part of every topic: letters, digits, `_` and `-`, on levels apart by `/`."""
     username: Annotated[str, Field(min_length=1, max_length=1024)] | None = None
     """Name to log in with, where the URL holds none; the embedded broker asks for it."""
-    password_file: FilePath | None = None
-    """File whose first line is the password; the embedded broker asks for that one."""
+    password_file: SecretFile | None = None
+    """File whose first line is the password, or `%d/NAME` for systemd's credential of that name; the embedded
+    broker asks for that one."""
     ca_file: FilePath | None = None
     """Certificates that the broker's is checked against; the system's by default."""
     cert_file: FilePath | None = None
@@ -55,16 +75,25 @@ class MqttSettings(Section):
     reconnect_min_s: Wait = 0.5
     """First wait before a new try to connect; it doubles from try to try."""
     reconnect_max_s: Wait = 30.0
-    """Longest wait before a new try to connect."""
+    """Longest wait before a new try to connect; with several brokers, to connect to the same one."""
     stop_when_lost_s: Annotated[float, Field(strict=True, ge=0.1, le=3600)] | None = 2.0
     """A motion stops softly once the broker has been away for so long; `null` plays on."""
 
+    @property
+    def url(self) -> str:
+        """The broker; the first one where there are several."""
+        return self.broker if isinstance(self.broker, str) else self.broker[0]
+
+    def each(self) -> tuple[Self, ...]:
+        """Return these settings once for each broker, in the order in which they are tried."""
+        urls = [self.broker] if isinstance(self.broker, str) else self.broker
+        return tuple(self.model_copy(update={"broker": url}) for url in urls)
+
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if re.search(r"[#+\x00]|^[/$]|/$", self.base):
-            raise SettingError(
-                "base", f"'{self.base}' cannot begin a topic; # + $ and / at its ends cannot; rename it"
-            )
+        if not re.fullmatch(BASE, self.base):
+            what = f"'{echoed(self.base)}' cannot begin a topic on every broker"
+            raise SettingError("base", f"{what}; letters, digits, _ and - can, with / between; rename it")
         if self.reconnect_min_s > self.reconnect_max_s:
             bounds = f"{self.reconnect_min_s:g} is more than reconnect_max_s, {self.reconnect_max_s:g}"
             raise SettingError("reconnect_min_s", f"reconnect_min_s of {bounds}; make it the smaller one")
@@ -91,16 +120,35 @@ class MqttSettings(Section):
 
     def _check_remote(self) -> None:
         self._refuse({"listen"}, "only the embedded broker listens")
-        if not _is_broker_url(self.broker):
-            forms = "embedded, mqtt://… or mqtts://…"
-            shown = without_password(self.broker)
-            raise SettingError("broker", f"'{shown}' is no broker; it must be {forms}; correct it")
-        if self.broker.startswith("mqtt://"):
-            self._refuse({"ca_file", "cert_file", "key_file"}, "mqtt:// does not encrypt; mqtts:// does")
+        schemes = self._check_urls()
+        if not schemes & ENCRYPTED:
+            one = next(iter(schemes))
+            why = f"{one}:// does not encrypt; {one}s:// does" if len(schemes) == 1 else "no broker encrypts"
+            self._refuse({"ca_file", "cert_file", "key_file"}, why)
         if (self.cert_file is None) != (self.key_file is None):
             given, other = ("cert_file", "key_file") if self.cert_file else ("key_file", "cert_file")
             raise SettingError(given, f"'{given}' stands alone; a certificate needs its key; add {other}")
         check_tls_files(self.ca_file, self.cert_file, self.key_file)
+
+    def _check_urls(self) -> set[str]:
+        """Return the schemes of the brokers' URLs, each of which must be one, and another than the others."""
+        places: dict[tuple[str | int | None, ...], str] = {}
+        for number, one in enumerate(self.each()):
+            at = "broker" if isinstance(self.broker, str) else f"broker.{number}"
+            shown = without_password(one.url)
+            if one.url == "embedded":
+                why = "it ends with the daemon, and no other stands in for it"
+                raise SettingError(at, f"'embedded' stands beside other brokers; {why}; name it alone")
+            if not _is_broker_url(one.url):
+                forms = "embedded, mqtt://…, mqtts://…, ws://… or wss://…"
+                raise SettingError(at, f"'{shown}' is no broker; it must be {forms}; correct it")
+            url = urlsplit(one.url)
+            place = (url.scheme, url.hostname, url.port or PORTS[url.scheme], url.path.rstrip("/"))
+            if place in places:
+                what = f"'{shown}' stands twice"
+                raise SettingError(at, f"{what}; one broker cannot stand in for itself; remove one")
+            places[place] = url.scheme
+        return set(places.values())
 
     def _refuse(self, keys: set[str], why: str) -> None:
         for key in sorted(keys & self.model_fields_set):
@@ -114,5 +162,6 @@ def _is_broker_url(text: str) -> bool:
         (url.hostname or "").encode("idna")
     except ValueError:
         return False
-    plain = bool(url.hostname) and url.path in {"", "/"} and not (url.query or url.fragment)
-    return url.scheme in {"mqtt", "mqtts"} and plain and port_is_fine
+    has_path = url.scheme in WEB_SOCKETS and re.fullmatch(r"[!-~]*", url.path)
+    plain = bool(url.hostname) and (has_path or url.path in {"", "/"}) and not (url.query or url.fragment)
+    return url.scheme in PORTS and bool(plain) and port_is_fine

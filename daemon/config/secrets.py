@@ -1,8 +1,17 @@
-"""Keeps passwords out of messages: what is quoted of a configuration may hold a URL with a login."""
+"""Where passwords are kept, and how they are kept out of messages.
+
+A secret stands in a file, which may be one of systemd's credentials (`LoadCredential=` of systemd.exec(5)).
+What is quoted of a configuration may hold a URL with a login.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+CREDENTIALS = "%d"
 
 _TO_THE_LAST_AT = re.compile(r"(?<=://).*@", re.DOTALL)  # a password may hold some itself
 _CUT_OFF = re.compile(r"(?<=://)([^\s/:'\"\[]*:)(?![0-9]{1,5}(?:[\s/'\"]|$))[^\s'\"]+")  # before its @
@@ -14,3 +23,43 @@ def without_password(text: str) -> str:
     if "://" not in text:
         return _WITHOUT_SCHEME.sub("…@", text)
     return _CUT_OFF.sub(r"\1…", _TO_THE_LAST_AT.sub("…@", text))
+
+
+def has_password(url: str) -> bool:
+    """Whether a URL tells a password."""
+    return bool(urlsplit(url).password)
+
+
+class NoCredential(OSError):
+    """There is no such credential; `strerror` says why and how to mend it."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(0, why)
+
+
+def is_credential(path: Path) -> bool:
+    """Whether a path names a credential of systemd's: `%d/NAME`, as in systemd's own units."""
+    return path.parts[:1] == (CREDENTIALS,)
+
+
+def secret_file(path: Path) -> Path:
+    """Return where a secret is.
+
+    Parameters
+    ----------
+    path : Path
+        The file itself, or `%d/NAME`.
+
+    Raises
+    ------
+    NoCredential
+        If it is to be one of systemd's and systemd has given none.
+    """
+    if not is_credential(path):
+        return path
+    folder = os.environ.get("CREDENTIALS_DIRECTORY", "")
+    if not folder:
+        name = "/".join(path.parts[1:])
+        why = "systemd has given no credentials ($CREDENTIALS_DIRECTORY)"
+        raise NoCredential(f"{why}; add LoadCredential={name}:FILE to the unit, or name the file itself")
+    return Path(folder, *path.parts[1:])

@@ -10,18 +10,27 @@ from pydantic import AfterValidator, Field, ValidationInfo
 
 from motiond.formats.errors import echoed
 
+from .secrets import is_credential
 from .section import SettingError
 
 RAREST_HZ = 0.01
+LONGEST_NAME = 100
 
 
 def topic_safe(name: str) -> str:
-    """Refuse a name that cannot be a part of a topic."""
+    """Refuse a name that cannot be a part of a topic on every broker (docs/mqtt.md tells which cannot)."""
     if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
         raise SettingError(
             "", f"'{echoed(name)}' cannot be a part of a topic; letters, digits, _ and - can; rename it"
         )
+    if len(name) > LONGEST_NAME:
+        what = f"'{echoed(name)}' has {len(name)} characters"
+        raise SettingError("", f"{what}; a part of a topic has at most {LONGEST_NAME}; shorten it")
     return name
+
+
+def _resolved_secret(path: Path, info: ValidationInfo) -> Path:
+    return path if is_credential(path) else resolved_path(path, info)
 
 
 def resolved_path(path: Path, info: ValidationInfo) -> Path:
@@ -42,6 +51,8 @@ Name = Annotated[str, AfterValidator(topic_safe)]
 Text = Annotated[str, Field(min_length=1)]
 Word = Annotated[str, Field(min_length=1, max_length=60)]
 FilePath = Annotated[Path, AfterValidator(resolved_path)]
+SecretFile = Annotated[Path, AfterValidator(_resolved_secret)]
+"""A file, or a credential of systemd's as `%d/NAME`."""
 
 # Of what moves, in rad or m: beyond these bounds a number is a mistake, and sums and quotients of such
 # numbers would no longer be any.

@@ -175,6 +175,8 @@ def _keys(node: yaml.Node | None, path: Loc, depth: int = 0) -> Iterator[tuple[L
         yield from _keys(child, (*path, name), depth + 1)
 
 
+_NO_PLACES = ("[key]", "[one]", "[several]")
+"""What pydantic adds to a place: it is the key itself, or which of two forms was met there."""
 _KINDS = {
     "model_type": ("it must be a mapping", "write `key: value` under it"),
     "dict_type": ("it must be a mapping", "write `key: value` under it"),
@@ -184,7 +186,7 @@ _KINDS = {
 
 def _told(details: ErrorDetails, kind: type[BaseModel], lines: Mapping[Loc, int], file: str) -> list[Problem]:
     """Say in the house's form what pydantic found, at the line of the nearest key that exists."""
-    loc = tuple(str(part) for part in details["loc"] if part != "[key]")
+    loc = tuple(str(part) for part in details["loc"] if part not in _NO_PLACES)
     error = details.get("ctx", {}).get("error")
     if not isinstance(error, SettingError):
         return [Problem(file, _line(loc, lines), *_parts(details, loc, kind))]

@@ -8,6 +8,8 @@ from collections import Counter
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from ..config.secrets import NoCredential, secret_file
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -80,7 +82,9 @@ def read_token(file: Path | None) -> Token | None:
     if file is None:
         return None
     try:
-        text = file.read_text(encoding="utf-8").partition("\n")[0].strip()
+        text = secret_file(file).read_text(encoding="utf-8").partition("\n")[0].strip()
+    except NoCredential as error:
+        raise TokenError(f"{file}: {error.strerror}") from error
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is not UTF-8"
         raise TokenError(f"{file}: cannot be read; {why.lower()}; correct http.token_file") from error

@@ -5,6 +5,7 @@
 - `connection_log`: a connection made, lost and made again, each told once
 - `reasons`: why there is no connection, in words
 - `link`: keeps a connection, for ever
+- `brokers`: which of several brokers is used, and when each is tried again
 - `bridge`: carries requests in and reports out, over two connections
 - `main_session`: the one for reports and stops
 - `requests_session`: the one for all other requests

@@ -7,18 +7,17 @@ before a stop (docs/decisions/stops-apart.md). MQTT 5.0 and 3.1.1 (OASIS), by ai
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 import aiomqtt
 import orjson
 
 from ..api.reports import STREAMED, SUBJECTS
+from .brokers import Brokers, MovedOn
 from .claims import Claims
 from .connection import address_of, make_client, speaks_5
-from .connection_log import ConnectionLog
 from .identity import Identity
-from .link import Link
+from .link import BackOff, Link
 from .main_session import MainSession
 from .reports_out import ReportsOut
 from .requests_session import RequestsSession
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from ..api.reports import ReportHub, Subscription
     from ..api.requests import Commands
     from ..config.mqtt import MqttSettings
+    from .brokers import Broker
     from .connection import Client
 
 SESSION_S = 300
@@ -80,12 +80,13 @@ class MqttBridge:
         self._commands = commands
         self._hub = hub
         self._claims = Claims(daemon_id, commands.robots)
-        address = address_of(settings)
-        self._connection_log = ConnectionLog(str(address))
-        self._requests_log = ConnectionLog(f"{address}: requests", tells_first=False)
-        self._results = UntoldResults(state_folder, f"{daemon_id}@{address.host}:{address.port}")
+        self._brokers = Brokers(settings, lambda: asyncio.get_running_loop().time())
+        places = [address_of(one) for one in settings.each()]
+        self._results = UntoldResults(state_folder, *(f"{daemon_id}@{one.host}:{one.port}" for one in places))
         self._responder = Responder(self._topics, dispatcher, version_5=speaks_5(settings))
         self._main: MainSession | None = None
+        self._client: Client | None = None
+        self._client_of: Broker | None = None
         self.connected = asyncio.Event()
 
     @property
@@ -110,7 +111,6 @@ class MqttBridge:
             order=order,
             is_ours=self._is_ours,
             is_main_connected=self._is_main_connected,
-            connection_log=self._requests_log,
             tasks=requests,
         )
         out = ReportsOut(
@@ -122,7 +122,6 @@ class MqttBridge:
             robots,
             self._settings.stop_when_lost_s,
             connected=self.connected,
-            connection_log=self._connection_log,
             claims=self._claims,
             reports=out,
             responder=self._responder,
@@ -130,14 +129,27 @@ class MqttBridge:
             requests_ready=others.ready,
             tasks=requests,
         )
-        client = self._main_client(main)
+        brokers = self._brokers
+        for_main = Link(
+            brokers.main_turn,
+            lambda: self._main_client(main, out),
+            lambda client: self._serve_main(main, client),
+            self._wait,
+            brokers,
+        )
+        for_requests = Link(
+            brokers.requests_turn,
+            lambda: self._requests_client(others),
+            lambda client: self._serve_requests(others, client),
+            self._wait_for_requests,
+            BackOff(self._settings),
+        )
         try:
             async with asyncio.TaskGroup() as links:  # both are kept until cancelled
-                links.create_task(Link(self._settings, lambda: client, main.run, self._wait).run())
-                make = partial(self._requests_client, others)
-                links.create_task(Link(self._settings, make, others.run, self._wait_for_requests).run())
+                links.create_task(for_main.run())
+                links.create_task(for_requests.run())
         finally:
-            out.keep_untold(client)
+            out.keep_untold(self._client)
 
     def _is_ours(self, robot: str) -> bool:
         return self._claims.holder(robot) is None
@@ -145,23 +157,42 @@ class MqttBridge:
     def _is_main_connected(self) -> bool:
         return self._main is not None and self._main.is_connected
 
-    def _main_client(self, session: MainSession) -> Client:
-        offline = orjson.dumps(self._identity.availability("offline"))
-        will = aiomqtt.Will(self._topics.daemon(self._identity.daemon_id), offline, qos=1, retain=True)
-        name = f"motiond-{self._identity.daemon_id}"
-        return make_client(self._settings, name, will, receive=session.take, session_s=SESSION_S)
+    def _main_client(self, session: MainSession, reports: ReportsOut) -> Client:
+        """Return the client that is to connect: with its session that of before, unless it is elsewhere."""
+        broker = self._brokers.present
+        if self._client is None or self._client_of is not broker:
+            if self._client is not None:
+                reports.take_back(self._client)
+            broken = orjson.dumps(self._identity.availability("broken"))
+            will = aiomqtt.Will(self._topics.daemon(self._identity.daemon_id), broken, qos=1, retain=True)
+            name = f"motiond-{self._identity.daemon_id}"
+            self._client_of = broker
+            self._client = make_client(broker.settings, name, will, receive=session.take, session_s=SESSION_S)
+        return self._client
+
+    async def _serve_main(self, session: MainSession, client: Client) -> None:
+        self._brokers.reach()
+        await session.run(client, self._brokers.present)
 
     def _requests_client(self, session: RequestsSession) -> Client:
         name = f"motiond-{self._identity.daemon_id}-requests"
-        return make_client(self._settings, name, receive=session.take)
+        return make_client(self._brokers.present.settings, name, receive=session.take)
+
+    async def _serve_requests(self, session: RequestsSession, client: Client) -> None:
+        async with asyncio.TaskGroup() as tasks:  # each ends the other
+            tasks.create_task(self._brokers.requests_have_to_move(), name="mqtt.moves")
+            await session.run(client, self._brokers.present.requests_log)
 
     async def _wait(self, wait_s: float, reason: BaseException | None) -> None:
-        self._connection_log.lose(reason)
+        self._brokers.former.log.lose(reason)
         await asyncio.sleep(wait_s)
 
     async def _wait_for_requests(self, wait_s: float, reason: BaseException | None) -> None:
         """Wait, and then tell of the loss, unless the main connection was lost as well, which tells of it."""
+        if isinstance(reason, MovedOn):
+            return
+        broker = self._brokers.present
         main = self._main.connections if self._is_main_connected() and self._main is not None else 0
         await asyncio.sleep(wait_s)
         if self._is_main_connected() and self._main is not None and main == self._main.connections:
-            self._requests_log.lose(reason)
+            broker.requests_log.lose(reason)

@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from urllib.parse import unquote, urlsplit
 
 import aiomqtt
+from paho.mqtt.client import WebsocketConnectionError
+from paho.mqtt.enums import MQTTErrorCode
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from ..config.mqtt import ENCRYPTED, PORTS, WEB_SOCKETS
+from ..config.secrets import NoCredential, secret_file
 from .reasons import HungUp, NotConnected, TlsFilesUnusable, not_connected
 
 if TYPE_CHECKING:
@@ -38,7 +42,8 @@ MOST_IN_FLIGHT = 64  # messages that the broker sends before it waits for acknow
 MOST_PACKET_BYTES = 262_144
 MOST_PASSWORD_BYTES = 1024
 MOST_REFUSED = 20
-PORTS = {"mqtt": 1883, "mqtts": 8883}
+MQTT_PATH = "/mqtt"
+"""The path of a WebSocket where the URL names none, as brokers and clients have it."""
 QUICK_ACK: int | None = getattr(socket, "TCP_QUICKACK", None)  # Linux has it
 NO_DELAY = ((socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),)
 # What waits for us waits in our own broker, which queues by publisher, and not in the system behind a flood.
@@ -63,14 +68,22 @@ def _is_alert(error: OSError) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the broker is; `str()` is safe to log."""
+    """Where the broker is; `str()` is safe to log.
+
+    Attributes
+    ----------
+    scheme, host, port : str, str, int
+    path : str
+        Of a WebSocket; '' for any other connection.
+    """
 
     scheme: str
     host: str
     port: int
+    path: str = ""
 
     def __str__(self) -> str:
-        return f"{self.scheme}://{self.host}:{self.port}"
+        return f"{self.scheme}://{self.host}:{self.port}{self.path}"
 
 
 class Client(aiomqtt.Client):
@@ -124,6 +137,18 @@ class Client(aiomqtt.Client):
         self._keeps_session = session_s > 0
         self._was_connected = False
         self._confirmed = asyncio.Event()
+        self._dialling: socket.socket | None = None
+        for step in ("_create_socket_connection", "_ssl_wrap_socket"):
+            setattr(self._client, step, self._noted(getattr(self._client, step)))
+
+    def _noted(self, make: Callable[..., socket.socket]) -> Callable[..., socket.socket]:
+        """Note what paho dials by, as it forgets it where it then meets no WebSocket."""
+
+        def noting(*given: Any) -> socket.socket:
+            self._dialling = make(*given)
+            return self._dialling
+
+        return noting
 
     @property
     def version_5(self) -> bool:
@@ -173,12 +198,23 @@ class Client(aiomqtt.Client):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Leave; a broker that hangs up first is no error that asyncio need print."""
+        """Leave; a broker that hangs up first is no error that asyncio need print.
+
+        After an error it is left without a word, so that the broker publishes the will.
+        """
+        if kind is not None and not issubclass(kind, asyncio.CancelledError):
+            self._break_off()
         try:
             await super().__aexit__(kind, error, traceback)
         finally:
             if self._disconnected.done() and not self._disconnected.cancelled():
                 self._disconnected.exception()
+
+    def _break_off(self) -> None:
+        """Close the connection as if it had broken."""
+        if self._client.socket() is not None:
+            lost = MQTTErrorCode.MQTT_ERR_CONN_LOST
+            self._client._loop_rc_handle(lost)  # noqa: SLF001 # as paho does where it notices that itself
 
     def _client_connect(self) -> None:
         """Dial, in a thread."""
@@ -186,9 +222,18 @@ class Client(aiomqtt.Client):
             super()._client_connect()
         except OSError as error:
             self._trouble = error
+            self._stop_dialling()
             raise
+        except (ValueError, IndexError) as error:  # paho cannot read an answer that is no WebSocket's
+            self._trouble = WebsocketConnectionError("no WebSocket")
+            self._stop_dialling()
+            raise self._trouble from error
         finally:
             self._loop.call_soon_threadsafe(self._dialled.set)
+
+    def _stop_dialling(self) -> None:
+        if self._dialling is not None:
+            self._dialling.close()
 
     def _set_tls_params(self) -> None:
         """Read certificates and keys, which may have changed since the daemon was started."""
@@ -215,6 +260,8 @@ class Client(aiomqtt.Client):
         met = error if isinstance(error, aiomqtt.MqttCodeError) else self._trouble
         if isinstance(error, HungUp) and not isinstance(met, ssl.SSLError):
             met = error
+        elif isinstance(met, WebsocketConnectionError):
+            pass  # TLS, where there is any, was agreed on
         elif self._encrypted and isinstance(met, OSError) and not _is_alert(met):
             met = HungUp()  # there is TLS on the port, so that is not what was wrong
         return not_connected(met or TimeoutError(), self._settings, self.identifier)
@@ -375,12 +422,16 @@ class Client(aiomqtt.Client):
 
 
 def address_of(settings: MqttSettings) -> Address:
-    """Return the broker's address; the embedded one is reached on the loopback if it listens everywhere."""
+    """Return the broker's address, that of the first of several.
+
+    The embedded one is reached on the loopback if it listens everywhere.
+    """
     if settings.broker == "embedded":
         host, port = split_listen(settings.listen)
         return Address("mqtt", "127.0.0.1" if host == "0.0.0.0" else host, port)  # noqa: S104 # compared only
-    url = urlsplit(settings.broker)
-    return Address(url.scheme, url.hostname or "", url.port or PORTS[url.scheme])
+    url = urlsplit(settings.url)
+    path = (url.path if url.path not in {"", "/"} else MQTT_PATH) if url.scheme in WEB_SOCKETS else ""
+    return Address(url.scheme, url.hostname or "", url.port or PORTS[url.scheme], path)
 
 
 def split_listen(listen: str) -> tuple[str, int]:
@@ -397,7 +448,7 @@ def make_client(
     receive: Callable[[aiomqtt.Message], None] | None = None,
     session_s: int = 0,
 ) -> Client:
-    """Make a client for the configured broker; `async with` connects it.
+    """Make a client for the configured broker, the first of several; `async with` connects it.
 
     Parameters
     ----------
@@ -419,7 +470,9 @@ def make_client(
         will=will,
         timeout=TIMEOUT_S,
         keepalive=settings.keepalive_s,
-        tls_params=_tls(settings) if address.scheme == "mqtts" else None,
+        tls_params=_tls(settings) if address.scheme in ENCRYPTED else None,
+        transport="websockets" if address.scheme in WEB_SOCKETS else "tcp",
+        websocket_path=address.path or None,
         socket_options=NO_DELAY + (LITTLE_READ_AHEAD if settings.broker == "embedded" else ()),
     )
     client.pending_calls_threshold = 1000  # many answers may wait for their acknowledgement at once
@@ -457,7 +510,7 @@ def _login(settings: MqttSettings) -> tuple[str | None, str | None]:
     NotConnected
         If the password file cannot be read.
     """
-    url = urlsplit(settings.broker)
+    url = urlsplit(settings.url)
     username = unquote(url.username) if url.username else settings.username
     if settings.password_file is None:
         return username, unquote(url.password) if url.password else None
@@ -467,10 +520,13 @@ def _login(settings: MqttSettings) -> tuple[str | None, str | None]:
 def _password(path: Path) -> str:
     """Return the first line of the password file."""
     try:
-        if not path.is_file():  # a pipe would hold up the daemon
+        file = secret_file(path)
+        if not file.is_file():  # a pipe would hold up the daemon
             raise NotConnected(f"{path}: no such file; write the password there")
-        with path.open("rb") as file:
-            return file.readline(MOST_PASSWORD_BYTES).rstrip(b"\r\n").decode()
+        with file.open("rb") as opened:
+            return opened.readline(MOST_PASSWORD_BYTES).rstrip(b"\r\n").decode()
+    except NoCredential as error:
+        raise NotConnected(f"{path}: {error.strerror}") from error
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise NotConnected(f"{path}: cannot be read; {why}; let motiond's user read it") from error

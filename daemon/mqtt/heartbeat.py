@@ -15,6 +15,11 @@ UNANSWERED = 4
 WITHOUT_STOP_S = 10.0
 
 
+def beat_s(allowed_s: float | None) -> float:
+    """Return the time from beat to beat; `allowed_s` as of `Heartbeat`."""
+    return (WITHOUT_STOP_S if allowed_s is None else allowed_s) / (UNANSWERED + 1)
+
+
 class Heartbeat:
     """The beats over one connection.
 
@@ -36,7 +41,7 @@ class Heartbeat:
     def __init__(self, topic: str, allowed_s: float | None) -> None:
         self.heard = asyncio.Event()
         self._topic = topic
-        self._allowed_s = WITHOUT_STOP_S if allowed_s is None else allowed_s
+        self._beat_s = beat_s(allowed_s)
         self._unanswered = 0
 
     async def run(self, publish: Callable[[str, bytes], Awaitable[None]]) -> NoReturn:
@@ -51,9 +56,10 @@ class Heartbeat:
             await publish(self._topic, b"{}")
             heed_cancellation()
             self._unanswered += 1
-            await asyncio.sleep(self._allowed_s / (UNANSWERED + 1))
+            await asyncio.sleep(self._beat_s)
             if self._unanswered >= UNANSWERED:
-                what = f"what is published on '{self._topic}' has not come back for {self._allowed_s:g} s"
+                silent_s = self._beat_s * (UNANSWERED + 1)
+                what = f"what is published on '{self._topic}' has not come back for {silent_s:g} s"
                 mend = (
                     "permit it in the broker's access list" if not self.heard.is_set() else "the broker hangs"
                 )

@@ -26,6 +26,6 @@ class Identity:
     host: str = field(default_factory=socket.gethostname)
     instance: str = field(default_factory=lambda: uuid4().hex[:8])
 
-    def availability(self, state: Literal["online", "offline"]) -> dict[str, Any]:
-        """Return what the daemon's availability topic holds."""
+    def availability(self, state: Literal["online", "offline", "broken"]) -> dict[str, Any]:
+        """Return what the daemon's availability topic holds; `broken` is for the last will alone."""
         return {"state": state, "host": self.host, "instance": self.instance}

@@ -17,9 +17,9 @@ from .subscriptions import subscribe, try_to_subscribe
 from .topics import ANY_ROBOT, DaemonTopic, HeartbeatTopic, ReportTopic
 
 if TYPE_CHECKING:
+    from .brokers import Broker
     from .claims import Claims
     from .connection import Client
-    from .connection_log import ConnectionLog
     from .identity import Identity
     from .reports_out import ReportsOut
     from .responder import Responder
@@ -46,8 +46,6 @@ class MainSession:
         How long the broker may be silent.
     connected : asyncio.Event
         Set while the daemon hears itself.
-    connection_log : ConnectionLog
-        Is told then.
     claims : Claims
         Is told who has which robot's name.
     reports : ReportsOut
@@ -76,7 +74,6 @@ class MainSession:
         silent_s: float | None,
         *,
         connected: asyncio.Event,
-        connection_log: ConnectionLog,
         claims: Claims,
         reports: ReportsOut,
         responder: Responder,
@@ -85,7 +82,6 @@ class MainSession:
         tasks: asyncio.TaskGroup,
     ) -> None:
         self._connected = connected
-        self._connection_log = connection_log
         self.heard_s = asyncio.get_running_loop().time()
         self._topics = topics
         self._identity = identity
@@ -97,6 +93,7 @@ class MainSession:
         self._order = order
         self._requests_ready = requests_ready
         self._client: Client | None = None
+        self._broker: Broker | None = None
         self._heartbeat = self._new_heartbeat()
         self.connections = 0
         self._rival = ""
@@ -147,11 +144,11 @@ class MainSession:
             await self._responder.act(asked)
 
     def _hear_of_ourselves(self, data: dict[str, Any]) -> None:
-        """Notice another daemon of our id: one that has written here since we were connected before."""
+        """Notice another daemon of our id: one that has written here since we were at this broker before."""
         other = str(data.get("instance", self._identity.instance))
-        if other == self._identity.instance or self.connections == 1:
+        if other == self._identity.instance or self._broker is None or self._broker.visits == 1:
             return
-        self._connection_log.meet_rival()
+        self._broker.log.meet_rival()
         if other != self._rival:
             self._rival = other
             what = (
@@ -162,15 +159,16 @@ class MainSession:
 
     # -- one connection -------------------------------------------------------------------------------------
 
-    async def run(self, client: Client) -> None:
+    async def run(self, client: Client, broker: Broker) -> None:
         """Serve until the connection breaks (MqttError, alone or in a group) or the task is cancelled."""
-        self._client = client
+        self._client, self._broker = client, broker
         self.connections += 1
         self._heartbeat = self._new_heartbeat()
+        self._former = FormerRobots(self._identity.daemon_id, self._robots)
         self._claims.forget()
         try:
             async with asyncio.TaskGroup() as tasks:  # each of these ends with the connection, and ends it
-                tasks.create_task(self._serve(client), name="mqtt.main")
+                tasks.create_task(self._serve(client, broker), name="mqtt.main")
                 await client.broken()
         except asyncio.CancelledError:
             await self._say_goodbye(client)
@@ -179,8 +177,8 @@ class MainSession:
             self._connected.clear()
             self._client = None
 
-    async def _serve(self, client: Client) -> None:
-        await self._listen(client)
+    async def _serve(self, client: Client, broker: Broker) -> None:
+        await self._listen(client, tells=broker.visits == 1)
         heed_cancellation()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._heartbeat.run(client.publish), name="mqtt.heartbeat")
@@ -190,7 +188,7 @@ class MainSession:
             await self._reports.greet(client)
             heed_cancellation()
             self._connected.set()
-            self._connection_log.make()
+            broker.log.make()
             tasks.create_task(self._reports.publish_reports(client), name="mqtt.reports")
             tasks.create_task(self._reports.publish_streams(client), name="mqtt.streams")
             tasks.create_task(self._reports.look_after(client, LOOK_PERIOD_S), name="mqtt.retained")
@@ -204,13 +202,16 @@ class MainSession:
                 self._former.expect_cleared(robot)
                 await self._reports.clear(client, robot)
 
-    async def _listen(self, client: Client) -> None:
-        """Subscribe to stops and to ourselves, which must be heard, and to who has which name."""
+    async def _listen(self, client: Client, *, tells: bool) -> None:
+        """Subscribe to stops and to ourselves, which must be heard, and to who has which name.
+
+        Of what can be done without, it `tells` where it is refused.
+        """
         stops = [topic for robot in self._robots for topic in self._topics.stops(robot)]
         others = [self._topics.daemon()]
         others += [topic for robot in self._robots for topic in self._topics.lasting(robot)]
         refused = await try_to_subscribe(client, others)
-        if refused and self.connections == 1:
+        if refused and tells:
             why = "what others do there goes unnoticed"
             log.warning("%s: the broker refuses the subscription; %s; permit it", refused[0], why)
         # Of robots that are ours no more; it may be refused, then `motiond forget` is left.

@@ -7,6 +7,9 @@ import ssl
 from typing import TYPE_CHECKING
 
 import aiomqtt
+from paho.mqtt.client import WebsocketConnectionError
+
+from ..config.mqtt import ENCRYPTED
 
 if TYPE_CHECKING:
     from ..config.mqtt import MqttSettings
@@ -70,12 +73,10 @@ def not_connected(error: BaseException, settings: MqttSettings, identifier: str 
     if isinstance(error, TlsFilesUnusable):
         mend = "correct mqtt.ca_file, mqtt.cert_file and mqtt.key_file"
         return NotConnected(f"certificates and keys can no longer be used ({error}); {mend}")
-    encrypts = settings.broker.startswith("mqtts://")
-    if encrypts and isinstance(error, ssl.SSLError | ConnectionResetError | BrokenPipeError):
-        return NotConnected(_trouble_with_tls(error, settings))
-    if isinstance(error, OSError):
-        return NotConnected(_out_of_reach(error, settings), absent=True)
-    return NotConnected(str(error))
+    if not isinstance(error, OSError):
+        return NotConnected(str(error))
+    told = _no_agreement(error, settings)
+    return NotConnected(told or _out_of_reach(error, settings), absent=not told)
 
 
 def reason_of(error: BaseException | None) -> str:
@@ -100,7 +101,7 @@ def is_absence(error: BaseException | None) -> bool:
 
 def _refusal(code: object, said: str, settings: MqttSettings, identifier: str | None) -> str:
     """Say what the broker's refusal means here."""
-    has_login = settings.username is not None or "@" in settings.broker
+    has_login = settings.username is not None or "@" in settings.url
     if code in (BAD_LOGIN, NOT_AUTHORIZED) and has_login:
         return "the broker refuses the login; correct mqtt.username, and its password"
     if code in (BAD_LOGIN, NOT_AUTHORIZED):
@@ -113,12 +114,31 @@ def _refusal(code: object, said: str, settings: MqttSettings, identifier: str | 
     return f"the broker refuses the connection ({said.lower()}); see its log"
 
 
+def _scheme(settings: MqttSettings) -> str:
+    return "mqtt" if settings.broker == "embedded" else settings.url.partition("://")[0]
+
+
+def _encrypts(settings: MqttSettings) -> bool:
+    return _scheme(settings) in ENCRYPTED
+
+
 def _what_it_may_want(settings: MqttSettings) -> str:
-    if not settings.broker.startswith("mqtts://"):
-        return "it may want TLS on this port, then write mqtts://; else see its log"
+    if not _encrypts(settings):
+        return f"it may want TLS on this port, then write {_scheme(settings)}s://; else see its log"
     if settings.cert_file is None:
         return "it may want a certificate, then set mqtt.cert_file and mqtt.key_file; else see its log"
     return "see its log"
+
+
+def _no_agreement(error: OSError, settings: MqttSettings) -> str:
+    """Say on what somebody who was reached would not agree; '' where nobody was reached."""
+    if isinstance(error, WebsocketConnectionError):
+        why = "nobody speaks WebSocket there, or not on this path"
+        plain = "mqtts" if _encrypts(settings) else "mqtt"
+        return f"{why}; correct port and path in mqtt.broker, or write {plain}://"
+    if _encrypts(settings) and isinstance(error, ssl.SSLError | ConnectionResetError | BrokenPipeError):
+        return _trouble_with_tls(error, settings)
+    return ""
 
 
 def _trouble_with_tls(error: OSError, settings: MqttSettings) -> str:
@@ -131,7 +151,8 @@ def _trouble_with_tls(error: OSError, settings: MqttSettings) -> str:
     if "ALERT" in reason and "VERSION" not in reason:
         said = reason.partition("ALERT_")[2].lower().replace("_", " ")
         return f"the broker refuses our certificate ({said}); check mqtt.cert_file"
-    return "there is no TLS on this port; write mqtt://, or name the port for TLS"
+    plain = _scheme(settings).removesuffix("s")
+    return f"there is no TLS on this port; write {plain}://, or name the port for TLS"
 
 
 def _distrust(error: ssl.SSLCertVerificationError) -> str:

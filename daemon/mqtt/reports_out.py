@@ -34,7 +34,7 @@ class ReportsOut:
 
     A result is published with QoS 2 and the session is resumed, so that it arrives exactly once, also when
     the connection breaks at the worst moment. What is handed to the client with QoS 1 or 2 is the client's to
-    deliver; it is not published again here.
+    deliver; it is not published again here, unless at another broker.
 
     Parameters
     ----------
@@ -143,13 +143,22 @@ class ReportsOut:
         await self._publish_lasting(client, self._availability, self._identity.availability("offline"))
         await client.all_delivered()
 
-    def keep_untold(self, client: Client) -> None:
+    def take_back(self, client: Client) -> None:
+        """Make what a broker has not confirmed the next that is published: there will be another broker.
+
+        One that was cut off after the broker had it comes twice, alike in all: that none is lost counts more.
+        """
+        unheard, self._unheard = self._unheard, {}
+        for mid in reversed(unheard):
+            if client.is_outstanding(mid):
+                self._reports.put_back(unheard[mid])
+
+    def keep_untold(self, client: Client | None) -> None:
         """Keep the results that the broker has not got."""
-        untold = [report for mid, report in self._unheard.items() if client.is_outstanding(mid)]
+        untold = [report for mid, report in self._unheard.items() if client and client.is_outstanding(mid)]
         while report := self._reports.get_now():
-            if report.subject == "result":
-                untold.append(report)
-        self._results.keep(untold)
+            untold.append(report)
+        self._results.keep(report for report in untold if report.subject == "result")
 
     async def _publish(self, client: Client, report: Report) -> None:
         """Publish a report, and wait until the broker has it."""
@@ -165,7 +174,7 @@ class ReportsOut:
         if lasts:
             self._retained.say(topic, payload)
         number = client.hand_over(topic, payload, qos_of(report.subject), retain=lasts)
-        if report.subject == "result":
+        if not lasts:
             self._unheard = {m: r for m, r in self._unheard.items() if client.is_outstanding(m)}
             self._unheard[number] = report
         return number

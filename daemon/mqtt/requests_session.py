@@ -43,8 +43,6 @@ class RequestsSession:
         Whether a robot's requests are for this daemon.
     is_main_connected : callable
         Whether stops are heard over the main connection; where not, they are served here.
-    connection_log : ConnectionLog
-        Is told when requests are taken.
     tasks : TaskGroup
         Outlives the connection: what was begun is not cancelled by a lost one.
 
@@ -64,7 +62,6 @@ class RequestsSession:
         order: StopOrder,
         is_ours: Callable[[str], bool],
         is_main_connected: Callable[[], bool],
-        connection_log: ConnectionLog,
         tasks: asyncio.TaskGroup,
     ) -> None:
         self.inbox = Inbox()
@@ -78,7 +75,6 @@ class RequestsSession:
         self._stops = StopIntake(self._serve_stop, responder.act, tasks)
         self._client: Client | None = None
         self._pace = Pace(SERVED_HZ, MOST_AT_ONCE, asyncio.get_running_loop().time)
-        self._connection_log = connection_log
         self._tasks = tasks
         self._room = asyncio.Semaphore(MOST_AT_ONCE)
 
@@ -94,14 +90,14 @@ class RequestsSession:
         elif self._is_ours(asked.robot):
             self.inbox.put(message, self._order.place(asked.robot))
 
-    async def run(self, client: Client) -> None:
-        """Serve until the connection breaks."""
+    async def run(self, client: Client, connection_log: ConnectionLog) -> None:
+        """Serve until the connection breaks; the log is told when requests are taken."""
         self._client = client
         await subscribe(client, [self._topics.requests(robot) for robot in self._robots])
         heed_cancellation()
         self._order.start()
         self.ready.set()
-        self._connection_log.make()
+        connection_log.make()
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._serve(client), name="mqtt.requests")  # ends with the connection

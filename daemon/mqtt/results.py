@@ -29,60 +29,68 @@ def default_folder() -> Path:
 
 
 class UntoldResults:
-    """The file of one daemon; trouble with it is logged, as nothing depends on it but these results.
+    """The files of one daemon; trouble with it is logged, as nothing depends on it but these results.
 
     Parameters
     ----------
     folder : Path or None
         None keeps nothing.
-    name : str
-        Of the daemon and its broker: results go nowhere else.
+    *names : str
+        Of the daemon with each of its brokers: results go nowhere else. What is kept is kept by the first.
     """
 
-    def __init__(self, folder: Path | None, name: str) -> None:
-        self._file = None if folder is None else folder / f"results-{name}.jsonl"
+    def __init__(self, folder: Path | None, *names: str) -> None:
+        self._files = [] if folder is None else [folder / f"results-{name}.jsonl" for name in names]
 
     def load(self) -> list[Report]:
         """Return what an earlier daemon left; lines that cannot be read are left out with a warning."""
-        if self._file is None:
-            return []
-        try:
-            with self._file.open("rb") as file:
-                data = file.read(MOST_BYTES)
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            log.warning("%s: results of an earlier run cannot be told; %s", self._file, error.strerror)
-            return []
-        reports = [report for line in data.splitlines()[:MOST_KEPT] if (report := self._read(line))]
-        if reports:
-            log.info("%s: %d results of an earlier run are told now", self._file, len(reports))
-        return reports
-
-    def _read(self, line: bytes) -> Report | None:
-        try:
-            match orjson.loads(line):
-                case [str(robot), dict(result)]:
-                    return Report(robot, "result", result)
-        except orjson.JSONDecodeError:
-            pass  # it was cut off, perhaps
-        log.warning("%s: a line is no result and was left out", self._file)
-        return None
+        return [report for file in self._files for report in _load(file)]
 
     def keep(self, results: Iterable[Report]) -> None:
         """Keep these and no others."""
         kept = list(results)[-MOST_KEPT:]
-        if self._file is None:
+        if not self._files:
             return
+        first, others = self._files[0], self._files[1:]
         try:
-            if not kept:
-                self._file.unlink(missing_ok=True)
-                return
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            lines = [orjson.dumps([one.robot, one.data], option=orjson.OPT_SERIALIZE_NUMPY) for one in kept]
-            new = self._file.with_suffix(".new")
-            new.write_bytes(b"\n".join(lines) + b"\n")
-            new.replace(self._file)
-            log.warning("%s: %d results are kept until the broker is back", self._file, len(kept))
+            if kept:
+                _store(first, kept)
+                log.warning("%s: %d results are kept until the broker is back", first, len(kept))
+            for file in others if kept else self._files:
+                file.unlink(missing_ok=True)
         except (OSError, TypeError) as error:
-            log.warning("%s: %d results are lost; %s", self._file, len(kept), error)
+            log.warning("%s: %d results are lost; %s", first, len(kept), error)
+
+
+def _load(file: Path) -> list[Report]:
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(MOST_BYTES)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        log.warning("%s: results of an earlier run cannot be told; %s", file, error.strerror)
+        return []
+    reports = [report for line in data.splitlines()[:MOST_KEPT] if (report := _read(file, line))]
+    if reports:
+        log.info("%s: %d results of an earlier run are told now", file, len(reports))
+    return reports
+
+
+def _read(file: Path, line: bytes) -> Report | None:
+    try:
+        match orjson.loads(line):
+            case [str(robot), dict(result)]:
+                return Report(robot, "result", result)
+    except orjson.JSONDecodeError:
+        pass  # it was cut off, perhaps
+    log.warning("%s: a line is no result and was left out", file)
+    return None
+
+
+def _store(file: Path, results: list[Report]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lines = [orjson.dumps([one.robot, one.data], option=orjson.OPT_SERIALIZE_NUMPY) for one in results]
+    new = file.with_suffix(".new")
+    new.write_bytes(b"\n".join(lines) + b"\n")
+    new.replace(file)

@@ -131,7 +131,8 @@ class MotiondDaemon:
             raise NotInTime(f"{self.config}: its robots were not on line in {START_S:g} s; its log tells why")
 
     def _is_ready(self) -> bool | None:
-        online = self.connection.payloads(f"bridge/{self.id}/availability")
+        said = self.connection.payloads(f"bridge/{self.id}/availability")[-1:]
+        online = [one for one in said if one["state"] == "online"]
         idle = [state for state in self._latest_states() if state["state"] == "idle"]
         return (bool(online) and len(idle) == len(self.robots)) or None
 

@@ -117,6 +117,12 @@ class Mosquitto:
 AnyBroker = Embedded | Mosquitto
 
 
+def web_sockets(*options: str) -> tuple[str, ...]:
+    """Return lines by which a mosquitto takes WebSockets; release 2.0.11 wants another listener, too."""
+    listener = f"listener {ports.free_port()} 127.0.0.1"
+    return "protocol websockets", "socket_domain ipv4", *options, listener
+
+
 def started(command: list[str]) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 

@@ -201,7 +201,7 @@ async def test_when_the_daemon_is_killed_the_stream_stops_softly_ends_and_a_fres
             streams = daemon.streams()
             await daemon.kill()
             await gone(streams)
-            await ear.until(DAEMON, lambda data: data["state"] == "offline")
+            await ear.until(DAEMON, lambda data: data["state"] == "broken")
         stopped = read_trace(rig.folder / "trace.npy")["position"]
         ear.heard.clear()
         async with running(rig) as daemon:

@@ -382,7 +382,7 @@ def test_a_robot_with_a_joint_of_several_coordinates_cannot_be_checked(
             ("stop", "arm", "--broker", "arm.local"),
             (
                 "motiond: invalid value for --broker: 'arm.local' is no broker; it must be embedded, "
-                "mqtt://… or mqtts://…; correct it; see `motiond --help`"
+                "mqtt://…, mqtts://…, ws://… or wss://…; correct it; see `motiond --help`"
             ),
         ),
         *(
@@ -434,14 +434,22 @@ def test_a_robot_with_a_joint_of_several_coordinates_cannot_be_checked(
             ),
         ),
         (
+            ("stop", "arm", "--broker", "mqtt://arm:secret@localhost"),
+            (
+                "motiond: invalid value for --broker: its password is seen by every user of this machine, "
+                "as in `ps`; set $MOTIOND_BROKER, or name a configuration with password_file; "
+                "see `motiond --help`"
+            ),
+        ),
+        (
             ("stop", "arm", "--ca-file", "none.pem"),
             "motiond: invalid value for '--ca-file': file 'none.pem' does not exist; see `motiond --help`",
         ),
         (
             ("stop", "arm", "--broker", "mqtt://localhost", "--base", "a/#"),
             (
-                "motiond: invalid value for --base: 'a/#' cannot begin a topic; "
-                "# + $ and / at its ends cannot; rename it; see `motiond --help`"
+                "motiond: invalid value for --base: 'a/#' cannot begin a topic on every broker; "
+                "letters, digits, _ and - can, with / between; rename it; see `motiond --help`"
             ),
         ),
         (

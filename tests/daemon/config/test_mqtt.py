@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,7 +16,8 @@ from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.config.secrets import without_password
 from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import load_settings
-from tests.daemon.programs import run_here
+from motiond.formats.errors import echoed
+from tests.daemon.programs import motiond, run_here
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 CERTIFICATE = Path(__file__).parents[2] / "files" / "good" / "broker.crt"
 KEY = CERTIFICATE.with_suffix(".key")
+ROBOT = {"driver": {"type": "sim"}, "joints": {"a": {"limits": {"lower": -1, "upper": 1, "velocity": 1}}}}
 ARM = "robots: {arm: {driver: {type: sim}, joints: {a: {limits: {lower: -1, upper: 1, velocity: 1}}}}}\n"
 
 
@@ -60,7 +63,7 @@ def test_what_may_be_a_login_is_left_out(text: str, shown: str) -> None:
     assert without_password(text) == shown
 
 
-FORMS = "it must be embedded, mqtt://… or mqtts://…; correct it"
+FORMS = "it must be embedded, mqtt://…, mqtts://…, ws://… or wss://…; correct it"
 
 
 @pytest.mark.parametrize(
@@ -70,6 +73,12 @@ FORMS = "it must be embedded, mqtt://… or mqtts://…; correct it"
         ("{broker: 'mqtt://u:secret@a..b'}", f"'mqtt://…@a..b' is no broker; {FORMS}"),
         ("{broker: 'u:secret@host'}", f"'…@host' is no broker; {FORMS}"),
         ("{broker: 'mqtt://u:sec#ret@host'}", f"'mqtt://…@host' is no broker; {FORMS}"),
+        ("{broker: 'wss://u:secret@host/a b'}", f"'wss://…@host/a b' is no broker; {FORMS}"),
+        ("{broker: [mqtt://host, 'mqtt:/u:secret@host']}", f"'…@host' is no broker; {FORMS}"),
+        (
+            "{broker: ['mqtt://u:secret@host', 'mqtt://v:secret@host:1883/']}",
+            "'mqtt://…@host:1883/' stands twice; one broker cannot stand in for itself; remove one",
+        ),
         ("{broker: 'mqtt://u:secret?x'}", f"'mqtt://u:…' is no broker; {FORMS}"),
         (
             "broker mqtt://u:secret@host",
@@ -116,6 +125,101 @@ def test_what_pydantic_says_tells_no_password() -> None:
         MqttSettings(broker="mqtt://u:secret@host", keepalive_s=0, protokoll="mqtt://u:secret@host")  # type: ignore[call-arg]
     assert "secret" not in str(caught.value)
     assert "secret" not in repr(MqttSettings(broker="mqtt://u:secret@host"))
+
+
+# -- brokers ------------------------------------------------------------------------------------------------
+
+
+def test_a_list_of_brokers_is_kept_in_its_order() -> None:
+    urls = ["mqtt://a", "wss://me:secret@b/x", "mqtts://c:1"]
+    settings = MqttSettings(broker=urls, protocol="3.1.1")
+    assert [one.broker for one in settings.each()] == urls
+    assert [one.protocol for one in settings.each()] == ["3.1.1"] * 3
+    assert [one.broker for one in MqttSettings(broker="mqtt://a").each()] == ["mqtt://a"]
+
+
+@pytest.mark.parametrize(
+    ("mqtt", "message"),
+    [
+        (
+            "{broker: [mqtt://a, embedded]}",
+            (
+                "'embedded' stands beside other brokers; "
+                "it ends with the daemon, and no other stands in for it; name it alone"
+            ),
+        ),
+        ("{broker: []}", "mqtt.broker is empty; it needs at least one entry; add one"),
+        ("{broker: 5}", "mqtt.broker is 5; it must be a valid string; correct it"),
+        ("{broker: [mqtt://a, 5]}", "mqtt.broker.1 is 5; it must be a valid string; correct it"),
+        (
+            f"{{broker: [{', '.join(f'mqtt://host{number}' for number in range(17))}]}}",
+            "mqtt.broker has more than 16 entries; it takes no more; remove some",
+        ),
+        (
+            f"{{broker: [mqtt://a, ws://b], ca_file: '{CERTIFICATE}'}}",
+            "'ca_file' has no effect; no broker encrypts; remove it",
+        ),
+        (
+            f"{{broker: ws://b, ca_file: '{CERTIFICATE}'}}",
+            "'ca_file' has no effect; ws:// does not encrypt; wss:// does; remove it",
+        ),
+        ("{broker: mqtt://a/path}", f"'mqtt://a/path' is no broker; {FORMS}"),
+    ],
+)
+def test_a_list_of_brokers_that_makes_no_sense_is_refused(tmp_path: Path, mqtt: str, message: str) -> None:
+    assert refusals(tmp_path, mqtt) == [f"arm.yaml:2: {message}"]
+
+
+def test_the_line_of_the_broker_that_is_wrong_is_told(tmp_path: Path) -> None:
+    told = refusals(tmp_path, "\n  broker:\n    - mqtt://a\n    - ftp://b")
+    assert told == [f"arm.yaml:5: 'ftp://b' is no broker; {FORMS}"]
+
+
+# -- names --------------------------------------------------------------------------------------------------
+
+NO_PARTS = ("a.b", "a b", "a/b", "a+b", "a#b", "a\tb", "a\nb", "a\x7fb", "ä", "$a", "a\u200bb", "")
+
+
+def escaped(text: str) -> str:
+    return re.sub(r"[\x00-\x1f\x7f]", lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+@pytest.mark.parametrize("name", NO_PARTS)
+def test_a_name_that_some_broker_cannot_carry_is_refused(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "arm.yaml"
+    for what in ({"id": name, "robots": {"arm": ROBOT}}, {"robots": {name: ROBOT}}):
+        file.write_text(json.dumps(what), encoding="utf-8")
+        with pytest.raises(ConfigError) as caught:
+            load_settings(file)
+        why = "cannot be a part of a topic; letters, digits, _ and - can; rename it"
+        assert str(caught.value) == f"{file}:1: '{escaped(name)}' {why}"
+
+
+@pytest.mark.parametrize(
+    "base", [*(name for name in NO_PARTS if name not in {"a/b", ""}), "/a", "a/", "a//b"]
+)
+def test_a_base_that_some_broker_cannot_carry_is_refused(tmp_path: Path, base: str) -> None:
+    file = tmp_path / "arm.yaml"
+    file.write_text(json.dumps({"mqtt": {"base": base}, "robots": {"arm": ROBOT}}), encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load_settings(file)
+    why = "cannot begin a topic on every broker; letters, digits, _ and - can, with / between; rename it"
+    assert str(caught.value) == f"{file}:1: '{escaped(base)}' {why}"
+
+
+def test_a_base_may_have_levels() -> None:
+    assert MqttSettings(base="plant_1/cell-2").base == "plant_1/cell-2"
+
+
+def test_a_name_that_is_too_long_for_a_topic_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "arm.yaml"
+    file.write_text(json.dumps({"robots": {"a" * 101: ROBOT}}))
+    with pytest.raises(ConfigError) as caught:
+        load_settings(file)
+    why = "has 101 characters; a part of a topic has at most 100; shorten it"
+    assert str(caught.value) == f"{file}:1: '{echoed('a' * 101)}' {why}"
+    file.write_text(json.dumps({"robots": {"a" * 100: ROBOT}}))
+    assert load_settings(file).robots.keys() == {"a" * 100}
 
 
 # -- listen -------------------------------------------------------------------------------------------------

@@ -157,11 +157,17 @@ def test_every_mistake_is_told_at_once_with_its_line() -> None:
         ),
         (
             ARM + "mqtt: {broker: 'a:b'}",
-            "arm.yaml:2: 'a:b' is no broker; it must be embedded, mqtt://… or mqtts://…; correct it",
+            (
+                "arm.yaml:2: 'a:b' is no broker; "
+                "it must be embedded, mqtt://…, mqtts://…, ws://… or wss://…; correct it"
+            ),
         ),
         (
             ARM + "mqtt: {base: 'a/#'}",
-            "arm.yaml:2: 'a/#' cannot begin a topic; # + $ and / at its ends cannot; rename it",
+            (
+                "arm.yaml:2: 'a/#' cannot begin a topic on every broker; "
+                "letters, digits, _ and - can, with / between; rename it"
+            ),
         ),
         (
             ARM + "mqtt: {reconnect_min_s: 60}",

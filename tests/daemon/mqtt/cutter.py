@@ -19,10 +19,16 @@ class Cutter:
     ----------
     port : int
         The broker's.
+
+    Attributes
+    ----------
+    swallows : bool
+        Whether what comes from the broker is kept from the clients.
     """
 
     def __init__(self, port: int) -> None:
         self._broker_port = port
+        self.swallows = False
         self._cut: tuple[bytes, Way] | None = None
         self._carriers: set[asyncio.Task[None]] = set()
 
@@ -72,6 +78,8 @@ class Cutter:
     ) -> None:
         with suppress(ConnectionError):
             while data := await reader.read(65536):
+                if self.swallows and way == "from broker":
+                    continue
                 if self._cut is not None and self._cut[1] == way and self._cut[0] in data:
                     self._cut = None
                     if way == "to broker":

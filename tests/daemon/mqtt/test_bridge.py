@@ -279,7 +279,7 @@ asyncio.run(MqttBridge(settings, "d1", Nobody(), Dispatcher(Nobody()), ReportHub
 """
 
 
-async def test_the_last_will_says_offline_when_the_daemon_is_killed(broker: AnyBroker, ear: Ear) -> None:
+async def test_the_last_will_says_broken_when_the_daemon_is_killed(broker: AnyBroker, ear: Ear) -> None:
     settings = broker.settings.model_dump_json(exclude_unset=True)
     daemon = started([sys.executable, "-c", DAEMON, settings])
     try:
@@ -287,14 +287,14 @@ async def test_the_last_will_says_offline_when_the_daemon_is_killed(broker: AnyB
     finally:
         daemon.kill()
         daemon.communicate(timeout=PATIENCE_S)
-    await ear.until(BRIDGE, lambda said: said["state"] == "offline")
-    await is_told(broker, {BRIDGE: {"state": "offline"}})
+    await ear.until(BRIDGE, lambda said: said["state"] == "broken")
+    await is_told(broker, {BRIDGE: {"state": "broken"}})
 
 
 @pytest.mark.usefixtures("bridge")
 async def test_a_will_that_comes_late_does_not_leave_the_daemon_offline(broker: AnyBroker, ear: Ear) -> None:
-    await ear.client.publish(BRIDGE, b'{"state":"offline"}', 1, True)
-    await ear.until(BRIDGE, lambda said: said["state"] == "offline")
+    await ear.client.publish(BRIDGE, b'{"state":"broken"}', 1, True)
+    await ear.until(BRIDGE, lambda said: said["state"] == "broken")
     ear.heard.clear()
     await ear.until(BRIDGE, lambda said: said["state"] == "online")
     await is_told(broker, {BRIDGE: {"state": "online"}})

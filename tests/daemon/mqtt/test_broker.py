@@ -140,7 +140,7 @@ async def test_a_client_by_the_daemons_own_name_does_not_leave_it_deaf(
         wires = Wires(free_port)
         intruder = await wires.connected("motiond-d1")
         await is_lost(bridge)
-        await ear.until("motiond/bridge/d1/availability", lambda said: said["state"] == "offline")
+        await ear.until("motiond/bridge/d1/availability", lambda said: said["state"] == "broken")
         assert await intruder.heard() == []
         bridge.may_return.set()
         assert await intruder.ends()

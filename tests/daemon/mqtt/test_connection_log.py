@@ -23,6 +23,7 @@ from tests.daemon.conftest import (
     is_connected,
     is_lost,
     running,
+    web_sockets,
 )
 from tests.waiting import PATIENCE_S, eventually
 
@@ -144,6 +145,37 @@ TROUBLES = {
         (
             "the broker's certificate is not trusted (self-signed certificate); "
             "name the certificate of its authority as mqtt.ca_file"
+        ),
+    ),
+    "a WebSocket to a plain port": Trouble(
+        ("allow_anonymous true",),
+        "ws://localhost:{}/mqtt",
+        (
+            "nobody speaks WebSocket there, or not on this path; "
+            "correct port and path in mqtt.broker, or write mqtt://"
+        ),
+    ),
+    "a WebSocket with TLS to a port for MQTT with TLS": Trouble(
+        TLS,
+        "wss://localhost:{}/mqtt",
+        (
+            "nobody speaks WebSocket there, or not on this path; "
+            "correct port and path in mqtt.broker, or write mqtts://"
+        ),
+        trusted,
+    ),
+    "a WebSocket with TLS to a port without": Trouble(
+        web_sockets("allow_anonymous true"),
+        "wss://localhost:{}/mqtt",
+        "there is no TLS on this port; write ws://, or name the port for TLS",
+        trusted,
+    ),
+    "MQTT to a port for WebSockets": Trouble(
+        web_sockets("allow_anonymous true"),
+        "mqtt://localhost:{}",
+        (
+            "the broker hung up before it answered; "
+            "it may want TLS on this port, then write mqtts://; else see its log"
         ),
     ),
     "a name that does not exist": Trouble(

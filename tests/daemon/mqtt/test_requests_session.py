@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tests.daemon.conftest import Robots
 
 TOPICS = Topics("motiond")
+LOG = ConnectionLog("mqtt://here:1883: requests", tells_first=False)
 
 
 class Wire(SimpleNamespace):
@@ -75,7 +76,6 @@ async def session(
             order=order,
             is_ours=lambda _: True,
             is_main_connected=connected.is_set,
-            connection_log=ConnectionLog("mqtt://here:1883: requests", tells_first=False),
             tasks=tasks,
         )
 
@@ -114,7 +114,7 @@ async def test_what_a_stop_has_overtaken_sets_nothing_going(
     session.take(request("goto", BODIES["goto"]))
     wire: Any = Wire()
     order.start = lambda: None  # type: ignore[method-assign] # the connection is not new
-    serving = asyncio.create_task(session.run(wire))
+    serving = asyncio.create_task(session.run(wire, LOG))
     await settled()
     serving.cancel()
     refused = {topic: answer["error"] for topic, answer in wire.answers if answer["status"] == "error"}
@@ -129,7 +129,7 @@ async def test_no_more_are_served_at_once_than_there_is_room_for(
 ) -> None:
     wire: Any = Wire()
     wire.can_publish.clear()
-    serving = asyncio.create_task(session.run(wire))
+    serving = asyncio.create_task(session.run(wire, LOG))
     await wire.subscribed.wait()
     for _ in range(2 * MOST_AT_ONCE):
         session.take(request("status"))
@@ -148,7 +148,7 @@ async def test_while_the_main_connection_is_away_a_stop_is_served_here(
     session: RequestsSession, connected: asyncio.Event, robots: Robots
 ) -> None:
     wire: Any = Wire()
-    serving = asyncio.create_task(session.run(wire))
+    serving = asyncio.create_task(session.run(wire, LOG))
     await settled()
     session.take(request("stop"))
     await settled()
@@ -165,7 +165,7 @@ async def test_a_subscription_that_is_refused_is_named(session: RequestsSession)
     wire: Any = Wire()
     wire.granted = 0x80
     with pytest.raises(ConnectionUseless) as caught:
-        await session.run(wire)
+        await session.run(wire, LOG)
     assert str(caught.value) == (
         "the broker refuses the subscription to 'motiond/arm/request/#'; "
         "the daemon cannot do without it; permit it in the broker's access list"
@@ -177,7 +177,7 @@ async def test_what_is_refused_again_and_again_is_logged_a_few_times(
     session: RequestsSession, caplog: pytest.LogCaptureFixture
 ) -> None:
     wire: Any = Wire()
-    serving = asyncio.create_task(session.run(wire))
+    serving = asyncio.create_task(session.run(wire, LOG))
     asking: Any = SimpleNamespace(ResponseTopic="")
     for _ in range(MOST_AT_ONCE):
         session.take(aiomqtt.Message("motiond/arm/request/status", b"", 1, False, 1, asking))

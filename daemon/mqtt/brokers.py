@@ -1,0 +1,141 @@
+"""The brokers that are configured, of which the daemon is at one at a time: the next one where that is gone.
+
+Each has waits of its own, and the one that may be tried first is. The two connections of a daemon are never
+at different brokers: clients of both would be served, and neither would be told all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from math import inf
+from typing import TYPE_CHECKING, NoReturn
+
+import aiomqtt
+
+from .connection import address_of
+from .connection_log import ConnectionLog
+from .link import BackOff
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from ..config.mqtt import MqttSettings
+
+
+class MovedOn(aiomqtt.MqttError):
+    """The main connection is made with another broker, so this one has to go there as well."""
+
+
+class Broker:
+    """One of them, and what is known of it.
+
+    Parameters
+    ----------
+    settings : MqttSettings
+        With this broker alone.
+
+    Attributes
+    ----------
+    log, requests_log : ConnectionLog
+        Of the main connection and of that for requests.
+    visits : int
+        How often the main connection was made.
+    free_s : float
+        When it may be tried again.
+    """
+
+    def __init__(self, settings: MqttSettings) -> None:
+        address = address_of(settings)
+        self.settings = settings
+        self.log = ConnectionLog(str(address))
+        self.requests_log = ConnectionLog(f"{address}: requests", tells_first=False)
+        self.back_off = BackOff(settings)
+        self.visits = 0
+        self.free_s = -inf
+
+
+class Brokers:
+    """All of them, in the order of the configuration.
+
+    Parameters
+    ----------
+    settings : MqttSettings
+    now : callable
+        Returns a time in s.
+
+    Attributes
+    ----------
+    present : Broker
+        The one that is used, or tried next.
+    former : Broker
+        The one that was used or tried before.
+    """
+
+    def __init__(self, settings: MqttSettings, now: Callable[[], float]) -> None:
+        self._now = now
+        self._all = [Broker(one) for one in settings.each()]
+        self.present = self.former = self._all[0]
+        self._requests_at: Broker | None = None
+        self._reached = asyncio.Event()
+        self._changed = asyncio.Event()
+
+    def reach(self) -> None:
+        """Take note that the main connection is made, so that the other one may follow."""
+        self.present.visits += 1
+        self._reached.set()
+
+    def after(self, *, lasted: bool) -> float:
+        """Choose the broker to try next, now that there is no connection; return how long to wait, in s.
+
+        Parameters
+        ----------
+        lasted : bool
+            Whether there was one, and for long.
+        """
+        now_s = self._now()
+        self.former = self.present
+        self.former.free_s = now_s + self.former.back_off.after(lasted=lasted)
+        place = self._all.index(self.former) + 1
+        self.present = min(
+            self._all[place:] + self._all[:place], key=lambda one: max(one.free_s, now_s)
+        )  # the first of several that may be tried now
+        if self.present is not self.former:
+            self._reached.clear()
+            self._change()
+        return max(0.0, self.present.free_s - now_s)
+
+    @asynccontextmanager
+    async def main_turn(self) -> AsyncIterator[None]:
+        """Wait until no connection is at another broker."""
+        while self._requests_at not in {None, self.present}:
+            await self._changed.wait()
+        yield
+
+    @asynccontextmanager
+    async def requests_turn(self) -> AsyncIterator[None]:
+        """Wait until the main connection is made, where it may be made with any of several brokers."""
+        while len(self._all) > 1 and not self._reached.is_set():
+            await self._reached.wait()
+        self._requests_at = self.present
+        try:
+            yield
+        finally:
+            self._requests_at = None
+            self._change()
+
+    async def requests_have_to_move(self) -> NoReturn:
+        """Wait until the main connection leaves the broker at which the one for requests is.
+
+        Raises
+        ------
+        MovedOn
+            Then.
+        """
+        while self._requests_at is self.present:
+            await self._changed.wait()
+        raise MovedOn("the main connection is at another broker")
+
+    def _change(self) -> None:
+        self._changed.set()
+        self._changed.clear()

@@ -1,0 +1,411 @@
+"""Several brokers: one is used at a time, the next where that is gone, and nothing is lost on the way.
+
+Both are real mosquittos, killed, frozen and started again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import asynccontextmanager
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+
+from motiond.daemon.api.dispatcher import Dispatcher
+from motiond.daemon.api.reports import Report, ReportHub
+from motiond.daemon.client.session import NoAnswer, ask
+from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.mqtt.bridge import MqttBridge
+from motiond.daemon.mqtt.brokers import Brokers
+from motiond.daemon.mqtt.results import UntoldResults
+from tests import ports
+from tests.daemon.conftest import Mosquitto, WatchedBridge, is_connected, is_lost, listening, running, said
+from tests.daemon.mqtt.cutter import Cutter
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from tests.daemon.conftest import Ear, Robots
+
+BRIDGE = "motiond/bridge/d1/availability"
+RESULT = "motiond/arm/result"
+
+
+class Pair:
+    """Two brokers, and the settings of a daemon that knows both."""
+
+    def __init__(self, first: Mosquitto, second: Mosquitto, protocol: Any) -> None:
+        self.first, self.second = first, second
+        self.settings = MqttSettings(
+            broker=[first.settings.url, second.settings.url],
+            protocol=protocol,
+            reconnect_min_s=0.05,
+            reconnect_max_s=0.2,
+            stop_when_lost_s=0.5,
+        )
+
+
+@pytest.fixture(params=["5", "3.1.1"])
+async def pair(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Pair]:
+    brokers = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        brokers.append(Mosquitto(ports.free_port(), tmp_path / name, request.param))
+    for broker in brokers:
+        await broker.start()
+    yield Pair(brokers[0], brokers[1], request.param)
+    for broker in brokers:
+        if broker.is_running():
+            broker.thaw()
+        await broker.kill()
+
+
+@asynccontextmanager
+async def a_bridge(settings: MqttSettings, robots: Robots, hub: ReportHub) -> AsyncIterator[WatchedBridge]:
+    bridge = WatchedBridge(settings, robots, hub)
+    async with running(bridge):
+        yield bridge
+
+
+async def moves(bridge: WatchedBridge, loses: Any) -> None:
+    """Take a broker away, and wait until the bridge is at another."""
+    bridge.lost.clear()
+    await loses
+    await is_lost(bridge)
+    await is_connected(bridge)
+
+
+async def freezes(broker: Mosquitto) -> None:
+    broker.freeze()
+
+
+async def is_kept(broker: Mosquitto, topics: dict[str, Callable[[Any], bool]]) -> None:
+    """Hold what a newcomer is told against what is expected."""
+    async with listening(broker.settings) as newcomer:
+        for topic, holds in topics.items():
+            message = await newcomer.until(topic, holds)
+            assert message.retain, topic
+
+
+def results_heard(ear: Ear) -> list[str]:
+    return [said(one)["goal_id"] for one in ear.heard if one.topic.value == RESULT]
+
+
+# -- from one to the next -----------------------------------------------------------------------------------
+
+
+async def test_where_a_broker_is_killed_the_next_is_told_all_that_lasts_and_takes_requests(
+    pair: Pair, robots: Robots, hub: ReportHub
+) -> None:
+    async with a_bridge(pair.settings, robots, hub) as bridge, listening(pair.second.settings) as ear:
+        assert not [one for one in ear.heard if one.topic.value == BRIDGE]
+        await moves(bridge, pair.first.kill())
+        hub.publish(Report("arm", "state", {"state": "playing"}))
+        assert (await ear.ask("motiond/arm/request/status", b"{}"))["status"] == "ok"
+        assert (await ear.ask("motiond/arm/request/stop", b"{}"))["status"] == "ok"
+        await is_kept(
+            pair.second,
+            {
+                BRIDGE: lambda said: said["state"] == "online",
+                "motiond/arm/availability": lambda said: said == {"state": "online", "bridge": "d1"},
+                "motiond/arm/description": lambda said: said == {"joints": ["elbow"]},
+                "motiond/arm/motions": lambda said: said == {"motions": [{"name": "wave"}]},
+                "motiond/arm/state": lambda said: said == {"state": "playing"},
+            },
+        )
+    assert robots.verbs() == ["status", "stop"]
+
+
+async def test_what_is_lost_and_made_is_told_by_the_names_of_the_brokers(
+    pair: Pair, robots: Robots, hub: ReportHub, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "motiond.daemon.mqtt")
+    first, second = pair.first.settings.url, pair.second.settings.url
+    async with a_bridge(pair.settings, robots, hub) as bridge:
+        await moves(bridge, pair.first.kill())
+        await pair.first.start()
+        await moves(bridge, pair.second.kill())
+    gone = "connection lost; the broker or the network has gone; it is looked for until it is back"
+    assert caplog.messages == [
+        f"{first}: connected",
+        f"{first}: {gone}",
+        f"{second}: connected",
+        f"{second}: {gone}",
+        f"{first}: connected again",
+    ]
+
+
+async def test_results_arrive_once_each_wherever_the_daemon_is_while_brokers_are_killed_in_turn(
+    pair: Pair, robots: Robots, hub: ReportHub
+) -> None:
+    heard: list[str] = []
+    present, other = pair.first, pair.second
+    count = 0
+    async with a_bridge(pair.settings, robots, hub) as bridge:
+        for _ in range(6):
+            async with listening(other.settings) as ear:
+                bridge.may_return.clear()
+                bridge.lost.clear()
+                await present.kill()
+                await is_lost(bridge)
+                for _ in range(3):
+                    hub.publish(Report("arm", "result", {"goal_id": f"g{count}"}))
+                    count += 1
+                bridge.may_return.set()
+                await is_connected(bridge)
+                last = f"g{count - 1}"
+                await ear.until(RESULT, lambda said, last=last: said["goal_id"] == last)  # type: ignore[misc]
+                heard += [*results_heard(ear), last]
+            await present.start()
+            present, other = other, present
+    assert heard == [f"g{number}" for number in range(18)]
+
+
+async def test_a_result_that_a_frozen_broker_has_not_confirmed_is_told_at_the_next_and_at_that_alone(
+    pair: Pair, robots: Robots, hub: ReportHub
+) -> None:
+    async with (
+        listening(pair.first.settings) as at_first,
+        listening(pair.second.settings) as at_second,
+        a_bridge(pair.settings, robots, hub) as bridge,
+    ):
+        await at_first.until(BRIDGE, lambda said: said["state"] == "online")
+        bridge.lost.clear()
+        pair.first.freeze()
+        hub.publish(Report("arm", "result", {"goal_id": "cut off"}))
+        hub.publish(Report("arm", "event", {"what": "cut off"}))
+        await is_lost(bridge)
+        hub.publish(Report("arm", "result", {"goal_id": "later"}))
+        await is_connected(bridge)
+        await at_second.until("motiond/arm/event", lambda said: said == {"what": "cut off"})
+        await at_second.until(RESULT, lambda said: said["goal_id"] == "later")
+        assert results_heard(at_second) == ["cut off"]
+        pair.first.thaw()
+        await at_first.until(BRIDGE, lambda said: said["state"] == "broken")
+        await asyncio.sleep(0.5)
+        await at_first.client.publish("motiond/last", b"{}", qos=1)
+        await at_first.until("motiond/last")
+        assert results_heard(at_first) == []
+
+
+async def test_a_broker_that_was_left_because_it_hung_says_broken_until_the_daemon_is_back(
+    pair: Pair, robots: Robots, hub: ReportHub
+) -> None:
+    async with a_bridge(pair.settings, robots, hub) as bridge:
+        await moves(bridge, freezes(pair.first))
+        pair.first.thaw()
+        await is_kept(pair.first, {BRIDGE: lambda said: said["state"] == "broken"})
+        await moves(bridge, pair.second.kill())
+        await is_kept(pair.first, {BRIDGE: lambda said: said["state"] == "online"})
+    await is_kept(pair.first, {BRIDGE: lambda said: said["state"] == "offline"})
+
+
+async def test_a_broker_from_which_nothing_comes_any_more_is_not_told_that_the_daemon_was_ended(
+    pair: Pair, robots: Robots, hub: ReportHub
+) -> None:
+    async with Cutter(pair.first.port) as wire:
+        urls = [f"mqtt://127.0.0.1:{wire.port}", pair.second.settings.url]
+        async with a_bridge(pair.settings.model_copy(update={"broker": urls}), robots, hub) as bridge:
+            bridge.lost.clear()
+            wire.swallows = True
+            await is_lost(bridge)
+            await is_connected(bridge)
+            await is_kept(pair.first, {BRIDGE: lambda said: said["state"] == "broken"})
+
+
+async def test_a_stop_that_waited_at_a_broker_that_was_left_does_not_come_when_the_daemon_is_back(
+    pair: Pair, robots: Robots, hub: ReportHub
+) -> None:
+    async with a_bridge(pair.settings, robots, hub) as bridge:
+        await moves(bridge, freezes(pair.first))
+        pair.first.thaw()
+        async with listening(pair.first.settings) as ear:
+            await ear.until(BRIDGE, lambda said: said["state"] == "broken")
+            await ear.client.publish("motiond/arm/request/stop", b"{}", qos=1)
+            await moves(bridge, pair.second.kill())
+            assert (await ear.ask("motiond/arm/request/status", b"{}"))["status"] == "ok"
+    assert robots.verbs() == ["status"]
+
+
+async def test_what_another_run_has_left_at_the_next_broker_is_no_other_daemon_of_our_id(
+    pair: Pair, robots: Robots, hub: ReportHub, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with a_bridge(pair.second.settings, robots, hub):
+        pass
+    async with a_bridge(pair.settings, robots, hub) as bridge:
+        await moves(bridge, pair.first.kill())
+        await is_kept(pair.second, {BRIDGE: lambda said: said["state"] == "online"})
+    assert not [line for line in caplog.messages if "another daemon of id" in line]
+
+
+# -- never at two -------------------------------------------------------------------------------------------
+
+
+class Watched(Cutter):
+    """Notes for each connection that is made how many there are then to another broker."""
+
+    def __init__(self, broker: Mosquitto) -> None:
+        super().__init__(broker.port)
+        self.other: Watched | None = None
+        self.others: list[int] = []
+
+    def connections(self) -> int:
+        """Return how many connections of ours there are here, also half-closed ones."""
+        open_ones = psutil.Process(os.getpid()).net_connections("tcp")
+        return sum(bool(one.raddr) and one.raddr.port == self.port for one in open_ones)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        assert self.other is not None
+        self.others.append(self.other.connections())
+        await super()._accept(reader, writer)
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+async def test_there_are_never_connections_to_two_brokers(
+    pair: Pair, robots: Robots, hub: ReportHub, *, hangs: bool
+) -> None:
+    async with Watched(pair.first) as first, Watched(pair.second) as second:
+        first.other, second.other = second, first
+        urls = [f"mqtt://127.0.0.1:{one.port}" for one in (first, second)]
+        settings = pair.settings.model_copy(update={"broker": urls})
+        async with a_bridge(settings, robots, hub) as bridge:
+            assert (first.connections(), second.connections()) == (2, 0)
+            for present, watched in ((pair.first, second), (pair.second, first), (pair.first, second)):
+                await moves(bridge, freezes(present) if hangs else present.kill())
+                assert watched.connections() == 2
+                if hangs:
+                    present.thaw()
+                else:
+                    await present.start()
+    assert len(first.others) >= 4
+    assert len(second.others) >= 4
+    assert set(first.others + second.others) == {0}
+
+
+# -- waits --------------------------------------------------------------------------------------------------
+
+
+def test_each_broker_has_waits_of_its_own_and_the_one_that_may_be_tried_first_is() -> None:
+    clock_s = [0.0]
+    urls = ["mqtt://a", "mqtt://b", "mqtt://c"]
+    settings = MqttSettings(broker=urls, reconnect_min_s=1.0, reconnect_max_s=4.0)
+    brokers = Brokers(settings, lambda: clock_s[0])
+    tried: list[tuple[str, float]] = []
+    for _ in range(18):
+        tried.append((brokers.present.settings.url, clock_s[0]))
+        clock_s[0] += brokers.after(lasted=False)
+    assert [url for url, _ in tried[:3]] == urls
+    assert tried[2][1] == 0.0  # nobody waits for a broker that was not tried
+    for url in urls:
+        times_s = [time_s for one, time_s in tried if one == url]
+        waits_s = [after - before for before, after in pairwise(times_s)]
+        for wait_s, longest_s in zip(waits_s, (1.0, 2.0, 4.0, 4.0, 4.0), strict=False):
+            assert 0.5 * longest_s <= wait_s <= longest_s
+        assert len(waits_s) >= 3
+
+
+def test_after_a_connection_that_lasted_the_waits_of_its_broker_begin_again() -> None:
+    settings = MqttSettings(broker=["mqtt://a", "mqtt://b"], reconnect_min_s=1.0, reconnect_max_s=64.0)
+    brokers = Brokers(settings, lambda: 0.0)
+    first = brokers.present
+    for _ in range(6):
+        brokers.present = first
+        brokers.after(lasted=False)
+    assert first.free_s >= 16.0
+    brokers.present = first
+    assert brokers.after(lasted=True) == 0.0
+    assert brokers.present.settings.url == "mqtt://b"
+    assert first.free_s <= 1.0
+
+
+async def test_while_no_broker_is_there_all_are_looked_for(
+    pair: Pair, robots: Robots, hub: ReportHub, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "motiond.daemon.mqtt")
+    await pair.first.kill()
+    await pair.second.kill()
+    bridge = WatchedBridge(pair.settings, robots, hub)
+    task = asyncio.create_task(bridge.run())
+    absent = "not connected; nobody listens there; start the broker, or correct mqtt.broker"
+    expected = [f"{one.settings.url}: {absent}" for one in (pair.first, pair.second)]
+    async with asyncio.timeout(PATIENCE_S):
+        while len(caplog.messages) < 2:  # noqa: ASYNC110 - nobody tells when it is logged
+            await asyncio.sleep(0.02)
+    await asyncio.sleep(0.5)
+    assert caplog.messages == expected
+    await pair.second.start()
+    await is_connected(bridge)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+def kept_in(folder: Path) -> list[Path]:
+    return list(folder.glob("results-*"))
+
+
+# -- what is kept on disk -----------------------------------------------------------------------------------
+
+
+async def test_a_result_that_no_broker_took_is_told_by_the_next_daemon_whichever_broker_it_finds(
+    pair: Pair, robots: Robots, hub: ReportHub, tmp_path: Path
+) -> None:
+    await pair.first.kill()
+    bridge = MqttBridge(pair.settings, "d1", robots, Dispatcher(robots), hub, state_folder=tmp_path)
+    async with running(bridge):
+        pair.second.freeze()
+        hub.publish(Report("arm", "result", {"goal_id": "untold"}))
+        await asyncio.sleep(0.1)
+    pair.second.thaw()
+    swapped = pair.settings.model_copy(update={"broker": [*reversed(pair.settings.broker)]})
+    async with listening(pair.second.settings) as ear:
+        async with running(MqttBridge(swapped, "d1", robots, Dispatcher(robots), hub, state_folder=tmp_path)):
+            assert said(await ear.until(RESULT)) == {"goal_id": "untold"}
+        await ear.until(BRIDGE, lambda said: said["state"] == "offline")
+    assert results_heard(ear) == []
+    assert kept_in(tmp_path) == []
+
+
+def test_what_is_kept_is_kept_once(tmp_path: Path) -> None:
+    one = Report("arm", "result", {"goal_id": "g1"})
+    UntoldResults(tmp_path, "b").keep([one])
+    results = UntoldResults(tmp_path, "a", "b")
+    assert results.load() == [one]
+    results.keep([one])
+    assert [file.name for file in tmp_path.iterdir()] == ["results-a.jsonl"]
+    assert results.load() == [one]
+
+
+# -- clients ------------------------------------------------------------------------------------------------
+
+
+async def test_a_client_asks_at_the_broker_where_the_daemon_is(
+    pair: Pair, robots: Robots, hub: ReportHub
+) -> None:
+    async with a_bridge(pair.settings, robots, hub) as bridge:
+        assert await ask(pair.settings, "arm", "status") == {"state": "idle", "time": None}
+        await moves(bridge, pair.first.kill())
+        await pair.first.start()
+        # It says so of a daemon that has gone elsewhere, as one does that keeps what is retained on disk.
+        async with listening(pair.first.settings) as ear:
+            for topic, data in (
+                (BRIDGE, b'{"state":"online"}'),
+                ("motiond/arm/availability", b'{"bridge":"d1"}'),
+            ):
+                await ear.client.publish(topic, data, 1, True)
+        assert await ask(pair.settings, "arm", "status") == {"state": "idle", "time": None}
+    assert robots.verbs() == ["status", "status"]
+
+
+async def test_a_client_that_finds_no_broker_is_told_so(pair: Pair) -> None:
+    await pair.first.kill()
+    await pair.second.kill()
+    with pytest.raises(NoAnswer) as caught:
+        await ask(pair.settings, "arm", "status")
+    why = "nobody listens there; start the broker, or correct mqtt.broker"
+    assert str(caught.value) == f"{pair.first.settings.url}: no connection to the broker; {why}"

@@ -1,0 +1,160 @@
+"""Passwords: read from files and from systemd's credentials, and told to nobody but the broker."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.http.tokens import TokenError, read_token
+from motiond.daemon.mqtt.broker.login import LoginError, login_of
+from motiond.daemon.mqtt.broker.packets import Connect
+from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.reasons import NotConnected
+from tests.daemon.conftest import Mosquitto, listening, mosquitto_program
+from tests.daemon.programs import Daemon, running
+from tests.daemon.rig import Rig
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+
+SECRET = "s3cret-of-the-broker"  # noqa: S105 - of a broker on the loopback, for a test
+WHY = (
+    "systemd has given no credentials ($CREDENTIALS_DIRECTORY); "
+    "add LoadCredential=broker:FILE to the unit, or name the file itself"
+)
+
+
+@pytest.fixture
+async def guarded(free_port: int, tmp_path: Path) -> AsyncIterator[Mosquitto]:
+    """Run a mosquitto that lets in `arm` with the secret alone."""
+    mosquitto_program()
+    passwords = tmp_path / "passwords"
+    make_login(passwords)
+    broker = Mosquitto(free_port, tmp_path)
+    broker.configure("allow_anonymous false", f"password_file {passwords}")
+    await broker.start()
+    yield broker
+    await broker.kill()
+
+
+def make_login(passwords: Path) -> None:
+    command = ["mosquitto_passwd", "-b", "-c", str(passwords), "arm", SECRET]
+    subprocess.run(command, timeout=PATIENCE_S, check=True)
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    return Rig(tmp_path)
+
+
+@pytest.fixture
+def credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give credentials as systemd does."""
+    folder = tmp_path / "credentials"
+    folder.mkdir()
+    (folder / "broker").write_text(f"{SECRET}\n")
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(folder))
+    return folder
+
+
+def settings_of(broker: Mosquitto, password_file: str) -> MqttSettings:
+    url = f"mqtt://127.0.0.1:{broker.port}"
+    return MqttSettings(broker=url, username="arm", password_file=Path(password_file))
+
+
+@pytest.mark.usefixtures("credentials")
+async def test_a_credential_of_systemd_is_the_password(guarded: Mosquitto) -> None:
+    async with make_client(settings_of(guarded, "%d/broker")) as client:
+        await client.publish("motiond/test", b"{}", qos=1)
+
+
+async def test_without_systemd_a_credential_is_one_clear_error(
+    guarded: Mosquitto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CREDENTIALS_DIRECTORY", raising=False)
+    with pytest.raises(NotConnected) as caught:
+        await make_client(settings_of(guarded, "%d/broker")).__aenter__()
+    assert str(caught.value) == f"%d/broker: {WHY}"
+
+
+@pytest.mark.usefixtures("credentials")
+async def test_a_credential_that_systemd_has_not_given_is_one_clear_error(guarded: Mosquitto) -> None:
+    with pytest.raises(NotConnected) as caught:
+        await make_client(settings_of(guarded, "%d/brokr")).__aenter__()
+    assert str(caught.value) == "%d/brokr: no such file; write the password there"
+
+
+def test_the_embedded_broker_and_the_page_take_credentials_too(
+    credentials: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    login = login_of(MqttSettings(username="arm", password_file=Path("%d/broker")))
+    assert login is not None
+    connect = Connect(4, username=b"arm", password=SECRET.encode())
+    assert login.check(connect).name == "ACCEPTED"
+    token = read_token(Path("%d/broker"))
+    assert token is not None
+    monkeypatch.delenv("CREDENTIALS_DIRECTORY")
+    with pytest.raises(LoginError) as refused:
+        login.check(connect)
+    assert str(refused.value) == f"%d/broker: nobody can log in; {WHY}"
+    with pytest.raises(TokenError) as no_token:
+        read_token(Path("%d/broker"))
+    assert str(no_token.value) == f"%d/broker: {WHY}"
+    assert (credentials / "broker").exists()
+
+
+def test_a_credential_is_not_looked_for_beside_the_configuration(tmp_path: Path) -> None:
+    file = tmp_path / "arm.yaml"
+    robot = (
+        "robots: {arm: {driver: {type: sim}, joints: {a: {limits: {lower: -1, upper: 1, velocity: 1}}}}}\n"
+    )
+    file.write_text(
+        f"{robot}mqtt: {{username: arm, password_file: '%d/broker'}}\nhttp: {{token_file: token}}\n"
+    )
+    settings = load_settings(file)
+    assert settings.mqtt.password_file == Path("%d/broker")
+    assert settings.http is not None
+    assert settings.http.token_file == tmp_path / "token"
+
+
+@pytest.mark.usefixtures("credentials")
+@pytest.mark.parametrize("way", ["credential", "url"])
+async def test_a_password_stands_in_no_log_no_arguments_and_no_environment(
+    guarded: Mosquitto, rig: Rig, way: str
+) -> None:
+    address = f"127.0.0.1:{guarded.port}"
+    login = {"broker": f"mqtt://arm:{SECRET}@{address}"}
+    if way == "credential":
+        login = {"broker": f"mqtt://{address}", "username": "arm", "password_file": "%d/broker"}
+    rig.daemon["mqtt"] = {**login, "reconnect_min_s": 0.05, "reconnect_max_s": 0.2}
+    async with running(rig, asyncio.subprocess.PIPE) as daemon:
+        async with listening(settings_of(guarded, "%d/broker")) as ear:
+            await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
+            seen = seen_of(daemon)
+            await guarded.kill()
+        guarded._config.with_name("passwords").write_text("")  # now nobody is let in
+        await guarded.start()
+        await asyncio.sleep(1.0)
+        assert await daemon.end() == 0
+        assert daemon.process.stderr is not None
+        log = (await daemon.process.stderr.read()).decode()
+    assert "the broker refuses the login" in log
+    assert SECRET not in log
+    assert len(seen) >= 2
+    assert not [line for line in seen if SECRET in line]
+
+
+def seen_of(daemon: Daemon) -> list[str]:
+    """Return what the system tells of a daemon and its stream processes."""
+    process = psutil.Process(daemon.process.pid)
+    family = [process, *process.children(recursive=True)]
+    return [f"{one.cmdline()} {one.environ()}" for one in family]
