@@ -36,6 +36,10 @@ class State(Told):
     goal_id: str | None
     queued: int
     """How many motions wait."""
+    sequence: int
+    """Counts the states that the robot has reported since the daemon started, from 1."""
+    stamp_utc: str
+    """When it was reported: ISO 8601, in UTC."""
     frame: float = 0.0
     """Of the file."""
     time: float = 0.0

@@ -11,7 +11,7 @@
 - `uploads`: the folder for motions of clients
 - `shared_tracks`: motions in shared memory
 - `status`: what the stream process has told last
-- `payloads`, `telemetry_reporter`: what is reported
+- `payloads`, `telemetry_reporter`, `numbering`: what is reported
 - `shutdown`: what a robot does when the daemon ends
 - `stream_supervisor`, `stream_process`: keeps a stream process alive; one run of it
 """

@@ -18,6 +18,7 @@ from . import payloads
 from .goal_planner import GoalPlanner
 from .goal_runner import GoalRunner
 from .motion_loader import MotionLoader
+from .numbering import Numbering
 from .shutdown import SHUTS_DOWN, go_home
 from .status import RobotStatus
 from .telemetry_reporter import TelemetryReporter
@@ -102,6 +103,7 @@ class Robot:
         self.estop_latched = False
         self.stops = 0
         self._hub = hub
+        self._numbering = Numbering()
         self._max_rate_hz: float | None = None
         self._leaving = asyncio.Event()
         self.motions = MotionLoader(name, library, self._take_motions)
@@ -324,11 +326,14 @@ class Robot:
 
     def report(self, subject: Subject, data: dict[str, Any], *, renews: bool = False) -> None:
         """Tell the world; of samples, a page that falls behind wants but the newest."""
-        self._hub.publish(Report(self.name, subject, data, renews=renews or subject == "samples"))
+        self._publish(subject, data, renews=renews or subject == "samples")
 
     def report_state(self, *, renews: bool = False) -> None:
         """Tell what the robot does now; whether only how far it is."""
-        self._hub.publish(Report(self.name, "state", self.state_payload(), renews=renews))
+        self._publish("state", self.state_payload(), renews=renews)
+
+    def _publish(self, subject: Subject, data: dict[str, Any], *, renews: bool) -> None:
+        self._hub.publish(Report(self.name, subject, self._numbering.number(subject, data), renews=renews))
 
     def state_payload(self) -> dict[str, Any]:
         """Return what the robot does now, JSON-ready."""

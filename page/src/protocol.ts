@@ -15,6 +15,8 @@ export interface State {
   motion: string | null;
   goal_id: string | null;
   queued: number;
+  sequence: number;
+  stamp_utc: string;
   frame?: number;
   time?: number;
   duration?: number;
@@ -101,6 +103,8 @@ export interface Result {
   motion: string;
   code: string;
   message: string;
+  sequence: number;
+  stamp_utc: string;
 }
 
 /** Who is in control of a robot; `epoch` grows with each holder. */

@@ -104,6 +104,8 @@ def test_an_exchange_that_is_not_in_the_document_is_found() -> None:
         "message": "",
         "motion": None,
         "goal_id": None,
+        "sequence": 1,
+        "stamp_utc": "2026-11-22T16:04:05.250Z",
     }
     contract.check("GET", "/api/robots/arm/state", 200, state | {"queued": 0})
     for wrong in (state, state | {"queued": "0"}, state | {"queued": 0, "state": "asleep"}):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +74,21 @@ async def test_states_are_reported_in_the_order_of_a_goal(rig: Rig) -> None:
     states = [report.data["state"] for report in rig.reports if report.subject == "state"]
     changes = [state for k, state in enumerate(states) if k == 0 or state != states[k - 1]]
     assert changes == ["offline", "idle", "approaching", "playing", "idle", "offline"]
+
+
+async def test_states_and_results_are_numbered_without_a_gap_and_stamped_in_order(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        for _ in range(2):
+            accepted = await ask(registry, "play", motion="short")
+            await rig.rest_after(accepted["goal_id"])
+    for subject, least in (("state", 8), ("result", 2)):
+        told = [report.data for report in rig.reports if report.subject == subject]
+        assert [one["sequence"] for one in told] == list(range(1, len(told) + 1))
+        assert len(told) >= least
+        stamps = [one["stamp_utc"] for one in told]
+        assert stamps == sorted(stamps)
+        assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", stamp) for stamp in stamps)
 
 
 async def test_nothing_moves_and_torque_stays_off_until_a_play(rig: Rig) -> None:
