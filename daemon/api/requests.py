@@ -91,6 +91,7 @@ VERBS: dict[str, Verb] = {
     "goto": Verb(schemas.GotoRequest, "goto", begins=True),
     "enable": Verb(schemas.EnableRequest, "enable", begins=True),
     "disable": Verb(schemas.DisableRequest, "disable"),
+    "torque": Verb(schemas.TorqueRequest, "switch_torque", begins=True),
     "pause": Verb(schemas.PauseRequest, "pause"),
     "resume": Verb(schemas.ResumeRequest, "resume", begins=True),
     "speed": Verb(schemas.SpeedRequest, "set_speed", begins=True),

@@ -125,6 +125,12 @@ class DisableRequest(Request):
     """Switch torque off; only while no motion plays."""
 
 
+class TorqueRequest(Request):
+    """Switch torque on or off: `enable` and `disable` for those who have one topic for both."""
+
+    on: bool
+
+
 class PauseRequest(Request):
     """Slow down on the path and wait there."""
 

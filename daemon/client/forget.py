@@ -14,6 +14,7 @@ import orjson
 
 from motiond.formats.errors import listed, nearest
 
+from ..mqtt.home_assistant import told_at
 from ..mqtt.topics import ANY_ROBOT, DaemonTopic, ReportTopic, Topics
 from .session import NoAnswer, reaching
 
@@ -59,7 +60,7 @@ async def _forget_at(settings: MqttSettings, robot: str) -> list[str]:
     async with reaching(settings) as client:
         kept = await _Kept(Topics(settings.base), robot).heard(client)
         kept.refuse_if_alive()
-        topics = sorted(kept.topics)
+        topics = sorted({*kept.topics, *kept.discovery})
         for topic in topics:
             await client.publish(topic, b"", qos=1, retain=True)
         if silent := await kept.until_cleared(client):
@@ -73,6 +74,7 @@ class _Kept:
 
     def __init__(self, topics: Topics, robot: str) -> None:
         self.topics: set[str] = set()
+        self.discovery: set[str] = set()
         self._names = topics
         self._robot = robot
         self._lasting = frozenset(topics.lasting(robot))
@@ -128,6 +130,9 @@ class _Kept:
                 self._online.add(daemon_id)
             case ReportTopic(robot, "availability") if data:
                 self._bridges[robot] = str(data.get("bridge"))
+                told = told_at(self._names, robot, data)
+                if robot == self._robot and told is not None:
+                    self.discovery.add(told)
 
 
 def _decode(payload: object) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The configuration: one YAML file, checked whole.
 
 - `settings`: the whole of it
-- `mqtt`, `http`, `robot`: its sections
+- `mqtt`, `home_assistant`, `http`, `robot`: its sections
 - `client`: what a client needs of it
 - `types`: kinds of values
 - `tls_files`: whether certificates and keys can be used

@@ -10,10 +10,11 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from motiond.formats.errors import echoed
 
+from .home_assistant import HomeAssistantSettings
 from .secrets import without_password
 from .section import Section, SettingError
 from .tls_files import check_tls_files
-from .types import FilePath, Rate, SecretFile
+from .types import LEVELS, FilePath, Rate, SecretFile
 
 LARGEST_PORT = 65535
 MOST_BROKERS = 16
@@ -21,7 +22,6 @@ PORTS = {"mqtt": 1883, "mqtts": 8883, "ws": 80, "wss": 443}
 """The port of each scheme of a broker's URL where it names none."""
 ENCRYPTED = frozenset({"mqtts", "wss"})
 WEB_SOCKETS = frozenset({"ws", "wss"})
-BASE = r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*"
 
 
 def _text(value: Any) -> Any:
@@ -78,6 +78,8 @@ class MqttSettings(Section):
     """Longest wait before a new try to connect; with several brokers, to connect to the same one."""
     stop_when_lost_s: Annotated[float, Field(strict=True, ge=0.1, le=3600)] | None = 2.0
     """A motion stops softly once the broker has been away for so long; `null` plays on."""
+    home_assistant: HomeAssistantSettings | None = None
+    """Let Home Assistant find the robots; `{}` takes its defaults, `null` tells it nothing."""
 
     @property
     def url(self) -> str:
@@ -91,7 +93,7 @@ class MqttSettings(Section):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if not re.fullmatch(BASE, self.base):
+        if not re.fullmatch(LEVELS, self.base):
             what = f"'{echoed(self.base)}' cannot begin a topic on every broker"
             raise SettingError("base", f"{what}; letters, digits, _ and - can, with / between; rename it")
         if self.reconnect_min_s > self.reconnect_max_s:
@@ -100,11 +102,22 @@ class MqttSettings(Section):
         if self.idle_telemetry_hz is not None and self.idle_telemetry_hz > self.telemetry_hz:
             bounds = f"{self.idle_telemetry_hz:g} is more than telemetry_hz, {self.telemetry_hz:g}"
             raise SettingError("idle_telemetry_hz", f"idle_telemetry_hz of {bounds}; make it the smaller one")
+        self._check_home_assistant()
         if self.broker == "embedded":
             self._check_embedded()
         else:
             self._check_remote()
         return self
+
+    def _check_home_assistant(self) -> None:
+        if self.home_assistant is None:
+            return
+        for option in ("prefix", "status_topic"):
+            topic = getattr(self.home_assistant, option)
+            if f"{topic}/".startswith(f"{self.base}/"):
+                what = f"'{topic}' lies below mqtt.base, '{self.base}'"
+                why = "a robot's topics would be mistaken for it"
+                raise SettingError(f"home_assistant.{option}", f"{what}; {why}; rename one of them")
 
     def _check_embedded(self) -> None:
         if (self.username is None) != (self.password_file is None):

@@ -15,6 +15,8 @@ from .section import SettingError
 
 RAREST_HZ = 0.01
 LONGEST_NAME = 100
+LEVELS = r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*"
+"""What a topic is, or begins with, on every broker."""
 
 
 def topic_safe(name: str) -> str:

@@ -19,6 +19,7 @@
 - `reports_out`: publishes reports
 - `retained`: what the broker keeps for the daemon, and what others make of it
 - `results`: results that could not be told yet
+- `home_assistant`: what Home Assistant is told of the robots
 - `identity`: who a daemon is among others
 - `former_robots`: robots that are no longer in the configuration
 - `claims`: which daemon has which robot's name

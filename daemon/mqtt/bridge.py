@@ -16,6 +16,7 @@ from ..api.reports import STREAMED, SUBJECTS
 from .brokers import Brokers, MovedOn
 from .claims import Claims
 from .connection import address_of, make_client, speaks_5
+from .home_assistant import HomeAssistant
 from .identity import Identity
 from .link import BackOff, Link
 from .main_session import MainSession
@@ -83,6 +84,9 @@ class MqttBridge:
         self._brokers = Brokers(settings, lambda: asyncio.get_running_loop().time())
         places = [address_of(one) for one in settings.each()]
         self._results = UntoldResults(state_folder, *(f"{daemon_id}@{one.host}:{one.port}" for one in places))
+        self._home_assistant = HomeAssistant(
+            settings.home_assistant, self._topics, daemon_id, commands.robots
+        )
         self._responder = Responder(self._topics, dispatcher, version_5=speaks_5(settings))
         self._main: MainSession | None = None
         self._client: Client | None = None
@@ -114,7 +118,13 @@ class MqttBridge:
             tasks=requests,
         )
         out = ReportsOut(
-            topics, self._identity, hub=self._hub, reports=reports, claims=self._claims, results=self._results
+            topics,
+            self._identity,
+            hub=self._hub,
+            reports=reports,
+            claims=self._claims,
+            results=self._results,
+            home_assistant=self._home_assistant,
         )
         main = self._main = MainSession(
             topics,
@@ -123,6 +133,7 @@ class MqttBridge:
             self._settings.stop_when_lost_s,
             connected=self.connected,
             claims=self._claims,
+            home_assistant=self._home_assistant,
             reports=out,
             responder=self._responder,
             order=order,

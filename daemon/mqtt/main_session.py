@@ -11,6 +11,7 @@ import orjson
 
 from .former_robots import FormerRobots
 from .heartbeat import Heartbeat
+from .home_assistant import BORN
 from .link import heed_cancellation
 from .stop_intake import StopIntake
 from .subscriptions import subscribe, try_to_subscribe
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .brokers import Broker
     from .claims import Claims
     from .connection import Client
+    from .home_assistant import HomeAssistant
     from .identity import Identity
     from .reports_out import ReportsOut
     from .responder import Responder
@@ -48,6 +50,8 @@ class MainSession:
         Set while the daemon hears itself.
     claims : Claims
         Is told who has which robot's name.
+    home_assistant : HomeAssistant
+        Is told what was told to it before.
     reports : ReportsOut
     responder : Responder
         Serves the stops.
@@ -75,6 +79,7 @@ class MainSession:
         *,
         connected: asyncio.Event,
         claims: Claims,
+        home_assistant: HomeAssistant,
         reports: ReportsOut,
         responder: Responder,
         order: StopOrder,
@@ -88,6 +93,8 @@ class MainSession:
         self._robots = robots
         self._silent_s = silent_s
         self._claims = claims
+        self._home_assistant = home_assistant
+        self._home_assistant_began = asyncio.Event()
         self._reports = reports
         self._responder = responder
         self._order = order
@@ -120,6 +127,10 @@ class MainSession:
                 self._order.take(asked.robot)
                 self._stops.take(asked, message)
             return
+        if topic == self._home_assistant.status_topic:
+            if payload == BORN:
+                self._home_assistant_began.set()
+            return
         match self._topics.meaning(topic):
             case HeartbeatTopic():
                 self.heard_s = asyncio.get_running_loop().time()
@@ -134,6 +145,7 @@ class MainSession:
                     data = _decode(payload)
                     self._claims.hear_robot(robot, data)
                     self._former.hear(robot, data)
+                    self._home_assistant.hear(robot, data)
                 self._reports.hear(topic, payload)
 
     async def _serve_stop(self, message: aiomqtt.Message) -> None:
@@ -166,6 +178,7 @@ class MainSession:
         self._heartbeat = self._new_heartbeat()
         self._former = FormerRobots(self._identity.daemon_id, self._robots)
         self._claims.forget()
+        self._home_assistant.forget()
         try:
             async with asyncio.TaskGroup() as tasks:  # each of these ends with the connection, and ends it
                 tasks.create_task(self._serve(client, broker), name="mqtt.main")
@@ -193,6 +206,14 @@ class MainSession:
             tasks.create_task(self._reports.publish_streams(client), name="mqtt.streams")
             tasks.create_task(self._reports.look_after(client, LOOK_PERIOD_S), name="mqtt.retained")
             tasks.create_task(self._clear_former(client), name="mqtt.former")
+            tasks.create_task(self._heed_home_assistant(client), name="mqtt.home_assistant")
+
+    async def _heed_home_assistant(self, client: Client) -> None:
+        """Tell Home Assistant of the robots whenever it has started."""
+        while True:
+            await self._home_assistant_began.wait()
+            self._home_assistant_began.clear()
+            await self._reports.tell_home_assistant(client)
 
     async def _clear_former(self, client: Client) -> None:
         """Clear what the broker keeps of robots that were taken out of the configuration."""
@@ -210,6 +231,7 @@ class MainSession:
         stops = [topic for robot in self._robots for topic in self._topics.stops(robot)]
         others = [self._topics.daemon()]
         others += [topic for robot in self._robots for topic in self._topics.lasting(robot)]
+        others += [self._home_assistant.status_topic] if self._home_assistant.status_topic else []
         refused = await try_to_subscribe(client, others)
         if refused and tells:
             why = "what others do there goes unnoticed"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..api.reports import ReportHub, Subject, Subscription
     from .claims import Claims
     from .connection import Client
+    from .home_assistant import HomeAssistant
     from .identity import Identity
     from .results import UntoldResults
     from .topics import Topics
@@ -48,6 +49,8 @@ class ReportsOut:
         Which robots are ours to tell of.
     results : UntoldResults
         What an earlier daemon left, and what this one leaves.
+    home_assistant : HomeAssistant
+        What Home Assistant is told.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class ReportsOut:
         reports: Subscription,
         claims: Claims,
         results: UntoldResults,
+        home_assistant: HomeAssistant,
     ) -> None:
         self._topics = topics
         self._identity = identity
@@ -67,6 +71,7 @@ class ReportsOut:
         self._reports = reports
         self._claims = claims
         self._results = results
+        self._home_assistant = home_assistant
         self._retained = RetainedTopics(asyncio.get_running_loop().time)
         self._unheard: dict[int, Report] = {}
         self._told: set[str] = set()
@@ -100,13 +105,28 @@ class ReportsOut:
         """Say all that lasts of the robots that have become ours."""
         latest = self._hub.latest()
         ours = {report.robot for report in latest if self._claims.holder(report.robot) is None}
+        for robot in sorted(ours - self._told):
+            await self._clear_outdated(client, robot)
         for report in latest:
             if report.robot in ours - self._told:
                 await self._publish(client, report)
         self._told = ours
 
+    async def tell_home_assistant(self, client: Client) -> None:
+        """Tell it of all robots, as it has started and may not keep what it was told."""
+        for robot in sorted(self._told):
+            self._hand_over_device(client, robot)
+        await client.all_delivered()
+
+    async def _clear_outdated(self, client: Client, robot: str) -> None:
+        """Clear where Home Assistant was told of a robot before, by another configuration."""
+        topic = self._home_assistant.outdated(robot)
+        if topic is not None:
+            await client.publish(topic, b"", 1, True, timeout=PUBLISH_TIMEOUT_S)
+
     async def clear(self, client: Client, robot: str) -> None:
         """Let a robot's name go, and clear what the broker keeps of it."""
+        await self._clear_outdated(client, robot)
         released = orjson.dumps({"state": "offline", "bridge": None})
         availability = self._topics.report(robot, "availability")
         await client.publish(availability, released, 1, True, timeout=PUBLISH_TIMEOUT_S)
@@ -174,10 +194,25 @@ class ReportsOut:
         if lasts:
             self._retained.say(topic, payload)
         number = client.hand_over(topic, payload, qos_of(report.subject), retain=lasts)
+        if report.subject == "motions":
+            self._hand_over_device(client, report.robot)
         if not lasts:
             self._unheard = {m: r for m, r in self._unheard.items() if client.is_outstanding(m)}
             self._unheard[number] = report
         return number
+
+    def _hand_over_device(self, client: Client, robot: str) -> None:
+        """Tell Home Assistant of a robot, as soon as its motions are known.
+
+        What becomes of it there is not looked after: whoever deletes the device in Home Assistant clears it.
+        """
+        topic = self._home_assistant.topic(robot)
+        motions = next((one for one in self._hub.latest() if one.of(robot, "motions")), None)
+        if topic is not None and motions is not None and self._claims.holder(robot) is None:
+            playable = [motion["name"] for motion in motions.data["motions"] if motion.get("ok")]
+            payload = _encode(topic, self._home_assistant.config(robot, playable))
+            if payload is not None:
+                client.hand_over(topic, payload, 1, retain=True)
 
     def _payload(self, report: Report) -> bytes | None:
         """Return what is published of a report, None if nothing."""
@@ -186,6 +221,8 @@ class ReportsOut:
         data = report.data
         if report.subject == "availability":
             data = {**data, "bridge": self._identity.daemon_id}
+            if (told := self._home_assistant.topic(report.robot)) is not None:
+                data["discovery"] = told
         return _encode(self._topics.report(report.robot, report.subject), data)
 
     async def _publish_lasting(self, client: Client, topic: str, data: dict[str, Any]) -> None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Request,
         SeekRequest,
         SpeedRequest,
+        TorqueRequest,
     )
     from ..planning.playback import Playback
     from .control import Control
@@ -149,6 +150,10 @@ class RequestHandlers:
             raise self._busy()
         await self._robot.disable()
         return {"state": self._robot.status.state, "torque": self._robot.status.torque}
+
+    async def switch_torque(self, request: TorqueRequest) -> dict[str, Any]:
+        """Switch torque on or off."""
+        return await (self.enable(request) if request.on else self.disable(request))
 
     # -- on the way -----------------------------------------------------------------------------------------
 

@@ -141,7 +141,7 @@ def test_an_unknown_verb_is_told_what_there_is() -> None:
         parse(RawRequest("arm", "plya", b""))
     assert caught.value.code == "UNKNOWN_VERB"
     assert str(caught.value) == (
-        "arm/plya: unknown verb; motiond knows play, goto, enable, disable, pause, resume, speed, "
+        "arm/plya: unknown verb; motiond knows play, goto, enable, disable, torque, pause, resume, speed, "
         "seek, queue, queue/remove, queue/move, queue/clear, stop, estop, reset, fault, lease/acquire, "
         "lease/renew, lease/release, lease/take, status, motions/delete, motions/reload; "
         "did you mean 'play'?"

@@ -93,6 +93,7 @@ BODIES = {
     "play": b'{"motion":"wave"}',
     "goto": b'{"pose":"up"}',
     "speed": b'{"speed":1.0}',
+    "torque": b'{"on":true}',
     "seek": b'{"frame":1}',
     "fault": b'{"fault":"stuck"}',
     "queue/remove": b'{"goal_id":"g1"}',
@@ -118,7 +119,7 @@ async def test_what_a_stop_has_overtaken_sets_nothing_going(
     await settled()
     serving.cancel()
     refused = {topic: answer["error"] for topic, answer in wire.answers if answer["status"] == "error"}
-    beginning = ["play", "goto", "enable", "resume", "speed", "seek", "reset"]
+    beginning = ["play", "goto", "enable", "torque", "resume", "speed", "seek", "reset"]
     why = "stopped before it began; a stop was served that may have been sent after it; send it again"
     assert refused == {f"motiond/arm/response/{verb}": f"arm/{verb}: {why}" for verb in beginning}
     assert robots.verbs() == [verb for verb in verbs if verb not in beginning] + ["goto"]

@@ -1,0 +1,315 @@
+"""What Home Assistant is told: held against its schemas, and each command against motiond's own.
+
+The schema was transcribed from Home Assistant 2026.2.3. Where $HOME_ASSISTANT_PYTHON names a Python that has
+`homeassistant` installed, the messages are held against that release itself, and rendered by it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+from copy import deepcopy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from motiond.daemon.api.requests import RawRequest, parse
+from motiond.daemon.config.home_assistant import HomeAssistantSettings
+from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.config.section import ConfigError
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.ipc.states import State
+from motiond.daemon.mqtt.home_assistant import HomeAssistant, told_at
+from motiond.daemon.mqtt.topics import Topics
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+FILES = Path(__file__).parents[2] / "files"
+SCHEMA = json.loads((FILES / "home_assistant" / "discovery-2026.2.3.schema.json").read_text(encoding="utf-8"))
+TOPICS = Topics("motiond")
+NAMES = ["nod", "wave", "a \"b\" 'c'", "}} {% raw %} {# ~ #}", "back\\slash", "größe 😀", "<&>", "None"]
+ENVIRONMENT = ImmutableSandboxedEnvironment()
+PYTHON = os.environ.get("HOME_ASSISTANT_PYTHON", "")
+
+
+def told(motions: Iterable[str] = NAMES, base: str = "motiond") -> dict[str, Any]:
+    home = HomeAssistant(HomeAssistantSettings(), Topics(base), "d1", ("arm",))
+    message: dict[str, Any] = json.loads(json.dumps(home.config("arm", motions)))
+    return message
+
+
+def component(key: str, motions: Iterable[str] = NAMES) -> dict[str, Any]:
+    found: dict[str, Any] = told(motions)["components"][key]
+    return found
+
+
+def shown(key: str, payload: dict[str, Any], template: str = "value_template") -> str:
+    """Return what Home Assistant makes of a report."""
+    return ENVIRONMENT.from_string(component(key)[template]).render(value_json=payload)
+
+
+def commanded(key: str, value: object) -> str:
+    """Return what Home Assistant sends for a value that somebody has chosen."""
+    return ENVIRONMENT.from_string(component(key)["command_template"]).render(value=value)
+
+
+def asked_of(key: str, payload: str) -> tuple[str, dict[str, Any]]:
+    """Return which verb a command is, with its keys as motiond's own schema reads them."""
+    asked = TOPICS.request_of(component(key)["command_topic"])
+    assert asked is not None
+    assert asked.robot == "arm"
+    request = parse(RawRequest(asked.robot, asked.verb, payload.encode()))
+    return asked.verb, request.model_dump(exclude_unset=True)
+
+
+# -- Home Assistant's schemas -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("motions", [NAMES, [], ["nod"]])
+@pytest.mark.parametrize("base", ["motiond", "plant_1/cell-2"])
+def test_the_message_is_one_that_home_assistant_takes(motions: list[str], base: str) -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    jsonschema.validate(told(motions, base), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("components", "motion", "unique_id"), None),
+        (("components", "motion", "options"), None),
+        (("components", "speed", "steps"), 1),
+        (("components", "torque", "command_topic"), "motiond/+/request/torque"),
+        (("components", "state", "unit_of_measurement"), "x"),
+        (("components", "temperature", "unit_of_measurement"), "C"),
+        (("components", "stop", "platform"), "knob"),
+        (("availability_mode",), "both"),
+        (("device", "identifiers"), []),
+        (("origin",), None),
+    ],
+)
+def test_what_home_assistant_does_not_take_is_found(path: tuple[str, ...], value: object) -> None:
+    wrong = deepcopy(told())
+    place = wrong
+    for key in path[:-1]:
+        place = place[key]
+    if value is None:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(wrong, SCHEMA)
+
+
+def test_a_robot_has_all_that_it_is_commanded_and_seen_by() -> None:
+    kinds = {key: one["platform"] for key, one in told()["components"].items()}
+    buttons = dict.fromkeys(("stop", "estop", "pause", "resume", "reset"), "button")
+    sensors = {"state": "sensor", "progress": "sensor", "temperature": "sensor", "problem": "binary_sensor"}
+    assert kinds == {"motion": "select", "speed": "number", "torque": "switch"} | buttons | sensors
+    assert component("motion")["options"] == NAMES
+    identities = [one["unique_id"] for one in told()["components"].values()]
+    assert len(set(identities)) == len(identities)
+
+
+# -- what is commanded --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_motion_that_is_chosen_is_played(name: str) -> None:
+    assert asked_of("motion", commanded("motion", name)) == ("play", {"motion": name, "on_busy": "replace"})
+
+
+@settings(deadline=None)
+@given(st.text(min_size=1, max_size=50).filter(lambda name: name.isprintable()))
+def test_any_name_of_a_motion_can_be_chosen_and_is_shown(name: str) -> None:
+    assert asked_of("motion", commanded("motion", name))[1]["motion"] == name
+    template = component("motion", ["nod", name])["value_template"]
+    assert ENVIRONMENT.from_string(template).render(value_json={"motion": name}) == name
+
+
+@pytest.mark.parametrize("speed", [0.1, 1, 1.5, 10])
+def test_a_speed_that_is_set_is_the_speed(speed: float) -> None:
+    number = component("speed")
+    assert number["min"] <= speed <= number["max"]
+    assert asked_of("speed", commanded("speed", speed)) == ("speed", {"speed": speed})
+
+
+@pytest.mark.parametrize(("payload", "on"), [("payload_on", True), ("payload_off", False)])
+def test_the_switch_is_torque(payload: str, *, on: bool) -> None:
+    assert asked_of("torque", component("torque")[payload]) == ("torque", {"on": on})
+
+
+@pytest.mark.parametrize("verb", ["stop", "estop", "pause", "resume", "reset"])
+def test_a_button_is_its_verb(verb: str) -> None:
+    button = component(verb)
+    assert "command_template" not in button
+    assert asked_of(verb, button["payload_press"]) == (verb, {})
+
+
+# -- what is shown ------------------------------------------------------------------------------------------
+
+IDLE = {"state": "idle", "torque": False, "message": "", "motion": None}
+PLAYING = IDLE | {"state": "playing", "torque": True, "motion": "wave", "progress": 0.4567, "speed": 1.5}
+
+
+@pytest.mark.parametrize(
+    ("key", "payload", "text"),
+    [
+        ("motion", PLAYING, "wave"),
+        ("motion", IDLE, "None"),
+        ("motion", PLAYING | {"motion": "park"}, "None"),
+        ("speed", PLAYING, "1.5"),
+        ("speed", IDLE, "None"),
+        ("torque", PLAYING, "ON"),
+        ("torque", IDLE, "OFF"),
+        ("state", PLAYING, "playing"),
+        ("progress", PLAYING, "45.7"),
+        ("progress", IDLE, "None"),
+        ("problem", PLAYING, "OFF"),
+        ("problem", IDLE | {"state": "fault"}, "ON"),
+        ("problem", IDLE | {"state": "estopped"}, "ON"),
+        ("temperature", {"temperature_c": [25.0, None, 31.26]}, "31.3"),
+        ("temperature", {"temperature_c": [None]}, "None"),
+        ("temperature", {"temperature_c": []}, "None"),
+    ],
+)
+def test_a_report_is_shown(key: str, payload: dict[str, Any], text: str) -> None:
+    assert shown(key, payload) == text
+
+
+def test_why_there_is_a_problem_is_shown() -> None:
+    text = shown("problem", IDLE | {"message": 'the "bus"; lost'}, "json_attributes_template")
+    assert json.loads(text) == {"message": 'the "bus"; lost'}
+
+
+def test_every_state_can_be_shown() -> None:
+    assert component("state")["options"] == [str(state) for state in State]
+
+
+@pytest.mark.parametrize(
+    ("state", "word"), [("online", "online"), ("offline", "offline"), ("broken", "offline")]
+)
+def test_the_robot_is_available_where_it_and_its_daemon_are_online(state: str, word: str) -> None:
+    message = told()
+    assert message["availability_mode"] == "all"
+    topics = [one["topic"] for one in message["availability"]]
+    assert topics == ["motiond/bridge/d1/availability", "motiond/arm/availability"]
+    for one in message["availability"]:
+        assert ENVIRONMENT.from_string(one["value_template"]).render(value_json={"state": state}) == word
+
+
+# -- what was told before -----------------------------------------------------------------------------------
+
+OURS = "homeassistant/device/motiond_arm/config"
+
+
+@pytest.mark.parametrize(
+    ("said", "believed"),
+    [
+        (OURS, OURS),
+        ("other/prefix/device/motiond_arm/config", "other/prefix/device/motiond_arm/config"),
+        ("homeassistant/device/motiond_hand/config", None),
+        ("motiond/device/motiond_arm/config", None),
+        ("motiond/arm/state", None),
+        ("#/device/motiond_arm/config", None),
+        ("$SYS/device/motiond_arm/config", None),
+        ("/device/motiond_arm/config", None),
+        (3, None),
+        (None, None),
+    ],
+)
+def test_only_a_topic_that_can_tell_of_the_robot_is_believed_to(said: object, believed: str | None) -> None:
+    assert told_at(TOPICS, "arm", {"discovery": said}) == believed
+
+
+# -- the configuration --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        (
+            "{prefix: 'home assistant'}",
+            (
+                "'home assistant' is no topic on every broker; "
+                "letters, digits, _ and - can, with / between; rename it"
+            ),
+        ),
+        (
+            "{status_topic: 'homeassistant/#'}",
+            (
+                "'homeassistant/#' is no topic on every broker; "
+                "letters, digits, _ and - can, with / between; rename it"
+            ),
+        ),
+        (
+            "{prefix: motiond/ha}",
+            (
+                "'motiond/ha' lies below mqtt.base, 'motiond'; "
+                "a robot's topics would be mistaken for it; rename one of them"
+            ),
+        ),
+        (
+            "{discovery_prefix: ha}",
+            "unknown key 'discovery_prefix'; mqtt.home_assistant knows prefix, status_topic",
+        ),
+    ],
+)
+def test_a_section_that_makes_no_sense_is_refused(tmp_path: Path, section: str, message: str) -> None:
+    file = tmp_path / "arm.yaml"
+    arm = "robots: {arm: {driver: {type: sim}, joints: {a: {limits: {lower: -1, upper: 1, velocity: 1}}}}}\n"
+    file.write_text(f"{arm}mqtt: {{home_assistant: {section}}}\n")
+    with pytest.raises(ConfigError) as caught:
+        load_settings(file)
+    assert str(caught.value).startswith(f"{file}:2: {message}")
+
+
+def test_it_is_off_unless_it_is_asked_for() -> None:
+    assert MqttSettings().home_assistant is None
+    assert HomeAssistant(None, TOPICS, "d1", ("arm",)).topic("arm") is None
+
+
+# -- Home Assistant itself ----------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(
+    not PYTHON, reason="$HOME_ASSISTANT_PYTHON names no Python that has homeassistant installed"
+)
+async def test_home_assistant_itself_takes_the_message_and_renders_as_is_expected() -> None:
+    values = [(component(key)["value_template"], payload) for key, payload in EXPECTED]
+    commands = [(component("motion")["command_template"], name) for name in NAMES]
+    asked = {
+        "message": told(),
+        "values": [(template, json.dumps(payload)) for template, payload in values],
+        "commands": commands,
+    }
+    script = Path(__file__).with_name("home_assistant_holds.py")
+    run = await asyncio.to_thread(
+        subprocess.run,
+        [PYTHON, str(script)],
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=True,
+    )
+    answer = json.loads(run.stdout)
+    assert answer["held"] == list(told()["components"])
+    assert answer["values"] == [shown(key, payload) for key, payload in EXPECTED]
+    assert [asked_of("motion", one)[1]["motion"] for one in answer["commands"]] == NAMES
+
+
+EXPECTED: list[tuple[str, dict[str, Any]]] = [
+    *((key, PLAYING) for key in ("motion", "speed", "torque", "state", "progress", "problem")),
+    *((key, IDLE) for key in ("motion", "speed", "torque", "state", "progress", "problem")),
+    ("temperature", {"temperature_c": [25.0, None, 31.26]}),
+    ("temperature", {"temperature_c": [None]}),
+]
