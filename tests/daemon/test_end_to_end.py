@@ -18,8 +18,9 @@ from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.config.settings import host_name
 from motiond.drivers.sim.command_log import read_trace
 from motiond.drivers.sim.plant_file import read_plant
+from tests import ports
 from tests.daemon.conftest import Mosquitto, listening, said
-from tests.daemon.programs import gone, running, use
+from tests.daemon.programs import gone, motiond, running, use
 from tests.daemon.rig import FULL_SWING, Rig, comes_to_rest_softly, sweep, write_seq
 from tests.waiting import PATIENCE_S
 
@@ -177,6 +178,35 @@ async def test_when_the_broker_is_killed_the_robot_stops_softly_and_tells_it_aft
     why = "the broker has been away for more than 0.5 s; nobody could stop it"
     assert (ended["code"], ended["message"], again["code"]) == ("CANCELED", why, "SUCCESSFUL")
     assert comes_to_rest_softly(stopped)
+
+
+async def test_when_a_broker_is_killed_the_motion_plays_on_and_is_stopped_by_way_of_the_next(
+    rig: Rig, mosquitto: Mosquitto, tmp_path: Path
+) -> None:
+    (tmp_path / "second").mkdir()
+    second = Mosquitto(ports.free_port(), tmp_path / "second")
+    await second.start()
+    try:
+        use(rig, mosquitto.settings)
+        urls = [mosquitto.settings.url, second.settings.url]
+        rig.daemon["mqtt"] |= {"broker": urls, "stop_when_lost_s": 10.0}
+        async with running(rig) as daemon, listening(second.settings) as at_second:
+            async with listening(mosquitto.settings) as at_first:
+                await state(at_first, "idle")
+                goal_id = await play_into_full_swing(at_first)
+                before = said(await at_first.until("motiond/arm/state"))["sequence"]
+            await mosquitto.kill()
+            playing = await state(at_second, "playing")
+            stopped = await asyncio.to_thread(motiond, "stop", "arm", "-c", rig.config)
+            ended = await result(at_second, goal_id)
+            assert await daemon.end() == 0
+            await at_second.until(DAEMON, lambda data: data["state"] == "offline")
+    finally:
+        await second.kill()
+    assert (playing["goal_id"], playing["sequence"] >= before) == (goal_id, True)
+    assert (stopped.returncode, stopped.stderr) == (0, "")
+    assert (ended["code"], ended["sequence"]) == ("CANCELED", 1)
+    assert ended["message"] == "stopped on request, softly, on the path"
 
 
 def trace_at_rest(rig: Rig) -> Floats:
