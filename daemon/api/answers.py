@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from .errors import ErrorCode
-from .lasting_models import MotionList, State, StateName, Told
+from .lasting_models import MotionList, StateName, Status, Told
 
 
 class Answer(Told):
@@ -146,6 +146,7 @@ DATA_MODELS: dict[str, type[Told]] = {
     "goto": Accepted,
     "enable": Torque,
     "disable": Torque,
+    "torque": Torque,
     "pause": OnTheWay,
     "resume": OnTheWay,
     "speed": Speed,
@@ -162,7 +163,7 @@ DATA_MODELS: dict[str, type[Told]] = {
     "lease/renew": InControl,
     "lease/release": InControl,
     "lease/take": InControl,
-    "status": State,
+    "status": Status,
     "motions/delete": Deleted,
     "motions/reload": MotionList,
 }

@@ -24,7 +24,7 @@ class Availability(Told):
     state: Literal["online", "offline"]
 
 
-class State(Told):
+class Status(Told):
     """What a robot does now; from `frame` on only with a goal."""
 
     state: StateName
@@ -36,10 +36,6 @@ class State(Told):
     goal_id: str | None
     queued: int
     """How many motions wait."""
-    sequence: int
-    """Counts the states that the robot has reported since the daemon started, from 1."""
-    stamp_utc: str
-    """When it was reported: ISO 8601, in UTC."""
     frame: float = 0.0
     """Of the file."""
     time: float = 0.0
@@ -53,6 +49,15 @@ class State(Told):
     """The pass that plays."""
     loops: int | None = None
     """How many there are; null: for ever."""
+
+
+class State(Status):
+    """What a robot does, as it is reported."""
+
+    sequence: int
+    """Counts the states that the robot has reported since the daemon started, from 1."""
+    stamp_utc: str
+    """When it was reported: ISO 8601, in UTC."""
 
 
 class Joint(Told):

@@ -85,6 +85,10 @@ class Result(Told):
     """Null where it had not begun."""
     follows: Literal["queue", "hold", "release", "park"] | None
     """What the robot then does by itself."""
+    sequence: int
+    """Counts the results of the robot since the daemon started, from 1."""
+    stamp_utc: str
+    """When it was reported: ISO 8601, in UTC."""
 
 
 class Event(Told):

@@ -42,12 +42,14 @@ class OwnedAvailability(Availability):
 
     bridge: str | None
     """The daemon's id; null once the daemon has let the robot's name go."""
+    discovery: str = ""
+    """On which topic Home Assistant is told of the robot, where it is."""
 
 
 class DaemonAvailability(Told):
-    """Whether a daemon is there; also its last will."""
+    """Whether a daemon is there; `broken` is its last will."""
 
-    state: Literal["online", "offline"]
+    state: Literal["online", "offline", "broken"]
     host: str
     """Its machine's name."""
     instance: str

@@ -47,8 +47,15 @@ def state(now: str = "idle", **more: Any) -> dict[str, Any]:
         "motion": None,
         "goal_id": None,
         "queued": 0,
+        "sequence": 1,
+        "stamp_utc": "2026-11-22T12:00:00.000Z",
         **more,
     }
+
+
+def status() -> dict[str, Any]:
+    """Give what a robot without a goal does now, as it is asked for."""
+    return {key: value for key, value in state().items() if key not in {"sequence", "stamp_utc"}}
 
 
 def result(goal_id: str, code: str = "SUCCESSFUL") -> dict[str, Any]:
@@ -63,6 +70,8 @@ def result(goal_id: str, code: str = "SUCCESSFUL") -> dict[str, Any]:
         "details": {},
         "timing": None,
         "follows": None,
+        "sequence": 1,
+        "stamp_utc": "2026-11-22T12:00:00.000Z",
     }
 
 
@@ -80,6 +89,7 @@ def telemetry(position: Any, frame: float = 0.0) -> dict[str, Any]:
 ANSWERS: dict[str, dict[str, Any]] = {
     "enable": {"state": "idle", "torque": True},
     "disable": {"state": "idle", "torque": False},
+    "torque": {"state": "idle", "torque": True},
     "pause": {"state": "paused", "goal_id": "g1"},
     "resume": {"state": "playing", "goal_id": "g1"},
     "seek": {"state": "playing", "goal_id": "g1"},
@@ -92,7 +102,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "estop": {"state": "estopped", "latched": True},
     "reset": {"state": "idle"},
     "fault": {"fault": {"size": float("nan")}},
-    "status": state(),
+    "status": status(),
     "motions/delete": {"deleted": []},
     "motions/reload": MOTIONS,
 }

@@ -248,6 +248,7 @@ NOBODY_HAS_IT = "not in control; nobody has control; acquire it by lease/acquire
 BODIES: dict[str, dict[str, Any]] = {
     "play": {"motion": "wave"},
     "speed": {"speed": 1.0},
+    "torque": {"on": True},
     "seek": {"frame": 1},
     "queue/remove": {"goal_id": "g"},
     "queue/move": {"goal_id": "g", "place": 1},

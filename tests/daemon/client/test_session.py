@@ -17,7 +17,7 @@ from motiond.daemon.client.session import NoAnswer, _Connection, ask, begin_and_
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from tests.daemon.conftest import Robots, running
-from tests.daemon.told import state
+from tests.daemon.told import state, status
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ SOON_S = 0.3
 @pytest.mark.usefixtures("bridge")
 async def test_ask_gives_the_data_of_the_answer(broker: AnyBroker, robots: Robots) -> None:
     assert await ask(broker.settings, "arm", "play", {"motion": "wave"}, PATIENCE_S) == {"goal_id": "g1"}
-    assert await ask(broker.settings, "hand", "status", timeout_s=PATIENCE_S) == state()
+    assert await ask(broker.settings, "hand", "status", timeout_s=PATIENCE_S) == status()
     assert [(robot, verb) for robot, verb, _ in robots.handled] == [("arm", "play"), ("hand", "status")]
 
 

@@ -17,7 +17,7 @@ from motiond.daemon.config.secrets import without_password
 from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import load_settings
 from motiond.formats.errors import echoed
-from tests.daemon.programs import motiond, run_here
+from tests.daemon.programs import run_here
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.brokers import Brokers
 from motiond.daemon.mqtt.results import UntoldResults
 from tests import ports
+from tests.daemon import told
 from tests.daemon.conftest import Mosquitto, WatchedBridge, is_connected, is_lost, listening, running, said
 from tests.daemon.mqtt.cutter import Cutter
 from tests.waiting import PATIENCE_S
@@ -86,7 +87,7 @@ async def freezes(broker: Mosquitto) -> None:
 
 async def is_kept(broker: Mosquitto, topics: dict[str, Callable[[Any], bool]]) -> None:
     """Hold what a newcomer is told against what is expected."""
-    async with listening(broker.settings) as newcomer:
+    async with listening(broker.settings, checked=False) as newcomer:
         for topic, holds in topics.items():
             message = await newcomer.until(topic, holds)
             assert message.retain, topic
@@ -102,7 +103,10 @@ def results_heard(ear: Ear) -> list[str]:
 async def test_where_a_broker_is_killed_the_next_is_told_all_that_lasts_and_takes_requests(
     pair: Pair, robots: Robots, hub: ReportHub
 ) -> None:
-    async with a_bridge(pair.settings, robots, hub) as bridge, listening(pair.second.settings) as ear:
+    async with (
+        a_bridge(pair.settings, robots, hub) as bridge,
+        listening(pair.second.settings, checked=False) as ear,
+    ):
         assert not [one for one in ear.heard if one.topic.value == BRIDGE]
         await moves(bridge, pair.first.kill())
         hub.publish(Report("arm", "state", {"state": "playing"}))
@@ -113,8 +117,8 @@ async def test_where_a_broker_is_killed_the_next_is_told_all_that_lasts_and_take
             {
                 BRIDGE: lambda said: said["state"] == "online",
                 "motiond/arm/availability": lambda said: said == {"state": "online", "bridge": "d1"},
-                "motiond/arm/description": lambda said: said == {"joints": ["elbow"]},
-                "motiond/arm/motions": lambda said: said == {"motions": [{"name": "wave"}]},
+                "motiond/arm/description": lambda said: said == told.DESCRIPTION,
+                "motiond/arm/motions": lambda said: said == told.MOTIONS,
                 "motiond/arm/state": lambda said: said == {"state": "playing"},
             },
         )
@@ -148,7 +152,7 @@ async def test_results_arrive_once_each_wherever_the_daemon_is_while_brokers_are
     count = 0
     async with a_bridge(pair.settings, robots, hub) as bridge:
         for _ in range(6):
-            async with listening(other.settings) as ear:
+            async with listening(other.settings, checked=False) as ear:
                 bridge.may_return.clear()
                 bridge.lost.clear()
                 await present.kill()
@@ -170,8 +174,8 @@ async def test_a_result_that_a_frozen_broker_has_not_confirmed_is_told_at_the_ne
     pair: Pair, robots: Robots, hub: ReportHub
 ) -> None:
     async with (
-        listening(pair.first.settings) as at_first,
-        listening(pair.second.settings) as at_second,
+        listening(pair.first.settings, checked=False) as at_first,
+        listening(pair.second.settings, checked=False) as at_second,
         a_bridge(pair.settings, robots, hub) as bridge,
     ):
         await at_first.until(BRIDGE, lambda said: said["state"] == "online")
@@ -224,7 +228,7 @@ async def test_a_stop_that_waited_at_a_broker_that_was_left_does_not_come_when_t
     async with a_bridge(pair.settings, robots, hub) as bridge:
         await moves(bridge, freezes(pair.first))
         pair.first.thaw()
-        async with listening(pair.first.settings) as ear:
+        async with listening(pair.first.settings, checked=False) as ear:
             await ear.until(BRIDGE, lambda said: said["state"] == "broken")
             await ear.client.publish("motiond/arm/request/stop", b"{}", qos=1)
             await moves(bridge, pair.second.kill())
@@ -363,7 +367,7 @@ async def test_a_result_that_no_broker_took_is_told_by_the_next_daemon_whichever
         await asyncio.sleep(0.1)
     pair.second.thaw()
     swapped = pair.settings.model_copy(update={"broker": [*reversed(pair.settings.broker)]})
-    async with listening(pair.second.settings) as ear:
+    async with listening(pair.second.settings, checked=False) as ear:
         async with running(MqttBridge(swapped, "d1", robots, Dispatcher(robots), hub, state_folder=tmp_path)):
             assert said(await ear.until(RESULT)) == {"goal_id": "untold"}
         await ear.until(BRIDGE, lambda said: said["state"] == "offline")
@@ -388,17 +392,17 @@ async def test_a_client_asks_at_the_broker_where_the_daemon_is(
     pair: Pair, robots: Robots, hub: ReportHub
 ) -> None:
     async with a_bridge(pair.settings, robots, hub) as bridge:
-        assert await ask(pair.settings, "arm", "status") == {"state": "idle", "time": None}
+        assert await ask(pair.settings, "arm", "status") == told.status()
         await moves(bridge, pair.first.kill())
         await pair.first.start()
         # It says so of a daemon that has gone elsewhere, as one does that keeps what is retained on disk.
-        async with listening(pair.first.settings) as ear:
+        async with listening(pair.first.settings, checked=False) as ear:
             for topic, data in (
                 (BRIDGE, b'{"state":"online"}'),
                 ("motiond/arm/availability", b'{"bridge":"d1"}'),
             ):
                 await ear.client.publish(topic, data, 1, True)
-        assert await ask(pair.settings, "arm", "status") == {"state": "idle", "time": None}
+        assert await ask(pair.settings, "arm", "status") == told.status()
     assert robots.verbs() == ["status", "status"]
 
 

@@ -62,7 +62,7 @@ async def home_at(settings: MqttSettings) -> AsyncIterator[Ear]:
     async with make_client(settings) as client:
         await client.subscribe("homeassistant/device/+/config", qos=1)
         await client.subscribe("other/device/+/config", qos=1)
-        yield Ear(client)
+        yield Ear(client, checked=False)  # the document is of what lies below the base
 
 
 async def kept(settings: MqttSettings) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any, Self
 
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.mqtt.link import Link
+from motiond.daemon.mqtt.link import BackOff, Link
 from tests.waiting import PATIENCE_S
 
 
@@ -38,7 +38,7 @@ async def test_a_cancellation_that_is_lost_while_it_connects_ends_it_all_the_sam
     async def wait(_wait_s: float, _reason: BaseException | None) -> None:
         raise AssertionError
 
-    link = asyncio.create_task(Link(MqttSettings(), lambda: client, serve, wait).run())
+    link = asyncio.create_task(Link(nullcontext, lambda: client, serve, wait, BackOff(MqttSettings())).run())
     async with asyncio.timeout(PATIENCE_S):
         await client.connects.wait()
     link.cancel()
