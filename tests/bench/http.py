@@ -107,11 +107,12 @@ async def _measure(seconds: float) -> Figures:
                 await _ask(session, "stop", {})
                 await _until_idle(session)
                 await _ask(session, "play", {"motion": "long", "loop": "forever", "ping_pong": True})
-                async with _clients(PAGES, url, None), session.ws_connect("/api/ws") as socket:
+                async with _clients(PAGES, url, None):
                     measuring = asyncio.create_task(cyclictest.measure(seconds, RATE_HZ))
                     with_pages = await _share_of(process, measuring)
-                    await _ask(session, "stop", {})
-                    missed = await _missed(socket)
+                    async with session.ws_connect("/api/ws", max_msg_size=0) as socket:
+                        await _ask(session, "stop", {})
+                        missed = await _missed(socket)
                 return Figures(websocket_s, mqtt_s, alone, with_pages, missed, measuring.result())
         finally:
             await mosquitto.kill()
