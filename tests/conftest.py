@@ -29,8 +29,16 @@ def _processes(parent: str) -> Iterator[str]:
     with suppress(OSError):  # it may end meanwhile
         for thread in os.listdir(f"/proc/{parent}/task"):  # noqa: PTH208 - before and after each test
             for child in _read(f"/proc/{parent}/task/{thread}/children").split():
-                yield f"process {child} {_read(f'/proc/{child}/comm').strip()}"
+                yield f"process {child}"
                 yield from _processes(child)
+
+
+def _with_name(leftover: str) -> str:
+    """Add the name of what is a process; it may have got it meanwhile."""
+    kind, _, pid = leftover.partition(" ")
+    with suppress(OSError):
+        return f"{leftover} {_read(f'/proc/{pid}/comm').strip()}" if kind == "process" else leftover
+    return leftover
 
 
 def _read(file: str) -> str:
@@ -74,7 +82,7 @@ def _leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     while left := _leftovers() - before:
         gc.collect()
         if time.monotonic() > deadline_s:
-            pytest.fail("left behind: " + ", ".join(sorted(left)))
+            pytest.fail("left behind: " + ", ".join(sorted(map(_with_name, left))))
         time.sleep(0.02)
 
 

@@ -27,6 +27,7 @@ from ..mqtt.broker import BrokerError
 from ..mqtt.connection import address_of, split_listen
 from ..mqtt.topics import Topics
 from ..robots.assembly import make_registry
+from ..robots.stream_forks import StreamForks
 from ..service.daemon import serve
 from .live_table import SHOWN, LiveTable
 
@@ -77,12 +78,14 @@ def run_demo(settings: Settings, console: Console, program: str, seconds: float 
     BrokerError
         If the broker cannot listen on any.
     """
-    for _ in range(PORT_TRIES - 1):
-        settings = on_free_port(settings)
-        with suppress(BrokerError):  # between looking and listening, another program was faster
-            asyncio.run(Demo(settings, console, program).run(seconds))
-            return
-    asyncio.run(Demo(on_free_port(settings), console, program).run(seconds))
+    with StreamForks() as forks:
+        forks.start()
+        for _ in range(PORT_TRIES - 1):
+            settings = on_free_port(settings)
+            with suppress(BrokerError):  # between looking and listening, another program was faster
+                asyncio.run(Demo(settings, console, program, forks).run(seconds))
+                return
+        asyncio.run(Demo(on_free_port(settings), console, program, forks).run(seconds))
 
 
 def on_free_port(settings: Settings) -> Settings:
@@ -140,16 +143,18 @@ class Demo:
         A terminal gets the live table, anything else a line a second.
     program : str
         How another terminal calls motiond.
+    forks : StreamForks
+        Who forks the stream processes.
     """
 
-    def __init__(self, settings: Settings, console: Console, program: str) -> None:
+    def __init__(self, settings: Settings, console: Console, program: str, forks: StreamForks) -> None:
         self._mqtt = settings.mqtt
         self._settings = settings
         self._console = console
         self._program = program
         self._robot = next(iter(settings.robots))
         self._hub = ReportHub()
-        self._robots = make_registry(settings, self._hub)
+        self._robots = make_registry(settings, self._hub, forks)
 
     async def run(self, seconds: float | None) -> None:
         """Play until SIGINT or SIGTERM, or for so many seconds, then stop softly.

@@ -88,16 +88,20 @@ def _options(
 @app.command()
 def run(config: ConfigFile = DEFAULT_CONFIG, *, verbose: Verbose = False) -> int:
     """Run the daemon until SIGTERM or SIGINT."""
-    from ..api.reports import ReportHub
-    from ..config.settings import load_settings
-    from ..log.lines import start_logging
-    from ..robots.assembly import make_registry
-    from ..service.daemon import serve
+    from ..robots.stream_forks import StreamForks
 
-    start_logging(logging.DEBUG if verbose else logging.INFO)
-    settings = load_settings(config)
-    hub = ReportHub()
-    asyncio.run(serve(settings, hub, make_registry(settings, hub)))
+    with StreamForks() as forks:
+        forks.start()  # it loads while the daemon does
+        from ..api.reports import ReportHub
+        from ..config.settings import load_settings
+        from ..log.lines import start_logging
+        from ..robots.assembly import make_registry
+        from ..service.daemon import serve
+
+        start_logging(logging.DEBUG if verbose else logging.INFO)
+        settings = load_settings(config)
+        hub = ReportHub()
+        asyncio.run(serve(settings, hub, make_registry(settings, hub, forks)))
     return DONE
 
 

@@ -14,4 +14,5 @@
 - `payloads`, `telemetry_reporter`, `numbering`: what is reported
 - `shutdown`: what a robot does when the daemon ends
 - `stream_supervisor`, `stream_process`: keeps a stream process alive; one run of it
+- `stream_forks`: starts the process that forks them
 """

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ..config.robot import RobotSettings
     from ..config.settings import Settings
     from ..joints.joint_map import JointMap
+    from .stream_forks import StreamForks
 
 log = logging.getLogger(__name__)
 
@@ -38,8 +39,16 @@ CLOSE_PATIENCE_S = 3.0
 BEATS_A_TIMEOUT = 4
 
 
-def make_registry(settings: Settings, hub: ReportHub) -> RobotRegistry:
+def make_registry(settings: Settings, hub: ReportHub, forks: StreamForks) -> RobotRegistry:
     """Load every robot's description and put the robots together; nothing is started.
+
+    Parameters
+    ----------
+    settings : Settings
+    hub : ReportHub
+        Where the robots report.
+    forks : StreamForks
+        Who forks their stream processes; it has to last as long as they do.
 
     Raises
     ------
@@ -63,7 +72,7 @@ def make_registry(settings: Settings, hub: ReportHub) -> RobotRegistry:
             MotionCache(default_folder()).load_motions,
             min_rate_hz=drivers[name].min_rate_hz,
         )
-        stream = _make_stream(setup, robot, rates)
+        stream = _make_stream(forks, setup, robot, rates)
         robots[name] = Robot(
             name, robot, joint_map=joint_map, library=library, stream=stream, telemetry=rates, hub=hub
         )
@@ -80,11 +89,13 @@ def _telemetry_rates(settings: Settings) -> TelemetryRates:
     return TelemetryRates(mqtt.telemetry_hz, idle_hz, settings.http.telemetry_hz if settings.http else 0.0)
 
 
-def _make_stream(setup: Setup, robot: RobotSettings, rates: TelemetryRates) -> StreamSupervisor:
+def _make_stream(
+    forks: StreamForks, setup: Setup, robot: RobotSettings, rates: TelemetryRates
+) -> StreamSupervisor:
     # Virtual time may run away between two heartbeats, which come in real time.
     daemon_timeout_s = robot.daemon_timeout_s if robot.clock == "real" else None
     return StreamSupervisor(
-        partial(StreamProcess, replace(setup, daemon_timeout_s=daemon_timeout_s)),
+        partial(StreamProcess, forks, replace(setup, daemon_timeout_s=daemon_timeout_s)),
         len(setup.joints),
         beat_s=daemon_timeout_s and daemon_timeout_s / BEATS_A_TIMEOUT,
         period_s=rates.watch_period_s,

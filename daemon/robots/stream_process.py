@@ -7,22 +7,22 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
-import sys
+import signal
+import socket
 from collections import deque
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from ..ipc import ring
 from ..ipc.channel import Channel, ChannelClosed
+from ..ipc.forks import BORN, ENDED, REFUSED, TOLD, ForkRequest
 from ..ipc.messages import HURRY, Setup, Shutdown
 
 if TYPE_CHECKING:
     from ..ipc.messages import Command, Notice
+    from .stream_forks import StreamForks
 
-LEAN = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
-"""No threads of numpy's: its matrices are small here, and threads cost a fifth of each start. And no look
-through all that is installed for plugins of pydantic's."""
+KILL_PATIENCE_S = 5.0
 
 
 class StreamProcess:
@@ -30,11 +30,19 @@ class StreamProcess:
 
     Parameters
     ----------
+    forks : StreamForks
+        Who forks it.
     setup : Setup
         What it is told first.
 
     Attributes
     ----------
+    pid : int or None
+        The process's id, once it is there.
+    exit_code : int or None
+        What it exited with (negative: the signal); None while it runs, and where that is not known.
+    refusal : str
+        Why it could not be started; '' otherwise.
     telemetry : RingReader
         What it records.
 
@@ -44,8 +52,14 @@ class StreamProcess:
         If the system has no descriptors, processes or memory left; then nothing stays.
     """
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, forks: StreamForks, setup: Setup) -> None:
         loop = asyncio.get_running_loop()
+        self.pid: int | None = None
+        self.exit_code: int | None = None
+        self.refusal = ""
+        self._forks = forks
+        self._pidfd: int | None = None
+        self._hurries = False
         self._notices: deque[Notice] = deque()
         self._arrived, self._exited = asyncio.Event(), asyncio.Event()
         self._open = True
@@ -53,37 +67,45 @@ class StreamProcess:
             self._channel, theirs = Channel.pair()
             on_failure.callback(self._channel.close)
             at_once.callback(theirs.close)
+            self._told, tells = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            on_failure.callback(self._told.close)
+            at_once.callback(tells.close)
+            self._told.setblocking(False)
             ring_fd = ring.create(len(setup.joints))
             at_once.callback(os.close, ring_fd)
             self.telemetry = ring.RingReader(ring_fd, len(setup.joints))
             on_failure.callback(self.telemetry.close)
             self._channel.send(setup, (ring_fd,))
-            self._process = subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
-                [sys.executable, "-P", "-m", "motiond.daemon.stream", str(theirs.fileno()), setup.robot],
-                pass_fds=(theirs.fileno(),),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                env={**os.environ, **LEAN},
-                start_new_session=True,  # a terminal that closes must not end it in mid-motion
-            )
-            on_failure.callback(self._process.wait)
-            on_failure.callback(self._process.kill)
-            self._pidfd = os.pidfd_open(self._process.pid)
-            on_failure.callback(os.close, self._pidfd)
             loop.add_reader(self._channel.fileno(), self._read)
             on_failure.callback(loop.remove_reader, self._channel.fileno())
-            loop.add_reader(self._pidfd, self._exited.set)
+            loop.add_reader(self._told.fileno(), self._hear)
+            on_failure.callback(loop.remove_reader, self._told.fileno())
+            forks.fork(ForkRequest(setup.robot, setup.driver), theirs, tells)
             on_failure.pop_all()
 
-    @property
-    def pid(self) -> int:
-        """The process's id."""
-        return self._process.pid
+    def _hear(self) -> None:
+        """Hear of the fork server how the process does; if that ends, from then on of the process itself."""
+        loop = asyncio.get_running_loop()
+        packet, fds, _flags, _address = socket.recv_fds(self._told, TOLD.size, 1)
+        kind, number = TOLD.unpack(packet) if packet else (b"", 0)
+        if kind == BORN:
+            self.pid, (self._pidfd,) = number, fds
+            if self._hurries:
+                self._signal(HURRY)
+            return
+        loop.remove_reader(self._told.fileno())
+        if not kind and self._pidfd is not None:
+            loop.add_reader(self._pidfd, self._note_exit, self._pidfd)
+            return
+        if kind == ENDED:
+            self.exit_code = number
+        elif kind == REFUSED:
+            self.refusal = os.strerror(number)
+        self._exited.set()
 
-    @property
-    def exit_code(self) -> int | None:
-        """What it exited with (negative: the signal); None while it runs."""
-        return self._process.poll()
+    def _note_exit(self, pidfd: int) -> None:
+        asyncio.get_running_loop().remove_reader(pidfd)
+        self._exited.set()
 
     def send(self, command: Command, fds: tuple[int, ...] = ()) -> bool:
         """Send a command without waiting; False if the process has gone or does not listen."""
@@ -113,32 +135,50 @@ class StreamProcess:
 
     def hurry(self) -> None:
         """End it at once if it still opens its driver; else nothing happens."""
-        self._process.send_signal(HURRY)
+        self._hurries = True
+        self._signal(HURRY)
 
     def kill(self) -> None:
-        """End it at once (SIGKILL); safe at any time."""
-        if self._process.poll() is None:
-            self._process.kill()
+        """End it at once (SIGKILL), or the server that still owes it; safe at any time."""
+        if self._exited.is_set():
+            return
+        if self._pidfd is None:
+            self._forks.kill()
+        self._signal(signal.SIGKILL)
 
-    async def close(self, patience_s: float) -> int:
+    def _signal(self, number: signal.Signals) -> None:
+        if self._pidfd is not None:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, number)
+
+    async def close(self, patience_s: float) -> int | None:
         """Let it stop softly and exit, kill it after `patience_s`, free everything; give the exit code."""
         self.send(Shutdown())
         try:
-            async with asyncio.timeout(patience_s):
-                await self._exited.wait()
-        except TimeoutError:
-            pass
+            if not await self._exits_within(patience_s):
+                self.kill()
+                await self._exits_within(KILL_PATIENCE_S)
         finally:
-            self.kill()
-            exit_code = self._process.wait()
+            self._signal(signal.SIGKILL)
             self._free()
-        return exit_code
+        return self.exit_code
+
+    async def _exits_within(self, patience_s: float) -> bool:
+        try:
+            async with asyncio.timeout(patience_s):
+                return await self._exited.wait()
+        except TimeoutError:
+            return False
 
     def _free(self) -> None:
         loop = asyncio.get_running_loop()
-        loop.remove_reader(self._channel.fileno())
-        loop.remove_reader(self._pidfd)
-        os.close(self._pidfd)
+        for fd in (self._channel.fileno(), self._told.fileno(), self._pidfd):
+            if fd is not None:
+                loop.remove_reader(fd)
+        if self._pidfd is not None:
+            os.close(self._pidfd)
+            self._pidfd = None
+        self._told.close()
         self._channel.close()
         self._open = False
         self._arrived.set()

@@ -140,8 +140,7 @@ class StreamSupervisor:
         try:
             process = self._process = self._start()
         except OSError as error:
-            why = error.strerror or str(error)
-            listener.on_exit(f"the stream process cannot be started; {why}; tried again; {START_MEND}")
+            listener.on_exit(_not_started(error.strerror or str(error)))
             return True
         self._note_pulse(0)
         self._records = 0
@@ -164,7 +163,8 @@ class StreamSupervisor:
             finally:
                 process.telemetry.close()
                 self._process = self.observer = None
-                listener.on_exit(said or self._ended_by_us or self._why(exit_code))
+                refused = process.refusal and _not_started(process.refusal)
+                listener.on_exit(refused or said or self._ended_by_us or self._why(exit_code))
         return exit_code != 0
 
     def _helpers(
@@ -205,9 +205,11 @@ class StreamSupervisor:
             self._opening = False
             self._note_pulse(self._pulse)
 
-    def _why(self, exit_code: int) -> str:
+    def _why(self, exit_code: int | None) -> str:
         if exit_code == 0 or (self._hurried and exit_code == -HURRY):
             return ""
+        if exit_code is None:
+            return "the stream process ended, and how is not known, as the process that forked it has ended"
         how = f"killed by signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
         return f"the stream process ended unasked ({how})"
 
@@ -226,6 +228,10 @@ class StreamSupervisor:
                 await self._leaving.wait()
         except TimeoutError:
             return
+
+
+def _not_started(why: str) -> str:
+    return f"the stream process cannot be started; {why}; tried again; {START_MEND}"
 
 
 async def _repeat(period_s: float, act: Callable[[], None]) -> None:

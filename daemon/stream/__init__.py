@@ -1,6 +1,7 @@
 """The real-time process of one robot: wakes on time, computes, writes, reads, checks, records.
 
-- `__main__`: where the process begins
+- `__main__`: where it begins
+- `fork_server`: forks it from a process that has loaded all that it needs
 - `process`: from its setup to its end
 - `loop`: one tick after the other
 - `schedule`: deadlines, and what becomes of those that were missed

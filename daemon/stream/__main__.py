@@ -1,7 +1,6 @@
-"""Where the interpreter begins a stream process.
+"""Where the interpreter begins the fork server, and each stream process that it forks.
 
-Started as `python -m motiond.daemon.stream SOCKET_FD ROBOT`, by the daemon alone; the name is for those who
-look at the list of processes.
+Started as `python -m motiond.daemon.stream SOCKET_FD`, by the daemon alone.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import gc
 import sys
 
 gc.disable()  # nothing that is loaded now ever goes; `realtime.prepare` leaves it off
-from .process import main  # noqa: E402 - a twentieth of each start would be spent on looking through it
+from .process import main  # noqa: E402 - a twentieth of the start would be spent on looking through it
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(int(sys.argv[1])))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from motiond.drivers.base import DriverError
 
 from ..ipc.messages import Lost
+from .fork_server import TITLE
 from .idle import tell, told_to_leave
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from ..ipc.channel import Channel
     from ..ipc.ring import RingWriter
 
-PROGRAM = "motiond.daemon.stream"
 BEAT_S = 0.25
 _LONGEST_NAME = 107
 _WAITING = 128
@@ -88,10 +88,11 @@ class Holder:
 def _purpose_of(pid: int) -> str:
     """Return what a process is for, where it is a stream process that may be looked at."""
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
-        return f" (motiond stream of robot '{words[words.index(PROGRAM) + 2]}')"
-    except (OSError, ValueError, IndexError):
+        title = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").rstrip("\0")
+    except OSError:
         return ""
+    program, _, robot = title.rpartition(" ")
+    return f" ({program} of robot '{robot}')" if program == TITLE else ""
 
 
 class DeviceLocks:

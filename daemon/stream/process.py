@@ -7,7 +7,6 @@ import os
 import select
 import signal
 import socket
-import sys
 
 from motiond.drivers.base import DriverError
 from motiond.drivers.registry import make_driver
@@ -18,6 +17,7 @@ from ..ipc.ring import RingWriter
 from ..log.lines import start_logging
 from . import realtime
 from .clocks import Clock, FastForwardClock, RealClock
+from .fork_server import ForkServer
 from .leaving import ToldToLeave, interruptible
 from .locks import DeviceLocks, wait_for_devices
 from .loop import StreamLoop
@@ -26,13 +26,31 @@ from .reconnect import reopen
 log = logging.getLogger("motiond.daemon.stream")
 
 
-def main() -> int:
-    """Run one robot's stream on the socket whose descriptor is the first argument."""
+def main(requests_fd: int) -> int:
+    """Serve the daemon's requests for stream processes; in each of these, run its robot's stream.
+
+    Parameters
+    ----------
+    requests_fd : int
+        Where the requests come in.
+
+    Returns
+    -------
+    int
+        The exit code, of the fork server or of the stream process that has ended.
+    """
     start_logging(logging.INFO)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-        # A terminal and systemd send them to all; the daemon decides, and its end is seen on the channel.
+        # A terminal and systemd send them to all; the daemon decides, and its end is seen on the sockets.
         signal.signal(number, signal.SIG_IGN)
-    channel = Channel(_inherited(int(sys.argv[1])))
+    with socket.socket(fileno=requests_fd) as requests:
+        channel_fd = ForkServer(requests).serve()
+    return 0 if channel_fd is None else stream(channel_fd)
+
+
+def stream(channel_fd: int) -> int:
+    """Run one robot's stream; give the exit code."""
+    channel = Channel(_inherited(channel_fd))
     setup, ring = _receive_setup(channel)
     clock: Clock = FastForwardClock() if setup.clock == "virtual" else RealClock()
     try:

@@ -24,6 +24,7 @@ NAMES = (
     "rate",
     "robots",
     "start_at",
+    "stream_start",
     "stop",
     "stop_under_load",
     "request",

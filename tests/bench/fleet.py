@@ -16,6 +16,7 @@ from motiond.daemon.api.requests import VERBS
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc.states import State
 from motiond.daemon.robots.assembly import make_registry
+from motiond.daemon.robots.stream_forks import StreamForks
 from tests.daemon.rig import write_seq
 
 if TYPE_CHECKING:
@@ -108,16 +109,18 @@ class Layout:
 async def running(folder: Path, layout: Layout) -> AsyncIterator[Fleet]:
     """Run a fleet, from all robots on line to all shut down."""
     os.environ["XDG_CACHE_HOME"] = str(folder)  # a benchmark leaves nothing in the user's cache
-    registry = make_registry(load_settings(_configuration(folder, layout)), ReportHub())
-    run = asyncio.create_task(registry.run(), name="fleet.run")
-    try:
-        for robot in registry._robots.values():
-            await robot.status.until(_is_idle(robot), "the robot did not come on line", PATIENCE_S)
-        yield Fleet(registry, registry._robots)
-    finally:
-        registry.leave()
-        async with asyncio.timeout(PATIENCE_S):
-            await run
+    settings = load_settings(_configuration(folder, layout))
+    with StreamForks() as forks:
+        registry = make_registry(settings, ReportHub(), forks)
+        run = asyncio.create_task(registry.run(), name="fleet.run")
+        try:
+            for robot in registry._robots.values():
+                await robot.status.until(_is_idle(robot), "the robot did not come on line", PATIENCE_S)
+            yield Fleet(registry, registry._robots)
+        finally:
+            registry.leave()
+            async with asyncio.timeout(PATIENCE_S):
+                await run
 
 
 def _is_idle(robot: Robot) -> Any:

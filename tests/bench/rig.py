@@ -13,6 +13,7 @@ from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.robots.assembly import make_registry
+from motiond.daemon.robots.stream_forks import StreamForks
 from tests.daemon.conftest import Mosquitto
 from tests.daemon.rig import Rig, ask, write_seq
 from tests.ports import free_port
@@ -49,9 +50,9 @@ async def playing_robot(folder: Path, rows: NDArray[Any], rate_hz: int) -> Async
     mosquitto = Mosquitto(free_port(), folder)
     rig.daemon["mqtt"] = {"broker": mosquitto.settings.broker}
     settings, hub = load_settings(rig.config), ReportHub()
-    registry = make_registry(settings, hub)
-    bridge = MqttBridge(settings.mqtt, settings.id, registry, Dispatcher(registry), hub)
     async with AsyncExitStack() as stack:
+        registry = make_registry(settings, hub, stack.enter_context(StreamForks()))
+        bridge = MqttBridge(settings.mqtt, settings.id, registry, Dispatcher(registry), hub)
         await mosquitto.start()
         stack.push_async_callback(mosquitto.kill)
         bridging = asyncio.create_task(bridge.run())

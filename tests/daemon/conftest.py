@@ -25,10 +25,11 @@ from tests import ports
 from tests.conftest import runs_on_a_loop
 from tests.daemon import told
 from tests.daemon.mqtt import contract
+from tests.daemon.rig import FORKS
 from tests.waiting import PATIENCE_S, lines_until
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterator
     from pathlib import Path
 
     import aiomqtt
@@ -133,6 +134,14 @@ def mosquitto_program() -> str:
     if program is None:
         pytest.skip("mosquitto is not installed")
     return program
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _forks() -> Iterator[None]:
+    """Have one process that forks the stream processes of all tests."""
+    with FORKS:
+        FORKS.start()
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -63,6 +63,11 @@ def background(*arguments: object, **options: Any) -> Iterator[subprocess.Popen[
         yield process
 
 
+def streams_of(daemon: subprocess.Popen[Any] | asyncio.subprocess.Process) -> list[psutil.Process]:
+    """Return the stream processes of a program, which its fork server has forked."""
+    return [one for server in psutil.Process(daemon.pid).children() for one in server.children()]
+
+
 class Daemon:
     """`motiond run` in a process of its own."""
 
@@ -71,7 +76,7 @@ class Daemon:
 
     def streams(self) -> list[psutil.Process]:
         """Return its stream processes."""
-        return psutil.Process(self.process.pid).children()
+        return streams_of(self.process)
 
     async def end(self) -> int:
         """Ask it to end and give its exit code."""

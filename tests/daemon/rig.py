@@ -13,6 +13,7 @@ from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.api.requests import VERBS
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.robots.assembly import make_registry
+from motiond.daemon.robots.stream_forks import StreamForks
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from motiond.daemon.api.reports import Report
     from motiond.daemon.robots.registry import RobotRegistry
 
+FORKS = StreamForks()
+"""Forks the stream processes of all tests in this process."""
 JOINTS = ("shoulder", "elbow")
 RATE_HZ = 200
 FULL_SWING = 100
@@ -118,10 +121,10 @@ class Rig:
         return path
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[RobotRegistry]:
+    async def running(self, forks: StreamForks = FORKS) -> AsyncIterator[RobotRegistry]:
         """Run the robots without MQTT, from on line to shut down."""
         hub = ReportHub()
-        async with self.running_on(make_registry(load_settings(self.config), hub), hub) as registry:
+        async with self.running_on(make_registry(load_settings(self.config), hub, forks), hub) as registry:
             yield registry
 
     @asynccontextmanager

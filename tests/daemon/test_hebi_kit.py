@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import psutil
 import pytest
 
 from motiond.daemon.api.schemas import GotoRequest
@@ -20,12 +19,14 @@ from motiond.daemon.joints.description import make_joint_map
 from motiond.daemon.joints.joint_map import JointMapError
 from motiond.daemon.planning.library import MotionLibrary
 from motiond.daemon.robots.goal_planner import GoalPlanner
-from tests.daemon.programs import background, run_here
+from tests.daemon.programs import background, run_here, streams_of
 from tests.daemon.rig import write_seq
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S, eventually
 
 if TYPE_CHECKING:
+    import psutil
+
     from motiond.daemon.config.robot import RobotSettings
     from motiond.daemon.joints.joint_map import JointMap
 
@@ -227,7 +228,7 @@ def test_ctrl_c_during_a_lookup_ends_quietly_and_at_once(kit: Kit) -> None:
     with background("run", "-c", kit.config) as daemon:
         eventually(
             "a lookup",
-            lambda: [opens(child) for child in psutil.Process(daemon.pid).children()],
+            lambda: [opens(child) for child in streams_of(daemon)],
             lambda seen: seen == [True],
         )
         begun_s = time.monotonic()

@@ -28,7 +28,7 @@ import psutil
 
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.conftest import Ear, Mosquitto, listening, said
-from tests.daemon.programs import MOTIOND, use
+from tests.daemon.programs import MOTIOND, streams_of, use
 from tests.daemon.rig import RATE_HZ, Rig
 from tests.ports import free_port
 
@@ -89,7 +89,7 @@ class Bench:
             return psutil.Process(self.mosquitto.pid)
         assert self.daemon is not None
         daemon = psutil.Process(self.daemon.pid)
-        return daemon if target == "daemon" else next(iter(daemon.children()), None)
+        return daemon if target == "daemon" else next(iter(streams_of(self.daemon)), None)
 
     async def play_to(self, moment: str) -> None:
         """Bring the robot to a moment of a motion."""
@@ -135,7 +135,7 @@ class Bench:
     async def end(self) -> None:
         """End all."""
         if self.daemon is not None and self.daemon.poll() is None:
-            children = psutil.Process(self.daemon.pid).children()
+            children = psutil.Process(self.daemon.pid).children(recursive=True)
             self.daemon.kill()
             self.daemon.wait()
             await asyncio.to_thread(psutil.wait_procs, children, PATIENCE_S)

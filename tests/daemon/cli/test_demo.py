@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
 import numpy as np
-import psutil
 import pytest
 from rich.console import Console
 
@@ -27,7 +26,7 @@ from motiond.daemon.cli.live_table import LiveTable
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.config.settings import Settings, load_settings
 from tests.daemon.conftest import listening, said
-from tests.daemon.programs import background, motiond
+from tests.daemon.programs import background, motiond, streams_of
 from tests.waiting import PATIENCE_S, lines_until, output_until
 
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ def test_ctrl_c_stops_softly_and_leaves_no_process_and_no_port_behind() -> None:
     with background("demo") as demo:
         _, by_mosquitto = commands(lines_until(demo.stdout, "Ctrl-C"))
         lines_until(demo.stdout, "playing")
-        streams = psutil.Process(demo.pid).children()
+        streams = streams_of(demo)
         demo.send_signal(signal.SIGINT)
         out, err = demo.communicate(timeout=PATIENCE_S)
     assert (demo.returncode, out.splitlines()[-1]) == (0, STOPPED)

@@ -8,7 +8,7 @@ from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.robots.assembly import make_registry
 from tests.daemon.http.conftest import serving
-from tests.daemon.rig import Rig
+from tests.daemon.rig import FORKS, Rig
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +39,7 @@ async def test_the_daemons_application_serves_models_and_meshes(
         }
     }
     hub = ReportHub()
-    robots = make_registry(load_settings(rig.config), hub)
+    robots = make_registry(load_settings(rig.config), hub, FORKS)
     async with serving(settings, robots, hub, robots.models) as site:
         status, model = await site.get("/api/robots/crane/model")
         columns = {one["name"]: one["column"] for joint in model["joints"] for one in joint["coordinates"]}

@@ -21,7 +21,7 @@ from motiond.daemon.robots import uploads
 from motiond.daemon.robots.assembly import make_registry
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.http.conftest import Site, serving
-from tests.daemon.rig import JOINTS, RATE_HZ, Rig, sweep, write_seq
+from tests.daemon.rig import FORKS, JOINTS, RATE_HZ, Rig, sweep, write_seq
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def rig(tmp_path: Path) -> Rig:
 async def arm(rig: Rig, settings: HttpSettings) -> AsyncIterator[Site]:
     """A server before a real robot."""
     hub = ReportHub()
-    registry = make_registry(load_settings(rig.config), hub)
+    registry = make_registry(load_settings(rig.config), hub, FORKS)
     async with rig.running_on(registry, hub), serving(settings, registry, hub) as site:
         await rig.until_state("idle")
         yield site
@@ -137,7 +137,7 @@ async def test_a_plan_tells_what_comes_near_to_a_limit(rig: Rig, settings: HttpS
         "limits": {"lower": -reach / 0.95, "upper": reach / 0.95, "velocity": 3.0}
     }
     hub = ReportHub()
-    registry = make_registry(load_settings(rig.config), hub)
+    registry = make_registry(load_settings(rig.config), hub, FORKS)
     async with rig.running_on(registry, hub), serving(settings, registry, hub) as site:
         await rig.until_state("idle")
         about, rows = await plan_of(site, "short")
@@ -271,7 +271,7 @@ async def test_motions_that_were_not_uploaded_are_not_deleted(arm: Site, rig: Ri
 async def test_without_a_folder_for_it_nothing_is_taken_or_deleted(rig: Rig, settings: HttpSettings) -> None:
     rig.robot["motions"] = ["motions"]
     hub = ReportHub()
-    registry = make_registry(load_settings(rig.config), hub)
+    registry = make_registry(load_settings(rig.config), hub, FORKS)
     async with rig.running_on(registry, hub), serving(settings, registry, hub) as site:
         await rig.until_state("idle")
         _, description = await site.get("/api/robots/arm/description")

@@ -194,7 +194,7 @@ from motiond.daemon.service.daemon import serve
 
 async def main():
     settings, hub = load_settings(Path(sys.argv[1])), ReportHub()
-    robots = make_registry(settings, hub)
+    robots = make_registry(settings, hub, FORKS)
     asyncio.get_running_loop().call_later(0.5, robots.leave)
     await serve(settings, hub, robots)
 

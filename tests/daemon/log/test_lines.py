@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from motiond.daemon.log.lines import _Journal, _Lines
-from tests.daemon.programs import background
+from tests.daemon.programs import background, streams_of
 from tests.daemon.rig import Rig
 from tests.waiting import PATIENCE_S, eventually
 
@@ -97,7 +97,7 @@ def test_lines_of_a_stream_process_have_the_form_of_the_daemons(tmp_path: Path, 
     log = tmp_path / "log"
     with log.open("w") as stream, background("run", "-c", rig.config, stderr=stream) as daemon:
         eventually("the robot is on line", log.read_text, lambda text: "arm: online" in text)
-        streams = psutil.Process(daemon.pid).children()
+        streams = streams_of(daemon)
         daemon.kill()
         daemon.wait(PATIENCE_S)
         _, alive = psutil.wait_procs(streams, PATIENCE_S)
@@ -110,8 +110,11 @@ def test_lines_of_a_stream_process_have_the_form_of_the_daemons(tmp_path: Path, 
 
 
 FAILS = """
-import socket, sys
+import logging, socket, sys
+from motiond.daemon.log.lines import start_logging
 from motiond.daemon.stream import process as stream
+
+start_logging(logging.INFO)
 
 class Setup:
     robot, clock = "arm", "real"
@@ -121,8 +124,7 @@ def fail(*_):
 
 stream._receive_setup = lambda _: (Setup, None)
 stream._run = fail
-sys.argv[1:] = [str(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).detach())]
-sys.exit(stream.main())
+sys.exit(stream.stream(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).detach()))
 """
 
 

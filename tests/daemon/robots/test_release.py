@@ -12,7 +12,7 @@ from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc import messages
 from motiond.daemon.robots.assembly import make_registry
-from tests.daemon.rig import Rig, ask
+from tests.daemon.rig import FORKS, Rig, ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ class Stage:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         rig = Rig(folder)
         rig.robot["on_end"] = "release"
-        self.registry = make_registry(load_settings(rig.config), ReportHub())
+        self.registry = make_registry(load_settings(rig.config), ReportHub(), FORKS)
         self.robot = self.registry._robots["arm"]
         self.robot.library.load_all()
         self.sent: list[messages.Command] = []

@@ -19,7 +19,17 @@ from motiond.daemon.ipc import messages
 from motiond.daemon.robots.assembly import make_registry
 from motiond.daemon.service.logs import write_journal
 from motiond.drivers.sim.command_log import read_trace
-from tests.daemon.rig import FULL_SWING, JOINTS, RATE_HZ, Rig, ask, comes_to_rest_softly, sweep, write_seq
+from tests.daemon.rig import (
+    FORKS,
+    FULL_SWING,
+    JOINTS,
+    RATE_HZ,
+    Rig,
+    ask,
+    comes_to_rest_softly,
+    sweep,
+    write_seq,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -503,7 +513,7 @@ async def test_a_warning_of_a_driver_is_told_once_also_when_its_actuators_come_b
     rig: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
     hub = ReportHub()
-    robot = arm(make_registry(load_settings(rig.config), hub))
+    robot = arm(make_registry(load_settings(rig.config), hub, FORKS))
     journal = asyncio.create_task(write_journal(hub))
     with hub.subscribe(frozenset({"event"})) as events:
         await asyncio.sleep(0)

@@ -1,12 +1,15 @@
-"""Behaviour of a stream process that cannot be started: nothing of it stays, and the daemon lives on."""
+"""Behaviour of starting a stream process: what may be missing, and what becomes of the one that forks it."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
 import os
+import signal
 import socket
 import subprocess
+import time
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +17,13 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
+from motiond.daemon.ipc import messages
+from motiond.daemon.robots.stream_forks import StreamForks
 from motiond.daemon.robots.stream_process import StreamProcess
-from tests.daemon.rig import Rig, ask
+from motiond.daemon.stream.locks import DeviceLocks
+from tests.daemon.rig import FORKS, Rig, ask
 from tests.daemon.stream.test_loop import setup_of
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,9 +32,25 @@ FAILING: dict[str, tuple[object, str]] = {
     "a socket": (socket, "socketpair"),
     "shared memory": (os, "memfd_create"),
     "its size": (os, "ftruncate"),
-    "a process": (subprocess, "Popen"),
-    "its descriptor": (os, "pidfd_open"),
+    "who forks it": (subprocess, "Popen"),
 }
+
+
+REFUSES = """
+import errno, os
+refusals = iter(range({times}))
+fork = os.fork
+def refuse():
+    if next(refusals, None) is None:
+        return fork()
+    raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+os.fork = refuse
+"""
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    return Rig(tmp_path)
 
 
 def fail(number: int, *_: Any, **__: Any) -> None:
@@ -40,7 +63,18 @@ def open_files() -> set[str]:
 
 
 def open_children() -> set[psutil.Process]:
-    return set(psutil.Process().children())
+    return set(psutil.Process().children(recursive=True))
+
+
+def ended(process: StreamProcess) -> Callable[[], bool]:
+    return lambda: process.exit_code is not None
+
+
+async def until(holds: Callable[[], object], what: str) -> None:
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline_s, f"{what}: not in {PATIENCE_S:g} s"
+        await asyncio.sleep(0.005)
 
 
 @pytest.mark.parametrize("what", FAILING)
@@ -51,8 +85,8 @@ async def test_nothing_stays_of_a_process_for_which_something_is_missing(
     before = open_files(), open_children()
     owner, name = FAILING[what]
     monkeypatch.setattr(owner, name, partial(fail, number))
-    with pytest.raises(OSError, match=os.strerror(number)):
-        StreamProcess(setup_of())
+    with StreamForks() as forks, pytest.raises(OSError, match=os.strerror(number)):
+        StreamProcess(forks, setup_of())
     monkeypatch.undo()
     assert (open_files(), open_children()) == before
 
@@ -74,18 +108,26 @@ async def test_nothing_stays_of_a_process_that_the_loop_cannot_listen_to(
 
     monkeypatch.setattr(loop, "add_reader", add_some)
     with pytest.raises(OSError, match="No space left on device"):
-        StreamProcess(setup_of())
+        StreamProcess(FORKS, setup_of())
     monkeypatch.undo()
     assert (open_files(), open_children()) == before
     assert [loop.remove_reader(fd) for fd in added] == [False] * earlier
 
 
 async def test_a_stream_process_has_one_thread(tmp_path: Path) -> None:
-    rig = Rig(tmp_path)
+    rig, before = Rig(tmp_path), open_children()
     async with rig.running():
         await rig.until_state("idle")
-        (stream,) = open_children()
+        (stream,) = open_children() - before
         assert stream.num_threads() == 1
+
+
+async def test_a_stream_process_is_listed_with_its_robot(tmp_path: Path) -> None:
+    rig, before = Rig(tmp_path), open_children()
+    async with rig.running():
+        await rig.until_state("idle")
+        (stream,) = open_children() - before
+        assert stream.cmdline()[0] == "motiond stream arm"
 
 
 @pytest.mark.parametrize("what", FAILING)
@@ -96,13 +138,93 @@ async def test_a_robot_comes_on_line_once_the_system_lets_its_process_start(
     owner, name = FAILING[what]
     with monkeypatch.context() as missing:
         missing.setattr(owner, name, partial(fail, errno.EMFILE))
-        async with rig.running() as registry:
+        with StreamForks() as forks:
+            async with rig.running(forks) as registry:
+                lost = await rig.until("event", lambda data: data["kind"] == "stream_lost")
+                missing.undo()
+                await rig.until_state("idle")
+                goal_id = (await ask(registry, "play", motion="short"))["goal_id"]
+                assert (await rig.result_of(goal_id))["code"] == "SUCCESSFUL"
+    assert lost["message"] == (
+        "the stream process cannot be started; Too many open files; tried again; "
+        "check how many descriptors, processes and how much memory the daemon may have"
+    )
+
+
+async def test_a_motion_is_played_to_its_end_though_who_forked_its_process_has_ended(rig: Rig) -> None:
+    with StreamForks() as forks:
+        async with rig.running(forks) as registry:
+            await rig.until_state("idle")
+            goal_id = (await ask(registry, "play", motion="short"))["goal_id"]
+            forks.kill()
+            assert (await rig.result_of(goal_id))["code"] == "SUCCESSFUL"
+
+
+async def test_a_process_that_is_killed_is_replaced_though_who_forked_it_has_ended(rig: Rig) -> None:
+    with StreamForks() as forks:
+        async with rig.running(forks) as registry:
+            await rig.until_state("idle")
+            first = forks.pid
+            forks.kill()
+            stream = registry._robots["arm"].stream
+            assert stream.pid is not None
+            os.kill(stream.pid, signal.SIGKILL)
             lost = await rig.until("event", lambda data: data["kind"] == "stream_lost")
-            missing.undo()
+            await rig.until_state("idle", since=len(rig.reports))
+            assert forks.pid != first
+    why = "the stream process ended, and how is not known, as the process that forked it has ended"
+    assert lost["message"] == why
+
+
+async def test_who_forks_is_replaced_where_it_does_not_answer() -> None:
+    with StreamForks() as forks:
+        forks.start()
+        assert forks.pid is not None
+        hangs = forks.pid
+        os.kill(hangs, signal.SIGSTOP)
+        owed = StreamProcess(forks, setup_of())
+        owed.kill()
+        assert await owed.notice() is None
+        assert await owed.close(PATIENCE_S) is None
+        owed.telemetry.close()
+        process = StreamProcess(forks, setup_of())
+        assert isinstance(await process.notice(), messages.Ready)
+        assert await process.close(PATIENCE_S) == 0
+        process.telemetry.close()
+        assert forks.pid != hangs
+
+
+async def test_a_process_that_is_forked_too_late_to_be_of_use_ends_before_it_opens_its_driver(
+    tmp_path: Path,
+) -> None:
+    plant = str(tmp_path / "plant.bin")
+    elsewhere = DeviceLocks([f"plant:{plant}"])
+    assert elsewhere.take() is None
+    with StreamForks() as forks, closing(elsewhere):
+        forks.start()
+        assert forks.pid is not None
+        os.kill(forks.pid, signal.SIGSTOP)
+        process = StreamProcess(forks, setup_of(options={"plant": plant}))
+        process.hurry()
+        os.kill(forks.pid, signal.SIGCONT)
+        await until(ended(process), "its end")
+        assert await process.close(PATIENCE_S) == -messages.HURRY
+        process.telemetry.close()
+
+
+async def test_a_fork_that_the_system_refuses_is_told_of_and_tried_again(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = 2
+    monkeypatch.setenv("PYTHONPATH", str(rig.folder))
+    (rig.folder / "sitecustomize.py").write_text(REFUSES.format(times=refused))
+    with StreamForks() as forks:
+        async with rig.running(forks) as registry:
+            lost = await rig.until("event", lambda data: data["kind"] == "stream_lost")
             await rig.until_state("idle")
             goal_id = (await ask(registry, "play", motion="short"))["goal_id"]
             assert (await rig.result_of(goal_id))["code"] == "SUCCESSFUL"
     assert lost["message"] == (
-        "the stream process cannot be started; Too many open files; tried again; "
+        "the stream process cannot be started; Resource temporarily unavailable; tried again; "
         "check how many descriptors, processes and how much memory the daemon may have"
     )

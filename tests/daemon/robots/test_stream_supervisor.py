@@ -26,7 +26,7 @@ PATIENCE_S = 30.0
 class Process:
     """Stands in for `StreamProcess`: tells what it is given to tell, and notes what it is sent."""
 
-    pid = 4711
+    pid, refusal = 4711, ""
 
     def __init__(self) -> None:
         fd = ring.create(1)

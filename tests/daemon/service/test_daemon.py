@@ -15,7 +15,7 @@ import pytest
 
 from motiond.daemon.service.daemon import _feed_watchdog
 from motiond.daemon.service.systemd import notify, watchdog_period_s
-from tests.daemon.programs import background, motiond
+from tests.daemon.programs import background, motiond, streams_of
 from tests.daemon.rig import Rig
 from tests.waiting import PATIENCE_S, eventually
 
@@ -70,7 +70,7 @@ def test_a_sigterm_to_all_its_processes_stops_a_motion_softly(systemd: socket.so
         wait_for_idle(port)
         played = motiond("play", "arm", "long", "--no-wait", "--broker", f"mqtt://127.0.0.1:{port}")
         assert played.returncode == 0, played.stderr
-        for child in psutil.Process(daemon.pid).children():
+        for child in psutil.Process(daemon.pid).children(recursive=True):
             child.terminate()
         daemon.terminate()
         _, log = daemon.communicate(timeout=PATIENCE_S)
@@ -89,7 +89,7 @@ def test_a_terminal_that_goes_stops_a_motion_softly(
         wait_for_idle(port)
         played = motiond("play", "arm", "long", "--no-wait", "--broker", f"mqtt://127.0.0.1:{port}")
         assert played.returncode == 0, played.stderr
-        (stream,) = psutil.Process(daemon.pid).children()
+        (stream,) = streams_of(daemon)
         assert os.getsid(stream.pid) == stream.pid != os.getsid(daemon.pid)
         stream.send_signal(number)
         daemon.send_signal(number)
@@ -106,7 +106,7 @@ def test_a_sigterm_to_all_its_processes_leaves_the_time_to_park(systemd: socket.
         assert heard(systemd) == "READY=1"
         wait_for_idle(port)
         motiond("play", "arm", "long", "--no-wait", "--broker", f"mqtt://127.0.0.1:{port}")
-        for child in psutil.Process(daemon.pid).children():
+        for child in psutil.Process(daemon.pid).children(recursive=True):
             child.terminate()
         daemon.terminate()
         _, log = daemon.communicate(timeout=PATIENCE_S)

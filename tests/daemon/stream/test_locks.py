@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 
 HOLDER = """
 import sys, time
+from setproctitle import setproctitle
+from motiond.daemon.stream.fork_server import TITLE
 from motiond.daemon.stream.locks import DeviceLocks
+setproctitle(f"{TITLE} leg")  # as a stream process is named
 def hold():
-    locks = DeviceLocks(sys.argv[2].split())
+    locks = DeviceLocks(sys.argv[1].split())
     assert locks.take() is None
     locks.keep()
 hold()
@@ -42,9 +45,7 @@ def device(name: str) -> str:
 @contextmanager
 def held_elsewhere(*devices: str) -> Iterator[subprocess.Popen[str]]:
     """Let another process hold devices."""
-    command = [sys.executable, "-c", HOLDER, "motiond.daemon.stream", " ".join(devices), "leg"]
-    # As a stream process is named: its program, its socket, its robot.
-    with started(command, stderr=-1, text=True) as process:
+    with started([sys.executable, "-c", HOLDER, " ".join(devices)], stderr=-1, text=True) as process:
         lines_until(process.stderr, "held", PATIENCE_S)
         yield process
 

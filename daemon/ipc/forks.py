@@ -1,0 +1,41 @@
+"""What the daemon and its fork server say to each other: requests for processes, and what becomes of these.
+
+A request is one packet with two sockets: the channel of the new process, and where the daemon is told of it.
+There the server tells its id, with a descriptor of the process (pidfd), and how it ended; or why there is
+none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from struct import Struct
+
+import orjson
+
+REQUEST_BYTES = 4096
+TOLD = Struct("=cq")
+"""What is told, and a number: the process's id, its exit code (negative: the signal), or an errno."""
+BORN, ENDED, REFUSED = b"b", b"e", b"r"
+
+
+@dataclass(frozen=True, slots=True)
+class ForkRequest:
+    """A process that the daemon asks for.
+
+    Attributes
+    ----------
+    robot, driver : str
+        The robot whose stream it is to run, and the type of its driver.
+    """
+
+    robot: str
+    driver: str
+
+    def encode(self) -> bytes:
+        """Return the packet."""
+        return orjson.dumps(self)
+
+    @classmethod
+    def decode(cls, packet: bytes) -> ForkRequest:
+        """Read a packet."""
+        return cls(**orjson.loads(packet))

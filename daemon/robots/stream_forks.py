@@ -1,0 +1,118 @@
+"""Starts the fork server, and asks it for stream processes; another one is started when it has gone."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from ..ipc.forks import ForkRequest
+
+LEAN = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
+"""No threads of numpy's: its matrices are small here, and no fork copies threads. And no look through all
+that is installed for plugins of pydantic's."""
+END_PATIENCE_S = 5.0
+
+
+class StreamForks:
+    """The fork server of one daemon; a context manager that ends it.
+
+    Stream processes go on without it, but how they end is then not known.
+    """
+
+    def __init__(self) -> None:
+        self._server: subprocess.Popen[bytes] | None = None
+        self._requests: socket.socket | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+    @property
+    def pid(self) -> int | None:
+        """The server's id; None while there is none."""
+        return None if self._server is None else self._server.pid
+
+    def start(self) -> socket.socket:
+        """Start the server if there is none, without waiting until it is ready.
+
+        Returns
+        -------
+        socket
+            Where it takes requests.
+
+        Raises
+        ------
+        OSError
+            If the system has no descriptors, processes or memory left.
+        """
+        if self._requests is not None and self._server is not None and self._server.poll() is None:
+            return self._requests
+        self.end()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            try:
+                self._server = subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
+                    [sys.executable, "-P", "-m", "motiond.daemon.stream", str(theirs.fileno())],
+                    pass_fds=(theirs.fileno(),),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    env={**os.environ, **LEAN},
+                    start_new_session=True,  # a terminal that closes must not end it
+                )
+            except BaseException:
+                ours.close()
+                raise
+        ours.setblocking(False)
+        self._requests = ours
+        return ours
+
+    def fork(self, request: ForkRequest, channel: socket.socket, told: socket.socket) -> None:
+        """Ask for a process, without waiting for it.
+
+        Parameters
+        ----------
+        request : ForkRequest
+        channel : socket
+            Its end of the channel.
+        told : socket
+            Where the server tells of it.
+
+        Raises
+        ------
+        OSError
+            If there is no server to be had, or it does not listen.
+        """
+        packet, fds = request.encode(), (channel.fileno(), told.fileno())
+        try:
+            socket.send_fds(self.start(), [packet], fds)
+        except (BrokenPipeError, ConnectionResetError):  # it has just ended
+            self.end()
+            socket.send_fds(self.start(), [packet], fds)
+
+    def kill(self) -> None:
+        """End a server that does not answer, at once."""
+        if self._server is not None:
+            self._server.kill()
+
+    def end(self) -> None:
+        """End the server; any number of times."""
+        if self._requests is not None:
+            self._requests.close()
+            self._requests = None
+        if self._server is not None:
+            try:
+                self._server.wait(END_PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                self._server.kill()
+                self._server.wait()
+            self._server = None

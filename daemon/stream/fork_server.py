@@ -1,0 +1,124 @@
+"""Forks stream processes from one that has loaded what they need: they start at once, and share memory.
+
+Whatever becomes of it, those that it has forked go on.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import signal
+import socket
+from contextlib import suppress
+from typing import NamedTuple
+
+from setproctitle import setproctitle
+
+from motiond.drivers.base import DriverConfigError
+from motiond.drivers.registry import driver_class
+
+from ..ipc.forks import BORN, ENDED, REFUSED, REQUEST_BYTES, TOLD, ForkRequest
+
+TITLE = "motiond stream"
+"""How a stream process is listed (`ps`), followed by its robot."""
+SERVER_TITLE = "motiond fork server"
+SHARED_DRIVERS = frozenset({"dynamixel", "sim"})
+"""What is loaded before a fork; vendors' libraries and plugins may start threads, which no fork copies."""
+
+
+class _Child(NamedTuple):
+    """A process that was forked, and the socket on which the daemon is told of it."""
+
+    pid: int
+    told: socket.socket
+
+
+class ForkServer:
+    """Serves the daemon's requests.
+
+    Parameters
+    ----------
+    requests : socket
+        Of type SOCK_SEQPACKET, blocking.
+    """
+
+    def __init__(self, requests: socket.socket) -> None:
+        self._requests = requests
+        self._poller = select.poll()
+        self._poller.register(requests, select.POLLIN)
+        self._children: dict[int, _Child] = {}
+
+    def serve(self) -> int | None:
+        """Fork a process for each request, until the daemon has closed its end.
+
+        Returns
+        -------
+        int or None
+            In each forked process the descriptor of its channel; here None.
+        """
+        setproctitle(SERVER_TITLE)
+        while True:
+            for fd, _ in self._poller.poll():
+                if fd in self._children:
+                    self._bury(fd)
+                    continue
+                packet, fds, _flags, _address = socket.recv_fds(self._requests, REQUEST_BYTES, 2)
+                if not packet:
+                    return None
+                channel, told = fds
+                if self._fork(ForkRequest.decode(packet), socket.socket(fileno=told)):
+                    return channel
+                os.close(channel)
+
+    def _fork(self, request: ForkRequest, told: socket.socket) -> bool:
+        """Fork, and tell the daemon; whether this is the process that was forked."""
+        if request.driver in SHARED_DRIVERS:
+            with suppress(DriverConfigError):  # the process will say so, when it makes its driver
+                driver_class(request.driver)
+        gc.freeze()  # else a look for what is gone would copy all of it
+        try:
+            pid = os.fork()
+        except OSError as error:
+            _tell(told, REFUSED, error.errno or 0)
+            told.close()
+            return False
+        if pid == 0:
+            told.close()
+            self._forget()
+            os.setsid()  # a terminal that closes must not end it in mid-motion
+            setproctitle(f"{TITLE} {request.robot}")
+            return True
+        try:
+            pidfd = os.pidfd_open(pid)
+        except OSError as error:  # a process that nobody could end must not go on
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            _tell(told, REFUSED, error.errno or 0)
+            told.close()
+            return False
+        _tell(told, BORN, pid, pidfd)
+        self._children[pidfd] = _Child(pid, told)
+        self._poller.register(pidfd, select.POLLIN)
+        return False
+
+    def _bury(self, pidfd: int) -> None:
+        """Tell the daemon how a process has ended."""
+        self._poller.unregister(pidfd)
+        os.close(pidfd)
+        pid, told = self._children.pop(pidfd)
+        _, status = os.waitpid(pid, 0)
+        _tell(told, ENDED, os.waitstatus_to_exitcode(status))
+        told.close()
+
+    def _forget(self) -> None:
+        """Close what is the server's alone."""
+        self._requests.close()
+        for pidfd, (_, told) in self._children.items():
+            os.close(pidfd)
+            told.close()
+
+
+def _tell(told: socket.socket, what: bytes, number: int, *fds: int) -> None:
+    with suppress(OSError):  # the daemon has gone, or listens no longer
+        socket.send_fds(told, [TOLD.pack(what, number)], fds)
