@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import reprlib
 from dataclasses import dataclass
@@ -45,6 +46,8 @@ class RawRequest:
         Unix time in seconds from which on it is not to be served any more.
     refusal : RequestError or None
         Why the transport does not want it served.
+    message : bytes or str
+        The JSON text of which the payload was a part, as it was sent; '' where it was none.
     """
 
     robot: str
@@ -53,6 +56,7 @@ class RawRequest:
     caller: str = ""
     deadline_s: float | None = None
     refusal: RequestError | None = None
+    message: bytes | str = ""
 
     @property
     def where(self) -> str:
@@ -196,9 +200,41 @@ def _checked(raw: RawRequest, body: dict[str, Any]) -> Request:
         raise RequestError("UNKNOWN_VERB", raw.where, "unknown verb", known, nearest(_short(raw.verb), VERBS))
     schema = VERBS[raw.verb].schema
     try:
-        return schema.model_validate(body)
+        request = schema.model_validate(body)
     except ValidationError as error:
         raise RequestError.of("INVALID_REQUEST", _told(raw, schema, body, error)) from error
+    _refuse_repeated_keys(raw)
+    return request
+
+
+class _RepeatedKeyError(Exception):
+    """A key stands twice in one object."""
+
+
+def _refuse_repeated_keys(raw: RawRequest) -> None:
+    """Refuse what says two things at once, of which a parser takes the last.
+
+    It is looked for only where nothing else is wrong: orjson cannot tell, and `json` takes several times as
+    long, which a flood of large requests must not cost.
+    """
+    try:
+        json.loads(
+            raw.message or raw.payload or "{}", object_pairs_hook=_once, parse_int=str, parse_float=str
+        )
+    except _RepeatedKeyError as error:
+        what, why = f"'{_short(str(error))}' stands twice", "one key has one value"
+        raise _invalid(raw, what, why, "leave one out") from error
+    except RecursionError as error:
+        raise _invalid(raw, "it nests too deeply", "no request has so many levels", "correct it") from error
+
+
+def _once(pairs: list[tuple[str, Any]]) -> None:
+    """Look at the keys of one object."""
+    seen = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise _RepeatedKeyError(key)
+        seen.add(key)
 
 
 def _told(raw: RawRequest, schema: type[Request], body: dict[str, Any], error: ValidationError) -> str:

@@ -221,10 +221,10 @@ def _read(data: str | bytes, caller: str) -> tuple[Any, RawRequest] | str | None
         return f"not JSON at line {error.lineno} column {error.colno}"
     if asked == {"watching": True}:
         return None
-    return _request(asked, caller) if isinstance(asked, dict) else NO_REQUEST
+    return _request(asked, data, caller) if isinstance(asked, dict) else NO_REQUEST
 
 
-def _request(asked: dict[str, Any], caller: str) -> tuple[Any, RawRequest] | str:
+def _request(asked: dict[str, Any], data: str | bytes, caller: str) -> tuple[Any, RawRequest] | str:
     number, robot, verb = asked.get("id"), asked.get("robot"), asked.get("verb")
     stops = isinstance(verb, str) and verb in VERBS and VERBS[verb].stops
     if not stops and not asked.keys() <= {"id", "robot", "verb", "body"}:
@@ -233,5 +233,10 @@ def _request(asked: dict[str, Any], caller: str) -> tuple[Any, RawRequest] | str
         return f"id must be a whole number, or a text of at most {LONGEST_ID} characters"
     if not isinstance(robot, str) or not isinstance(verb, str):
         return "robot and verb must be texts"
-    body = orjson.dumps(asked.get("body", {}))
-    return number if _is_id(number) else None, RawRequest(robot, verb, body, caller)
+    try:
+        body = orjson.dumps(asked.get("body", {}))
+    except orjson.JSONEncodeError:  # it reads deeper than it writes
+        if not stops:
+            return "body nests too deeply"
+        body = b""
+    return number if _is_id(number) else None, RawRequest(robot, verb, body, caller, message=data)

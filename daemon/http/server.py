@@ -9,17 +9,21 @@ import os
 import ssl
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, NoReturn, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
 from aiohttp import web
 
+from motiond.formats.errors import shortened
+
 from .application import make_application
 from .connections import ASK_WITHIN_S, Connections
+from .exchange import refused
+from .guard import HEADERS
 from .tally import Tally
 from .tokens import read_token
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from ..api.dispatcher import Dispatcher
     from ..api.motions import Motions
@@ -40,12 +44,45 @@ MOST_HEAD_BYTES = 8190
 MOST_HEADERS = 64
 KEPT_S = 30.0
 LINGER_S = 1.0
+LONGEST_REASON = 100
+HANDLING: Mapping[str, Any] = {
+    "access_log": None,
+    "logger": _strangers_mistakes,
+    "auto_decompress": False,
+    "max_line_size": MOST_HEAD_BYTES,
+    "max_field_size": MOST_HEAD_BYTES,
+    "max_headers": MOST_HEADERS,
+    "keepalive_timeout": KEPT_S,
+    "lingering_time": LINGER_S,
+}
+"""How each connection is handled by aiohttp."""
 
 
 class HttpError(Exception):
     """What is configured cannot be served: `what; why; how to mend`."""
 
     exit_code: ClassVar[int] = 2
+
+
+class _Handler(web.RequestHandler):
+    """aiohttp's protocol, which refuses a malformed head in the same form as all else is refused in."""
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Answer what cannot be served; for whom it was is not known of a malformed head."""
+        response = super().handle_error(request, status, exc, message)
+        if not 400 <= status < 500:
+            return response
+        why = shortened((message or "").partition("\n")[0].rstrip(":."), LONGEST_REASON)
+        response = refused(status, "INVALID_REQUEST", f"the request's head is malformed; {why}; correct it")
+        response.headers.update(HEADERS)
+        response.force_close()
+        return response
 
 
 class HttpServer:
@@ -147,24 +184,14 @@ class HttpServer:
     async def _listening(self) -> AsyncIterator[None]:
         application, live = self._make_application()
         self._live = live
-        runner = web.AppRunner(
-            application,
-            access_log=None,
-            handle_signals=False,
-            logger=_strangers_mistakes,
-            auto_decompress=False,
-            max_line_size=MOST_HEAD_BYTES,
-            max_field_size=MOST_HEAD_BYTES,
-            max_headers=MOST_HEADERS,
-            keepalive_timeout=KEPT_S,
-            lingering_time=LINGER_S,
-            shutdown_timeout=LINGER_S,
-        )
+        runner = web.AppRunner(application, handle_signals=False, shutdown_timeout=LINGER_S)
         await runner.setup()
+        loop = asyncio.get_running_loop()
+        make_handler = partial(_Handler, cast("web.Server", runner.server), loop=loop, **HANDLING)
         host, port = self._settings.address
         try:
-            server = await asyncio.get_running_loop().create_server(
-                Connections(cast("Callable[[], asyncio.Protocol]", runner.server)),
+            server = await loop.create_server(
+                Connections(make_handler),
                 host,
                 port,
                 ssl=self._tls,

@@ -130,8 +130,13 @@ async def test_a_stop_acts_each_time_also_with_a_transaction_that_was_served(
         ),
         (b'{"transaction":5}', None, "'transaction' is 5; it must be a valid string; correct it"),
         (b"x" * 65_537, None, "65537 bytes; a request has at most 65536; send less"),
+        (
+            b'{"transaction":"t","expires_at":9e9,"expires_at":1}',
+            "t",
+            "'expires_at' stands twice; one key has one value; leave one out",
+        ),
     ],
-    ids=["text", "boolean", "key", "transaction", "large"],
+    ids=["text", "boolean", "key", "transaction", "large", "twice"],
 )
 @pytest.mark.parametrize("verb", ["stop", "estop"])
 async def test_a_stop_acts_whatever_it_carries_and_says_what_it_ignored(  # noqa: PLR0917

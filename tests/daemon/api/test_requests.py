@@ -159,6 +159,41 @@ def refused(robot: str, verb: str, payload: bytes) -> str:
     return str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("payload", "key"),
+    [
+        (b'{"motion":"a","motion":"b"}', "motion"),
+        (b'{"motion":"a","motion":"a"}', "motion"),
+        (b'{"motion":"a","\\u006dotion":"b"}', "motion"),
+        (b'{"motion":"a","expires_at":1,"expires_at":9e9}', "expires_at"),
+        (b'{"motion":"a","first":{"frame":1,"frame":2}}', "frame"),
+        (b'{"motion":"a","path_tolerance":{"elbow":-1,"hip":1,"elbow":1}}', "elbow"),
+    ],
+    ids=["two values", "one value", "escaped", "time", "inside", "joint"],
+)
+def test_a_key_that_stands_twice_is_refused(payload: bytes, key: str) -> None:
+    why = "one key has one value; leave one out"
+    assert refused("arm", "play", payload) == f"arm/play: '{key}' stands twice; {why}"
+
+
+def test_a_refusal_of_a_repeated_key_has_the_transaction() -> None:
+    with pytest.raises(RequestError) as caught:
+        parse(RawRequest("arm", "play", b'{"motion":"a","motion":"b","transaction":"t"}'))
+    assert (caught.value.code, caught.value.transaction) == ("INVALID_REQUEST", "t")
+
+
+def test_a_key_may_stand_in_several_objects_and_a_value_may_look_like_one() -> None:
+    body = b'{"motion":"motion\\":","first":{"frame":1},"last":{"frame":2},"transaction":"motion"}'
+    assert isinstance(parse(RawRequest("arm", "play", body)), PlayRequest)
+
+
+def test_what_nests_as_deep_as_no_request_is_refused() -> None:
+    body = b'{"fault":"stuck","size":' + b"[" * 1000 + b"]" * 1000 + b"}"
+    assert refused("arm", "fault", body) == (
+        "arm/fault: it nests too deeply; no request has so many levels; correct it"
+    )
+
+
 def test_of_very_many_problems_the_first_are_told() -> None:
     body = {"motion": "wave", **{f"k{number}": 0 for number in range(99)}}
     lines = refused("arm", "play", orjson.dumps(body)).splitlines()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import re
 import socket
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
@@ -100,6 +101,7 @@ async def test_an_unknown_robot_is_told_who_there_is(site: Site) -> None:
 NOT_JSON = (
     "arm/play: not JSON at line 1 column {}; a request is a JSON object in UTF-8, without NaN; correct it"
 )
+TWICE = "twice; one key has one value; leave one out"
 
 
 @pytest.mark.parametrize(
@@ -109,11 +111,12 @@ NOT_JSON = (
         (b"[1]", "arm/play: [1] is no JSON object; put keys and values in { }"),
         (b"", "arm/play: 'motion' is missing; play needs it; add it"),
         (b'{"motion": 1}', "arm/play: 'motion' is 1; it must be a valid string; correct it"),
+        (b'{"motion":"a","motion":"b"}', f"arm/play: 'motion' stands {TWICE}"),
         (b"\xff\xfe", NOT_JSON.format(1)),
         (b"[" * 60_000, NOT_JSON.format(1026)),
         (gzip.compress(b'{"motion": "wave"}'), NOT_JSON.format(1)),
     ],
-    ids=["half", "list", "empty", "type", "binary", "deep", "packed"],
+    ids=["half", "list", "empty", "type", "twice", "binary", "deep", "packed"],
 )  # fmt: skip
 async def test_what_is_no_request_is_refused_as_over_mqtt(site: Site, body: bytes, error: str) -> None:
     packed = {"Content-Encoding": "gzip"} if body.startswith(b"\x1f\x8b") else {}
@@ -186,19 +189,26 @@ async def test_a_broken_chunk_is_refused(site: Site) -> None:
         HEAD + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
         HEAD + b"Content-Length: -1\r\n\r\n{}",
         HEAD + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}",
+        HEAD + b"Host: localhost\r\n\r\n",
         HEAD + b" folded\r\n\r\n",
         HEAD + b"A: " + b"a" * 9000 + b"\r\n\r\n",
         HEAD + b"".join(b"A%d: b\r\n" % number for number in range(100)) + b"\r\n",
         b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\n\r\n",
     ],
-    ids=["tls", "zeros", "version", "no path", "no version", "two lengths", "negative", "smuggled", "folded",
-         "long field", "many fields", "long line"],
+    ids=["tls", "zeros", "version", "no path", "no version", "two lengths", "negative", "smuggled",
+         "two hosts", "folded", "long field", "many fields", "long line"],
 )  # fmt: skip
 async def test_what_is_no_http_is_hung_up_on(
     site: Site, sent: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     told = await site.raw(sent)
     assert told.startswith((b"HTTP/1.1 4", b"HTTP/1.0 4")), told
+    head, _, body = told.partition(b"\r\n\r\n")
+    assert b"Content-Type: application/json" in head
+    assert b"X-Content-Type-Options: nosniff" in head
+    answer = orjson.loads(body)
+    assert (answer["status"], answer["code"]) == ("error", "INVALID_REQUEST")
+    assert re.fullmatch(r"the request's head is malformed; .{5,100}[^.:]; correct it", answer["error"])
     assert site.robots.handled == []
     assert caplog.records == []
 

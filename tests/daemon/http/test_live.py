@@ -169,6 +169,37 @@ async def test_what_is_no_request_is_refused_and_the_connection_goes_on(
     assert site.robots.verbs() == ["stop"]
 
 
+@pytest.mark.parametrize(
+    ("sent", "key"),
+    [
+        ('{"id":1,"robot":"arm","verb":"play","body":{"motion":"a","motion":"b"}}', "motion"),
+        ('{"id":1,"robot":"arm","verb":"stop","verb":"play","body":{"motion":"a"}}', "verb"),
+        ('{"id":1,"robot":"arm","verb":"play","body":{},"body":{"motion":"a"}}', "body"),
+    ],
+)
+async def test_a_key_that_stands_twice_is_refused_by_the_requests_id(site: Site, sent: str, key: str) -> None:
+    error = f"arm/play: '{key}' stands twice; one key has one value; leave one out"
+    async with site.live() as page:
+        await known(page)
+        await page.socket.send_str(sent)
+        refused = {"status": "error", "code": "INVALID_REQUEST", "error": error}
+        assert await page.next() == {"id": 1, "answer": refused | {"data": {}, "transaction": None}}
+    assert site.robots.handled == []
+
+
+@pytest.mark.parametrize("levels", [300, 1000])
+async def test_a_body_that_nests_deeply_is_refused_and_stops_all_the_same(site: Site, levels: int) -> None:
+    body = "[" * levels + "]" * levels
+    async with site.live() as page:
+        await known(page)
+        await page.socket.send_str(f'{{"id":1,"robot":"arm","verb":"play","body":{body}}}')
+        refused = {"status": "error", "code": "INVALID_REQUEST", "error": "body nests too deeply; correct it"}
+        assert await page.next() == {"id": None, "answer": refused | {"data": {}, "transaction": None}}
+        await page.socket.send_str(f'{{"id":2,"robot":"arm","verb":"stop","body":{body}}}')
+        assert (await page.answer(2))["status"] == "ok"
+    assert site.robots.verbs() == ["stop"]
+
+
 async def test_a_message_that_is_too_long_ends_the_connection(site: Site) -> None:
     async with site.live() as page:
         await known(page)
