@@ -22,6 +22,7 @@ ErrorCode = Literal[
     "UNKNOWN_GOAL",  # no such motion waits
     "UNKNOWN_PLACE",  # no such frame, time or marker on the motion
     "TOO_LATE",  # the robot cannot be on the first row by then
+    "CLOCK",  # too bad a clock for an appointed time
     "INVALID_MOTION",  # known, but it cannot be played; the message says why
     "ESTOPPED",
     "FAULT",

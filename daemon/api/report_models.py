@@ -42,6 +42,36 @@ class Timing(Told):
     lateness_histogram: Histogram
 
 
+class Drift(Spread):
+    """How far ticks were from their appointed times, in s; `first` and `last` have a sign."""
+
+    first: float
+    """Of the first row."""
+    last: float
+    """Of the last tick that counts; positive where it came late."""
+
+
+class GoalTiming(Timing):
+    """How the ticks of a goal were timed."""
+
+    drift_s: Drift | None
+    """By Unix time; null where no `start_at` appointed the start, or no tick counts."""
+
+
+class Clock(Told):
+    """How well the machine's clock is synchronised."""
+
+    synchronised: bool
+    estimated_error_s: float | None
+    """Null where nobody estimates it."""
+    max_error_s: float | None
+    """If its source is right; null where nobody knows."""
+    source: str | None
+    """`chrony: ` with an address or a name, or `kernel`."""
+    machine: str | None
+    """The same for all robots of one machine; another after its next boot."""
+
+
 class Diagnostics(Timing):
     """The timing of a second, and what the driver says of itself; arrays are by joint, null where unknown."""
 
@@ -53,6 +83,7 @@ class Diagnostics(Timing):
     voltage_v: list[float | None]
     records_lost: int
     """Ticks that the daemon was too slow to read."""
+    clock: Clock
 
 
 class Result(Told):
@@ -81,7 +112,7 @@ class Result(Told):
     """Null where it had not begun."""
     details: dict[str, Any]
     """The facts behind the code: joint, value, limit, unit, time; `reached_goal`, `final_error`."""
-    timing: Timing | None
+    timing: GoalTiming | None
     """Null where it had not begun."""
     follows: Literal["queue", "hold", "release", "park"] | None
     """What the robot then does by itself."""

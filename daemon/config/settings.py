@@ -57,6 +57,8 @@ class Settings(Section):
     """The page and the HTTP interface; `null` switches them off."""
     realtime: RealtimeSettings = RealtimeSettings()
     """What the stream processes ask of the system."""
+    max_clock_error_s: Annotated[float, Field(strict=True, ge=1e-6, le=3600)] | None = None
+    """How far the machine's clock may be off where a start is appointed; `null`: no limit."""
     robots: Annotated[dict[Annotated[str, AfterValidator(_not_reserved)], RobotSettings], Field(min_length=1)]
     """The robots by name."""
     model_folders: list[FilePath] = Field(default=[])

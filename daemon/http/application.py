@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
@@ -41,13 +41,19 @@ def make_application(
     daemon_id: str,
     tally: Tally,
     is_broker_connected: Callable[[], bool],
+    clock: Callable[[], dict[str, Any]],
 ) -> tuple[web.Application, Live]:
     """Put the parts together, and return also the one that serves WebSocket clients."""
     robots = RobotApi(dispatcher, commands, hub, daemon_id)
     looks = ModelApi(models, commands)
     live = Live(dispatcher, commands, hub, daemon_id, is_broker_connected)
     metrics = MetricsApi(
-        tally, hub, models, is_broker_connected=is_broker_connected, clients=lambda: live.clients
+        tally,
+        hub,
+        models,
+        is_broker_connected=is_broker_connected,
+        clients=lambda: live.clients,
+        clock=clock,
     )
     guard = Guard(settings.hosts, token)
     open_to_all = [

@@ -45,6 +45,18 @@ TOTALS = {
     "driver_errors": ("motiond_driver_errors", "Errors that the driver has met and gone on after."),
 }
 """By the field of a tally: name and help text."""
+BY_CLOCK = {
+    "synchronised": ("motiond_clock_synchronised", "Whether the machine's clock is kept to that of others."),
+    "estimated_error_s": (
+        "motiond_clock_estimated_error_seconds",
+        "How far the machine's clock probably is off; missing where nobody estimates it.",
+    ),
+    "max_error_s": (
+        "motiond_clock_max_error_seconds",
+        "How far the machine's clock is off at most; missing where nobody knows.",
+    ),
+}
+"""By the key of the clock's state: name and help text."""
 BY_JOINT = {
     "temperature_c": ("motiond_joint_temperature_celsius", "Temperature of the joint's actuator."),
     "voltage_v": ("motiond_joint_voltage_volts", "Supply voltage of the joint's actuator."),
@@ -70,6 +82,7 @@ class _DaemonCollector(Collector):
         """Yield all of them."""
         yield InfoMetricFamily("motiond_build", "The daemon's version.", {"version": VERSION})
         yield from self._daemon()
+        yield from self._clock()
         yield from self._states()
         yield self._lateness()
         yield from self._totals()
@@ -83,6 +96,11 @@ class _DaemonCollector(Collector):
         yield GaugeMetricFamily(
             "motiond_http_clients", "Clients of the WebSocket, pages most of them.", clients
         )
+
+    def _clock(self) -> Iterator[Metric]:
+        for key, (name, told) in BY_CLOCK.items():
+            value = self._scrape.clock[key]
+            yield GaugeMetricFamily(name, told, None if value is None else float(value))
 
     def _states(self) -> Iterator[Metric]:
         told = "Whether the robot takes requests."

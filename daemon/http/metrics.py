@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import hdrs, web
 
@@ -38,6 +38,8 @@ class MetricsApi:
         Whether the daemon is connected to the broker now.
     clients : callable
         How many WebSocket clients there are now.
+    clock : callable
+        The state of the machine's clock now, as diagnostics tell it.
     """
 
     def __init__(
@@ -48,12 +50,14 @@ class MetricsApi:
         *,
         is_broker_connected: Callable[[], bool],
         clients: Callable[[], int],
+        clock: Callable[[], dict[str, Any]],
     ) -> None:
         self._tally = tally
         self._hub = hub
         self._joints = {robot: joint_map.joints for robot, (_, joint_map) in models.items()}
         self._is_broker_connected = is_broker_connected
         self._clients = clients
+        self._clock = clock
         self._expose: Expose | None = None
 
     async def serve(self, _request: web.Request) -> web.Response:
@@ -67,6 +71,7 @@ class MetricsApi:
             availabilities=self._latest("availability"),
             broker_connected=self._is_broker_connected(),
             clients=self._clients(),
+            clock=self._clock(),
         )
         return web.Response(body=self._expose(scrape), headers={hdrs.CONTENT_TYPE: KIND, **NOT_KEPT})
 

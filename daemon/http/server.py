@@ -101,6 +101,8 @@ class HttpServer:
     daemon_id : str
     is_broker_connected : callable
         Whether requests are heard by MQTT, too.
+    clock : callable
+        The state of the machine's clock, as diagnostics tell it.
 
     Raises
     ------
@@ -119,6 +121,7 @@ class HttpServer:
         models: Models,
         daemon_id: str,
         is_broker_connected: Callable[[], bool],
+        clock: Callable[[], dict[str, Any]],
     ) -> None:
         self._settings = settings
         self._tls = _tls(settings)
@@ -135,6 +138,7 @@ class HttpServer:
             daemon_id=daemon_id,
             tally=self._tally,
             is_broker_connected=is_broker_connected,
+            clock=clock,
         )
         self.listening = asyncio.Event()
         self._live: Live | None = None

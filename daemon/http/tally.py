@@ -97,6 +97,8 @@ class Scrape(NamedTuple):
     broker_connected : bool
     clients : int
         How many WebSocket clients there are.
+    clock : mapping of str to object
+        The state of the machine's clock, as diagnostics tell it.
     """
 
     tallies: Mapping[str, RobotTally]
@@ -105,6 +107,7 @@ class Scrape(NamedTuple):
     availabilities: Mapping[str, str]
     broker_connected: bool
     clients: int
+    clock: Mapping[str, Any]
 
 
 class Tally:

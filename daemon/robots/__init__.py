@@ -6,6 +6,7 @@
 - `robot`: one robot, and what becomes of it
 - `goal_runner`, `goal_queue`: what plays and what waits
 - `goal`, `goal_planner`: a goal, and what the stream process needs for it
+- `appointments`: whether the machine's clock is good enough for an appointed start
 - `control`: who commands a robot, and what follows when control is lost
 - `motion_loader`: reads the motions beside everything else
 - `uploads`: the folder for motions of clients

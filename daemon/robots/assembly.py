@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from motiond.drivers.registry import make_driver, refuse_shared_devices
 from motiond.formats.cache import MotionCache, default_folder
 
+from ..clock.monitor import ClockMonitor
 from ..config.robot import JointSettings
 from ..ipc.messages import CheckLimits, Setup
 from ..joints.description import load_model, missing_limits
@@ -39,7 +40,9 @@ CLOSE_PATIENCE_S = 3.0
 BEATS_A_TIMEOUT = 4
 
 
-def make_registry(settings: Settings, hub: ReportHub, forks: StreamForks) -> RobotRegistry:
+def make_registry(
+    settings: Settings, hub: ReportHub, forks: StreamForks, clock: ClockMonitor | None = None
+) -> RobotRegistry:
     """Load every robot's description and put the robots together; nothing is started.
 
     Parameters
@@ -49,6 +52,8 @@ def make_registry(settings: Settings, hub: ReportHub, forks: StreamForks) -> Rob
         Where the robots report.
     forks : StreamForks
         Who forks their stream processes; it has to last as long as they do.
+    clock : ClockMonitor, optional
+        Of the machine; by default one of its real clock.
 
     Raises
     ------
@@ -59,6 +64,7 @@ def make_registry(settings: Settings, hub: ReportHub, forks: StreamForks) -> Rob
     drivers: dict[str, Driver] = {}
     models: dict[str, RobotModel | None] = {}
     rates = _telemetry_rates(settings)
+    clock = clock or ClockMonitor(settings.max_clock_error_s)
     for name, robot in settings.robots.items():
         model = models[name] = load_model(robot, settings)
         joint_map = build_joint_map(name, model, robot.joints)
@@ -74,13 +80,20 @@ def make_registry(settings: Settings, hub: ReportHub, forks: StreamForks) -> Rob
         )
         stream = _make_stream(forks, setup, robot, rates)
         robots[name] = Robot(
-            name, robot, joint_map=joint_map, library=library, stream=stream, telemetry=rates, hub=hub
+            name,
+            robot,
+            joint_map=joint_map,
+            library=library,
+            stream=stream,
+            telemetry=rates,
+            hub=hub,
+            clock=clock,
         )
     refuse_shared_devices(drivers)
     for name, made in robots.items():
         if missing := missing_limits(made.joint_map):
             log.warning("%s: %s", name, missing)
-    return RobotRegistry(robots, models)
+    return RobotRegistry(robots, models, clock)
 
 
 def _telemetry_rates(settings: Settings) -> TelemetryRates:

@@ -16,6 +16,7 @@ import numpy as np
 from motiond.formats.errors import listed, nearest, shortened
 
 from ..api.errors import RequestError
+from ..clock.scales import unix_less_monotonic
 from ..ipc.messages import Play
 from ..joints.joint_map import JointMapError
 from ..planning.approach import ApproachError, farthest, plan_approach
@@ -25,6 +26,7 @@ from ..planning.speed_limits import clock_acceleration
 from ..planning.tolerances import ToleranceError, join_tolerances
 from ..planning.violations import PlanError
 from ..trajectory.track import share
+from .appointments import checked_clock
 from .shared_tracks import SharedTracks
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
 
     from ..api.schemas import GotoRequest, PlayRequest
+    from ..clock.monitor import ClockMonitor
     from ..config.robot import RobotSettings
     from ..joints.joint_map import JointMap
     from ..planning.library import MotionLibrary
@@ -68,15 +71,23 @@ class GoalPlanner:
     settings : RobotSettings
     joint_map : JointMap
     library : MotionLibrary
+    clock : ClockMonitor, optional
+        Of the machine; without it no appointed time is refused for a bad clock.
     """
 
     def __init__(
-        self, name: str, settings: RobotSettings, joint_map: JointMap, library: MotionLibrary
+        self,
+        name: str,
+        settings: RobotSettings,
+        joint_map: JointMap,
+        library: MotionLibrary,
+        clock: ClockMonitor | None = None,
     ) -> None:
         self._name = name
         self._settings = settings
         self._joint_map = joint_map
         self._library = library
+        self._clock = clock
         self._tracks = SharedTracks()
 
     def playback_for(self, request: PlayRequest) -> Playback:
@@ -85,9 +96,10 @@ class GoalPlanner:
         Raises
         ------
         RequestError
-            If there is none, or not at that speed, or not in that way.
+            If there is none, or not at that speed, not in that way, or not at that time.
         """
         self._refuse_far(request)
+        self._refuse_bad_clock(request)
         try:
             playback = plan_playback(
                 self.whole_motion(request.motion),
@@ -125,6 +137,10 @@ class GoalPlanner:
         if in_s > FARTHEST_S:
             what, why = f"start_at is {in_s:.0f} s ahead", f"a robot waits no longer than {FARTHEST_S:g} s"
             raise RequestError("INVALID_REQUEST", self._name, what, why, "send the request later")
+
+    def _refuse_bad_clock(self, request: PlayRequest) -> None:
+        if request.start_at is not None and self._clock is not None:
+            checked_clock(self._name, self._clock)
 
     def playback_to(self, request: GotoRequest) -> Playback:
         """Return the playback to the posture that a request names or lists.
@@ -271,8 +287,9 @@ class GoalPlanner:
         if self._settings.clock == "virtual":
             what, why = "start_at is a time of the real clock", "the robot's clock is virtual"
             raise RequestError("INVALID_REQUEST", self._name, what, why, "leave it out")
-        now_s, unix_s = _both_clocks()
-        in_s = request.start_at - unix_s
+        self._refuse_bad_clock(request)  # it may have become so while the goal waited for others
+        start_s = request.start_at - unix_less_monotonic()
+        in_s = start_s - time.monotonic()
         takes_s = (len(approach.positions) + 1) / approach.rate_hz + HANDOVER_S
         if in_s < takes_s:
             raise RequestError(
@@ -284,7 +301,7 @@ class GoalPlanner:
                 too_late_s=takes_s - in_s,
                 needs_s=takes_s,
             )
-        return now_s + in_s
+        return start_s
 
     def forget_dropped(self) -> None:
         """Free the shared memory of motions that the library no longer has, or has anew."""
@@ -297,13 +314,6 @@ class GoalPlanner:
     def close(self) -> None:
         """Free the shared memory."""
         self._tracks.close()
-
-
-def _both_clocks() -> tuple[float, float]:
-    """Read the monotonic clock and Unix time at the same instant: the closest of a few readings, in s."""
-    readings = [(time.monotonic(), time.time(), time.monotonic()) for _ in range(5)]
-    before_s, unix_s, after_s = min(readings, key=lambda reading: reading[2] - reading[0])
-    return (before_s + after_s) / 2, unix_s
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from ..api.errors import RequestError
 from ..api.schemas import PlayRequest
 from ..ipc import messages
 from ..ipc.states import ResultCode, State
+from ..telemetry.drift import Drift
 from . import payloads
 from .goal import new_goal
 from .goal_queue import GoalQueue
@@ -93,7 +94,7 @@ class GoalRunner:
             told = prepared.told
         self.goal = goal
         if self._stream.observer is not None:
-            self._stream.observer.start_goal()
+            self._stream.observer.start_goal(_drift_of(goal))
         return {"goal_id": goal.goal_id, **told}
 
     def enqueue(self, goal: Goal) -> int:
@@ -203,5 +204,11 @@ class GoalRunner:
 
     def _report_result(self, goal: Goal, ended: messages.Ended, follows: str | None = None) -> None:
         observer = self._stream.observer if ended.played_s is not None else None
-        timing = observer.goal if observer else None
-        self._report("result", payloads.result_payload(goal, ended, timing, follows))
+        timing, drift = (observer.goal, observer.drift) if observer else (None, None)
+        self._report("result", payloads.result_payload(goal, ended, timing, follows, drift=drift))
+
+
+def _drift_of(goal: Goal) -> Drift | None:
+    """Return what counts how far a goal is from its appointed time, if it has one."""
+    start_at = goal.request.start_at
+    return None if start_at is None else Drift(start_at, goal.playback.track.rate_hz)

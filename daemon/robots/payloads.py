@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..ipc import messages
     from ..ipc.states import State
     from ..joints.joint_map import JointMap
+    from ..telemetry.drift import Drift
     from ..telemetry.observer import Sample
     from ..telemetry.timing import Timing
     from .goal import Goal
@@ -94,7 +95,11 @@ def description_payload(
 
 
 def result_payload(
-    goal: Goal, ended: messages.Ended, timing: Timing | None, follows: str | None = None
+    goal: Goal,
+    ended: messages.Ended,
+    timing: Timing | None,
+    follows: str | None = None,
+    drift: Drift | None = None,
 ) -> dict[str, Any]:
     """Return how a goal ended.
 
@@ -104,7 +109,10 @@ def result_payload(
         Of its ticks; None where it did not begin.
     follows : str, optional
         What the robot then does by itself: `queue`, or what `on_end` asks for.
+    drift : Drift, optional
+        Of its ticks from their appointed times; None where its start was not appointed.
     """
+    drift_s = {"drift_s": drift.payload() if drift else None}
     return {
         "goal_id": goal.goal_id,
         "motion": goal.motion,
@@ -113,7 +121,7 @@ def result_payload(
         "transaction": goal.request.transaction,
         "played_s": ended.played_s,
         "details": ended.details,
-        "timing": timing.payload() if timing else None,
+        "timing": timing.payload() | drift_s if timing else None,
         "follows": follows,
     }
 

@@ -12,6 +12,7 @@ from motiond.formats.errors import listed, nearest, shortened
 
 from ..api.errors import RequestError
 from ..api.motions import PlannedMotion
+from ..clock.monitor import ClockMonitor
 from ..planning.preview import curves, preview
 from .control import Control
 from .handlers import RequestHandlers
@@ -41,11 +42,21 @@ class RobotRegistry:
     robots : mapping of str to Robot
     models : mapping of str to RobotModel or None
         Their descriptions; None, or nothing, of one that has only joints.
+    clock : ClockMonitor, optional
+        Of the machine; kept fresh while the robots run.
+
+    Attributes
+    ----------
+    clock : ClockMonitor
     """
 
     def __init__(
-        self, robots: Mapping[str, Robot], models: Mapping[str, RobotModel | None] = MappingProxyType({})
+        self,
+        robots: Mapping[str, Robot],
+        models: Mapping[str, RobotModel | None] = MappingProxyType({}),
+        clock: ClockMonitor | None = None,
     ) -> None:
+        self.clock = clock or ClockMonitor()
         self._robots = robots
         self._models = models
         self._controls = {name: Control(robot) for name, robot in robots.items()}
@@ -80,6 +91,7 @@ class RobotRegistry:
                 watches.create_task(self._controls[name].watch(), name=f"{name}.lease")
                 for name in self.leases
             ]
+            watching.append(watches.create_task(self.clock.run(), name="clock"))
             for control in self._controls.values():
                 control.tell()
             async with asyncio.TaskGroup() as tasks:

@@ -25,6 +25,7 @@ from .telemetry_reporter import TelemetryReporter
 
 if TYPE_CHECKING:
     from ..api.reports import ReportHub, Subject
+    from ..clock.monitor import ClockMonitor
     from ..config.robot import RobotSettings
     from ..joints.joint_map import JointMap
     from ..planning.library import MotionLibrary
@@ -58,6 +59,8 @@ class Robot:
         How often telemetry is reported.
     hub : ReportHub
         Takes the reports.
+    clock : ClockMonitor
+        Of the machine.
 
     Attributes
     ----------
@@ -83,13 +86,14 @@ class Robot:
         stream: StreamSupervisor,
         telemetry: TelemetryRates,
         hub: ReportHub,
+        clock: ClockMonitor,
     ) -> None:
         self.name = name
         self.settings = settings
         self.joint_map = joint_map
         self.library = library
         self.stream = stream
-        self.planner = GoalPlanner(name, settings, joint_map, library)
+        self.planner = GoalPlanner(name, settings, joint_map, library, clock)
         self.status = RobotStatus(name)
         self.goals = GoalRunner(
             name,
@@ -107,7 +111,7 @@ class Robot:
         self._max_rate_hz: float | None = None
         self._leaving = asyncio.Event()
         self.motions = MotionLoader(name, library, self._take_motions)
-        self._telemetry = TelemetryReporter(self.report, telemetry, hub.is_heard)
+        self._telemetry = TelemetryReporter(self.report, telemetry, hub.is_heard, clock)
         self._lost_for = ""
         self._warnings: list[str] = []
 

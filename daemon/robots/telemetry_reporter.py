@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..api.reports import Subject
+    from ..clock.monitor import ClockMonitor
     from ..telemetry.observer import Observer
 
 WATCH_PERIOD_S = 0.05
@@ -45,6 +46,8 @@ class TelemetryReporter:
     rates : TelemetryRates
     is_heard : callable
         Whether anybody listens to a subject.
+    clock : ClockMonitor
+        Of the machine.
     """
 
     def __init__(
@@ -52,9 +55,11 @@ class TelemetryReporter:
         report: Callable[[Subject, dict[str, Any]], None],
         rates: TelemetryRates,
         is_heard: Callable[[Subject], bool],
+        clock: ClockMonitor,
     ) -> None:
         self._report = report
         self._is_heard = is_heard
+        self._clock = clock
         self._telemetry = _Beat(rates.moving_hz, rates.idle_hz)
         self._samples = _Beat(rates.page_hz, rates.page_hz)
         self._second_s = 0.0
@@ -79,7 +84,7 @@ class TelemetryReporter:
         if now_s < self._second_s:
             return False
         self._second_s = now_s + 1.0
-        self._report("diagnostics", observer.diagnostics())
+        self._report("diagnostics", observer.diagnostics() | {"clock": self._clock.payload()})
         observer.start_second()
         return True
 

@@ -88,6 +88,7 @@ def _page(
         models=robots.models,
         daemon_id=settings.id,
         is_broker_connected=bridge.connected.is_set,
+        clock=robots.clock.payload,
     )
 
 

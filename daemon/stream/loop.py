@@ -194,6 +194,7 @@ class StreamLoop:
             player.frame,
             player.loop,
             player.clock.rate,
+            player.moved,
             schedule.missed,
             schedule.skipped,
             self._errors,

@@ -7,6 +7,7 @@ clock.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..ipc.states import ACTIVE, HALTED, SLOWING, STATES, TRANSITIONS, Event, ResultCode, State
@@ -130,13 +131,13 @@ class Player(Reference):
         """Slow down on the path and end the goal with `code`; while stopping or at rest nothing changes."""
         if (self.state, Event.STOP) in TRANSITIONS:
             self._reason = _Reason(code, message, details)
-            self.clock.aim(0.0)
+            self._slow_down()
             self._apply(Event.STOP)
 
     def pause(self) -> None:
         """Slow down on the path and wait there; only on the way."""
         if (self.state, Event.PAUSE) in TRANSITIONS and self.phase is not SETTLE:
-            self.clock.aim(0.0)
+            self._slow_down()
             self._apply(Event.PAUSE)
 
     def resume(self) -> None:
@@ -159,6 +160,8 @@ class Player(Reference):
         """
         if self.execution is None:
             return
+        if speed != self.speed:
+            self.moved = math.nan
         self.speed, self._clock_acceleration = speed, clock_acceleration
         if self.phase in ON_MOTION:
             self.clock.max_slope = clock_acceleration / self.execution.rate_hz
@@ -195,10 +198,12 @@ class Player(Reference):
         """
         execution = self.execution
         if execution is None or not self.active:
+            self.moved = math.nan
             return
         self._elapsed += due or ticks
         phase = self.phase
         if phase is SETTLE:
+            self.moved = math.nan
             self._waited_ticks += ticks
             if self.slowing:
                 self._conclude(execution, at_end=True)
@@ -280,6 +285,8 @@ class Player(Reference):
         leg = self._start_pass(execution, sought.row if sought else None)
         max_slope = self._clock_acceleration / execution.rate_hz
         rests = stays or leg.eases_in or leg.is_too_short_to_slow_down(self.speed, max_slope)
+        if sought is None and self.loop == 1:
+            self.moved = -1.0  # the next tick is that of the first row
         self.phase = MOTION
         self._apply(Event.ARRIVED)
         self.clock.start(0.0 if rests else self.speed, max_slope)
@@ -322,6 +329,10 @@ class Player(Reference):
         self.velocity[:] = 0.0
         if self.state is State.PAUSING:  # there is nothing left to pause
             self._apply(Event.RESUME)
+
+    def _slow_down(self) -> None:
+        self.clock.aim(0.0)
+        self.moved = math.nan
 
     def _come_to_rest(self, event: Event) -> None:
         self._apply(event)

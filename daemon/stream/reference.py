@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from ..trajectory.clock import TrajectoryClock
@@ -34,6 +35,9 @@ class Reference:
         The place on the newest motion, in rows of the plan.
     loop : int
         The pass over it, counted from 1.
+    moved : float
+        Ticks that the reference has moved on since the first row of the motion, ways between passes included.
+        NaN before it, and from a pause, a stop, a seek or another speed on.
     passed : list of PassedMarker
         Markers that were passed, until somebody takes them out.
     """
@@ -45,6 +49,7 @@ class Reference:
         self.clock = TrajectoryClock()
         self.frame = 0.0
         self.loop = 1
+        self.moved = math.nan
         self.passed: list[PassedMarker] = []
         self._leg: Leg | None = None
         self._cursor = MarkerCursor()
@@ -55,6 +60,7 @@ class Reference:
         self.frame, self.loop = float(execution.offset + execution.route.passes.first), 1
         self._cursor = MarkerCursor(execution.markers)
         self._played_ticks = 0
+        self.moved = math.nan
 
     def _start_way(self, track: Track) -> None:
         """Stand before the first row of a way to the motion, which is no part of it."""
@@ -95,6 +101,7 @@ class Reference:
             if self.clock.rate > 0.0:  # a late tick moves less far than it could where the leg ends
                 ticks -= min(ticks - 1, int((place - leg.length) / self.clock.rate))
             place = self.clock.position = float(leg.length)
+        self.moved += ticks
         row = leg.first + leg.direction * place
         leg.track.sample(row, self.position, self.velocity, self.clock.rate * leg.direction)
         if on_motion:

@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..clock.scales import unix_less_monotonic
 from ..ipc.ring import COLUMN, slices
 from ..ipc.states import ACTIVE, STATES, State
 from .timing import Timing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from motiond.formats.arrays import Floats
 
     from ..ipc.ring import RingReader
+    from .drift import Drift
 
 
 _ACTIVE_NUMBERS = [STATES.index(state) for state in ACTIVE]
@@ -76,6 +80,8 @@ class Observer:
     ----------
     reader : RingReader
     joints : int
+    unix_less_monotonic : callable
+        Reads the difference of the machine's two clocks, in s.
 
     Attributes
     ----------
@@ -83,24 +89,33 @@ class Observer:
         The newest record; None before the first.
     second, goal : Timing
         Since `start_second` and since `start_goal`; the goal's holds only ticks in motion.
+    drift : Drift or None
+        Of the goal; None where its start is not appointed.
     """
 
-    def __init__(self, reader: RingReader, joints: int) -> None:
+    def __init__(
+        self,
+        reader: RingReader,
+        joints: int,
+        unix_less_monotonic: Callable[[], float] = unix_less_monotonic,
+    ) -> None:
         self._reader = reader
         self._joints = joints
+        self._unix_less_monotonic = unix_less_monotonic
         self._missed = self._skipped = 0.0
         self.sample: Sample | None = None
         self.second = Timing()
         self.goal = Timing()
+        self.drift: Drift | None = None
 
     def start_second(self) -> None:
         """Count the ticks of `second` anew."""
         self.second = Timing()
 
-    def start_goal(self) -> None:
-        """Count the ticks of `goal` anew."""
+    def start_goal(self, drift: Drift | None = None) -> None:
+        """Count the ticks of `goal` anew, and of `drift`."""
         self.take()
-        self.goal = Timing()
+        self.goal, self.drift = Timing(), drift
 
     def take(self) -> None:
         """Read all new records."""
@@ -113,6 +128,8 @@ class Observer:
         self.second.add(records, missed, skipped)
         active = np.isin(records[:, COLUMN["state"]], _ACTIVE_NUMBERS)
         self.goal.add(records[active], missed, skipped)
+        if self.drift is not None:
+            self.drift.add(records, self._unix_less_monotonic())
 
     def diagnostics(self) -> dict[str, Any]:
         """Return the timing of the second that ends now, and what the driver reports of itself."""

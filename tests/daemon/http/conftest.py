@@ -11,6 +11,7 @@ import orjson
 import pytest
 
 from motiond.daemon.api.dispatcher import Dispatcher
+from motiond.daemon.clock.monitor import ClockMonitor
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.http.server import HttpServer
 from tests.daemon.conftest import Robots
@@ -178,6 +179,8 @@ async def serving(
     hub: ReportHub,
     models: Models | None = None,
     is_broker_connected: Callable[[], bool] | None = None,
+    *,
+    clock: Callable[[], dict[str, Any]] = lambda: ClockMonitor().payload(),
 ) -> AsyncIterator[Site]:
     """Run a server; leaving is the daemon's clean shutdown."""
     broker_is_connected = asyncio.Event()
@@ -191,6 +194,7 @@ async def serving(
         models=models or {},
         daemon_id="d1",
         is_broker_connected=is_broker_connected or broker_is_connected.is_set,
+        clock=clock,
     )
     task = asyncio.create_task(server.run(), name="http")
     site = Site(server, settings, robots, hub, broker_is_connected)

@@ -24,6 +24,7 @@ from motiond.daemon.ipc.ring import COLUMN, SCALARS
 from motiond.daemon.ipc.states import ResultCode, State
 from motiond.daemon.joints.joint_map import build_joint_map
 from motiond.daemon.telemetry.timing import Timing
+from tests.daemon.clock.clocks import ADRIFT, HandedClock
 from tests.daemon.http.conftest import serving
 
 if TYPE_CHECKING:
@@ -177,6 +178,28 @@ async def test_it_tells_whether_the_broker_is_there_and_how_many_watch(
             samples = await scrape(site)
             assert of(samples, "motiond_broker_connected") == 1.0
             assert of(samples, "motiond_http_clients") == 1.0
+
+
+async def test_it_tells_how_good_the_clock_is_and_no_error_that_nobody_knows(
+    settings: HttpSettings, robots: Robots, hub: ReportHub
+) -> None:
+    clock = HandedClock()
+    async with serving(settings, robots, hub, clock=clock.payload) as site:
+        known = await scrape(site)
+        clock.kernel = ADRIFT
+        unknown = await scrape(site)
+    clocks = [
+        {name: value for (name, _), value in samples.items() if name.startswith("motiond_clock")}
+        for samples in (known, unknown)
+    ]
+    assert clocks == [
+        {
+            "motiond_clock_synchronised": 1.0,
+            "motiond_clock_estimated_error_seconds": 0.0002,
+            "motiond_clock_max_error_seconds": 0.004,
+        },
+        {"motiond_clock_synchronised": 0.0},
+    ]
 
 
 async def test_it_tells_when_the_process_began(site: Site) -> None:

@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.lasting_models import State as ToldState
 from motiond.daemon.api.requests import VERBS
+from motiond.daemon.clock.monitor import ClockMonitor
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.http.application import make_application
 from motiond.daemon.http.openapi import openapi
@@ -65,6 +66,7 @@ async def test_every_route_stands_in_the_document_and_every_path_is_served(
         daemon_id="d1",
         tally=Tally(robots.robots),
         is_broker_connected=lambda: True,
+        clock=lambda: ClockMonitor().payload(),
     )
     routes = {
         (route.method, route.resource.canonical)

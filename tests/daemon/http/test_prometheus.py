@@ -31,6 +31,8 @@ TARGETS = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["
 TOKEN = "a token for tests"  # noqa: S105 - of nothing
 # Simulated actuators have no voltage.
 WITHOUT_SAMPLES = ("motiond_joint_voltage_volts",)
+# Where the machine's clock is not synchronised, nobody knows its error.
+PERHAPS_WITHOUT_SAMPLES = ("motiond_clock_estimated_error_seconds", "motiond_clock_max_error_seconds")
 
 
 def program(name: str) -> str:
@@ -189,7 +191,8 @@ def test_each_expression_of_the_dashboard_shows_something(prometheus: Prometheus
     assert names
     assert names <= known
     shown = prometheus.query(expression)
-    assert bool(shown) != any(name in expression for name in WITHOUT_SAMPLES), shown
+    if expression not in PERHAPS_WITHOUT_SAMPLES:
+        assert bool(shown) != any(name in expression for name in WITHOUT_SAMPLES), shown
 
 
 def test_each_alert_is_evaluated_and_names_metrics_that_there_are(prometheus: Prometheus) -> None:

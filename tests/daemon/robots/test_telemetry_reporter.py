@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from motiond.daemon.clock.monitor import ClockMonitor
 from motiond.daemon.ipc import ring
 from motiond.daemon.robots.telemetry_reporter import TelemetryRates, TelemetryReporter
 from motiond.daemon.telemetry.observer import Observer
@@ -22,7 +23,7 @@ async def test_nothing_is_reported_before_the_first_record_and_diagnostics_are_w
     os.close(fd)
     told: dict[Subject, dict[str, Any]] = {}
     reporter, observer = (
-        TelemetryReporter(told.__setitem__, TelemetryRates(20.0, 20.0), lambda _: True),
+        TelemetryReporter(told.__setitem__, TelemetryRates(20.0, 20.0), lambda _: True, ClockMonitor()),
         Observer(reader, 2),
     )
     observer.take()
@@ -36,6 +37,7 @@ async def test_nothing_is_reported_before_the_first_record_and_diagnostics_are_w
         "missed_deadlines_total",
         "driver_errors",
         "records_lost",
+        "clock",
     }
     assert told.keys() == {"telemetry", "diagnostics"}
     reader.close()
@@ -51,7 +53,7 @@ class Told:
         self._period_s = rates.watch_period_s
         self.pages = 1
         self.page_times: list[float] = []
-        self._reporter = TelemetryReporter(self._report, rates, self._is_heard)
+        self._reporter = TelemetryReporter(self._report, rates, self._is_heard, ClockMonitor())
         monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: self.now_s)
 
     def _is_heard(self, subject: Subject) -> bool:

@@ -69,10 +69,14 @@ class Bench:
     """A loop on virtual time, and the daemon's ends of its channel and ring."""
 
     def __init__(
-        self, folder: Path, setup: messages.Setup | None = None, driver: Driver | None = None
+        self,
+        folder: Path,
+        setup: messages.Setup | None = None,
+        driver: Driver | None = None,
+        clock: VirtualClock | None = None,
     ) -> None:
         self.trace_path = folder / "trace.npy"
-        self.clock = VirtualClock(100.0)
+        self.clock = clock or VirtualClock(100.0)
         options = {"trace": self.trace_path, "initial": dict(zip(JOINTS, START, strict=True))}
         self.driver = driver or make_driver("sim", options, JOINTS, self.clock.now)
         self.driver.open()

@@ -1,0 +1,95 @@
+"""The state of the machine's clock, kept fresh: chrony is asked now and then, the kernel each time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from . import chrony, kernel
+from .state import ClockState, machine_id
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from .chrony import Tracking
+    from .kernel import KernelClock
+
+log = logging.getLogger(__name__)
+
+ASK_PERIOD_S = 10.0
+"""How long to wait after each answer of chrony's."""
+
+
+class ClockMonitor:
+    """Knows the state of the machine's clock.
+
+    Parameters
+    ----------
+    max_error_s : float or None
+        Of the configuration: how far it may be off where a start is appointed; None for no limit.
+    read_kernel : callable
+        Reads the kernel's clock; raises OSError where it may not.
+    ask_chrony : callable
+        Asks chronyd; returns None where it does not synchronise the clock.
+    """
+
+    def __init__(
+        self,
+        max_error_s: float | None = None,
+        *,
+        read_kernel: Callable[[], KernelClock] = kernel.read,
+        ask_chrony: Callable[[], Awaitable[Tracking | None]] = chrony.ask,
+    ) -> None:
+        self.max_error_s = max_error_s
+        self._read_kernel = read_kernel
+        self._ask_chrony = ask_chrony
+        self._tracking: Tracking | None = None
+
+    async def run(self) -> NoReturn:
+        """Ask chrony from time to time until cancelled; what fails is tried again."""
+        while True:
+            try:
+                self._tracking = await self._ask_chrony()
+            except Exception:
+                self._tracking = None
+                log.exception("chrony could not be asked; it is tried again")
+            await asyncio.sleep(ASK_PERIOD_S)
+
+    def payload(self) -> dict[str, Any]:
+        """Return the clock's state now as published, JSON-ready."""
+        return self.state.payload()
+
+    @property
+    def state(self) -> ClockState:
+        """The clock's state now: chrony's word where it synchronises the clock, else the kernel's.
+
+        Chrony's goes first, as it tells the kernel only where its configuration says `rtcsync`.
+        """
+        machine, tracking = machine_id(), self._tracking
+        if tracking is not None:
+            source = f"chrony: {tracking.source}"
+            return ClockState(
+                synchronised=True,
+                estimated_error_s=tracking.estimated_error_s,
+                max_error_s=tracking.max_error_s,
+                source=source,
+                machine=machine,
+            )
+        try:
+            told = self._read_kernel()
+        except OSError:
+            told = None
+        if (
+            told is None or not told.synchronised
+        ):  # its errors then are limits of the kernel's, and say nothing
+            return ClockState(
+                synchronised=False, estimated_error_s=None, max_error_s=None, source=None, machine=machine
+            )
+        return ClockState(
+            synchronised=True,
+            estimated_error_s=told.estimated_error_s,
+            max_error_s=told.max_error_s,
+            source="kernel",
+            machine=machine,
+        )

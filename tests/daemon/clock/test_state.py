@@ -1,0 +1,219 @@
+"""What is known of the machine's clock, and who says it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import hashlib
+import os
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from motiond.daemon.clock import chrony, kernel, monitor
+from motiond.daemon.clock.chrony import Tracking
+from motiond.daemon.clock.kernel import Timex, told
+from motiond.daemon.clock.scales import unix_less_monotonic
+from motiond.daemon.clock.state import machine_id
+from tests.daemon.clock.clocks import ADRIFT, GOOD, HandedClock
+from tests.waiting import PATIENCE_S, eventually
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from motiond.daemon.clock.kernel import KernelClock
+
+# As chronyc 4.3 writes them: of a server, of `local stratum 10`, of a reference clock, and before the first
+# measurement.
+SERVER = (
+    "0A000001,10.0.0.1,3,1795372253.317033925,-0.000020000,0.000010000,0.000030000,-12.345,0.001,0.020,"
+    "0.010000000,0.002000000,64.2,Normal"
+)
+LOCAL = "7F7F0101,,10,1795372253.3,0.0,0.0,0.0,0.000,0.000,0.000,0.000000000,0.000000000,0.0,Normal"
+PULSE = "50505300,PPS,1,1795372253.3,1e-9,-2e-9,3e-9,1.0,0.0,0.1,1e-9,0.00001,16.0,Insert second"
+NOBODY = "00000000,,0,0.0,0.0,0.0,0.0,0.000,0.000,0.000,1.000000000,1.000000000,0.0,Not synchronised"
+
+
+def test_the_kernel_tells_errors_in_microseconds_and_a_status() -> None:
+    synchronised = Timex(esterror=250, maxerror=4000, status=0x2001)
+    assert told(synchronised) == pytest.approx((True, 250e-6, 0.004))
+    assert not told(Timex(esterror=250, maxerror=4000, status=0x2041)).synchronised
+
+
+def test_an_error_of_nought_is_one_that_nobody_has_estimated() -> None:
+    assert told(Timex(esterror=0, maxerror=500, status=0x2001)).estimated_error_s is None
+
+
+def test_this_machines_kernel_can_be_asked_and_nothing_is_set() -> None:
+    before = kernel.read()
+    assert before.max_error_s >= 0.0
+    assert Timex().modes == 0
+    assert kernel.read().synchronised == before.synchronised
+
+
+def test_chrony_tells_its_source_and_what_its_manual_makes_of_the_errors() -> None:
+    tracking = chrony.parse(SERVER)
+    assert tracking is not None
+    assert tracking.source == "10.0.0.1"
+    assert tracking[1:] == pytest.approx((0.00005, 0.00002 + 0.002 + 0.005))
+
+
+@pytest.mark.parametrize(("line", "source"), [(LOCAL, "local"), (PULSE, "PPS")])
+def test_chrony_may_follow_the_machine_itself_or_a_reference_clock(line: str, source: str) -> None:
+    tracking = chrony.parse(line)
+    assert tracking is not None
+    assert tracking.source == source
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        NOBODY,
+        "",
+        "506 Cannot talk to daemon",
+        SERVER.replace("0.002000000", "soon"),
+        SERVER.replace("0.002000000", "nan"),
+        SERVER.rsplit(",", 1)[0],
+    ],
+)
+def test_a_line_that_tells_no_error_of_a_clock_that_is_followed_tells_nothing(line: str) -> None:
+    assert chrony.parse(line) is None
+
+
+def test_a_source_has_no_control_characters_and_an_end() -> None:
+    tracking = chrony.parse(SERVER.replace("10.0.0.1", "\x1b[31m" + "x" * 300))
+    assert tracking is not None
+    assert tracking.source == "[31m" + "x" * 96
+
+
+def program(folder: Path, script: str) -> str:
+    path = folder / "chronyc"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+async def test_chrony_is_asked_by_its_program_without_names_to_look_up(tmp_path: Path) -> None:
+    said = program(tmp_path, f'[ "$*" = "-n -c tracking" ] && echo "{SERVER}"')
+    assert await chrony.ask(said, PATIENCE_S) == chrony.parse(SERVER)
+
+
+async def test_where_there_is_no_chrony_there_is_no_error(tmp_path: Path) -> None:
+    assert await chrony.ask(str(tmp_path / "chronyc")) is None
+    assert await chrony.ask(program(tmp_path, "echo 506 Cannot talk to daemon; exit 1"), PATIENCE_S) is None
+    (tmp_path / "chronyc").write_text("neither a script nor a program")
+    assert await chrony.ask(str(tmp_path / "chronyc")) is None
+    assert await chrony.ask(program(tmp_path, "head -c 100000 /dev/zero | tr '\\0' x"), PATIENCE_S) is None
+
+
+async def test_a_chrony_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    began_s = time.monotonic()
+    assert await chrony.ask(program(tmp_path, "sleep 300 & sleep 300"), 0.2) is None
+    assert time.monotonic() - began_s < PATIENCE_S
+
+
+async def test_asking_can_be_cancelled_and_leaves_no_process(tmp_path: Path) -> None:
+    noted = tmp_path / "pid"
+    script = f"echo $$ > {noted}.new; mv {noted}.new {noted}; sleep 300"
+    asking = asyncio.create_task(chrony.ask(program(tmp_path, script), 300.0))
+    await asyncio.to_thread(eventually, "it runs", noted.exists, bool)
+    async with asyncio.timeout(PATIENCE_S):
+        asking.cancel()
+        await asyncio.wait((asking,))
+    assert asking.cancelled()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(noted.read_text()), 0)
+
+
+async def test_chronys_word_goes_before_the_kernels_which_it_may_not_have_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(monitor, "ASK_PERIOD_S", 0.001)
+    clock = HandedClock(ADRIFT)
+    clock.tracking = Tracking("10.0.0.1", 0.001, 0.01)
+    running = asyncio.create_task(clock.run())
+    await asked(clock, 1)
+    assert clock.payload() == {
+        "synchronised": True,
+        "estimated_error_s": 0.001,
+        "max_error_s": 0.01,
+        "source": "chrony: 10.0.0.1",
+        "machine": machine_id(),
+    }
+    clock.tracking = None
+    await asked(clock, 2)
+    assert not clock.state.synchronised
+    clock.kernel = GOOD
+    assert (clock.state.source, clock.state.estimated_error_s) == ("kernel", 0.0002)
+    running.cancel()
+
+
+async def asked(clock: HandedClock, times: int) -> None:
+    """Wait until chrony has been asked so many times more, and has answered."""
+    before = clock.asked
+    async with asyncio.timeout(PATIENCE_S):
+        while clock.asked <= before + times:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.001)
+
+
+async def test_chrony_is_asked_no_more_than_once_in_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    clock = HandedClock()
+
+    async def sleep(duration_s: float) -> None:
+        slept.append(duration_s)
+        if len(slept) == 3:
+            raise asyncio.CancelledError
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    with pytest.raises(asyncio.CancelledError):
+        await clock.run()
+    assert (clock.asked, slept) == (3, [10.0, 10.0, 10.0])
+
+
+async def test_a_failure_to_ask_chrony_ends_nothing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(monitor, "ASK_PERIOD_S", 0.001)
+    calls = 0
+
+    async def ask() -> Tracking | None:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            raise MemoryError
+        return Tracking("10.0.0.1", 0.001, 0.01)
+
+    clock = monitor.ClockMonitor(read_kernel=lambda: ADRIFT, ask_chrony=ask)
+    running = asyncio.create_task(clock.run())
+    async with asyncio.timeout(PATIENCE_S):
+        while not clock.state.synchronised:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.001)
+    running.cancel()
+    assert caplog.messages == ["chrony could not be asked; it is tried again"]
+
+
+@pytest.mark.parametrize("said", [ADRIFT, OSError(errno.EPERM, "not permitted")])
+def test_of_a_clock_that_nobody_keeps_or_may_ask_no_error_is_told(said: KernelClock | OSError) -> None:
+    assert HandedClock(said).payload() == {
+        "synchronised": False,
+        "estimated_error_s": None,
+        "max_error_s": None,
+        "source": None,
+        "machine": machine_id(),
+    }
+
+
+def test_a_machine_is_known_by_a_hash_of_its_boot_id(tmp_path: Path) -> None:
+    boot_id = tmp_path / "boot_id"
+    boot_id.write_text("c0ffee00-0000-4000-8000-000000000001\n")
+    whole = hashlib.sha256(b"c0ffee00-0000-4000-8000-000000000001").hexdigest()
+    assert machine_id(boot_id) == whole[:16]
+    assert machine_id(tmp_path / "hidden") is None
+
+
+def test_both_scales_are_read_at_the_same_time() -> None:
+    readings = [time.monotonic(), unix_less_monotonic(), time.monotonic()]
+    assert abs(time.time() - time.monotonic() - readings[1]) < readings[2] - readings[0] + 1.0
+    assert time.get_clock_info("monotonic").implementation == "clock_gettime(CLOCK_MONOTONIC)"

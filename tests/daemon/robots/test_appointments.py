@@ -1,0 +1,140 @@
+"""What a robot does with appointed times on a machine whose clock is handed in."""
+
+from __future__ import annotations
+
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api.report_models import REPORT_MODELS
+from motiond.daemon.api.reports import ReportHub
+from motiond.daemon.clock.state import machine_id
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.robots.appointments import checked_clock
+from motiond.daemon.robots.assembly import make_registry
+from tests.daemon.clock.clocks import ADRIFT, GOOD, OFF, UNESTIMATED, HandedClock
+from tests.daemon.rig import FORKS, Rig, ask
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from motiond.daemon.clock.kernel import KernelClock
+    from motiond.daemon.robots.registry import RobotRegistry
+
+WITHIN_5_MS = "an appointed time wants it within 0.005 s (max_clock_error_s)"
+MEND = "let chrony keep its time, or raise max_clock_error_s"
+REFUSALS = [
+    (ADRIFT, f"arm: this machine's clock is not synchronised; {WITHIN_5_MS}; {MEND}"),
+    (OFF, f"arm: this machine's clock is off by about 0.02 s; {WITHIN_5_MS}; {MEND}"),
+    (UNESTIMATED, f"arm: nobody estimates the error of this machine's clock; {WITHIN_5_MS}; {MEND}"),
+]
+AHEAD_S = 5.0
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    return Rig(tmp_path)
+
+
+@asynccontextmanager
+async def running(rig: Rig, clock: HandedClock) -> AsyncIterator[RobotRegistry]:
+    """Run the robot on a machine with a clock, until it is idle."""
+    hub = ReportHub()
+    async with rig.running_on(make_registry(load_settings(rig.config), hub, FORKS, clock), hub) as registry:
+        await rig.until_state("idle")
+        yield registry
+
+
+async def refused(registry: RobotRegistry, **request: Any) -> RequestError:
+    with pytest.raises(RequestError) as caught:
+        await ask(registry, "play", motion="short", start_at=time.time() + AHEAD_S, **request)
+    return caught.value
+
+
+@pytest.mark.parametrize(("kernel", "message"), REFUSALS, ids=["adrift", "off", "unestimated"])
+async def test_a_start_is_not_appointed_by_a_clock_that_is_too_bad(
+    rig: Rig, kernel: KernelClock, message: str
+) -> None:
+    async with running(rig, clock := HandedClock(kernel, 0.005)) as registry:
+        error = await refused(registry)
+        status = await ask(registry, "status")
+    assert (error.code, str(error)) == ("CLOCK", message)
+    assert error.data == {"clock": clock.payload(), "max_clock_error_s": 0.005}
+    assert (status["goal_id"], status["torque"]) == (None, False)
+
+
+async def test_without_an_appointment_or_a_limit_any_clock_is_good_enough(rig: Rig) -> None:
+    async with running(rig, HandedClock(ADRIFT, 0.005)) as registry:
+        played = await ask(registry, "play", motion="short")
+        assert (await rig.result_of(played["goal_id"]))["code"] == "SUCCESSFUL"
+    rig.reports.clear()
+    async with running(rig, HandedClock(ADRIFT)) as registry:
+        played = await ask(registry, "play", motion="short", start_at=time.time() + AHEAD_S)
+        await ask(registry, "stop")
+
+
+async def test_a_replacing_play_that_is_refused_for_the_clock_replaces_nothing(rig: Rig) -> None:
+    async with running(rig, HandedClock(ADRIFT, 0.005)) as registry:
+        playing = await ask(registry, "play", motion="long")
+        assert (await refused(registry, on_busy="replace")).code == "CLOCK"
+        assert (await ask(registry, "status"))["goal_id"] == playing["goal_id"]
+
+
+async def test_what_waits_is_not_begun_by_a_clock_that_has_become_bad(rig: Rig) -> None:
+    async with running(rig, clock := HandedClock(GOOD, 0.005)) as registry:
+        await ask(registry, "play", motion="short")
+        start_at = time.time() + 1000.0
+        waiting = await ask(registry, "play", motion="short", start_at=start_at, on_busy="queue")
+        clock.kernel = OFF
+        result = await rig.result_of(waiting["goal_id"])
+    assert (result["code"], result["message"]) == ("INVALID_GOAL", REFUSALS[1][1])
+
+
+@pytest.mark.parametrize(("kernel", "message"), REFUSALS, ids=["adrift", "off", "unestimated"])
+def test_whoever_prepares_a_start_gets_the_clocks_state_or_the_same_refusal(
+    kernel: KernelClock, message: str
+) -> None:
+    assert checked_clock("arm", HandedClock(kernel)).synchronised == kernel.synchronised
+    with pytest.raises(RequestError) as caught:
+        checked_clock("arm", HandedClock(kernel, 0.005))
+    assert str(caught.value) == message
+    good = HandedClock(GOOD, 0.0002)
+    assert checked_clock("arm", good).payload() == good.payload()
+
+
+async def test_diagnostics_tell_the_clock_as_it_is_now(rig: Rig) -> None:
+    async with running(rig, clock := HandedClock(GOOD)):
+        told = await rig.until("diagnostics", lambda data: data["clock"]["synchronised"])
+        clock.kernel = ADRIFT
+        later = await rig.until("diagnostics", lambda data: not data["clock"]["synchronised"])
+    errors = {"estimated_error_s": 0.0002, "max_error_s": 0.004}
+    assert told["clock"] == {
+        "synchronised": True,
+        **errors,
+        "source": "kernel",
+        "machine": machine_id(),
+    }
+    assert later["clock"] == told["clock"] | dict.fromkeys([*errors, "source"]) | {"synchronised": False}
+    assert set(REPORT_MODELS["diagnostics"].model_fields) == set(told)
+
+
+async def test_a_result_tells_how_far_a_motion_was_from_its_appointed_time(rig: Rig) -> None:
+    async with running(rig, HandedClock()) as registry:
+        appointed = await ask(registry, "play", motion="short", start_at=time.time() + AHEAD_S)
+        told = (await rig.rest_after(appointed["goal_id"]))["timing"]["drift_s"]
+        played = await ask(registry, "play", motion="short")
+        without = await rig.result_of(played["goal_id"])
+    assert told.keys() == {"p50", "p99", "max", "first", "last"}
+    assert -0.001 < told["first"] < AHEAD_S  # never early; how late is the machine's affair
+    assert 0.0 <= told["p50"] <= told["p99"] <= told["max"] < AHEAD_S
+    assert without["timing"]["drift_s"] is None
+
+
+async def test_the_configuration_sets_the_limit(rig: Rig) -> None:
+    rig.daemon["max_clock_error_s"] = 0.005
+    registry = make_registry(load_settings(rig.config), ReportHub())
+    assert registry.clock.max_error_s == 0.005
