@@ -37,6 +37,14 @@ def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
     assert (verified.returncode, verified.stdout, verified.stderr) == (0, "", "")
 
 
+def test_the_unit_lets_the_daemon_read_the_clock_and_not_set_it() -> None:
+    unit = (SYSTEMD / "motiond.service").read_text()
+    options = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line and line[0] != "#")
+    assert options["SystemCallFilter"] == "@system-service adjtimex clock_adjtime clock_adjtime64"
+    assert "ProtectClock" not in options  # which refuses adjtimex whatever it is asked for
+    assert options["CapabilityBoundingSet"] == "CAP_SYS_NICE CAP_IPC_LOCK"
+
+
 def test_systemd_can_make_the_user_of_the_unit(tmp_path: Path) -> None:
     (tmp_path / "etc").mkdir()
     subprocess.run(
