@@ -13,6 +13,7 @@ from .former_robots import FormerRobots
 from .heartbeat import Heartbeat
 from .home_assistant import BORN
 from .link import heed_cancellation
+from .reports_out import EXACTLY_ONCE
 from .stop_intake import StopIntake
 from .subscriptions import subscribe, try_to_subscribe
 from .topics import ANY_ROBOT, DaemonTopic, HeartbeatTopic, ReportTopic
@@ -239,7 +240,10 @@ class MainSession:
         # Of robots that are ours no more; it may be refused, then `motiond forget` is left.
         await try_to_subscribe(client, [self._topics.report(ANY_ROBOT, "availability")])
         await subscribe(client, stops)
-        await subscribe(client, [self._topics.heartbeat(self._identity.daemon_id)], qos=0)
+        # A broker that takes no more than QoS 1 grants no more, and hangs up on who publishes by more.
+        client.most_qos = await subscribe(
+            client, [self._topics.heartbeat(self._identity.daemon_id)], EXACTLY_ONCE
+        )
 
     async def _say_goodbye(self, client: Client) -> None:
         """Say what is still to be said, within a bounded time."""

@@ -34,7 +34,8 @@ class ReportsOut:
     """The way out for all reports of one daemon, over one connection after the other.
 
     A result is published with QoS 2 and the session is resumed, so that it arrives exactly once, also when
-    the connection breaks at the worst moment. What is handed to the client with QoS 1 or 2 is the client's to
+    the connection breaks at the worst moment; where the broker takes no more than QoS 1, it may then arrive
+    twice, alike in all. What is handed to the client with QoS 1 or 2 is the client's to
     deliver; it is not published again here, unless at another broker.
 
     Parameters
@@ -193,7 +194,8 @@ class ReportsOut:
         topic, lasts = self._topics.report(report.robot, report.subject), report.subject in LASTING
         if lasts:
             self._retained.say(topic, payload)
-        number = client.hand_over(topic, payload, qos_of(report.subject), retain=lasts)
+        qos = min(qos_of(report.subject), client.most_qos)
+        number = client.hand_over(topic, payload, qos, retain=lasts)
         if report.subject == "motions":
             self._hand_over_device(client, report.robot)
         if not lasts:

@@ -17,19 +17,21 @@ REFUSED = 0x80
 AT_ONCE = 50  # topics in a packet
 
 
-async def subscribe(client: Client, topics: Sequence[str], qos: int = 1) -> None:
-    """Subscribe to topics that the daemon cannot do without.
+async def subscribe(client: Client, topics: Sequence[str], qos: int = 1) -> int:
+    """Subscribe to topics that the daemon cannot do without; return the lowest QoS that is granted.
 
     Raises
     ------
     ConnectionUseless
         If the broker refuses one.
     """
-    if refused := await try_to_subscribe(client, topics, qos):
+    codes = await _ask(client, topics, qos)
+    if refused := _refused(topics, codes):
         what = f"the broker refuses the subscription to '{refused[0]}'"
         raise ConnectionUseless(
             f"{what}; the daemon cannot do without it; permit it in the broker's access list"
         )
+    return min(codes, default=qos)
 
 
 async def try_to_subscribe(client: Client, topics: Sequence[str], qos: int = 1) -> list[str]:
@@ -37,7 +39,16 @@ async def try_to_subscribe(client: Client, topics: Sequence[str], qos: int = 1) 
 
     On MQTT 5 what was sent with the retain flag can then be told from what was not.
     """
-    refused: list[str] = []
+    return _refused(topics, await _ask(client, topics, qos))
+
+
+def _refused(topics: Sequence[str], codes: Sequence[int]) -> list[str]:
+    return [topic for topic, code in zip(topics, codes, strict=True) if code >= REFUSED]
+
+
+async def _ask(client: Client, topics: Sequence[str], qos: int) -> list[int]:
+    """Subscribe, and return for each topic the QoS that is granted, or why it is refused."""
+    codes: list[int] = []
     for first in range(0, len(topics), AT_ONCE):
         batch = topics[first : first + AT_ONCE]
         if client.version_5:
@@ -45,6 +56,5 @@ async def try_to_subscribe(client: Client, topics: Sequence[str], qos: int = 1) 
             answers = await client.subscribe([(topic, options) for topic in batch])
         else:
             answers = await client.subscribe([(topic, qos) for topic in batch])
-        codes = (answer if isinstance(answer, int) else answer.value for answer in answers)
-        refused += [topic for topic, code in zip(batch, codes, strict=True) if code >= REFUSED]
-    return refused
+        codes += [answer if isinstance(answer, int) else answer.value for answer in answers]
+    return codes
