@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from .errors import ErrorCode
 from .lasting_models import MotionList, StateName, Status, Told
+from .report_models import Clock
 
 
 class Answer(Told):
@@ -141,6 +142,32 @@ class Deleted(Told):
     deleted: list[str]
 
 
+class Prepared(Told):
+    """The robot is reserved for a start of its group."""
+
+    start: str
+    ready_in_s: float
+    """How long before the first row a start has to be committed, in s."""
+    duration_s: float | None
+    """How long its passes take, in s; null where they never end."""
+    expires_at: float
+    """Unix time in s at which the reservation is let go if nothing is committed."""
+    clock: Clock
+
+
+class StartReleased(Told):
+    """The robot is not reserved any more."""
+
+    start: str
+
+
+class Committed(Told):
+    """The robot plays with the others as soon as all of them are heard."""
+
+    start: str
+    start_at: float
+
+
 DATA_MODELS: dict[str, type[Told]] = {
     "play": Accepted,
     "goto": Accepted,
@@ -166,5 +193,10 @@ DATA_MODELS: dict[str, type[Told]] = {
     "status": Status,
     "motions/delete": Deleted,
     "motions/reload": MotionList,
+    "fleet/prepare": Prepared,
+    "fleet/release": StartReleased,
 }
 """What `data` of the answer holds, by verb; of a verb that is not here, any object."""
+
+FLEET_DATA_MODELS: dict[str, type[Told]] = {"fleet/commit": Committed, "fleet/release": StartReleased}
+"""The same of each robot's answer to what is asked of all that are named."""

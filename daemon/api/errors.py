@@ -28,6 +28,8 @@ ErrorCode = Literal[
     "FAULT",
     "OFFLINE",
     "NOT_ALLOWED",  # by the configuration
+    "RESERVED",  # for a start of its group
+    "NOT_RESERVED",  # for this start; any more, or never
     "NOT_IN_CONTROL",  # another client commands the robot, or nobody does
     "CANCELED",  # a stop came before the motion began
     "TIMEOUT",

@@ -97,6 +97,8 @@ class Description(Told):
     driver: str
     poses: dict[str, dict[str, float]]
     """Joint positions by the names of poses, in rad or m."""
+    groups: list[str]
+    """Those that it can be started together with."""
     tolerances: Tolerances
     hottest_c: float | None
     """The temperature beyond which a motion is stopped, in °C; null where none is checked."""
@@ -159,3 +161,23 @@ class Lease(Told):
     """How long a lease lasts without being renewed."""
     takeover: bool
     """Whether another client may take it."""
+
+
+ReservationPhase = Literal["reserved", "committed", "ready", "playing", "released"]
+
+
+class Reservation(Told):
+    """For which start of its group a robot is reserved; all null while it is for none."""
+
+    start: str | None
+    """The start's id."""
+    phase: ReservationPhase | None
+    """`ready`: on the first row, for its time; `released`: let go before the motion ended well."""
+    start_at: float | None
+    """Unix time in s at which the first row is due; null until that is committed."""
+    robots: list[str] | None
+    """Who starts together; null until that is committed."""
+    reason: str | None
+    """Why it was released."""
+    expires_at: float | None
+    """Unix time in s at which it is let go if nothing is committed; null from then on."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from .lasting_models import Availability, Description, Lease, MotionList, State, Told
+from .lasting_models import Availability, Description, Lease, MotionList, Reservation, State, Told
 
 
 class Spread(Told):
@@ -139,6 +139,7 @@ class Event(Told):
         "queue_moved",
         "lease_lost",
         "lease_taken",
+        "start_released",
     ]
     message: str
     marker: str = ""
@@ -154,6 +155,8 @@ class Event(Told):
     """Who was in control."""
     taker: str | None = None
     """Who took it; null where the lease has run out."""
+    start: str = ""
+    """The start of a group for which the robot is not reserved any more."""
 
 
 class Quantities(Told):
@@ -183,6 +186,7 @@ REPORT_MODELS: dict[str, type[Told]] = {
     "description": Description,
     "motions": MotionList,
     "lease": Lease,
+    "reservation": Reservation,
     "result": Result,
     "event": Event,
     "telemetry": Telemetry,

@@ -24,10 +24,13 @@ Subject = Literal[
     "diagnostics",
     "event",
     "lease",
+    "reservation",
     "samples",  # telemetry at the pace of pages, whatever that of `telemetry` is
 ]
 SUBJECTS: frozenset[Subject] = frozenset(get_args(Subject)) - {"samples"}
-LASTING: frozenset[Subject] = frozenset({"availability", "description", "motions", "state", "lease"})
+LASTING: frozenset[Subject] = frozenset(
+    {"availability", "description", "motions", "state", "lease", "reservation"}
+)
 STREAMED: frozenset[Subject] = frozenset({"telemetry", "diagnostics"})
 QUEUE_LENGTH = 1000
 

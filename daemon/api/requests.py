@@ -79,6 +79,8 @@ class Verb:
         and whatever it carries, since whoever sends it wants the robot to stop.
     begins : bool
         Whether it may set the robot going, so that a stop that was sent later must not find it done.
+    interferes : bool
+        Whether it is refused while the robot is reserved for a start of its group.
     needs_lease : bool
         Whether only who is in control may ask for it, where a lease is required.
     """
@@ -87,26 +89,27 @@ class Verb:
     handler: str
     stops: bool = False
     begins: bool = False
+    interferes: bool = False
     needs_lease: bool = True
 
 
 VERBS: dict[str, Verb] = {
-    "play": Verb(schemas.PlayRequest, "play", begins=True),
-    "goto": Verb(schemas.GotoRequest, "goto", begins=True),
-    "enable": Verb(schemas.EnableRequest, "enable", begins=True),
-    "disable": Verb(schemas.DisableRequest, "disable"),
-    "torque": Verb(schemas.TorqueRequest, "switch_torque", begins=True),
+    "play": Verb(schemas.PlayRequest, "play", begins=True, interferes=True),
+    "goto": Verb(schemas.GotoRequest, "goto", begins=True, interferes=True),
+    "enable": Verb(schemas.EnableRequest, "enable", begins=True, interferes=True),
+    "disable": Verb(schemas.DisableRequest, "disable", interferes=True),
+    "torque": Verb(schemas.TorqueRequest, "switch_torque", begins=True, interferes=True),
     "pause": Verb(schemas.PauseRequest, "pause"),
-    "resume": Verb(schemas.ResumeRequest, "resume", begins=True),
-    "speed": Verb(schemas.SpeedRequest, "set_speed", begins=True),
-    "seek": Verb(schemas.SeekRequest, "seek", begins=True),
+    "resume": Verb(schemas.ResumeRequest, "resume", begins=True, interferes=True),
+    "speed": Verb(schemas.SpeedRequest, "set_speed", begins=True, interferes=True),
+    "seek": Verb(schemas.SeekRequest, "seek", begins=True, interferes=True),
     "queue": Verb(schemas.QueueRequest, "list_queue", needs_lease=False),
     "queue/remove": Verb(schemas.RemoveFromQueueRequest, "remove_from_queue"),
     "queue/move": Verb(schemas.MoveInQueueRequest, "move_in_queue"),
     "queue/clear": Verb(schemas.ClearQueueRequest, "clear_queue"),
     "stop": Verb(schemas.StopRequest, "stop", stops=True, needs_lease=False),
     "estop": Verb(schemas.EstopRequest, "estop", stops=True, needs_lease=False),
-    "reset": Verb(schemas.ResetRequest, "reset", begins=True),
+    "reset": Verb(schemas.ResetRequest, "reset", begins=True, interferes=True),
     "fault": Verb(schemas.FaultRequest, "inject_fault"),
     "lease/acquire": Verb(schemas.AcquireLeaseRequest, "acquire_lease", needs_lease=False),
     "lease/renew": Verb(schemas.RenewLeaseRequest, "renew_lease", needs_lease=False),
@@ -115,7 +118,18 @@ VERBS: dict[str, Verb] = {
     "status": Verb(schemas.StatusRequest, "status", needs_lease=False),
     "motions/delete": Verb(schemas.DeleteMotionRequest, "delete_motion"),
     "motions/reload": Verb(schemas.ReloadMotionsRequest, "reload_motions"),
+    "fleet/prepare": Verb(schemas.PrepareRequest, "prepare", begins=True),
+    "fleet/release": Verb(schemas.ReleaseStartRequest, "release_start"),
 }
+SCHEMAS: dict[str, type[Request]] = {name: verb.schema for name, verb in VERBS.items()}
+
+FLEET = "fleet"
+"""Stands where a robot's name does in requests to all robots that they name."""
+FLEET_SCHEMAS: dict[str, type[Request]] = {
+    "commit": schemas.CommitRequest,
+    "release": schemas.ReleaseStartRequest,
+}
+"""What those hold, by verb."""
 
 
 class Commands(Protocol):
@@ -139,8 +153,13 @@ class Commands(Protocol):
         """
 
 
-def parse(raw: RawRequest) -> Request:
+def parse(raw: RawRequest, schemas: Mapping[str, type[Request]] = SCHEMAS) -> Request:
     """Check a request.
+
+    Parameters
+    ----------
+    schemas : mapping of str to type of Request, optional
+        What each verb takes; by default, those of robots.
 
     Raises
     ------
@@ -150,7 +169,7 @@ def parse(raw: RawRequest) -> Request:
     """
     body = _body(raw)
     try:
-        return _checked(raw, body)
+        return _checked(raw, body, schemas)
     except RequestError as error:
         error.transaction = _transaction(body)
         raise
@@ -192,13 +211,13 @@ def _body(raw: RawRequest) -> dict[str, Any]:
     return body
 
 
-def _checked(raw: RawRequest, body: dict[str, Any]) -> Request:
+def _checked(raw: RawRequest, body: dict[str, Any], schemas: Mapping[str, type[Request]]) -> Request:
     if raw.refusal is not None:
         raise raw.refusal
-    if raw.verb not in VERBS:
-        known = f"motiond knows {', '.join(VERBS)}"
-        raise RequestError("UNKNOWN_VERB", raw.where, "unknown verb", known, nearest(_short(raw.verb), VERBS))
-    schema = VERBS[raw.verb].schema
+    if raw.verb not in schemas:
+        known, hint = f"motiond knows {', '.join(schemas)}", nearest(_short(raw.verb), schemas)
+        raise RequestError("UNKNOWN_VERB", raw.where, "unknown verb", known, hint)
+    schema = schemas[raw.verb]
     try:
         request = schema.model_validate(body)
     except ValidationError as error:

@@ -15,6 +15,8 @@ LATEST_UNIX_S = 1e10  # in the year 2286
 # Units in which a time of our days has so many digits: the least of each.
 FINER_UNITS = ((1e17, "nanoseconds"), (1e14, "microseconds"), (1e11, "milliseconds"))
 LONGEST_LEASE, LONGEST_HOLDER = 100, 60
+LONGEST_START, MOST_MEMBERS = 60, 200
+LONGEST_WAIT_S = 86_400.0
 # A file's name has at most 255 bytes, each of which may stand as an escape of four characters.
 LONGEST_MOTION, LONGEST_NAME = 1_020, 255
 
@@ -36,6 +38,20 @@ def _printable(name: str) -> str:
     return name
 
 
+def _group_start(start: str) -> str:
+    """Refuse what would not be seen, or could be no part of a topic."""
+    if not start.isprintable() or set(start) & set("/+#"):
+        raise ValueError("it must be of printable characters other than /, + and #")
+    return start
+
+
+def _no_robot_twice(robots: list[str]) -> list[str]:
+    twice = next((robot for robot in robots if robots.count(robot) > 1), None)
+    if twice is not None:
+        raise ValueError(f"it must name each robot once; {twice} stands twice")
+    return robots
+
+
 UnixTime = Annotated[float, AfterValidator(_unix_time)]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 MotionName = Annotated[str, Field(min_length=1, max_length=LONGEST_MOTION)]
@@ -43,6 +59,11 @@ JointPosition = Annotated[float, Field(ge=-1e6, le=1e6)]
 JointTolerance = Annotated[float, Field(ge=-1, le=1e3)]
 HolderName = Annotated[str, Field(min_length=1, max_length=LONGEST_HOLDER), AfterValidator(_printable)]
 OnBusy = Literal["reject", "queue", "replace"]
+GroupStart = Annotated[str, Field(min_length=1, max_length=LONGEST_START), AfterValidator(_group_start)]
+RobotName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$")]
+Members = Annotated[
+    list[RobotName], Field(min_length=1, max_length=MOST_MEMBERS), AfterValidator(_no_robot_twice)
+]
 
 
 class Request(BaseModel):
@@ -84,12 +105,11 @@ class PlaceRequest(BaseModel):
         return Place(self.frame, self.time, self.marker)
 
 
-class PlayRequest(Request):
-    """Play a motion; the answer means accepted, and the end arrives as a result.
+class MotionRequest(Request):
+    """Which motion to play, and how.
 
     `first` and `last` narrow it to a range. Of several passes, `ping_pong` plays every second one backwards;
     otherwise `seam` says what becomes of a last row from which the first cannot be reached in one tick.
-    `start_at` is the Unix time, in s, at which the first row is due, no more than a day ahead.
 
     Tolerances are by joint, in rad or m; 0 stands for the configured one and -1 for none, for the time (in s)
     too, where none means to wait for ever.
@@ -102,11 +122,20 @@ class PlayRequest(Request):
     first: PlaceRequest | None = None
     last: PlaceRequest | None = None
     seam: SeamPolicy = "reject"
-    start_at: UnixTime | None = None
-    on_busy: OnBusy = "reject"
     path_tolerance: dict[Name, JointTolerance] = {}
     goal_tolerance: dict[Name, JointTolerance] = {}
     goal_time_tolerance: Annotated[float, Field(ge=0, le=3600)] | Literal[-1] = 0.0
+
+
+class PlayRequest(MotionRequest):
+    """Play a motion; the answer means accepted, and the end arrives as a result.
+
+    `start_at` is the Unix time, in s, at which the first row is due, no more than a day ahead. The other keys
+    are those of `MotionRequest`.
+    """
+
+    start_at: UnixTime | None = None
+    on_busy: OnBusy = "reject"
 
 
 class GotoRequest(Request):
@@ -224,3 +253,34 @@ class DeleteMotionRequest(Request):
 
 class ReloadMotionsRequest(Request):
     """Read the motion folders again."""
+
+
+class PrepareRequest(MotionRequest):
+    """Plan a motion from where the robot stands, and reserve the robot for a start of its group.
+
+    `start` names that start; the reservation is let go after `expires_s` if nothing is committed till then.
+    The other keys are those of `MotionRequest`.
+    """
+
+    start: GroupStart
+    expires_s: Annotated[float, Field(ge=1, le=60)] = 10.0
+
+
+class ReleaseStartRequest(Request):
+    """Let the reservation for a start of a group go; of all robots together, as one message to `fleet`."""
+
+    start: GroupStart
+
+
+class CommitRequest(Request):
+    """Start the robots that are reserved for it together: one message for all of them, to `fleet`.
+
+    The first rows are due at `start_at`, in Unix time; no robot begins its approach later than `ready_in_s`
+    before. `on_member_failure` says what the others do where one fails after the first row.
+    """
+
+    start: GroupStart
+    robots: Members
+    start_at: UnixTime
+    ready_in_s: Annotated[float, Field(ge=0, le=LONGEST_WAIT_S)]
+    on_member_failure: Literal["stop", "continue"] = "stop"

@@ -24,6 +24,7 @@ from .types import (
     Effort,
     FilePath,
     Jerk,
+    Name,
     Place,
     Speed,
     Text,
@@ -271,6 +272,8 @@ class RobotSettings(Section):
     """Postures by name: positions of some joints, in rad or m; besides those of the driver's own file."""
     lease: LeaseSettings = LeaseSettings()
     """Whether a client has to be in control of the robot before it commands it."""
+    groups: Annotated[list[Name], Field(max_length=20)] = Field(default=[])
+    """Groups of robots, on one broker, with which it can be started together."""
     clock: Literal["real", "virtual"] = "real"
     """The machine's, or one whose time passes as fast as it can, on simulated actuators alone."""
     fault_requests: bool = False
@@ -328,6 +331,7 @@ class RobotSettings(Section):
     def _check(self) -> Self:
         if sum(not isinstance(one, Path) and one.upload for one in self.motions) > 1:
             raise SettingError("motions", "upload stands twice; an upload goes to one folder; remove one")
+        _refuse_twice("groups", self.groups, "a robot is in a group once; remove one")
         _refuse_twice("motion_joints", self.motion_joints, "a joint has one column; remove one")
         if self.model is None:
             self._check_listed_joints()

@@ -38,6 +38,8 @@ class RealtimeSettings(Section):
 def _not_reserved(name: str) -> str:
     if name == "bridge":
         raise SettingError("", "'bridge' cannot be a robot; the daemon's own topics begin with it; rename it")
+    if name == "fleet":
+        raise SettingError("", "'fleet' cannot be a robot; topics of all robots begin with it; rename it")
     return topic_safe(name)
 
 

@@ -116,6 +116,9 @@ class Play:
         Places to tell of as they are passed, in rows of the plan, ascending.
     start_s : float or None
         Monotonic time at which the first row is due; None for as soon as possible.
+    needs_go : bool
+        Whether the motion begins only after a `Go`; one that has not come by then ends it before its first
+        row.
     """
 
     goal_id: str
@@ -130,6 +133,14 @@ class Play:
     offset: int = 0
     markers: list[float] = field(default_factory=list)
     start_s: float | None = None
+    needs_go: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Go:
+    """The motion may begin when its time has come."""
+
+    goal_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +191,7 @@ class Stop:
 
     code: str = "CANCELED"
     message: str = "stopped on request, softly, on the path"
+    details: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,12 +246,15 @@ class Status:
     ----------
     reference : list of float or None
         The setpoint that is held, per joint; None while torque is off.
+    waits : bool
+        Whether it stands on the first row, for the time at which that is due.
     """
 
     state: str
     torque: bool
     goal_id: str | None
     reference: list[float] | None
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +310,7 @@ Command: TypeAlias = (
     | Enable
     | Disable
     | Play
+    | Go
     | Pause
     | Resume
     | Speed
@@ -314,6 +330,7 @@ _TYPES: dict[str, type[Command | Notice]] = {
         Enable,
         Disable,
         Play,
+        Go,
         Pause,
         Resume,
         Speed,

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic.json_schema import models_json_schema
 
-from ..api.answers import DATA_MODELS, Answer, Refusal
+from ..api.answers import DATA_MODELS, FLEET_DATA_MODELS, Answer, Refusal
 from ..api.lasting_models import Availability, Told
 from ..api.report_models import REPORT_MODELS
 from ..api.reports import LASTING, SUBJECTS
-from ..api.requests import MOST_BYTES, VERBS
+from ..api.requests import FLEET, FLEET_SCHEMAS, MOST_BYTES, VERBS
 from ..config.described import DescribedSchema
 from .reports_out import qos_of
 from .topics import Topics
@@ -66,7 +66,7 @@ MODELS: dict[str, type[Told]] = {**REPORT_MODELS, "availability": OwnedAvailabil
 @cache
 def asyncapi() -> dict[str, Any]:
     """Return the document."""
-    operations = dict([*_daemon(), *_reports(), *_requests()])
+    operations = dict([*_daemon(), *_reports(), *_requests(), *_fleet_requests()])
     channels = {name: channel for one in operations.values() for name, channel in one.pop("channels").items()}
     messages = {name: message for one in channels.values() for name, message in one.pop("said").items()}
     return {
@@ -148,33 +148,51 @@ def _sent(name: str, address: str, model: type[Told] | None, qos: int, *, lasts:
 
 def _requests() -> Iterator[tuple[str, dict[str, Any]]]:
     for verb, about in VERBS.items():
-        name = re.sub(r"\W", "_", verb)
-        asked, answered = f"{name}_request", f"{name}_response"
-        request = _message(asked, _first_line(about.schema), _payload(about.schema)) | _way_back()
-        request["correlationId"] = {"location": "$message.payload#/transaction"}
-        answer = _message(f"{name}_answer", f"The answer to `{verb}`.", _answer(verb))
-        yield (
-            f"receive_{name}",
-            {
-                "action": "receive",
-                "channel": {"$ref": f"#/channels/{asked}"},
-                "summary": _first_line(about.schema),
-                "description": _told_of_requests(stops=about.stops),
-                "bindings": {"mqtt": {"qos": 1, "retain": False, **BINDING}},
-                "messages": [{"$ref": f"#/channels/{asked}/messages/{asked}"}],
-                "reply": {
-                    "channel": {"$ref": f"#/channels/{answered}"},
-                    "messages": [
-                        {"$ref": f"#/channels/{answered}/messages/{one}"}
-                        for one in (f"{name}_answer", "refusal")
-                    ],
-                },
-                "channels": {
-                    asked: _channel(TOPICS.request(ROBOT, verb), request),
-                    answered: _channel(TOPICS.response(ROBOT, verb), answer, _refusal()),
-                },
-            },
-        )
+        told = _told_of_requests(stops=about.stops)
+        received = _received(verb, TOPICS.request(ROBOT, verb), about.schema, _way_back(), told)
+        yield f"receive_{_named(verb)}", received | _answered(verb, received)
+
+
+def _fleet_requests() -> Iterator[tuple[str, dict[str, Any]]]:
+    told = "One message for all robots that it names; each answers for itself. At most 65536 bytes."
+    for verb, schema in FLEET_SCHEMAS.items():
+        received = _received(f"group/{verb}", TOPICS.request(FLEET, verb), schema, {}, told)
+        yield f"receive_group_{verb}", received | _answered(f"{FLEET}/{verb}", received)
+
+
+def _received(
+    verb: str, address: str, schema: type[BaseModel], way_back: dict[str, Any], told: str
+) -> dict[str, Any]:
+    """Return the operation by which the daemon takes requests, with their channel, but for the answer."""
+    asked = f"{_named(verb)}_request"
+    request = _message(asked, _first_line(schema), _payload(schema)) | way_back
+    request["correlationId"] = {"location": "$message.payload#/transaction"}
+    return {
+        "action": "receive",
+        "channel": {"$ref": f"#/channels/{asked}"},
+        "summary": _first_line(schema),
+        "description": told,
+        "bindings": {"mqtt": {"qos": 1, "retain": False, **BINDING}},
+        "messages": [{"$ref": f"#/channels/{asked}/messages/{asked}"}],
+        "channels": {asked: _channel(address, request)},
+    }
+
+
+def _answered(verb: str, received: dict[str, Any]) -> dict[str, Any]:
+    """Return what an operation says of its answer, and its channels with that of the answer."""
+    name = _named(verb)
+    answered = f"{name}_response"
+    answer = _message(f"{name}_answer", f"The answer to `{verb}`.", _answer(verb))
+    messages = [{"$ref": f"#/channels/{answered}/messages/{one}"} for one in (f"{name}_answer", "refusal")]
+    channel = _channel(TOPICS.response(ROBOT, verb), answer, _refusal())
+    return {
+        "reply": {"channel": {"$ref": f"#/channels/{answered}"}, "messages": messages},
+        "channels": received["channels"] | {answered: channel},
+    }
+
+
+def _named(verb: str) -> str:
+    return re.sub(r"\W", "_", verb)
 
 
 def _told_of_requests(*, stops: bool) -> str:
@@ -221,7 +239,9 @@ def _answer(verb: str) -> dict[str, Any]:
     schema = Answer.model_json_schema(
         ref_template="#/components/schemas/{model}", schema_generator=DescribedSchema
     )
-    schema["properties"] = schema["properties"] | {"data": _payload(DATA_MODELS.get(verb))}
+    schema["properties"] = schema["properties"] | {
+        "data": _payload((DATA_MODELS | FLEET_DATA_MODELS).get(verb))
+    }
     return {key: value for key, value in schema.items() if key not in {"title", "description"}}
 
 
@@ -230,9 +250,10 @@ def _first_line(model: type[BaseModel] | None) -> str:
 
 
 def _schemas() -> dict[str, Any]:
-    requests: list[type[BaseModel]] = [verb.schema for verb in VERBS.values()]
+    requests: list[type[BaseModel]] = [*(verb.schema for verb in VERBS.values()), *FLEET_SCHEMAS.values()]
     of_daemon: list[type[BaseModel]] = [DaemonAvailability, Heartbeat, Refusal]
-    models = [*of_daemon, *MODELS.values(), *DATA_MODELS.values(), *requests]
+    answers = [*DATA_MODELS.values(), *FLEET_DATA_MODELS.values()]
+    models = [*of_daemon, *MODELS.values(), *answers, *requests]
     _, told = models_json_schema(
         [(model, "validation") for model in dict.fromkeys(models)],
         ref_template="#/components/schemas/{model}",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..api.reports import LASTING
-from ..api.requests import VERBS
+from ..api.requests import FLEET, VERBS
 
 ANY_ROBOT = "+"
 STOPS = [name for name, verb in VERBS.items() if verb.stops]
@@ -79,6 +79,10 @@ class Topics:
     def requests(self, robot: str) -> str:
         """Return the filter of all requests to a robot."""
         return self.request(robot, "#")
+
+    def fleet_requests(self) -> str:
+        """Return the filter of what is asked of all robots that it names."""
+        return self.request(FLEET, "+")
 
     def stops(self, robot: str) -> list[str]:
         """Return where a robot is stopped."""

@@ -8,6 +8,8 @@
 - `goal`, `goal_planner`: a goal, and what the stream process needs for it
 - `appointments`: whether the machine's clock is good enough for an appointed start
 - `control`: who commands a robot, and what follows when control is lost
+- `reservation`: whether it is reserved for a start of its group, and how far that is
+- `readiness`: what a robot's state forbids
 - `motion_loader`: reads the motions beside everything else
 - `uploads`: the folder for motions of clients
 - `shared_tracks`: motions in shared memory

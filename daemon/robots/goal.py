@@ -25,6 +25,8 @@ class Goal:
         The highest that was asked for.
     gentlest : float
         In 1/s: the least steep ramp of the clock's rate on any of its ways.
+    group_start : str or None
+        The start of its group that it belongs to: it begins only when it is told to go.
     """
 
     goal_id: str
@@ -33,6 +35,7 @@ class Goal:
     speed: float
     fastest: float
     gentlest: float
+    group_start: str | None = None
 
     @property
     def motion(self) -> str:
@@ -46,7 +49,7 @@ class Goal:
         return longest_stop(self.fastest, self.gentlest / rate_hz) / rate_hz
 
 
-def new_goal(playback: Playback, request: PlayRequest) -> Goal:
+def new_goal(playback: Playback, request: PlayRequest, group_start: str | None = None) -> Goal:
     """Make a goal with an id of its own."""
     speed, gentlest = request.speed, playback.track.clock_acceleration
-    return Goal(uuid.uuid4().hex, playback, request, speed, max(1.0, speed), gentlest)
+    return Goal(uuid.uuid4().hex, playback, request, speed, max(1.0, speed), gentlest, group_start)

@@ -54,11 +54,18 @@ HANDOVER_S = 0.01  # from a request to the first tick of its approach, at most, 
 
 @dataclass(frozen=True, slots=True)
 class PreparedGoal:
-    """A goal made ready to begin: the command, the descriptors that it brings, and what is told of it."""
+    """A goal made ready to begin: the command, the descriptors that it brings, and what is told of it.
+
+    Attributes
+    ----------
+    needs_s : float
+        How long it takes to its first row.
+    """
 
     command: Play
     fds: tuple[int, ...]
     told: dict[str, Any]
+    needs_s: float
 
 
 class GoalPlanner:
@@ -217,12 +224,13 @@ class GoalPlanner:
             offset=playback.offset,
             markers=playback.marker_rows,
             start_s=self._start_s(request, approach),
+            needs_go=goal.group_start is not None,
         )
         seamless = playback.passes.seamless
         with shared(approach, back, *([playback.track.track] if seamless else [])) as fds:
             motion = fds[2] if seamless else self._tracks.fd(playback.plan)
             told = self._told_of(approach, playback, np.array(start))
-            yield PreparedGoal(command, (fds[0], motion, fds[1]), told)
+            yield PreparedGoal(command, (fds[0], motion, fds[1]), told, _needs_s(approach))
 
     @contextmanager
     def way_to(self, goal: Goal, row: int, start: Sequence[float]) -> Iterator[int]:
@@ -284,13 +292,11 @@ class GoalPlanner:
         """Return the monotonic time of the first row; None where it is not appointed."""
         if request.start_at is None:
             return None
-        if self._settings.clock == "virtual":
-            what, why = "start_at is a time of the real clock", "the robot's clock is virtual"
-            raise RequestError("INVALID_REQUEST", self._name, what, why, "leave it out")
+        self.refuse_virtual("start_at is", "leave it out")
         self._refuse_bad_clock(request)  # it may have become so while the goal waited for others
         start_s = request.start_at - unix_less_monotonic()
         in_s = start_s - time.monotonic()
-        takes_s = (len(approach.positions) + 1) / approach.rate_hz + HANDOVER_S
+        takes_s = _needs_s(approach)
         if in_s < takes_s:
             raise RequestError(
                 "TOO_LATE",
@@ -303,6 +309,18 @@ class GoalPlanner:
             )
         return start_s
 
+    def refuse_virtual(self, what: str, mend: str) -> None:
+        """Refuse what names a time of the real clock where the robot goes by another.
+
+        Raises
+        ------
+        RequestError
+            INVALID_REQUEST.
+        """
+        if self._settings.clock == "virtual":
+            why = "the robot's clock is virtual"
+            raise RequestError("INVALID_REQUEST", self._name, f"{what} a time of the real clock", why, mend)
+
     def forget_dropped(self) -> None:
         """Free the shared memory of motions that the library no longer has, or has anew."""
         self._tracks.keep_only(self._is_in_library)
@@ -314,6 +332,11 @@ class GoalPlanner:
     def close(self) -> None:
         """Free the shared memory."""
         self._tracks.close()
+
+
+def _needs_s(approach: Track) -> float:
+    """Return how long it takes from a request to the first row, in s."""
+    return (len(approach.positions) + 1) / approach.rate_hz + HANDOVER_S
 
 
 @contextmanager

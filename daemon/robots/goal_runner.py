@@ -51,6 +51,8 @@ class GoalRunner:
         What waits for that.
     leaving : bool
         Whether the robot is about to end, so that nothing follows a goal.
+    last : Ended or None
+        How the last goal ended that has begun.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class GoalRunner:
         self.goal: Goal | None = None
         self.queue = GoalQueue(robot)
         self.leaving = False
+        self.last: messages.Ended | None = None
         self._robot = robot
         self._on_end = on_end
         self._planner = planner
@@ -75,6 +78,11 @@ class GoalRunner:
         self._report = report
         self._report_state = report_state
         self._ended_well = False
+
+    @property
+    def rests(self) -> bool:
+        """Whether nothing plays, waits or is about to follow."""
+        return self.goal is None and not self.queue and not self._ended_well
 
     def start(self, goal: Goal) -> dict[str, Any]:
         """Hand a goal over to the stream process, to begin where the robot holds.
@@ -191,7 +199,7 @@ class GoalRunner:
         self._report_result(goal, ended, follows)
         if ended.code != ResultCode.SUCCESSFUL:
             self.clear_queue(ResultCode.CANCELED, f"{goal.motion}, before it, ended with {ended.code}")
-        self._ended_well = follows is not None
+        self._ended_well, self.last = follows is not None, ended
         self._status.wake()
 
     def _what_follows(self, goal: Goal, ended: messages.Ended) -> str | None:

@@ -17,7 +17,7 @@ from ..ipc.states import ResultCode, State
 from ..planning.playback import PlaybackError
 from .goal import Goal, new_goal
 from .goal_planner import refuse_speed
-from .shutdown import SHUTS_DOWN
+from .readiness import busy, refuse_unless_able
 from .uploads import Uploads
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         FaultRequest,
         GotoRequest,
         MoveInQueueRequest,
+        PrepareRequest,
         RemoveFromQueueRequest,
         Request,
         SeekRequest,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     )
     from ..planning.playback import Playback
     from .control import Control
+    from .reservation import Reservation
     from .robot import Robot
 
     Handler = Callable[[Any], Coroutine[Any, Any, dict[str, Any]]]
@@ -49,6 +51,8 @@ class RequestHandlers:
     robot : Robot
     control : Control
         Who commands it.
+    reservation : Reservation
+        For which start of its group it is reserved.
 
     Attributes
     ----------
@@ -56,10 +60,11 @@ class RequestHandlers:
         The folder for motions of clients.
     """
 
-    def __init__(self, robot: Robot, control: Control) -> None:
+    def __init__(self, robot: Robot, control: Control, reservation: Reservation) -> None:
         self._robot = robot
         self.acquire_lease, self.renew_lease = control.acquire, control.renew
         self.release_lease, self.take_lease = control.release, control.take
+        self._reservation, self.release_start = reservation, reservation.release
         self.uploads = Uploads(robot.name, robot.settings.upload_folder, robot.library)
         self._one_play = asyncio.Lock()
         self._seeks_on: bool | None = None
@@ -75,6 +80,8 @@ class RequestHandlers:
         RequestError
             If it is refused.
         """
+        if VERBS[verb].interferes:
+            self._reservation.refuse(verb)
         return await self._handlers[verb](request)
 
     # -- begin ----------------------------------------------------------------------------------------------
@@ -93,18 +100,18 @@ class RequestHandlers:
     async def _begin(self, playback: Playback, request: PlayRequest) -> dict[str, Any]:
         """Make the robot ready for a goal, and hand it over, or let it wait."""
         robot, what = self._robot, f"{playback.plan.motion} cannot be played"
-        self._refuse_unless_able(what)
+        refuse_unless_able(robot, what)
         goal, stops = new_goal(playback, request), robot.stops  # also while others are waited for
         if robot.goals.goal is not None or robot.goals.queue or self._one_play.locked():
             if request.on_busy == "queue":
                 return {"goal_id": goal.goal_id, "queued": robot.goals.enqueue(goal)}
             if request.on_busy == "reject":
-                raise self._busy()
+                raise busy(self._robot)
         try:
             async with self._one_play:
                 await robot.preempt("another motion was asked to replace this one")
                 await robot.enable()
-                self._refuse_unless_able(what)
+                refuse_unless_able(robot, what)
                 if robot.stops != stops:
                     stopped = "stopped before the motion began"
                     raise RequestError("CANCELED", robot.name, stopped, mend="play it again")
@@ -112,42 +119,24 @@ class RequestHandlers:
         finally:
             robot.goals.start_next()
 
-    def _refuse_unless_able(self, what: str) -> None:
-        """Refuse what a robot that is leaving, offline or halted cannot do."""
-        robot, status = self._robot, self._robot.status
-        if robot.leaving:
-            raise RequestError("OFFLINE", robot.name, what, SHUTS_DOWN)
-        if status.state is State.OFFLINE:
-            raise RequestError("OFFLINE", robot.name, what, f"the robot is offline; {status.message}")
-        if status.state is State.ESTOPPED or robot.estop_latched:
-            why = "the emergency stop is latched"
-            raise RequestError("ESTOPPED", robot.name, what, why, "send reset when it is safe")
-        if status.state is State.FAULT:
-            raise RequestError("FAULT", robot.name, what, status.message, "send reset when it is mended")
-
-    def _busy(self) -> RequestError:
-        goal = self._robot.goals.goal
-        return RequestError(
-            "BUSY",
-            self._robot.name,
-            f"busy with {goal.motion if goal else 'another motion'}",
-            "one motion plays at a time",
-            "stop it first or send on_busy: replace",
-            **({"goal_id": goal.goal_id} if goal else {}),
-        )
+    async def prepare(self, request: PrepareRequest) -> dict[str, Any]:
+        """Plan a motion from where the robot stands, and reserve the robot for a start of its group."""
+        if self._one_play.locked():
+            raise busy(self._robot)
+        return await self._reservation.prepare(request)
 
     # -- torque ---------------------------------------------------------------------------------------------
 
     async def enable(self, _request: Request) -> dict[str, Any]:
         """Switch torque on, holding where the joints are."""
-        self._refuse_unless_able("torque cannot be switched on")
+        refuse_unless_able(self._robot, "torque cannot be switched on")
         await self._robot.enable()
         return {"state": self._robot.status.state, "torque": self._robot.status.torque}
 
     async def disable(self, _request: Request) -> dict[str, Any]:
         """Switch torque off, while nothing plays."""
         if self._robot.goals.goal is not None:
-            raise self._busy()
+            raise busy(self._robot)
         await self._robot.disable()
         return {"state": self._robot.status.state, "torque": self._robot.status.torque}
 

@@ -85,6 +85,7 @@ def description_payload(
         **joint_map.payload(),
         "driver": settings.driver.type,
         "poses": settings.poses,
+        "groups": settings.groups,
         "tolerances": {"path": settings.tolerances.path, "goal": settings.tolerances.goal},
         "hottest_c": settings.checks.temperature_c,
         "upload": settings.upload_folder is not None,
@@ -120,7 +121,7 @@ def result_payload(
         "message": ended.message,
         "transaction": goal.request.transaction,
         "played_s": ended.played_s,
-        "details": ended.details,
+        "details": ended.details | ({"start": goal.group_start} if goal.group_start else {}),
         "timing": timing.payload() | drift_s if timing else None,
         "follows": follows,
     }

@@ -16,6 +16,7 @@ from ..clock.monitor import ClockMonitor
 from ..planning.preview import curves, preview
 from .control import Control
 from .handlers import RequestHandlers
+from .reservation import Reservation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,6 +49,8 @@ class RobotRegistry:
     Attributes
     ----------
     clock : ClockMonitor
+    reservations : dict of str to Reservation
+        For which starts of their groups the robots are reserved.
     """
 
     def __init__(
@@ -60,8 +63,10 @@ class RobotRegistry:
         self._robots = robots
         self._models = models
         self._controls = {name: Control(robot) for name, robot in robots.items()}
+        self.reservations = {name: Reservation(robot) for name, robot in robots.items()}
         self._handlers = {
-            name: RequestHandlers(robot, self._controls[name]) for name, robot in robots.items()
+            name: RequestHandlers(robot, self._controls[name], self.reservations[name])
+            for name, robot in robots.items()
         }
 
     @property
@@ -80,6 +85,11 @@ class RobotRegistry:
         return {name: control.lease for name, control in self._controls.items() if control.lease}
 
     @property
+    def grouped(self) -> tuple[str, ...]:
+        """The names of the robots that are in groups."""
+        return tuple(name for name, robot in self._robots.items() if robot.settings.groups)
+
+    @property
     def ticking(self) -> bool:
         """Whether every stream process ticks, or its end is being dealt with."""
         return not any(robot.stream.stuck for robot in self._robots.values())
@@ -92,8 +102,14 @@ class RobotRegistry:
                 for name in self.leases
             ]
             watching.append(watches.create_task(self.clock.run(), name="clock"))
+            watching += [
+                watches.create_task(self.reservations[name].watch(), name=f"{name}.reservation")
+                for name in self.grouped
+            ]
             for control in self._controls.values():
                 control.tell()
+            for reservation in self.reservations.values():
+                reservation.tell()
             async with asyncio.TaskGroup() as tasks:
                 for name, robot in self._robots.items():
                     tasks.create_task(_keep_running(robot), name=f"{name}.run")

@@ -93,6 +93,7 @@ class Robot:
         self.joint_map = joint_map
         self.library = library
         self.stream = stream
+        self.clock = clock
         self.planner = GoalPlanner(name, settings, joint_map, library, clock)
         self.status = RobotStatus(name)
         self.goals = GoalRunner(
@@ -149,6 +150,7 @@ class Robot:
         self.goals.leaving = True
         self.motions.leave()
         self._leaving.set()
+        self.status.wake()
 
     async def _say_farewell(self) -> None:
         """Wait for `leave`; whatever becomes of the way home, the stream process is then told to end."""
@@ -167,6 +169,7 @@ class Robot:
     def stop(self, why: str) -> None:
         """Stop softly; a play that has not begun does not begin."""
         self.stops += 1
+        self.status.wake()
         self.goals.clear_queue(ResultCode.CANCELED, why)
         self.stream.send(messages.Stop(ResultCode.CANCELED, why))
 
@@ -232,6 +235,7 @@ class Robot:
         """Halt in the next tick, and stay so until `reset`, whatever becomes of the stream process."""
         self.stops += 1
         self.estop_latched = True
+        self.status.wake()
         if self.stream.send(messages.Estop()):
             ended = {State.ESTOPPED, State.FAULT, State.OFFLINE}
             failure = "the stream process did not answer the emergency stop"

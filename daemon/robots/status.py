@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..api.errors import RequestError
@@ -36,6 +37,8 @@ class RobotStatus:
         The setpoint that is held, per joint; None while torque is off.
     releasing : bool
         Whether torque was told to go off and is not known to be off yet: `reference` will not last.
+    waits : bool
+        Whether it stands on the first row of its goal, for the time at which that is due.
     updates : int
         Counts what the stream process has said of its state.
     """
@@ -46,6 +49,7 @@ class RobotStatus:
         self.message = "starting"
         self.reference: list[float] | None = None
         self.releasing = False
+        self.waits = False
         self.updates = 0
         self._robot = robot
         self._changed = asyncio.Event()
@@ -55,6 +59,7 @@ class RobotStatus:
         before = self.state
         self.state, self.torque, self.reference = State(told.state), told.torque, told.reference
         self.releasing &= self.torque and self.state is State.IDLE
+        self.waits = told.waits
         self.updates += 1
         return before
 
@@ -62,7 +67,7 @@ class RobotStatus:
         """Note that nothing can be moved, and return the state before; `wake` is the caller's."""
         before = self.state
         self.state, self.torque, self.reference, self.message = State.OFFLINE, False, None, why
-        self.releasing = False
+        self.releasing = self.waits = False
         return before
 
     def expect_release(self) -> None:
@@ -73,6 +78,12 @@ class RobotStatus:
         """Let whoever waits for a change look again."""
         self._changed.set()
         self._changed.clear()
+
+    async def change(self, within_s: float | None) -> None:
+        """Wait until something has changed, or for so long; None for ever."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                await self._changed.wait()
 
     async def settled(self) -> None:
         """Wait until torque that was told to go off is off; raises as `until` does."""

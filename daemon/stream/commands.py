@@ -85,6 +85,8 @@ class CommandHandler:
             match command:
                 case messages.Play():
                     self._play(command, fds)
+                case messages.Go():
+                    self._player.go(command.goal_id)
                 case messages.Speed():
                     self._player.set_speed(command.speed, command.clock_acceleration)
                 case messages.Seek():
@@ -92,7 +94,7 @@ class CommandHandler:
                 case messages.Inject():
                     self._inject(command.fault)
                 case messages.Stop():
-                    self._player.stop(ResultCode(command.code), command.message)
+                    self._player.stop(ResultCode(command.code), command.message, command.details)
                 case _:
                     self._acts[type(command)]()
         finally:
@@ -189,6 +191,7 @@ def _execution_of(play: messages.Play, route: Route, not_before: int) -> Executi
         goal=Tolerances(play.goal_tolerance),
         goal_ticks=math.inf if play.goal_time_s == messages.OFF else play.goal_time_s * route.motion.rate_hz,
         not_before=not_before,
+        needs_go=play.needs_go,
         offset=play.offset,
         markers=tuple(play.markers),
     )

@@ -40,6 +40,8 @@ class Execution:
         How many ticks after the last row the joints may take to come within the goal tolerance.
     not_before : int
         The tick, counted from 1, in which the first row is due at the earliest.
+    needs_go : bool
+        Whether it begins then only if it was told to go.
     offset : int
         The row of the plan that is the first of the motion's track.
     markers : tuple of float
@@ -55,6 +57,7 @@ class Execution:
     goal: Tolerances
     goal_ticks: float
     not_before: int = 0
+    needs_go: bool = False
     offset: int = 0
     markers: tuple[float, ...] = ()
 

@@ -291,7 +291,9 @@ class StreamLoop:
             self._told = player.changes
             goal_id = player.execution.goal_id if player.execution else None
             reference = player.position.tolist() if player.torque else None
-            self._outbox.append(messages.Status(player.state, player.torque, goal_id, reference))
+            self._outbox.append(
+                messages.Status(player.state, player.torque, goal_id, reference, player.waits)
+            )
         send_waiting(self.channel, self._outbox)
 
     def _tell_results(self) -> None:

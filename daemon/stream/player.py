@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 APPROACH, WAIT, MOTION, SETTLE = Phase.APPROACH, Phase.WAIT, Phase.MOTION, Phase.SETTLE
 
 
+NO_GO = "nobody said by start_at that all robots of the group are ready; it had not begun"
+
+
 class _Sought(NamedTuple):
     """The row that a seek leads to, and whether the motion plays on from there."""
 
@@ -91,6 +94,7 @@ class Player(Reference):
         self._sought: _Sought | None = None
         self._elapsed = 0
         self._waited_ticks = 0
+        self._may_begin = True
         self._clock_acceleration = 0.0
         self._reason = _Reason(ResultCode.CANCELED, "", None)
 
@@ -117,8 +121,14 @@ class Player(Reference):
         self.speed, self._clock_acceleration = execution.speed, execution.clock_acceleration
         self._elapsed = self._waited_ticks = 0
         self._sought = None
+        self._may_begin = not execution.needs_go
         self._apply(Event.PLAY)
         self._approach(execution, execution.route.approach)
+
+    def go(self, goal_id: str) -> None:
+        """Let an execution that needs it begin when its time has come."""
+        if self.execution is not None and self.execution.goal_id == goal_id:
+            self._may_begin = True
 
     def seek(self, approach: Track, row: int, *, goes_on: bool) -> None:
         """Go to another row of the motion's track, and on from there or wait there; only while paused."""
@@ -184,6 +194,11 @@ class Player(Reference):
         """Leave the emergency stop; the caller then holds or releases."""
         self._apply(Event.RESET)
 
+    @property
+    def waits(self) -> bool:
+        """Whether it stands on the first row, for the time at which that is due."""
+        return self.phase is WAIT and not self.slowing
+
     # -- time -----------------------------------------------------------------------------------------------
 
     def tick(self, ticks: int, due: int = 0) -> None:
@@ -221,6 +236,10 @@ class Player(Reference):
             return 0
         since = self._elapsed - execution.not_before
         if since < 0:
+            return 0
+        if not self._may_begin:
+            self.stop(ResultCode.CANCELED, NO_GO)
+            self._conclude(execution, at_end=True)
             return 0
         self._begin_motion(execution)
         return min(since + 1, most)
@@ -273,8 +292,9 @@ class Player(Reference):
 
     def _go_on_from_approach(self, execution: Execution) -> None:
         """Begin the motion, or wait for its time."""
-        if self._elapsed + 1 < execution.not_before:
+        if self._elapsed + 1 < execution.not_before or not self._may_begin:
             self.phase = WAIT
+            self.changes += 1
             self._stay()
         else:
             self._begin_motion(execution)

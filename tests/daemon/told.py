@@ -11,6 +11,7 @@ DESCRIPTION: dict[str, Any] = {
     "model": None,
     "driver": "sim",
     "poses": {},
+    "groups": [],
     "tolerances": {"path": None, "goal": None},
     "hottest_c": None,
     "upload": False,
@@ -103,6 +104,8 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "reset": {"state": "idle"},
     "fault": {"fault": {"size": float("nan")}},
     "status": status(),
+    "fleet/prepare": {"start": "s1", "ready_in_s": 1.0, "duration_s": 1.0, "expires_at": 1.0},
+    "fleet/release": {"start": "s1"},
     "motions/delete": {"deleted": []},
     "motions/reload": MOTIONS,
 }

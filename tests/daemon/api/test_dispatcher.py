@@ -258,6 +258,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "queue/remove": {"goal_id": "g"},
     "queue/move": {"goal_id": "g", "place": 1},
     "fault": {"fault": "stuck"},
+    "fleet/prepare": {"motion": "wave", "start": "s1"},
+    "fleet/release": {"start": "s1"},
     "motions/delete": {"motion": "wave"},
     "lease/acquire": {"holder": "ana"},
     "lease/take": {"holder": "ana"},

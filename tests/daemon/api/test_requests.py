@@ -10,8 +10,8 @@ from motiond.daemon.api.schemas import PlayRequest, StopRequest
 JSON = "a request is a JSON object in UTF-8, without NaN; correct it"
 CUT = "'xxxxxxxxxxxx...xxxxxxxxxxxxx'"
 KNOWN = (
-    "play knows motion, speed, loop, ping_pong, first, last, seam, start_at, on_busy, path_tolerance, "
-    "goal_tolerance, goal_time_tolerance, transaction, expires_at, lease"
+    "play knows motion, speed, loop, ping_pong, first, last, seam, path_tolerance, "
+    "goal_tolerance, goal_time_tolerance, start_at, on_busy, transaction, expires_at, lease"
 )
 
 
@@ -143,8 +143,8 @@ def test_an_unknown_verb_is_told_what_there_is() -> None:
     assert str(caught.value) == (
         "arm/plya: unknown verb; motiond knows play, goto, enable, disable, torque, pause, resume, speed, "
         "seek, queue, queue/remove, queue/move, queue/clear, stop, estop, reset, fault, lease/acquire, "
-        "lease/renew, lease/release, lease/take, status, motions/delete, motions/reload; "
-        "did you mean 'play'?"
+        "lease/renew, lease/release, lease/take, status, motions/delete, motions/reload, fleet/prepare, "
+        "fleet/release; did you mean 'play'?"
     )
 
 

@@ -16,7 +16,7 @@ FILES = ROOT / "tests" / "files"
 ARM = "robots: {arm: {driver: {type: sim}, joints: {a: {limits: {lower: -1, upper: 1, velocity: 1}}}}}\n"
 KEYS_OF_ROBOT = (
     "allow_short_files, approach, checks, clock, daemon_timeout_s, driver, exit_timeout_s, fault_requests, "
-    "idle_rate_hz, "
+    "groups, idle_rate_hz, "
     "interpolation, joints, lease, max_lateness_s, "
     "max_skip_s, model, motion_joints, motions, on_end, on_exit, on_late, on_violation, poses, "
     "start_tolerance, stop_duration_s, stream_timeout_s, tolerances"
@@ -341,3 +341,39 @@ def test_a_configuration_that_is_too_large_is_not_even_read(tmp_path: Path) -> N
 def test_more_values_than_any_configuration_has_are_refused(tmp_path: Path) -> None:
     text = "id: [\n" + "1," * 100_001 + "]"
     assert refusal(tmp_path, text) == "arm.yaml:2: holds too much; 100000 values are read; shorten it"
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (
+            "[choir, choir]",
+            "arm.yaml:1: 'choir' stands twice; a robot is in a group once; remove one",
+        ),
+        (
+            "[the choir]",
+            "arm.yaml:1: 'the choir' cannot be a part of a topic; letters, digits, _ and - can; rename it",
+        ),
+        (
+            f"[{', '.join(f'g{number}' for number in range(21))}]",
+            "arm.yaml:1: robots.arm.groups has more than 20 entries; it takes no more; remove some",
+        ),
+    ],
+    ids=["twice", "blank", "many"],
+)
+def test_groups_are_named_once_by_names_as_of_robots_and_are_no_more_than_twenty(
+    tmp_path: Path, groups: str, message: str
+) -> None:
+    assert refusal(tmp_path, f"robots: {{arm: {{groups: {groups}, {MOVES}}}}}") == message
+
+
+def test_no_robot_is_called_fleet(tmp_path: Path) -> None:
+    assert refusal(tmp_path, f"robots: {{fleet: {{{MOVES}}}}}") == (
+        "arm.yaml:1: 'fleet' cannot be a robot; topics of all robots begin with it; rename it"
+    )
+
+
+def test_a_robot_may_be_in_twenty_groups(tmp_path: Path) -> None:
+    names = [f"g{number}" for number in range(20)]
+    (tmp_path / "arm.yaml").write_text(f"robots: {{arm: {{groups: {names}, {MOVES}}}}}")
+    assert load_settings(tmp_path / "arm.yaml").robots["arm"].groups == names

@@ -147,6 +147,7 @@ async def connected(settings: MqttSettings) -> AsyncIterator[Ear]:
 
 async def is_let(ear: Ear, topic: str, payload: bytes = b"{}", *, retain: bool = False) -> bool:
     """Publish, and tell whether the broker has taken it."""
+    vars(ear.client)["refused"].clear()  # of which it keeps so many
     await ear.client.publish(topic, payload, qos=1, retain=retain)
     return topic not in vars(ear.client)["refused"]
 

@@ -13,7 +13,6 @@ from motiond.daemon.api.report_models import REPORT_MODELS
 from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.clock.state import machine_id
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.robots.appointments import checked_clock
 from motiond.daemon.robots.assembly import make_registry
 from tests.daemon.clock.clocks import ADRIFT, GOOD, OFF, UNESTIMATED, HandedClock
 from tests.daemon.rig import FORKS, Rig, ask
@@ -95,15 +94,23 @@ async def test_what_waits_is_not_begun_by_a_clock_that_has_become_bad(rig: Rig) 
 
 
 @pytest.mark.parametrize(("kernel", "message"), REFUSALS, ids=["adrift", "off", "unestimated"])
-def test_whoever_prepares_a_start_gets_the_clocks_state_or_the_same_refusal(
-    kernel: KernelClock, message: str
+async def test_a_start_of_a_group_is_not_prepared_by_a_clock_that_is_too_bad(
+    rig: Rig, kernel: KernelClock, message: str
 ) -> None:
-    assert checked_clock("arm", HandedClock(kernel)).synchronised == kernel.synchronised
-    with pytest.raises(RequestError) as caught:
-        checked_clock("arm", HandedClock(kernel, 0.005))
-    assert str(caught.value) == message
-    good = HandedClock(GOOD, 0.0002)
-    assert checked_clock("arm", good).payload() == good.payload()
+    rig.robot["groups"] = ["choir"]
+    async with running(rig, HandedClock(kernel, 0.005)) as registry:
+        with pytest.raises(RequestError) as caught:
+            await ask(registry, "fleet/prepare", motion="short", start="s1")
+        status = await ask(registry, "status")
+    assert (caught.value.code, str(caught.value)) == ("CLOCK", message)
+    assert not status["torque"]
+
+
+async def test_whoever_prepares_a_start_is_told_how_good_the_clock_is(rig: Rig) -> None:
+    rig.robot["groups"] = ["choir"]
+    async with running(rig, clock := HandedClock(GOOD, 0.0002)) as registry:
+        answer = await ask(registry, "fleet/prepare", motion="short", start="s1")
+    assert answer["clock"] == clock.payload()
 
 
 async def test_diagnostics_tell_the_clock_as_it_is_now(rig: Rig) -> None:
@@ -136,5 +143,5 @@ async def test_a_result_tells_how_far_a_motion_was_from_its_appointed_time(rig: 
 
 async def test_the_configuration_sets_the_limit(rig: Rig) -> None:
     rig.daemon["max_clock_error_s"] = 0.005
-    registry = make_registry(load_settings(rig.config), ReportHub())
+    registry = make_registry(load_settings(rig.config), ReportHub(), FORKS)
     assert registry.clock.max_error_s == 0.005

@@ -29,7 +29,7 @@ class FakeRobot:
 
     def __init__(self, name: str, *errors: Exception) -> None:
         self.name = name
-        self.settings = SimpleNamespace(lease=LeaseSettings())
+        self.settings = SimpleNamespace(lease=LeaseSettings(), groups=[])
         self.errors = list(errors)
         self.told: list[str] = []
         self.rests: list[float] = []
@@ -65,7 +65,7 @@ class FakeRobot:
 
 
 def registry_of(*robots: FakeRobot, monkeypatch: pytest.MonkeyPatch) -> RobotRegistry:
-    monkeypatch.setattr(module, "RequestHandlers", lambda robot, _: robot)
+    monkeypatch.setattr(module, "RequestHandlers", lambda robot, *_: robot)
     return RobotRegistry(cast("Mapping[str, Robot]", {robot.name: robot for robot in robots}))
 
 

@@ -1,0 +1,45 @@
+"""What a robot's state forbids, and how that is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..api.errors import RequestError
+from ..ipc.states import State
+from .shutdown import SHUTS_DOWN
+
+if TYPE_CHECKING:
+    from .robot import Robot
+
+
+def refuse_unless_able(robot: Robot, what: str) -> None:
+    """Refuse what a robot that is leaving, offline or halted cannot do.
+
+    Raises
+    ------
+    RequestError
+        OFFLINE, ESTOPPED or FAULT.
+    """
+    status = robot.status
+    if robot.leaving:
+        raise RequestError("OFFLINE", robot.name, what, SHUTS_DOWN)
+    if status.state is State.OFFLINE:
+        raise RequestError("OFFLINE", robot.name, what, f"the robot is offline; {status.message}")
+    if status.state is State.ESTOPPED or robot.estop_latched:
+        why = "the emergency stop is latched"
+        raise RequestError("ESTOPPED", robot.name, what, why, "send reset when it is safe")
+    if status.state is State.FAULT:
+        raise RequestError("FAULT", robot.name, what, status.message, "send reset when it is mended")
+
+
+def busy(robot: Robot) -> RequestError:
+    """Return the refusal of a robot that plays."""
+    goal = robot.goals.goal
+    return RequestError(
+        "BUSY",
+        robot.name,
+        f"busy with {goal.motion if goal else 'another motion'}",
+        "one motion plays at a time",
+        "stop it first or send on_busy: replace",
+        **({"goal_id": goal.goal_id} if goal else {}),
+    )

@@ -1,0 +1,422 @@
+"""The reservation of one robot for a start of its group: from `fleet/prepare` to the end of its motion.
+
+Whoever decides that the start goes on says so in time, or the reservation lets itself go: nothing moves
+because somebody has died.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ..api.errors import RequestError
+from ..api.schemas import MotionRequest, PlayRequest, Request
+from ..ipc import messages
+from ..ipc.states import HALTED, SLOWING, ResultCode, State
+from .appointments import checked_clock
+from .goal import new_goal
+from .goal_planner import FARTHEST_S
+from .readiness import busy, refuse_unless_able
+from .shutdown import SHUTS_DOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..api.lasting_models import ReservationPhase
+    from ..api.schemas import CommitRequest, PrepareRequest, ReleaseStartRequest
+    from ..planning.playback import Playback
+    from .goal import Goal
+    from .robot import Robot
+
+log = logging.getLogger(__name__)
+
+GUARD_S = 0.3
+"""So long before the first row everybody has to be known to be ready."""
+TELLING_S = 0.5
+"""For planning anew, and until everybody has heard of everybody."""
+MOST_REMEMBERED = 20
+OF_MOTIONS = MotionRequest.model_fields.keys() - Request.model_fields.keys()
+UNTOLD: dict[str, Any] = {
+    "start": None,
+    "phase": None,
+    "start_at": None,
+    "robots": None,
+    "reason": None,
+    "expires_at": None,
+}
+
+
+@dataclass(slots=True)
+class _Held:
+    """For which start the robot is reserved, and how far that is.
+
+    Attributes
+    ----------
+    stops : int
+        How often the robot had been stopped before.
+    phase : str or None
+        None until the robot has planned.
+    was_told : bool
+        Whether it was prepared for the same start before.
+    ready_in_s : float
+        How long before the first row it has to begin.
+    ends_s : float
+        By the monotonic clock: when it lets itself go, unless its goal has begun.
+    """
+
+    request: PrepareRequest
+    playback: Playback
+    stops: int
+    phase: ReservationPhase | None = None
+    was_told: bool = False
+    ready_in_s: float = 0.0
+    ends_s: float = math.inf
+    expires_at: float | None = None
+    commit: CommitRequest | None = None
+    goal: Goal | None = None
+
+
+class Reservation:
+    """For which start one robot is reserved. What changes it wakes whoever waits for the robot's status.
+
+    Parameters
+    ----------
+    robot : Robot
+    now, unix_now : callable
+        Return the time of a monotonic clock and Unix time, in s.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        now: Callable[[], float] = time.monotonic,
+        unix_now: Callable[[], float] = time.time,
+    ) -> None:
+        self._robot = robot
+        self._now = now
+        self._unix_now = unix_now
+        self._held: _Held | None = None
+        self._preparing = asyncio.Lock()
+        self._commits: OrderedDict[str, CommitRequest] = OrderedDict()
+
+    def phase_of(self, start: str) -> ReservationPhase | None:
+        """Return how far a start is here; None where the robot is not reserved for it, or not any more."""
+        self.look()
+        return self._held.phase if self._held and self._held.request.start == start else None
+
+    # -- requests; each raises RequestError where it is refused ---------------------------------------------
+
+    async def prepare(self, request: PrepareRequest) -> dict[str, Any]:
+        """Plan from where the robot stands, with torque on, and keep the robot for this start."""
+        robot = self._robot
+        if not robot.settings.groups:
+            what, mend = "it is in no group", "name its groups in the configuration"
+            raise RequestError("NOT_ALLOWED", robot.name, what, mend=mend)
+        async with self._preparing:
+            try:
+                return await self._prepare(request)
+            except BaseException as error:
+                held = self._held
+                if held is not None and held.request.start == request.start and held.commit is None:
+                    self._let_go(f"it was prepared anew and refused; {error}")
+                raise
+
+    async def _prepare(self, request: PrepareRequest) -> dict[str, Any]:
+        robot, what = self._robot, f"{request.motion} cannot be prepared"
+        self.look()
+        refuse_unless_able(robot, what)
+        before = self._refuse_another(request)
+        if not robot.goals.rests or robot.goals.goal is not None:
+            raise busy(robot)
+        robot.planner.refuse_virtual("a group starts at", "play it alone")
+        clock = checked_clock(robot.name, robot.clock)
+        playback = robot.planner.playback_for(_play(request))
+        # Reserved from here on, so that nothing begins while torque comes on.
+        held = self._held = _Held(request, playback, robot.stops, was_told=before is not None)
+        await robot.enable()
+        refuse_unless_able(robot, what)
+        self.look()
+        reference = robot.status.reference
+        if self._held is not held or reference is None:
+            raise RequestError(
+                "CANCELED", robot.name, "stopped before it was prepared", mend="prepare it again"
+            )
+        with robot.planner.prepare(new_goal(playback, _play(request)), reference) as prepared:
+            held.ready_in_s = prepared.needs_s + TELLING_S + GUARD_S
+        held.phase = "reserved"
+        held.ends_s = self._now() + request.expires_s
+        held.expires_at = round(self._unix_now() + request.expires_s, 3)
+        self._changed()
+        return {
+            "start": request.start,
+            "ready_in_s": round(held.ready_in_s, 3),
+            "duration_s": _duration_s(playback, request.speed),
+            "expires_at": held.expires_at,
+            "clock": clock.payload(),
+        }
+
+    def _refuse_another(self, request: PrepareRequest) -> _Held | None:
+        """Refuse what is reserved for another start, or was committed; return what was prepared before."""
+        held = self._held
+        if held is not None and held.request.start != request.start:
+            raise self._reserved(held, f"{self._robot.name}/fleet/prepare")
+        if held is not None and held.commit is not None:
+            what = f"start '{request.start}' is committed already"
+            raise RequestError("BUSY", self._robot.name, what, mend="send another start")
+        return held
+
+    async def release(self, request: ReleaseStartRequest) -> dict[str, Any]:
+        """Let the reservation go."""
+        return self.release_now(request)
+
+    def release_now(self, request: ReleaseStartRequest) -> dict[str, Any]:
+        """Let the reservation go; also of a start that is committed, before its first row."""
+        self._held_for(request.start)
+        self._let_go("released on request", tells=False)
+        return {"start": request.start}
+
+    def commit(self, request: CommitRequest) -> dict[str, Any]:
+        """Take the time of the first row; the robot stays where it is until `begin`.
+
+        The same commit again is answered in the same way, and changes nothing.
+        """
+        self.look()
+        known = self._commits.get(request.start)
+        if known is None:
+            self._commit(request)
+        elif known.model_copy(update={"transaction": request.transaction}) != request:
+            what = f"start '{request.start}' is committed already, to start_at {known.start_at:.3f}"
+            raise RequestError("BUSY", self._robot.name, what, "it is committed once", "send another start")
+        return {"start": request.start, "start_at": request.start_at}
+
+    def _commit(self, request: CommitRequest) -> None:
+        try:
+            held = self._held_for(request.start)
+        except RequestError as error:
+            self._tell_released(request.start, str(error), request)
+            raise
+        in_s = request.start_at - self._unix_now()
+        try:
+            self._refuse_time(request, held, in_s)
+        except RequestError as error:
+            self._let_go(str(error))
+            raise
+        while len(self._commits) >= MOST_REMEMBERED:
+            self._commits.popitem(last=False)
+        self._commits[request.start] = held.commit = request
+        held.phase, held.expires_at = "committed", None
+        # `begin` comes till `ready_in_s` before the first row; a little later nobody will say it any more.
+        held.ends_s = self._now() + in_s - request.ready_in_s + TELLING_S / 2
+        self._changed()
+
+    def _refuse_time(self, request: CommitRequest, held: _Held, in_s: float) -> None:
+        """Refuse a first row that the robot could not be on in time, or that is too far ahead."""
+        if in_s > FARTHEST_S:
+            what, why = f"start_at is {in_s:.0f} s ahead", f"a robot waits no longer than {FARTHEST_S:g} s"
+            raise RequestError("INVALID_REQUEST", self._robot.name, what, why, "send the request later")
+        needs_s = round(held.ready_in_s, 3)
+        if request.ready_in_s < needs_s:
+            what = f"ready_in_s is {request.ready_in_s:g}"
+            why, mend = f"the robot has said that it needs {needs_s:g} s", "send the longest of all answers"
+            raise RequestError("TOO_LATE", self._robot.name, what, why, mend, needs_s=needs_s)
+        if in_s < request.ready_in_s:
+            late_s = request.ready_in_s - in_s
+            what = f"start_at is {late_s:.3f} s too early"
+            why = f"the robots need {request.ready_in_s:g} s to the first row"
+            raise RequestError("TOO_LATE", self._robot.name, what, why, "set it later", too_late_s=late_s)
+
+    def _held_for(self, start: str) -> _Held:
+        """Return what is reserved for a start, which has not come to its first row."""
+        self.look()
+        held = self._held
+        if held is None or held.request.start != start or held.phase in {None, "playing"}:
+            what = f"not reserved for start '{start}'"
+            why = "it has expired, was released or never was"
+            if held is not None and held.request.start != start:
+                why = f"it is for '{held.request.start}'"
+            elif held is not None:
+                why = "it plays already" if held.phase else "it is being prepared"
+            raise RequestError("NOT_RESERVED", self._robot.name, what, why, "prepare it first")
+        return held
+
+    def refuse(self, verb: str) -> None:
+        """Refuse a request that would interfere with a start that is to come.
+
+        Raises
+        ------
+        RequestError
+            RESERVED.
+        """
+        self.look()
+        if self._held is not None and self._held.phase != "playing":
+            raise self._reserved(self._held, f"{self._robot.name}/{verb}")
+
+    def _reserved(self, held: _Held, where: str) -> RequestError:
+        start = held.request.start
+        why = (
+            f"it is committed to start_at {held.commit.start_at:.3f}"
+            if held.commit
+            else "it expires by itself"
+        )
+        if held.commit is None and held.expires_at is not None:
+            why = f"it expires in {max(0.0, held.ends_s - self._now()):.1f} s"
+        mend = "wait, or let it go by fleet/release or stop"
+        return RequestError(
+            "RESERVED",
+            where,
+            f"reserved for start '{start}'",
+            why,
+            mend,
+            start=start,
+            expires_at=held.expires_at,
+        )
+
+    # -- what is decided elsewhere ---------------------------------------------------------------------------
+
+    def begin(self, start: str) -> None:
+        """Begin the approach: everybody was heard to be committed."""
+        self.look()
+        held = self._held
+        if held is None or held.request.start != start or held.commit is None or held.goal is not None:
+            return
+        goal = new_goal(held.playback, _play(held.request, held.commit.start_at), start)
+        try:
+            self._robot.goals.start(goal)
+        except RequestError as error:
+            self._let_go(str(error))
+        else:
+            held.goal = goal
+
+    def go(self, start: str) -> None:
+        """Let the motion begin when its time has come: everybody was heard to be ready."""
+        self.look()
+        if self._held is not None and self._held.request.start == start and self._held.goal is not None:
+            self._robot.stream.send(messages.Go(self._held.goal.goal_id))
+
+    def break_off(self, start: str, why: str, member: str | None = None) -> None:
+        """Stop softly what belongs to a start, and let the reservation go; `member` is because of whom."""
+        self.look()
+        if self._held is not None and self._held.request.start == start:
+            self._let_go(why, member)
+
+    # -- time, and what the robot does -----------------------------------------------------------------------
+
+    async def watch(self) -> NoReturn:
+        """Follow the robot, and let go what has expired."""
+        while True:
+            try:
+                self.look()
+            except Exception:
+                log.exception("%s: failed inside motiond", self._robot.name)
+            held = self._held
+            waits = held is not None and held.goal is None and held.ends_s < math.inf
+            await self._robot.status.change(max(0.001, held.ends_s - self._now()) if held and waits else None)
+
+    def look(self) -> None:
+        """Take note of what the robot has done since, and of the time."""
+        held = self._held
+        if held is None:
+            return
+        if held.goal is not None:
+            self._follow(held, held.goal)
+        elif why := self._hindrance(held):
+            self._let_go(why)
+
+    def _hindrance(self, held: _Held) -> str | None:
+        """Return why a robot that stands cannot be reserved any more."""
+        robot, status = self._robot, self._robot.status
+        late = "not all robots were heard to be committed in time"
+        if held.commit is None:
+            late = f"nothing was committed in {held.request.expires_s:g} s"
+        hindrances = (
+            (robot.leaving, SHUTS_DOWN),
+            (robot.estop_latched, "the emergency stop is latched"),
+            (status.state in HALTED, f"the robot is in {status.state}"),
+            (status.state is State.OFFLINE, f"the robot is offline; {status.message}"),
+            (robot.stops != held.stops, "a stop came before the first row"),
+            (held.phase is not None and not status.torque, "torque went off"),
+            (self._now() >= held.ends_s, late),
+        )
+        return next((why for holds, why in hindrances if holds), None)
+
+    def _follow(self, held: _Held, goal: Goal) -> None:
+        """Tell how far the goal is, and let go where it ends, or cannot be on its first row in time."""
+        status, last = self._robot.status, self._robot.goals.last
+        before_first_row = held.phase != "playing"
+        if self._robot.goals.goal is not goal:
+            if last is None or last.goal_id != goal.goal_id or last.code != ResultCode.SUCCESSFUL:
+                self._let_go(f"{goal.motion} ended with {last.code}; {last.message}" if last else "it ended")
+                return
+            if before_first_row:
+                self._enter(held, "playing")
+            self._held = None
+            self.tell()
+        elif before_first_row and status.state is State.PLAYING:
+            self._enter(held, "playing")
+        elif before_first_row and status.state in SLOWING:
+            self._let_go(
+                f"it was {'stopped' if status.state is State.STOPPING else 'paused'} before the first row"
+            )
+        elif held.phase == "committed" and status.waits:
+            self._enter(held, "ready")
+
+    def _enter(self, held: _Held, phase: ReservationPhase) -> None:
+        held.phase = phase
+        self.tell()
+
+    def _let_go(self, why: str, member: str | None = None, *, tells: bool = True) -> None:
+        """End the reservation, and with it what plays; whether an event tells of it, too."""
+        held, self._held = self._held, None
+        if held is None:
+            return
+        if held.goal is not None and self._robot.goals.goal is held.goal:
+            details = {} if member is None else {"member": member}
+            self._robot.stream.send(messages.Stop(ResultCode.CANCELED, why, details))
+        if held.phase is None and not held.was_told:
+            return
+        start = held.request.start
+        self._tell_released(start, why, held.commit)
+        if tells:
+            event = {"kind": "start_released", "message": f"{start}: {why}", "start": start}
+            self._robot.report("event", event)
+
+    def _tell_released(self, start: str, why: str, commit: CommitRequest | None) -> None:
+        """Tell that the robot is not reserved for a start; where it is for another, tell that last."""
+        told: dict[str, Any] = {"start": start, "phase": "released", "reason": why}
+        if commit is not None:
+            told |= {"start_at": commit.start_at, "robots": commit.robots}
+        self._robot.report("reservation", UNTOLD | told)
+        if self._held is not None:
+            self.tell()
+
+    def _changed(self) -> None:
+        self.tell()
+        self._robot.status.wake()
+
+    def tell(self) -> None:
+        """Tell the world for which start the robot is reserved."""
+        told: dict[str, Any] = dict(UNTOLD)
+        if (held := self._held) is not None and held.phase is not None:
+            told |= {"start": held.request.start, "phase": held.phase, "expires_at": held.expires_at}
+            if held.commit is not None:
+                told |= {"start_at": held.commit.start_at, "robots": held.commit.robots}
+        self._robot.report("reservation", told)
+
+
+def _play(request: PrepareRequest, start_at: float | None = None) -> PlayRequest:
+    """Return the play that was prepared."""
+    keys = {key: getattr(request, key) for key in OF_MOTIONS}
+    return PlayRequest(**keys, start_at=start_at, transaction=request.transaction)
+
+
+def _duration_s(playback: Playback, speed: float) -> float | None:
+    """Return how long the passes take at a speed, without ways between them; None for ever."""
+    passes = playback.passes
+    if not passes.count:
+        return None
+    return round(passes.count * (passes.last - passes.first) / (playback.track.rate_hz * speed), 3)

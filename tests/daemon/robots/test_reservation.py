@@ -1,0 +1,482 @@
+"""A robot that is reserved for a start of its group, with its real stream process on simulated actuators."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import pytest
+
+from motiond.daemon.api.dispatcher import Dispatcher
+from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api.requests import VERBS, RawRequest
+from motiond.daemon.api.schemas import CommitRequest
+from motiond.daemon.robots.reservation import GUARD_S, TELLING_S, UNTOLD
+from motiond.drivers.sim.command_log import read_trace
+from tests.daemon.rig import Rig
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from motiond.daemon.robots.registry import RobotRegistry
+
+EXPIRES = "reserved for start 's1'; it expires in 8.2 s"
+START = "'start' is 'a/b'; it must be of printable characters other than /, + and #"
+TOO_SHORT = "ready_in_s is 0.1; the robot has said that it needs {needs:g} s"
+INTERFERING: dict[str, dict[str, Any]] = {
+    "play": {"motion": "short"},
+    "goto": {"joints": {"elbow": 0.1}},
+    "enable": {},
+    "disable": {},
+    "torque": {"on": False},
+    "resume": {},
+    "speed": {"speed": 0.5},
+    "seek": {"frame": 1},
+    "reset": {},
+}
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    rig = Rig(tmp_path)
+    rig.robot["groups"] = ["choir"]
+    return rig
+
+
+async def ask(registry: RobotRegistry, verb: str, **body: Any) -> dict[str, Any]:
+    """Ask as every transport does."""
+    async with asyncio.timeout(PATIENCE_S):
+        answer = await Dispatcher(registry).answer(RawRequest("arm", verb, orjson.dumps(body)))
+    told: dict[str, Any] = orjson.loads(answer)
+    return told
+
+
+async def ok(registry: RobotRegistry, verb: str, **body: Any) -> dict[str, Any]:
+    told = await ask(registry, verb, **body)
+    assert told["status"] == "ok", told
+    data: dict[str, Any] = told["data"]
+    return data
+
+
+async def prepared(rig: Rig, registry: RobotRegistry, **more: Any) -> dict[str, Any]:
+    await rig.until_state("idle")
+    return await ok(
+        registry, "fleet/prepare", **({"motion": "short", "start": "s1", "expires_s": 60.0} | more)
+    )
+
+
+def commit_of(answer: dict[str, Any], in_s: float = 60.0, **more: Any) -> CommitRequest:
+    keys = {"start": answer["start"], "robots": ["arm"], "ready_in_s": answer["ready_in_s"]}
+    return CommitRequest(**(keys | {"start_at": time.time() + in_s} | more))
+
+
+def is_still(rig: Rig) -> bool:
+    """Whether nothing was moved: every setpoint was the first one."""
+    positions = read_trace(rig.folder / "trace.npy")["position"]
+    return len(positions) > 0 and bool((positions == positions[0]).all())
+
+
+def reservations(rig: Rig) -> list[dict[str, Any]]:
+    return [report.data for report in rig.reports if report.subject == "reservation"]
+
+
+async def until_phase(rig: Rig, phase: str | None, since: int = 0) -> dict[str, Any]:
+    return await rig.until("reservation", lambda data: data["phase"] == phase, since)
+
+
+# -- prepare ------------------------------------------------------------------------------------------------
+
+
+async def test_a_robot_is_planned_for_and_reserved_and_does_not_move(rig: Rig) -> None:
+    async with rig.running() as registry:
+        answer = await prepared(rig, registry, speed=0.5, loop=3, seam="approach")
+        told = await until_phase(rig, "reserved")
+        assert told == UNTOLD | {"start": "s1", "phase": "reserved", "expires_at": answer["expires_at"]}
+        assert reservations(rig) == [UNTOLD, told]
+        assert answer["start"] == "s1"
+        assert answer["duration_s"] == pytest.approx(3 * 0.5 / 0.5)
+        assert answer["ready_in_s"] > TELLING_S + GUARD_S
+        assert 0.0 < answer["expires_at"] - time.time() <= 60.0
+        assert (await ok(registry, "status"))["torque"]
+    assert is_still(rig)
+
+
+async def test_what_would_interfere_is_refused_and_names_the_start(rig: Rig) -> None:
+    assert {verb for verb, about in VERBS.items() if about.interferes} == set(INTERFERING)
+    async with rig.running() as registry:
+        answer = await prepared(rig, registry)
+        registry.reservations["arm"]._now = lambda: registry.reservations["arm"]._held.ends_s - 8.2  # type: ignore[union-attr]
+        for verb, body in INTERFERING.items():
+            told = await ask(registry, verb, **body)
+            assert (told["code"], told["error"]) == (
+                "RESERVED",
+                f"arm/{verb}: {EXPIRES}; wait, or let it go by fleet/release or stop",
+            )
+            assert told["data"] == {"start": "s1", "expires_at": answer["expires_at"]}
+        told = await ask(registry, "fleet/prepare", motion="short", start="s2")
+        assert (told["code"], told["data"]["start"]) == ("RESERVED", "s1")
+        assert (await ask(registry, "pause"))["code"] == "NOT_PLAYING"
+        assert (await ok(registry, "queue"))["queue"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "message"),
+    [
+        (
+            {"motion": "shrt"},
+            "UNKNOWN_MOTION",
+            "arm: no motion 'shrt'; there are long, short; did you mean 'short'?",
+        ),
+        ({"motion": "short", "speed": 10.0}, "INVALID_MOTION", None),
+        (
+            {"motion": "short", "start": "a/b"},
+            "INVALID_REQUEST",
+            f"arm/fleet/prepare: {START}; correct it",
+        ),
+        (
+            {"motion": "short", "expires_s": 61},
+            "INVALID_REQUEST",
+            "arm/fleet/prepare: 'expires_s' is 61; it must be less than or equal to 60; correct it",
+        ),
+        (
+            {"motion": "short", "path_tolerance": {"elbw": 0.1}},
+            "INVALID_REQUEST",
+            None,
+        ),
+    ],
+    ids=["motion", "speed", "start", "expiry", "tolerance"],
+)
+async def test_what_cannot_be_played_is_refused_as_of_play_and_reserves_nothing(
+    rig: Rig, body: dict[str, Any], code: str, message: str | None
+) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        told = await ask(registry, "fleet/prepare", **({"start": "s1"} | body))
+        assert told["code"] == code
+        if message is None:
+            message = (await ask(registry, "play", **body))["error"]
+        else:
+            assert (await ok(registry, "goto", joints={"elbow": 0.2}))["goal_id"]
+        assert told["error"] == message
+        assert reservations(rig) == [UNTOLD]
+
+
+async def test_a_robot_of_no_group_cannot_be_reserved(rig: Rig) -> None:
+    del rig.robot["groups"]
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        told = await ask(registry, "fleet/prepare", motion="short", start="s1")
+        assert (told["code"], told["error"]) == (
+            "NOT_ALLOWED",
+            "arm: it is in no group; name its groups in the configuration",
+        )
+
+
+async def test_a_robot_that_plays_or_has_something_waiting_is_busy(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        plays = await ok(registry, "play", motion="long")
+        told = await ask(registry, "fleet/prepare", motion="short", start="s1")
+        assert (told["code"], told["error"], told["data"]) == (
+            "BUSY",
+            "arm: busy with long; one motion plays at a time; stop it first or send on_busy: replace",
+            {"goal_id": plays["goal_id"]},
+        )
+
+
+async def test_a_robot_that_is_halted_or_on_another_clock_is_refused(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ok(registry, "estop")
+        told = await ask(registry, "fleet/prepare", motion="short", start="s1")
+        assert (told["code"], told["error"]) == (
+            "ESTOPPED",
+            "arm: short cannot be prepared; the emergency stop is latched; send reset when it is safe",
+        )
+
+
+async def test_a_robot_on_virtual_time_is_refused(rig: Rig) -> None:
+    rig.robot["clock"] = "virtual"
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        told = await ask(registry, "fleet/prepare", motion="short", start="s1")
+        assert (told["code"], told["error"]) == (
+            "INVALID_REQUEST",
+            "arm: a group starts at a time of the real clock; the robot's clock is virtual; play it alone",
+        )
+
+
+async def test_the_same_start_again_is_planned_anew_and_another_motion_takes_its_place(rig: Rig) -> None:
+    async with rig.running() as registry:
+        first = await prepared(rig, registry, expires_s=20.0)
+        second = await prepared(rig, registry, motion="long")
+        assert second["expires_at"] > first["expires_at"] + 30.0
+        assert second["duration_s"] == pytest.approx(20.0)
+
+
+async def test_a_start_that_is_prepared_anew_and_refused_is_let_go(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await prepared(rig, registry)
+        assert (await ask(registry, "fleet/prepare", motion="no", start="s1"))["code"] == "UNKNOWN_MOTION"
+        told = await until_phase(rig, "released")
+        assert told["reason"] == (
+            "it was prepared anew and refused; arm: no motion 'no'; there are long, short"
+        )
+        assert (await ok(registry, "play", motion="short"))["goal_id"]
+
+
+# -- letting go ---------------------------------------------------------------------------------------------
+
+
+async def test_a_reservation_expires_by_itself(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await prepared(rig, registry, expires_s=1.0)
+        told = await until_phase(rig, "released")
+        why = "nothing was committed in 1 s"
+        assert told == UNTOLD | {"start": "s1", "phase": "released", "reason": why}
+        event = await rig.until("event", lambda data: data["kind"] == "start_released")
+        assert event == {"kind": "start_released", "message": f"s1: {why}", "start": "s1"}
+        assert (await ok(registry, "play", motion="short"))["goal_id"]
+
+
+async def test_a_reservation_whose_time_is_over_refuses_nothing_and_is_not_committed(rig: Rig) -> None:
+    async with rig.running() as registry:
+        answer = await prepared(rig, registry)
+        reservation = registry.reservations["arm"]
+        reservation._now = lambda: time.monotonic() + 60.0
+        with pytest.raises(RequestError) as caught:
+            reservation.commit(commit_of(answer))
+        assert (caught.value.code, str(caught.value)) == (
+            "NOT_RESERVED",
+            "arm: not reserved for start 's1'; it has expired, was released or never was; prepare it first",
+        )
+        assert (await ok(registry, "enable"))["torque"]
+
+
+@pytest.mark.parametrize("committed", [False, True], ids=["reserved", "committed"])
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        ("stop", "a stop came before the first row"),
+        ("estop", "the emergency stop is latched"),
+        ("release", "released on request"),
+        ("lost", "the robot is offline; "),
+    ],
+)
+async def test_a_stop_a_release_and_a_lost_robot_let_it_go(
+    rig: Rig, how: str, why: str, *, committed: bool
+) -> None:
+    async with rig.running() as registry:
+        answer = await prepared(rig, registry)
+        if committed:
+            registry.reservations["arm"].commit(commit_of(answer))
+        match how:
+            case "release":
+                assert await ok(registry, "fleet/release", start="s1") == {"start": "s1"}
+            case "lost":
+                registry._robots["arm"].on_exit("the process ended")
+            case _:
+                await ok(registry, how)
+        told = await until_phase(rig, "released")
+        assert told["reason"].startswith(why)
+        registry.reservations["arm"].begin("s1")
+        assert registry.reservations["arm"].phase_of("s1") is None
+        assert rig.results() == []
+    assert is_still(rig)
+
+
+async def test_what_is_not_reserved_cannot_be_released(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await prepared(rig, registry)
+        told = await ask(registry, "fleet/release", start="s2")
+        assert (told["code"], told["error"]) == (
+            "NOT_RESERVED",
+            "arm: not reserved for start 's2'; it is for 's1'; prepare it first",
+        )
+        assert registry.reservations["arm"].phase_of("s1") == "reserved"
+
+
+async def test_a_daemon_that_ends_lets_it_go(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await prepared(rig, registry)
+    assert (await until_phase(rig, "released"))["reason"] == "the daemon shuts down"
+
+
+# -- commit -------------------------------------------------------------------------------------------------
+
+
+async def test_a_commit_without_a_reservation_is_refused_and_told(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await prepared(rig, registry)
+        other = commit_of({"start": "s2", "ready_in_s": 1.0})
+        with pytest.raises(RequestError) as caught:
+            registry.reservations["arm"].commit(other)
+        assert caught.value.code == "NOT_RESERVED"
+        told = await until_phase(rig, "released")
+        assert told == {
+            "start": "s2",
+            "phase": "released",
+            "start_at": other.start_at,
+            "robots": ["arm"],
+            "reason": "arm: not reserved for start 's2'; it is for 's1'; prepare it first",
+            "expires_at": None,
+        }
+        assert (await until_phase(rig, "reserved", rig.place_of(told)))["start"] == "s1"
+
+
+@pytest.mark.parametrize(
+    ("in_s", "change", "code", "message"),
+    [
+        (-5.0, {}, "TOO_LATE", "the robots need {needs:g} s to the first row; set it later"),
+        (0.5, {}, "TOO_LATE", "the robots need {needs:g} s to the first row; set it later"),
+        (
+            60.0,
+            {"ready_in_s": 0.1},
+            "TOO_LATE",
+            f"arm: {TOO_SHORT}; send the longest of all answers",
+        ),
+        (
+            90_000.0,
+            {},
+            "INVALID_REQUEST",
+            "arm: start_at is 90000 s ahead; a robot waits no longer than 86400 s; send the request later",
+        ),
+    ],
+    ids=["past", "too near", "too short", "far"],
+)
+async def test_a_commit_that_cannot_be_kept_is_refused_and_lets_go(
+    rig: Rig, in_s: float, change: dict[str, Any], code: str, message: str
+) -> None:
+    async with rig.running() as registry:
+        answer = await prepared(rig, registry)
+        with pytest.raises(RequestError) as caught:
+            registry.reservations["arm"].commit(commit_of(answer, in_s, **change))
+        assert caught.value.code == code
+        assert str(caught.value).endswith(message.format(needs=answer["ready_in_s"]))
+        assert (await until_phase(rig, "released"))["reason"] == str(caught.value)
+    assert is_still(rig)
+
+
+async def test_the_same_commit_again_changes_nothing_and_another_one_is_refused(rig: Rig) -> None:
+    async with rig.running() as registry:
+        commit = commit_of(await prepared(rig, registry))
+        reservation = registry.reservations["arm"]
+        answer = {"start": "s1", "start_at": commit.start_at}
+        assert reservation.commit(commit) == answer
+        assert reservation.commit(commit.model_copy(update={"transaction": "again"})) == answer
+        with pytest.raises(RequestError) as caught:
+            reservation.commit(commit.model_copy(update={"start_at": commit.start_at + 1.0}))
+        already = f"start 's1' is committed already, to start_at {commit.start_at:.3f}"
+        assert (caught.value.code, str(caught.value)) == (
+            "BUSY",
+            f"arm: {already}; it is committed once; send another start",
+        )
+        told = await ask(registry, "play", motion="short")
+        assert told["error"] == (
+            f"arm/play: reserved for start 's1'; it is committed to start_at {commit.start_at:.3f}; "
+            "wait, or let it go by fleet/release or stop"
+        )
+        assert (await ask(registry, "fleet/prepare", motion="short", start="s1"))["code"] == "BUSY"
+        await until_phase(rig, "committed")
+        assert [told["phase"] for told in reservations(rig)] == [None, "reserved", "committed"]
+        await ok(registry, "stop")
+        assert reservation.commit(commit) == answer
+        assert reservation.phase_of("s1") is None
+
+
+# -- from the approach to the end ---------------------------------------------------------------------------
+
+
+async def test_it_plays_when_it_is_told_that_all_are_committed_and_that_all_are_ready(rig: Rig) -> None:
+    async with rig.running() as registry:
+        answer = await prepared(rig, registry, transaction="t1")
+        reservation = registry.reservations["arm"]
+        commit = commit_of(answer, answer["ready_in_s"] + 4.0)
+        reservation.commit(commit)
+        reservation.begin("s1")
+        told = await until_phase(rig, "ready")
+        assert told == {
+            "start": "s1",
+            "phase": "ready",
+            "start_at": commit.start_at,
+            "robots": ["arm"],
+            "reason": None,
+            "expires_at": None,
+        }
+        reservation.go("s1")
+        await until_phase(rig, "playing")
+        result = await rig.until("result", lambda data: data["transaction"] == "t1")
+        assert (result["code"], result["details"]["start"]) == ("SUCCESSFUL", "s1")
+        await rig.until("reservation", lambda data: data == UNTOLD, rig.place_of(result))
+        assert [one["phase"] for one in reservations(rig)] == [
+            None,
+            "reserved",
+            "committed",
+            "ready",
+            "playing",
+            None,
+        ]
+
+
+async def test_without_a_word_that_all_are_ready_the_first_row_is_not_played(rig: Rig) -> None:
+    async with rig.running() as registry:
+        answer = await prepared(rig, registry)
+        reservation = registry.reservations["arm"]
+        reservation.commit(commit_of(answer, answer["ready_in_s"] + 0.5))
+        reservation.begin("s1")
+        result = await rig.until("result", lambda _: True)
+        assert (result["code"], result["message"], result["played_s"]) == (
+            "CANCELED",
+            "nobody said by start_at that all robots of the group are ready; it had not begun",
+            0.0,
+        )
+        told = await until_phase(rig, "released")
+        assert told["reason"] == f"short ended with CANCELED; {result['message']}"
+    assert "playing" not in [told["phase"] for told in reservations(rig)]
+
+
+async def test_without_a_word_that_all_are_committed_nothing_moves(rig: Rig) -> None:
+    async with rig.running() as registry:
+        answer = await prepared(rig, registry)
+        registry.reservations["arm"].commit(commit_of(answer, answer["ready_in_s"] + 0.5))
+        told = await until_phase(rig, "released")
+        assert told["reason"] == "not all robots were heard to be committed in time"
+        assert rig.results() == []
+    assert is_still(rig)
+
+
+async def test_a_pause_before_the_first_row_lets_it_go(rig: Rig) -> None:
+    async with rig.running() as registry:
+        reservation = registry.reservations["arm"]
+        reservation.commit(commit_of(await prepared(rig, registry)))
+        reservation.begin("s1")
+        await until_phase(rig, "ready")
+        reservation.go("s1")
+        await ask(registry, "pause")
+        assert (await until_phase(rig, "released"))["reason"] == "it was paused before the first row"
+        result = await rig.until("result", lambda _: True)
+        assert (result["code"], result["played_s"]) == ("CANCELED", 0.0)
+
+
+async def test_what_is_broken_off_says_because_of_whom(rig: Rig) -> None:
+    async with rig.running() as registry:
+        answer = await prepared(rig, registry, motion="long")
+        reservation = registry.reservations["arm"]
+        reservation.commit(commit_of(answer, answer["ready_in_s"] + 1.0))
+        reservation.begin("s1")
+        reservation.go("s1")
+        await until_phase(rig, "playing")
+        assert (await ask(registry, "fleet/release", start="s1"))["error"] == (
+            "arm: not reserved for start 's1'; it plays already; prepare it first"
+        )
+        reservation.break_off("s1", "left: its daemon is broken", "left")
+        result = await rig.until("result", lambda _: True)
+        assert (result["code"], result["message"]) == ("CANCELED", "left: its daemon is broken")
+        assert {key: result["details"][key] for key in ("start", "member")} == {
+            "start": "s1",
+            "member": "left",
+        }
+        assert (await until_phase(rig, "released"))["reason"] == "left: its daemon is broken"
