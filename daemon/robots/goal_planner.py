@@ -80,6 +80,10 @@ class GoalPlanner:
     library : MotionLibrary
     clock : ClockMonitor, optional
         Of the machine; without it no appointed time is refused for a bad clock.
+
+    Attributes
+    ----------
+    clock : ClockMonitor or None
     """
 
     def __init__(
@@ -94,7 +98,7 @@ class GoalPlanner:
         self._settings = settings
         self._joint_map = joint_map
         self._library = library
-        self._clock = clock
+        self.clock = clock
         self._tracks = SharedTracks()
 
     def playback_for(self, request: PlayRequest) -> Playback:
@@ -146,8 +150,8 @@ class GoalPlanner:
             raise RequestError("INVALID_REQUEST", self._name, what, why, "send the request later")
 
     def _refuse_bad_clock(self, request: PlayRequest) -> None:
-        if request.start_at is not None and self._clock is not None:
-            checked_clock(self._name, self._clock)
+        if request.start_at is not None and self.clock is not None:
+            checked_clock(self._name, self.clock)
 
     def playback_to(self, request: GotoRequest) -> Playback:
         """Return the playback to the posture that a request names or lists.

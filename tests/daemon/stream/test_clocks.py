@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 import pytest
 
@@ -14,6 +15,14 @@ def test_the_real_clock_returns_at_a_deadline_and_not_before() -> None:
     deadline_s = clock.now() + 0.01
     clock.sleep_until(deadline_s)
     assert clock.now() >= deadline_s
+
+
+def test_the_real_clock_is_the_one_that_is_slewed_with_unix_time_and_never_stepped() -> None:
+    before_s = time.clock_gettime(time.CLOCK_MONOTONIC)
+    now_s = RealClock().now()
+    assert before_s <= now_s <= time.clock_gettime(time.CLOCK_MONOTONIC)
+    assert time.get_clock_info("monotonic").implementation == "clock_gettime(CLOCK_MONOTONIC)"
+    assert not time.get_clock_info("monotonic").adjustable
 
 
 def test_the_real_clock_does_not_wait_for_a_deadline_that_has_passed() -> None:
