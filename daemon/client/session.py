@@ -26,7 +26,7 @@ from paho.mqtt.properties import Properties
 from motiond.formats.errors import listed, nearest
 
 from ..api.errors import RequestError
-from ..api.reports import SUBJECTS, Report, Subject
+from ..api.reports import STREAMED, SUBJECTS, Report, Subject
 from ..config.mqtt import MqttSettings
 from ..mqtt.connection import address_of, make_client, speaks_5
 from ..mqtt.reasons import NotConnected, reason_of
@@ -296,15 +296,16 @@ class _Connection:
     async def listen(self, *subjects: Subject) -> None:
         """Subscribe to what the robot reports."""
         for subject in subjects:
-            await self._subscribe(self._topics.report(self.robot, subject))
+            qos = 0 if subject in STREAMED else 1
+            await self._subscribe(self._topics.report(self.robot, subject), qos)
 
-    async def _subscribe(self, topic: str) -> None:
+    async def _subscribe(self, topic: str, qos: int = 1) -> None:
         """Subscribe once; a broker that does not acknowledge it is asked again, as that does no harm."""
         if topic in self._subscribed:
             return
         for tries_left in reversed(range(SUBSCRIBE_TRIES)):
             try:
-                await self._client.subscribe(topic, qos=1, timeout=SUBSCRIBE_TIMEOUT_S)
+                await self._client.subscribe(topic, qos, timeout=SUBSCRIBE_TIMEOUT_S)
             except aiomqtt.MqttError:
                 if not tries_left:
                     raise

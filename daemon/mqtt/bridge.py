@@ -192,7 +192,7 @@ class MqttBridge:
     async def _serve_requests(self, session: RequestsSession, client: Client) -> None:
         async with asyncio.TaskGroup() as tasks:  # each ends the other
             tasks.create_task(self._brokers.requests_have_to_move(), name="mqtt.moves")
-            await session.run(client, self._brokers.present.requests_log)
+            await session.run(client, self._brokers.present)
 
     async def _wait(self, wait_s: float, reason: BaseException | None) -> None:
         self._brokers.former.log.lose(reason)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from ..config.mqtt import MqttSettings
 
 
+EXACTLY_ONCE = 2
+
+
 class MovedOn(aiomqtt.MqttError):
     """The main connection is made with another broker, so this one has to go there as well."""
 
@@ -43,6 +46,8 @@ class Broker:
         How often the main connection was made.
     free_s : float
         When it may be tried again.
+    most_qos : int
+        The highest quality of service by which it takes messages; `known` is set when it is known.
     """
 
     def __init__(self, settings: MqttSettings) -> None:
@@ -53,6 +58,23 @@ class Broker:
         self.back_off = BackOff(settings)
         self.visits = 0
         self.free_s = -inf
+        self.most_qos = EXACTLY_ONCE
+        self.known = asyncio.Event()
+
+    def learn(self, granted_qos: int) -> None:
+        """Take note of what it grants to who subscribes by QoS 2: it hangs up on who publishes by more."""
+        self.most_qos = granted_qos
+        self.known.set()
+
+    @property
+    def listening_qos(self) -> int:
+        """By which quality of service to subscribe.
+
+        A broker without QoS 2 is a cluster that keeps messages of QoS 1 in a log: nats-server 2.9 elects a
+        leader for each subscription by QoS 1, which takes half a second, and where a node dies some seconds,
+        in which no stop would come. By QoS 0 all comes at once.
+        """
+        return 1 if self.most_qos == EXACTLY_ONCE else 0
 
 
 class Brokers:

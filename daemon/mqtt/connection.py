@@ -105,11 +105,8 @@ class Client(aiomqtt.Client):
     ----------
     refused : set of str
         Topics on which the broker has refused what was published (MQTT 5), the first `MOST_REFUSED`.
-    most_qos : int
-        The highest quality of service by which the broker takes messages.
     """
 
-    most_qos = 2
     _dialled: asyncio.Event
     _trouble: Exception | None = None
     """What the system or TLS has said last, which paho tells its log alone."""

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import aiomqtt
 import orjson
 
+from .brokers import EXACTLY_ONCE
 from .former_robots import FormerRobots
 from .heartbeat import Heartbeat
 from .home_assistant import BORN
 from .link import heed_cancellation
-from .reports_out import EXACTLY_ONCE
 from .stop_intake import StopIntake
-from .subscriptions import subscribe, try_to_subscribe
+from .subscriptions import granted_qos, subscribe, try_to_subscribe
 from .topics import ANY_ROBOT, DaemonTopic, HeartbeatTopic, ReportTopic
 
 if TYPE_CHECKING:
@@ -192,14 +192,14 @@ class MainSession:
             self._client = None
 
     async def _serve(self, client: Client, broker: Broker) -> None:
-        await self._listen(client, tells=broker.visits == 1)
+        await self._listen(client, broker)
         heed_cancellation()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._heartbeat.run(client.publish), name="mqtt.heartbeat")
             await self._heartbeat.heard.wait()  # what others keep at the broker has come by then, too
             self._claims.settle()
             await self._requests_ready.wait()
-            await self._reports.greet(client)
+            await self._reports.greet(client, broker.most_qos)
             heed_cancellation()
             self._connected.set()
             broker.log.make()
@@ -224,26 +224,23 @@ class MainSession:
                 self._former.expect_cleared(robot)
                 await self._reports.clear(client, robot)
 
-    async def _listen(self, client: Client, *, tells: bool) -> None:
-        """Subscribe to stops and to ourselves, which must be heard, and to who has which name.
-
-        Of what can be done without, it `tells` where it is refused.
-        """
+    async def _listen(self, client: Client, broker: Broker) -> None:
+        """Subscribe to stops and to ourselves, which must be heard, and to who has which name."""
+        ourselves = self._topics.daemon(self._identity.daemon_id)
+        broker.learn(await granted_qos(client, ourselves, EXACTLY_ONCE))
+        qos = broker.listening_qos
         stops = [topic for robot in self._robots for topic in self._topics.stops(robot)]
         others = [self._topics.daemon()]
         others += [topic for robot in self._robots for topic in self._topics.lasting(robot)]
         others += [self._home_assistant.status_topic] if self._home_assistant.status_topic else []
-        refused = await try_to_subscribe(client, others)
-        if refused and tells:
+        refused = await try_to_subscribe(client, others, qos)
+        if refused and broker.visits == 1:
             why = "what others do there goes unnoticed"
             log.warning("%s: the broker refuses the subscription; %s; permit it", refused[0], why)
         # Of robots that are ours no more; it may be refused, then `motiond forget` is left.
-        await try_to_subscribe(client, [self._topics.report(ANY_ROBOT, "availability")])
-        await subscribe(client, stops)
-        # A broker that takes no more than QoS 1 grants no more, and hangs up on who publishes by more.
-        client.most_qos = await subscribe(
-            client, [self._topics.heartbeat(self._identity.daemon_id)], EXACTLY_ONCE
-        )
+        await try_to_subscribe(client, [self._topics.report(ANY_ROBOT, "availability")], qos)
+        await subscribe(client, stops, qos)
+        await subscribe(client, [self._topics.heartbeat(self._identity.daemon_id)], qos=0)
 
     async def _say_goodbye(self, client: Client) -> None:
         """Say what is still to be said, within a bounded time."""

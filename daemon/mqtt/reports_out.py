@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import orjson
 
 from ..api.reports import LASTING, STREAMED, Report
+from .brokers import EXACTLY_ONCE
 from .link import heed_cancellation
 from .retained import RetainedTopics
 
@@ -27,7 +28,6 @@ log = logging.getLogger(__name__)
 PUBLISH_TIMEOUT_S = 5.0
 STREAMED_LENGTH = 16
 MOST_UNCONFIRMED = 16
-EXACTLY_ONCE = 2
 
 
 class ReportsOut:
@@ -76,6 +76,7 @@ class ReportsOut:
         self._retained = RetainedTopics(asyncio.get_running_loop().time)
         self._unheard: dict[int, Report] = {}
         self._told: set[str] = set()
+        self._most_qos = EXACTLY_ONCE
         for result in reversed(results.load()):
             reports.put_back(result)
 
@@ -83,8 +84,9 @@ class ReportsOut:
         """Take note of what the broker delivers on a topic of ours that lasts."""
         self._retained.hear(topic, payload)
 
-    async def greet(self, client: Client) -> None:
-        """Say all that lasts anew, then that the daemon is online."""
+    async def greet(self, client: Client, most_qos: int) -> None:
+        """Say all that lasts anew, then that the daemon is online; the broker takes `most_qos` at most."""
+        self._most_qos = most_qos
         self._retained.forget()
         self._told.clear()
         self._reports.discard(LASTING)
@@ -194,7 +196,7 @@ class ReportsOut:
         topic, lasts = self._topics.report(report.robot, report.subject), report.subject in LASTING
         if lasts:
             self._retained.say(topic, payload)
-        qos = min(qos_of(report.subject), client.most_qos)
+        qos = min(qos_of(report.subject), self._most_qos)
         number = client.hand_over(topic, payload, qos, retain=lasts)
         if report.subject == "motions":
             self._hand_over_device(client, report.robot)

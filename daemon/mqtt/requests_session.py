@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     import aiomqtt
 
+    from .brokers import Broker
     from .connection import Client
-    from .connection_log import ConnectionLog
     from .responder import Responder
     from .stop_order import StopOrder
     from .topics import Topics
@@ -90,14 +90,17 @@ class RequestsSession:
         elif self._is_ours(asked.robot):
             self.inbox.put(message, self._order.place(asked.robot))
 
-    async def run(self, client: Client, connection_log: ConnectionLog) -> None:
+    async def run(self, client: Client, broker: Broker) -> None:
         """Serve until the connection breaks; the log is told when requests are taken."""
         self._client = client
-        await subscribe(client, [self._topics.requests(robot) for robot in self._robots])
+        await broker.known.wait()
+        await subscribe(
+            client, [self._topics.requests(robot) for robot in self._robots], broker.listening_qos
+        )
         heed_cancellation()
         self._order.start()
         self.ready.set()
-        connection_log.make()
+        broker.requests_log.make()
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._serve(client), name="mqtt.requests")  # ends with the connection

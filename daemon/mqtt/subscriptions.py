@@ -17,21 +17,25 @@ REFUSED = 0x80
 AT_ONCE = 50  # topics in a packet
 
 
-async def subscribe(client: Client, topics: Sequence[str], qos: int = 1) -> int:
-    """Subscribe to topics that the daemon cannot do without; return the lowest QoS that is granted.
+async def subscribe(client: Client, topics: Sequence[str], qos: int = 1) -> None:
+    """Subscribe to topics that the daemon cannot do without.
 
     Raises
     ------
     ConnectionUseless
         If the broker refuses one.
     """
-    codes = await _ask(client, topics, qos)
-    if refused := _refused(topics, codes):
+    if refused := await try_to_subscribe(client, topics, qos):
         what = f"the broker refuses the subscription to '{refused[0]}'"
         raise ConnectionUseless(
             f"{what}; the daemon cannot do without it; permit it in the broker's access list"
         )
-    return min(codes, default=qos)
+
+
+async def granted_qos(client: Client, topic: str, qos: int) -> int:
+    """Subscribe to a topic, and return the QoS that is granted; where it is refused, that which was asked."""
+    (code,) = await _ask(client, [topic], qos)
+    return code if code < REFUSED else qos
 
 
 async def try_to_subscribe(client: Client, topics: Sequence[str], qos: int = 1) -> list[str]:
@@ -39,10 +43,7 @@ async def try_to_subscribe(client: Client, topics: Sequence[str], qos: int = 1) 
 
     On MQTT 5 what was sent with the retain flag can then be told from what was not.
     """
-    return _refused(topics, await _ask(client, topics, qos))
-
-
-def _refused(topics: Sequence[str], codes: Sequence[int]) -> list[str]:
+    codes = await _ask(client, topics, qos)
     return [topic for topic, code in zip(topics, codes, strict=True) if code >= REFUSED]
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from motiond.daemon.api.reports import Report, ReportHub
-from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.connection import Client, make_client
 from tests import ports
 from tests.daemon.conftest import Ear, Mosquitto, WatchedBridge, listening, running, said
 
@@ -52,3 +52,41 @@ async def test_results_go_out_with_qos_2_where_the_broker_takes_it(
         await client.subscribe(RESULT, qos=2)
         hub.publish(Report("arm", "result", {"goal_id": "g0"}))
         assert (await Ear(client, checked=False).until(RESULT)).qos == 2
+
+
+async def test_the_daemon_subscribes_by_qos_0_where_the_broker_takes_no_more_than_qos_1(
+    limited: Mosquitto, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = subscriptions_of(monkeypatch)
+    async with running(WatchedBridge(limited.settings, robots, hub)), listening(limited.settings) as ear:
+        assert (await ear.ask("motiond/arm/request/stop", b"{}"))["status"] == "ok"
+        assert (await ear.ask("motiond/arm/request/status", b"{}"))["status"] == "ok"
+    assert asked.pop("motiond/bridge/d1/availability") == 2
+    assert {"motiond/arm/request/#", "motiond/hand/request/stop", "motiond/arm/state"} < asked.keys()
+    assert set(asked.values()) == {0}
+
+
+async def test_the_daemon_subscribes_by_qos_1_where_the_broker_takes_qos_2(
+    mosquitto_of_any_version: Mosquitto, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = subscriptions_of(monkeypatch)
+    async with running(WatchedBridge(mosquitto_of_any_version.settings, robots, hub)):
+        pass
+    assert asked.pop("motiond/bridge/d1/availability") == 2
+    assert {"motiond/arm/request/#", "motiond/hand/request/stop", "motiond/arm/state"} < asked.keys()
+    assert asked.pop("motiond/bridge/d1/heartbeat") == 0
+    assert set(asked.values()) == {1}
+
+
+def subscriptions_of(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """Return by which quality of service each topic is subscribed to from now on, but by ears."""
+    asked: dict[str, int] = {}
+    subscribe = Client.subscribe
+
+    async def noting(client: Client, topics: Any, *args: Any, **options: Any) -> Any:
+        if isinstance(topics, list):
+            asked.update((topic, getattr(one, "QoS", one)) for topic, one in topics)
+        return await subscribe(client, topics, *args, **options)
+
+    monkeypatch.setattr(Client, "subscribe", noting)
+    return asked

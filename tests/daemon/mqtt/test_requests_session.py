@@ -12,7 +12,8 @@ import pytest
 
 from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.requests import VERBS
-from motiond.daemon.mqtt.connection_log import ConnectionLog
+from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.mqtt.brokers import Broker
 from motiond.daemon.mqtt.reasons import ConnectionUseless
 from motiond.daemon.mqtt.requests_session import MOST_AT_ONCE, RequestsSession
 from motiond.daemon.mqtt.responder import Responder
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from tests.daemon.conftest import Robots
 
 TOPICS = Topics("motiond")
-LOG = ConnectionLog("mqtt://here:1883: requests", tells_first=False)
+BROKER = Broker(MqttSettings(broker="mqtt://broker"))
+BROKER.learn(2)
 
 
 class Wire(SimpleNamespace):
@@ -117,7 +119,7 @@ async def test_what_a_stop_has_overtaken_sets_nothing_going(
     session.take(request("goto", BODIES["goto"]))
     wire: Any = Wire()
     order.start = lambda: None  # type: ignore[method-assign] # the connection is not new
-    serving = asyncio.create_task(session.run(wire, LOG))
+    serving = asyncio.create_task(session.run(wire, BROKER))
     await settled()
     serving.cancel()
     refused = {topic: answer["error"] for topic, answer in wire.answers if answer["status"] == "error"}
@@ -132,7 +134,7 @@ async def test_no_more_are_served_at_once_than_there_is_room_for(
 ) -> None:
     wire: Any = Wire()
     wire.can_publish.clear()
-    serving = asyncio.create_task(session.run(wire, LOG))
+    serving = asyncio.create_task(session.run(wire, BROKER))
     await wire.subscribed.wait()
     for _ in range(2 * MOST_AT_ONCE):
         session.take(request("status"))
@@ -151,7 +153,7 @@ async def test_while_the_main_connection_is_away_a_stop_is_served_here(
     session: RequestsSession, connected: asyncio.Event, robots: Robots
 ) -> None:
     wire: Any = Wire()
-    serving = asyncio.create_task(session.run(wire, LOG))
+    serving = asyncio.create_task(session.run(wire, BROKER))
     await settled()
     session.take(request("stop"))
     await settled()
@@ -168,7 +170,7 @@ async def test_a_subscription_that_is_refused_is_named(session: RequestsSession)
     wire: Any = Wire()
     wire.granted = 0x80
     with pytest.raises(ConnectionUseless) as caught:
-        await session.run(wire, LOG)
+        await session.run(wire, BROKER)
     assert str(caught.value) == (
         "the broker refuses the subscription to 'motiond/arm/request/#'; "
         "the daemon cannot do without it; permit it in the broker's access list"
@@ -180,7 +182,7 @@ async def test_what_is_refused_again_and_again_is_logged_a_few_times(
     session: RequestsSession, caplog: pytest.LogCaptureFixture
 ) -> None:
     wire: Any = Wire()
-    serving = asyncio.create_task(session.run(wire, LOG))
+    serving = asyncio.create_task(session.run(wire, BROKER))
     asking: Any = SimpleNamespace(ResponseTopic="")
     for _ in range(MOST_AT_ONCE):
         session.take(aiomqtt.Message("motiond/arm/request/status", b"", 1, False, 1, asking))
