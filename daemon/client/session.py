@@ -36,6 +36,8 @@ from .finding import broker_of
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 
+    from ..mqtt.connection import Client
+
 ANSWER_TIMEOUT_S = 5.0
 SUBSCRIBE_TRIES = 3
 SUBSCRIBE_TIMEOUT_S = 3.0
@@ -237,7 +239,7 @@ async def watch(
             yield report
 
 
-async def _connected(settings: MqttSettings, stack: AsyncExitStack) -> aiomqtt.Client:
+async def _connected(settings: MqttSettings, stack: AsyncExitStack) -> Client:
     """Connect; a broker that hangs up while it takes the connection is tried again, an absent one is not."""
     for tries_left in reversed(range(CONNECT_TRIES)):
         try:
@@ -256,7 +258,7 @@ async def _connection(settings: MqttSettings, robot: str) -> AsyncIterator[_Conn
 
 
 @asynccontextmanager
-async def reaching(settings: MqttSettings, robot: str = ANY_ROBOT) -> AsyncIterator[aiomqtt.Client]:
+async def reaching(settings: MqttSettings, robot: str = ANY_ROBOT) -> AsyncIterator[Client]:
     """Connect to the broker for as long as the context lasts; of several to the one where the robot is.
 
     Raises

@@ -336,12 +336,20 @@ class Client(aiomqtt.Client):
         await asyncio.wait((self._disconnected,))
         raise aiomqtt.MqttError("the connection broke") from self._disconnected.exception()
 
-    def hand_over(self, topic: str, payload: bytes, qos: int, *, retain: bool = False) -> int:
+    def hand_over(
+        self,
+        topic: str,
+        payload: bytes,
+        qos: int,
+        *,
+        retain: bool = False,
+        properties: Properties | None = None,
+    ) -> int:
         """Have a message delivered, on this connection or, with a session, a later one; return its number.
 
         It takes QoS 1 or 2; what is handed over is published in this order.
         """
-        return self._client.publish(topic, payload, qos, retain).mid
+        return self._client.publish(topic, payload, qos, retain, properties).mid
 
     def is_outstanding(self, number: int) -> bool:
         """Whether the broker has not confirmed a message yet."""

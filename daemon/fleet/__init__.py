@@ -1,0 +1,14 @@
+"""Groups of robots, on one daemon or many: all of a group start at one appointed time, or none does.
+
+The coordinator:
+
+- `conversation`: one connection on which many robots are asked at once
+- `roster`: which robots and groups a broker knows, and who of them is there
+- `leases`: control of the robots, for as long as the coordinator needs it
+- `coordinator`: prepares all, commits or lets go
+- `watch`: follows each member to its end
+- `gathering`: commands to a whole group, and the gathered answers
+- `playing`: a start from the command line
+- `overview`: all robots that a broker knows
+- `desk`: the same for the HTTP interface
+"""

@@ -1,0 +1,221 @@
+"""One connection to the broker, on which many robots are asked at once and all of their reports are heard."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager, suppress
+from math import ceil
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import aiomqtt
+import orjson
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from ..api.errors import RequestError
+from ..client.session import NoAnswer, nobody_at, reaching
+from ..mqtt.connection import address_of
+from ..mqtt.topics import ANY_ROBOT, ReportTopic, ResponseTopic, Topics
+from .roster import Roster
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from ..config.mqtt import MqttSettings
+    from ..mqtt.connection import Client
+
+ANSWER_S = 5.0
+FIRST_S, MORE_S = 3.0, 0.3
+SUBSCRIBE_S = 5.0
+
+
+class Conversation:
+    """What is asked and heard on one connection.
+
+    Parameters
+    ----------
+    client : Client
+    settings : MqttSettings
+
+    Attributes
+    ----------
+    roster : Roster
+        Who was heard of.
+    listeners : list of callable
+        Are told of each report, once the roster knows it.
+    """
+
+    def __init__(self, client: Client, settings: MqttSettings) -> None:
+        self.topics = Topics(settings.base)
+        self.roster = Roster()
+        self.listeners: list[Callable[[ReportTopic, dict[str, Any]], None]] = []
+        self._client = client
+        self._settings = settings
+        self._subscribed: set[str] = set()
+        self._may_subscribe = asyncio.Lock()
+        self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self._news = asyncio.Event()
+        self._kept = 0
+        self._lost: NoAnswer | None = None
+
+    # -- hear -----------------------------------------------------------------------------------------------
+
+    async def hear(self) -> None:
+        """Take what comes until the connection breaks."""
+        try:
+            async for message in self._client.messages:
+                self._kept += message.retain
+                self._take(message)
+        except aiomqtt.MqttError as error:
+            where = address_of(self._settings)
+            self._lost = NoAnswer(f"{where}: the connection to the broker is lost; {error}; try again")
+            for asked in self._asked.values():
+                if not asked.done():
+                    asked.set_exception(self._lost)
+        self._tell_news()
+
+    def _take(self, message: aiomqtt.Message) -> None:
+        meaning = self.topics.meaning(message.topic.value)
+        try:
+            data = orjson.loads(message.payload or b"{}")
+        except orjson.JSONDecodeError:
+            return
+        if meaning is None or not isinstance(data, dict):
+            return
+        if isinstance(meaning, ResponseTopic):
+            asked = self._asked.get(str(data.get("transaction")))
+            if asked is not None and not asked.done():
+                asked.set_result(data)
+            return
+        self.roster.hear(meaning, data)
+        if isinstance(meaning, ReportTopic):
+            for listener in self.listeners:
+                listener(meaning, data)
+        self._tell_news()
+
+    def _tell_news(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+    async def news(self, timeout_s: float) -> None:
+        """Wait until a report has come, or the time is over.
+
+        Raises
+        ------
+        NoAnswer
+            If the connection is lost.
+        """
+        if self._lost is None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout_s):
+                    await self._news.wait()
+        if self._lost is not None:
+            raise self._lost
+
+    async def subscribe(self, *topics: str) -> None:
+        """Subscribe to each once, all with one packet."""
+        async with self._may_subscribe:
+            new = [topic for topic in topics if topic not in self._subscribed]
+            if new:
+                await self._client.subscribe([(topic, 1) for topic in new], timeout=SUBSCRIBE_S)
+                self._subscribed.update(new)
+
+    async def look_around(self, *subjects: str) -> None:
+        """Hear of all robots, by what the broker keeps of them on some subjects, until it falls silent.
+
+        Raises
+        ------
+        NoAnswer
+            If no robot was ever at this broker.
+        """
+        await self.subscribe(
+            *(self.topics.report(ANY_ROBOT, subject) for subject in subjects), self.topics.daemon()
+        )
+        loop = asyncio.get_running_loop()
+        until_s = loop.time() + FIRST_S
+        while (left_s := until_s - loop.time()) > 0.0:
+            kept = self._kept
+            await self.news(left_s)
+            if self._kept != kept:
+                until_s = loop.time() + MORE_S
+        if not self.roster.robots:
+            raise NoAnswer(nobody_at(self.topics.base))
+
+    # -- ask ------------------------------------------------------------------------------------------------
+
+    async def ask(
+        self, robot: str, verb: str, payload: dict[str, Any], timeout_s: float = ANSWER_S
+    ) -> dict[str, Any]:
+        """Send a request and return the data of its answer; any number may wait for theirs.
+
+        Raises
+        ------
+        RequestError
+            If it was refused.
+        NoAnswer
+            If no answer comes in time.
+        """
+        await self.subscribe(self.topics.response(ANY_ROBOT, verb))
+        transaction = uuid4().hex
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._asked[transaction] = answer
+        try:
+            async with asyncio.timeout(timeout_s):
+                self.send(robot, verb, {"transaction": transaction, **payload}, timeout_s)
+                told = await answer
+        except TimeoutError:
+            why = self.roster.absence(robot) or "its daemon says that it is online"
+            mend = "look at the daemon's log"
+            raise NoAnswer(f"{robot}: no answer in {timeout_s:.2g} s; {why}; {mend}") from None
+        finally:
+            del self._asked[transaction]
+        return _data_of(told)
+
+    def send(self, robot: str, verb: str, payload: dict[str, Any], expires_s: float) -> int:
+        """Hand a request over, which nobody wants any more after so long; return its number."""
+        if self._lost is not None:
+            raise self._lost
+        properties = None
+        if self._client.version_5:
+            properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
+            properties.MessageExpiryInterval = ceil(expires_s)
+        topic = self.topics.request(robot, verb)
+        return self._client.hand_over(topic, orjson.dumps(payload), 1, properties=properties)
+
+    async def delivered(self, number: int, timeout_s: float = ANSWER_S) -> None:
+        """Wait until the broker has confirmed what was sent.
+
+        Raises
+        ------
+        aiomqtt.MqttError
+            If it does not in time.
+        """
+        await self._client.delivered(number, timeout_s)
+
+
+@asynccontextmanager
+async def conversing(settings: MqttSettings) -> AsyncIterator[Conversation]:
+    """Connect for as long as the context lasts; of several brokers to the first where a daemon is.
+
+    Raises
+    ------
+    NoAnswer
+        If the broker cannot be reached, or goes away.
+    """
+    async with reaching(settings) as client:
+        conversation = Conversation(client, settings)
+        hearing = asyncio.create_task(conversation.hear(), name="fleet.hear")
+        try:
+            yield conversation
+        finally:
+            hearing.cancel()
+            await asyncio.wait((hearing,))
+
+
+def _data_of(answer: dict[str, Any]) -> dict[str, Any]:
+    data = answer.get("data")
+    data = data if isinstance(data, dict) else {}
+    if answer.get("status") != "ok":
+        raise RequestError.of(answer.get("code", "INTERNAL"), answer.get("error", "refused"), data)
+    return data

@@ -1,0 +1,288 @@
+"""Starts a motion on all robots of a group at one appointed time, or on none.
+
+All are prepared at once; where one refuses, or does not answer, all are let go. Else one message commits all
+of them. The coordinator may die at any moment: reservations expire by themselves, and what is committed is
+the members' own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Literal
+from uuid import uuid4
+
+import aiomqtt
+
+from motiond.formats.errors import listed, nearest
+
+from ..api.errors import RequestError
+from ..api.requests import FLEET
+from ..client.session import NoAnswer, holder_of
+from ..mqtt.topics import ANY_ROBOT
+from .leases import Leases
+from .watch import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from .conversation import Conversation
+
+EXPIRES_S = 10.0
+FRESH_S = 7.0
+"""Of so long ago a reservation may be for a commit; it is renewed before."""
+PREPARE_TRIES = 3
+MARGIN_S = 1.0
+"""From the commit until the slowest member has to begin its approach: all have to hear of all before."""
+LEAST_MARGIN_S = 0.3
+RELEASE_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPlay:
+    """What a group is to play.
+
+    Attributes
+    ----------
+    group : str
+    motion : str
+    how : dict
+        Keys of `play` besides the motion, `start_at` and `on_busy`.
+    motions : mapping of str to str
+        The motions of members that play another one, by robot.
+    on_member_failure : {'stop', 'continue'}
+        What the others do where one fails after the first row.
+    start_at : float or None
+        Unix time in s of the first row; as soon as all can be there where it is None.
+    """
+
+    group: str
+    motion: str
+    how: Mapping[str, Any] = field(default_factory=dict)
+    motions: Mapping[str, str] = field(default_factory=dict)
+    on_member_failure: Literal["stop", "continue"] = "stop"
+    start_at: float | None = None
+
+
+class GroupStart:
+    """One start of a group.
+
+    Parameters
+    ----------
+    conversation : Conversation
+    asked : GroupPlay
+
+    Attributes
+    ----------
+    id : str
+        By which members know the start.
+    leases : Leases
+        Control of the members, which ends when this context is left.
+    watch : Watch
+        What becomes of them.
+    start_at : float or None
+        Unix time in s of the first row, once it is committed.
+    is_committed : bool
+        Whether the commit is on its way; from then on members are stopped, not let go.
+    """
+
+    def __init__(self, conversation: Conversation, asked: GroupPlay) -> None:
+        self.id = uuid4().hex[:16]
+        self.leases = Leases(conversation, holder_of("fleet play"))
+        self.watch = Watch(conversation, self.id)
+        self.start_at: float | None = None
+        self.is_committed = False
+        self._conversation = conversation
+        self._asked = asked
+        self._motions: dict[str, str] = {}
+        self._ready_in_s: dict[str, float] = {}
+
+    @property
+    def members(self) -> list[str]:
+        """Who takes part, once all have been prepared."""
+        return sorted(self._motions)
+
+    async def begin(self) -> None:
+        """Prepare all members and commit them, until all have accepted that; or let all of them go.
+
+        Raises
+        ------
+        RequestError
+            If nobody plays: the group is not known, a member refuses (`MEMBER_REFUSED`, with each member's
+            reason), or the appointed time cannot be kept.
+        NoAnswer
+            If there is no broker, or no longer.
+        """
+        topics = self._conversation.topics
+        heard = (topics.report(ANY_ROBOT, subject) for subject in ("reservation", "result"))
+        await self._conversation.subscribe(*heard)
+        await self._conversation.look_around("description", "availability")
+        self._refuse_strangers(self._conversation.roster.must_have(self._asked.group))
+        try:
+            await self._prepare_all()
+            self._refuse_absent(self._motions)
+            start_at, within_s = self._appointed()
+        except BaseException:
+            await self._let_go()
+            raise
+        await self._commit(start_at, within_s)
+        await self._agreed()
+
+    def _refuse_strangers(self, members: list[str]) -> None:
+        """Refuse a motion for somebody who is no member."""
+        for robot in self._asked.motions:
+            if robot not in members:
+                what = f"'{robot}' is to play {self._asked.motions[robot]}, and is no robot of the group"
+                mend = nearest(robot, members) or "correct it"
+                raise RequestError(
+                    "UNKNOWN_ROBOT", self._asked.group, what, f"its robots are {listed(members)}", mend
+                )
+        self._refuse_absent(members)
+
+    def _refuse_absent(self, members: Iterable[str]) -> None:
+        """Refuse to go on without a member whose daemon says that it is not there."""
+        roster = self._conversation.roster
+        absences = {robot: roster.absence(robot) for robot in members}
+        mend = "start it, or take the robot out of the group; `motiond forget` clears one that is gone"
+        failures: dict[str, RequestError | NoAnswer] = {
+            robot: RequestError("OFFLINE", robot, "not there", why, mend)
+            for robot, why in absences.items()
+            if why
+        }
+        if failures:
+            raise refusal(self._asked.group, failures)
+
+    # -- prepare --------------------------------------------------------------------------------------------
+
+    async def _prepare_all(self) -> None:
+        """Prepare whoever is a member, also one that is heard of only now; anew if that has taken long."""
+        loop, roster = asyncio.get_running_loop(), self._conversation.roster
+        for _ in range(PREPARE_TRIES):
+            began_s = loop.time()
+            self._motions.clear()
+            while new := [one for one in roster.must_have(self._asked.group) if one not in self._motions]:
+                self._motions |= {robot: self._asked.motions.get(robot, self._asked.motion) for robot in new}
+                await self._prepare(new)
+            if loop.time() - began_s < FRESH_S:
+                self.watch.follow(dict(sorted(self._motions.items())))
+                return
+        what, why = "it takes too long to prepare all", f"a reservation lasts {EXPIRES_S:g} s"
+        raise RequestError("TIMEOUT", self._asked.group, what, why, "try again when the network is quiet")
+
+    async def _prepare(self, robots: list[str]) -> None:
+        """Prepare some at once.
+
+        All answers are waited for also where one is a refusal: a release must not overtake what it is for.
+        """
+        answers = await asyncio.gather(*map(self._prepare_one, robots), return_exceptions=True)
+        failures: dict[str, RequestError | NoAnswer] = {}
+        for robot, answer in zip(robots, answers, strict=True):
+            if isinstance(answer, RequestError | NoAnswer):
+                failures[robot] = answer
+            elif isinstance(answer, BaseException):
+                raise answer
+            else:
+                self._ready_in_s[robot] = answer
+        if failures:
+            raise refusal(self._asked.group, failures)
+
+    async def _prepare_one(self, robot: str) -> float:
+        """Prepare one, and return how long it needs before its first row, in s."""
+        request = {**self._asked.how, "motion": self._motions[robot], "start": self.id}
+        answer = await self.leases.ask(robot, "fleet/prepare", {**request, "expires_s": EXPIRES_S})
+        ready_in_s = answer.get("ready_in_s")
+        if not isinstance(ready_in_s, int | float) or not isfinite(ready_in_s) or ready_in_s < 0.0:
+            what, why = f"its answer has ready_in_s {ready_in_s!r}", "it must be a time in s"
+            raise RequestError("INTERNAL", robot, what, why, "look at the daemon's log")
+        return float(ready_in_s)
+
+    async def _let_go(self) -> None:
+        """Let all reservations go; where that does not arrive, they expire."""
+        with suppress(NoAnswer, aiomqtt.MqttError):
+            number = self._conversation.send(FLEET, "release", {"start": self.id}, EXPIRES_S)
+            await self._conversation.delivered(number, RELEASE_S)
+
+    # -- commit ---------------------------------------------------------------------------------------------
+
+    def _appointed(self) -> tuple[float, float]:
+        """Return when the first row is due, and how long it is until the slowest has to begin.
+
+        Raises
+        ------
+        RequestError
+            TOO_LATE if a member cannot be there by then.
+        """
+        now = time.time()
+        slowest = max(self._ready_in_s, key=self._ready_in_s.__getitem__)
+        needs_s = self._ready_in_s[slowest]
+        if self._asked.start_at is None:
+            return now + needs_s + MARGIN_S, MARGIN_S
+        within_s = self._asked.start_at - now - needs_s
+        if within_s < LEAST_MARGIN_S:
+            late_s = LEAST_MARGIN_S - within_s
+            what = f"start_at is {late_s:.3f} s too early"
+            why = f"{slowest} needs {needs_s:.3f} s to the first row, and the agreement {LEAST_MARGIN_S:g} s"
+            data = {"too_late_s": late_s, "needs_s": needs_s + LEAST_MARGIN_S}
+            raise RequestError("TOO_LATE", self._asked.group, what, why, "set it later", **data)
+        return self._asked.start_at, within_s
+
+    async def _commit(self, start_at: float, within_s: float) -> None:
+        """Send the one message by which all start."""
+        commit = {
+            "start": self.id,
+            "robots": self.members,
+            "start_at": start_at,
+            "ready_in_s": max(self._ready_in_s.values()),
+            "on_member_failure": self._asked.on_member_failure,
+        }
+        self.is_committed = True  # before it is sent, so that who is interrupted stops what may have begun
+        number = self._conversation.send(FLEET, "commit", commit, within_s + MARGIN_S)
+        self.start_at = start_at
+        self.watch.expect_commit()
+        try:
+            await self._conversation.delivered(number)
+        except aiomqtt.MqttError as error:
+            what = "the broker has not confirmed the start"
+            why = f"its members play, or none does; {error}"
+            raise NoAnswer(f"{self._asked.group}: {what}; {why}; ask `motiond fleet status`") from error
+
+    async def _agreed(self) -> None:
+        """Wait until all members have accepted the commit; stop all where one has not."""
+        if await self.watch.accepted():
+            return
+        await self.stop()
+        while not await self.watch.next():
+            pass
+        raise refusal(
+            self._asked.group,
+            {
+                one.robot: RequestError("NOT_RESERVED", one.robot, "let go", one.message)
+                for one in self.watch.ends()
+            },
+        )
+
+    async def stop(self) -> dict[str, RequestError | NoAnswer]:
+        """Ask all members to stop softly; return who did not take it, and why."""
+        asked = (self._conversation.ask(robot, "stop", {}) for robot in self.members)
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        return {
+            robot: answer
+            for robot, answer in zip(self.members, answers, strict=True)
+            if isinstance(answer, RequestError | NoAnswer)
+        }
+
+
+def refusal(group: str, failures: Mapping[str, RequestError | NoAnswer]) -> RequestError:
+    """Return that nobody plays, with a line for each member that is why."""
+    names = sorted(failures)
+    verb = "does" if len(names) == 1 else "do"
+    head = f"{group}: nobody plays; {listed(names)} {verb} not start; mend what stands below and play again"
+    lines = "\n".join((head, *(str(failures[name]) for name in names)))
+    members = {
+        name: {"code": getattr(failures[name], "code", "OFFLINE"), "error": str(failures[name])}
+        for name in names
+    }
+    return RequestError.of("MEMBER_REFUSED", lines, {"members": members})

@@ -1,0 +1,152 @@
+"""Commands to all robots of a group at once, and their gathered answers.
+
+A stop goes out to each robot as soon as it is known to belong to the group, whether its daemon is there or
+not, and at every broker that the configuration names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from motiond.formats.errors import listed
+
+from ..api.errors import RequestError
+from ..api.requests import VERBS
+from ..client.session import NoAnswer, holder_of
+from ..mqtt.topics import ANY_ROBOT
+from .conversation import conversing
+from .leases import Leases
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from ..api.groups import GroupVerb
+    from ..config.mqtt import MqttSettings
+    from .conversation import Conversation
+
+ABSENT_S = 1.0
+"""So long an answer of a robot is waited for that is not there, once all others have answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What one member has answered.
+
+    Attributes
+    ----------
+    robot : str
+    data : dict or None
+        Of its answer.
+    error : RequestError, NoAnswer or None
+        Why there is none.
+    """
+
+    robot: str
+    data: dict[str, Any] | None = None
+    error: RequestError | NoAnswer | None = None
+
+    def payload(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        if self.error is None:
+            return {"robot": self.robot, "ok": True, "data": self.data}
+        code = getattr(self.error, "code", "OFFLINE")
+        return {"robot": self.robot, "ok": False, "code": code, "error": str(self.error)}
+
+
+async def command(settings: MqttSettings, group: str, verb: GroupVerb) -> list[Gathered]:
+    """Send a command to all robots of a group, and return what each answers.
+
+    Raises
+    ------
+    RequestError
+        UNKNOWN_GROUP if no robot is in it.
+    NoAnswer
+        If there is no broker.
+    """
+    if not VERBS[verb].stops:
+        async with (
+            conversing(settings) as conversation,
+            Leases(conversation, holder_of(f"fleet {verb}")) as leases,
+        ):
+            return await _ask_all(conversation, group, verb, leases.ask)
+    return await _stop_everywhere(settings, group, verb)
+
+
+def shortfall(group: str, verb: GroupVerb, gathered: list[Gathered]) -> RequestError | None:
+    """Return that some have not taken a command, and why; None where all have."""
+    failed = [one for one in gathered if one.error is not None]
+    if not failed:
+        return None
+    names = listed([one.robot for one in failed])
+    head = f"{group}/{verb}: {names} did not take it, of {len(gathered)} robots; look at what stands below"
+    lines = "\n".join((head, *(str(one.error) for one in failed)))
+    return RequestError.of("MEMBER_REFUSED", lines, {"robots": [one.payload() for one in gathered]})
+
+
+async def _stop_everywhere(settings: MqttSettings, group: str, verb: GroupVerb) -> list[Gathered]:
+    """Stop at each broker: which of them has the daemons is found out while the robots stop."""
+    several = settings.each()
+    answers = await asyncio.gather(*(_stop_at(one, group, verb) for one in several), return_exceptions=True)
+    gathered: dict[str, Gathered] = {}
+    failures: list[BaseException] = []
+    for answer in answers:
+        if isinstance(answer, BaseException):
+            failures.append(answer)
+            continue
+        for one in answer:
+            known = gathered.get(one.robot)
+            if known is None or known.error is not None:
+                gathered[one.robot] = one
+    if not gathered:
+        raise min(failures, key=lambda one: not isinstance(one, RequestError))
+    return [gathered[robot] for robot in sorted(gathered)]
+
+
+async def _stop_at(settings: MqttSettings, group: str, verb: GroupVerb) -> list[Gathered]:
+    async with conversing(settings) as conversation:
+        return await _ask_all(conversation, group, verb, conversation.ask)
+
+
+async def _ask_all(
+    conversation: Conversation,
+    group: str,
+    verb: GroupVerb,
+    ask: Callable[[str, str, dict[str, Any]], Coroutine[Any, Any, dict[str, Any]]],
+) -> list[Gathered]:
+    """Ask each robot of a group as soon as it is known to be one."""
+    asked: dict[str, asyncio.Task[dict[str, Any]]] = {}
+
+    def ask_new(*_: object) -> None:
+        for robot in conversation.roster.members(group):
+            if robot not in asked:
+                asked[robot] = asyncio.create_task(ask(robot, verb, {}), name=f"fleet.{verb}")
+
+    await conversation.subscribe(conversation.topics.response(ANY_ROBOT, verb))
+    conversation.listeners.append(ask_new)
+    try:
+        await conversation.look_around("description", "availability")
+        conversation.listeners.remove(ask_new)
+        conversation.roster.must_have(group)
+        there = [task for robot, task in asked.items() if not conversation.roster.absence(robot)]
+        if there:
+            await asyncio.wait(there)
+        await asyncio.wait(asked.values(), timeout=ABSENT_S)
+        return [_gathered(conversation, robot, asked[robot]) for robot in sorted(asked)]
+    finally:
+        for task in asked.values():
+            task.cancel()
+        await asyncio.gather(*asked.values(), return_exceptions=True)
+
+
+def _gathered(conversation: Conversation, robot: str, answer: asyncio.Task[dict[str, Any]]) -> Gathered:
+    if not answer.done():
+        why = conversation.roster.absence(robot)
+        return Gathered(robot, error=NoAnswer(f"{robot}: no answer; {why}; look at the robot"))
+    error = answer.exception()
+    if error is None:
+        return Gathered(robot, answer.result())
+    if isinstance(error, RequestError | NoAnswer):
+        return Gathered(robot, error=error)
+    raise error

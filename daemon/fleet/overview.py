@@ -1,0 +1,74 @@
+"""All robots that a broker knows: what they do, who tells of them, and who is not there."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from .conversation import conversing
+
+if TYPE_CHECKING:
+    from ..config.mqtt import MqttSettings
+    from .roster import Robot, Roster
+
+CLOCKS_S = 1.5
+"""So long diagnostics are listened to, which come once a second."""
+
+
+async def overview(
+    settings: MqttSettings, group: str | None = None, *, clocks: bool = False
+) -> list[dict[str, Any]]:
+    """Return what is known of each robot, by name.
+
+    Each has `robot`, `groups`, `online`, `absence` (why it is not), `state`, `motion`, `daemon`, `host`,
+    `told_utc` (when it told its state last) and `clock` (null unless asked for and told).
+
+    Parameters
+    ----------
+    group : str, optional
+        Of this group alone.
+    clocks : bool
+        Whether to listen how good their clocks are, which takes `CLOCKS_S`.
+
+    Raises
+    ------
+    RequestError
+        UNKNOWN_GROUP if no robot is in it.
+    NoAnswer
+        If there is no broker, or no robot was ever at it.
+    """
+    async with conversing(settings) as conversation:
+        await conversation.look_around("description", "availability", "state")
+        roster = conversation.roster
+        names = sorted(roster.robots) if group is None else roster.must_have(group)
+        if clocks:
+            await conversation.subscribe(conversation.topics.report("+", "diagnostics"))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CLOCKS_S):
+                    while not all(_clock(roster.robots[name]) or roster.absence(name) for name in names):
+                        await conversation.news(CLOCKS_S)
+        return [_row(roster, name) for name in names]
+
+
+def _row(roster: Roster, name: str) -> dict[str, Any]:
+    robot = roster.robots[name]
+    absence = roster.absence(name)
+    state = (robot.last or {}).get("state", {})
+    return {
+        "robot": name,
+        "groups": list(robot.groups),
+        "online": not absence,
+        "absence": absence,
+        "state": "offline" if absence else state.get("state"),
+        "motion": None if absence else state.get("motion"),
+        "daemon": robot.daemon,
+        "host": roster.host(name),
+        "told_utc": state.get("stamp_utc"),
+        "clock": None if absence else _clock(robot),
+    }
+
+
+def _clock(robot: Robot) -> dict[str, Any] | None:
+    clock = (robot.last or {}).get("diagnostics", {}).get("clock")
+    return clock if isinstance(clock, dict) else None

@@ -1,0 +1,164 @@
+"""Stand-ins for the robots of a group: they answer, report and keep silent as a test tells them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from motiond.daemon.mqtt.connection import make_client
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from motiond.daemon.config.mqtt import MqttSettings
+    from motiond.daemon.mqtt.connection import Client
+
+
+@dataclass
+class Member:
+    """One robot.
+
+    Attributes
+    ----------
+    refusals : dict of str to dict
+        What it answers to a verb in place of `ok`, without the transaction.
+    silent_at : set of str
+        To which verbs it says nothing.
+    ready_in_s : float
+        What it needs before a first row.
+    code : str or None
+        The result's, right after the commit; None where it plays on.
+    """
+
+    name: str
+    groups: list[str]
+    ready_in_s: float = 0.5
+    refusals: dict[str, dict[str, Any]] = field(default_factory=dict)
+    silent_at: set[str] = field(default_factory=set)
+    code: str | None = "SUCCESSFUL"
+    lease: str | None = None
+    ttl_s: float = 60.0
+
+
+class Members:
+    """All stand-ins of one daemon.
+
+    Attributes
+    ----------
+    asked : list of (str, str, dict)
+        Every request with its robot (`fleet` for all) and verb.
+    """
+
+    def __init__(self, client: Client, base: str, daemon: str) -> None:
+        self._client, self._base, self._daemon = client, base, daemon
+        self.robots: dict[str, Member] = {}
+        self.asked: list[tuple[str, str, dict[str, Any]]] = []
+        self.starts: dict[str, str] = {}
+
+    def verbs(self, robot: str | None = None) -> list[str]:
+        return [verb for name, verb, _ in self.asked if robot in {None, name}]
+
+    def bodies(self, verb: str) -> dict[str, dict[str, Any]]:
+        return {name: body for name, asked, body in self.asked if asked == verb}
+
+    def add(self, name: str, *groups: str, **more: Any) -> Member:
+        member = self.robots[name] = Member(name, list(groups), **more)
+        self.tell(name, "description", {"groups": member.groups}, retain=True)
+        self.tell(name, "availability", {"state": "online", "bridge": self._daemon}, retain=True)
+        return member
+
+    def daemon(self, state: str) -> None:
+        topic = f"{self._base}/bridge/{self._daemon}/availability"
+        told = {"state": state, "host": "bench", "instance": "1"}
+        self._client.hand_over(topic, orjson.dumps(told), 1, retain=True)
+
+    def tell(self, name: str, subject: str, data: dict[str, Any], *, retain: bool = False) -> None:
+        self._client.hand_over(f"{self._base}/{name}/{subject}", orjson.dumps(data), 1, retain=retain)
+
+    async def publish(self, topic: str, payload: bytes) -> None:
+        await self._client.publish(f"{self._base}/{topic}", payload, 1, retain=True)
+
+    def phase(self, name: str, phase: str | None, reason: str | None = None) -> None:
+        start = self.starts[name] if phase is not None else None
+        told = {"start": start, "phase": phase, "reason": reason}
+        self.tell(name, "reservation", told, retain=True)
+
+    def result(self, name: str, code: str, message: str = "as asked") -> None:
+        details = {"start": self.starts[name]}
+        told = {"goal_id": "g", "motion": "wave", "code": code, "message": message, "details": details}
+        self.tell(name, "result", told)
+
+    async def hear(self) -> None:
+        async for message in self._client.messages:
+            _, robot, _, *verb = message.topic.value.split("/")
+            assert isinstance(message.payload, bytes)
+            self.take(robot, "/".join(verb), orjson.loads(message.payload or b"{}"))
+
+    def take(self, robot: str, verb: str, body: dict[str, Any]) -> None:
+        if robot == "fleet":
+            self.asked.append((robot, verb, body))
+            for name in body.get("robots", ()) if verb == "commit" else ():
+                if name in self.robots and "commit" not in self.robots[name].silent_at:
+                    self._commit(self.robots[name])
+            return
+        if robot not in self.robots:
+            return
+        self.asked.append((robot, verb, body))
+        member = self.robots[robot]
+        if verb in member.silent_at:
+            return
+        answer = self._answer(member, verb, body) | {"transaction": body.get("transaction")}
+        self.tell(robot, f"response/{verb}", answer)
+
+    def _answer(self, member: Member, verb: str, body: dict[str, Any]) -> dict[str, Any]:
+        if refused := member.refusals.get(verb):
+            return {"status": "error", "data": {}, **refused}
+        if verb.startswith("fleet/") and member.lease is not None and body.get("lease") != member.lease:
+            error = f"{member.name}/{verb}: not in control; nobody has it; acquire it by lease/acquire"
+            data: dict[str, Any] = {"holder": None, "epoch": 1, "expires_at": None}
+            return {"status": "error", "code": "NOT_IN_CONTROL", "error": error, "data": data}
+        data = {}
+        match verb:
+            case "fleet/prepare":
+                self.starts[member.name] = body["start"]
+                expires_at = time.time() + body["expires_s"]
+                data = {"start": body["start"], "ready_in_s": member.ready_in_s, "expires_at": expires_at}
+            case "lease/acquire" | "lease/renew":
+                data = {"lease": member.lease, "ttl_s": member.ttl_s}
+            case "stop":
+                data = {"state": "stopping", "goal_id": "g"}
+            case "pause":
+                data = {"state": "paused", "goal_id": "g"}
+        return {"status": "ok", "data": data}
+
+    def _commit(self, member: Member) -> None:
+        self.phase(member.name, "committed")
+        if member.code is not None:
+            self.result(member.name, member.code)
+
+
+@asynccontextmanager
+async def members(settings: MqttSettings, daemon: str = "d1") -> AsyncIterator[Members]:
+    async with make_client(settings) as client:
+        stand_ins = Members(client, settings.base, daemon)
+        await client.subscribe(f"{settings.base}/+/request/#", qos=1)
+        stand_ins.daemon("online")
+        hearing = asyncio.create_task(stand_ins.hear(), name="members")
+        try:
+            yield stand_ins
+        finally:
+            hearing.cancel()
+            await asyncio.wait((hearing,))
+
+
+async def until(holds: Callable[[], object]) -> None:
+    """Look again and again until something holds."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not holds():  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.01)

@@ -1,0 +1,425 @@
+"""The coordinator of a group's start before stand-ins for its robots: all of them play, or none."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from motiond.daemon.api.errors import RequestError
+from motiond.daemon.client import session
+from motiond.daemon.client.session import NoAnswer
+from motiond.daemon.fleet import leases, watch
+from motiond.daemon.fleet.conversation import conversing
+from motiond.daemon.fleet.coordinator import GroupPlay, GroupStart
+from tests.daemon.conftest import Embedded
+from tests.daemon.fleet.members import Members, members, until
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from motiond.daemon.config.mqtt import MqttSettings
+    from motiond.daemon.fleet.watch import End
+
+SOON_S = 0.5
+DO = "mend what stands below and play again"
+START_IT = "start it, or take the robot out of the group; `motiond forget` clears one that is gone"
+
+
+@pytest.fixture
+async def broker(free_port: int) -> AsyncIterator[Embedded]:
+    broker = Embedded(free_port)
+    await broker.start()
+    yield broker
+    await broker.kill()
+
+
+@pytest.fixture
+async def choir(broker: Embedded) -> AsyncIterator[Members]:
+    """Two robots of one group, and one of another."""
+    async with members(broker.settings) as choir:
+        choir.add("left", "choir")
+        choir.add("right", "choir", "wind", ready_in_s=2.0)
+        choir.add("drum", "band")
+        yield choir
+
+
+@asynccontextmanager
+async def starting(broker: Embedded, **asked: Any) -> AsyncIterator[GroupStart]:
+    play = GroupPlay(**{"group": "choir", "motion": "wave"} | asked)
+    async with conversing(broker.settings) as conversation:
+        start = GroupStart(conversation, play)
+        async with start.leases:
+            yield start
+
+
+async def ended(start: GroupStart) -> list[End]:
+    while not await start.watch.next():
+        pass
+    return start.watch.ends()
+
+
+async def played(broker: Embedded, **asked: Any) -> list[End]:
+    async with starting(broker, **asked) as start:
+        await start.begin()
+        return await ended(start)
+
+
+async def refused(broker: Embedded, **asked: Any) -> RequestError:
+    with pytest.raises(RequestError) as caught:
+        await played(broker, **asked)
+    return caught.value
+
+
+# -- all of them --------------------------------------------------------------------------------------------
+
+
+async def test_all_are_prepared_and_then_committed_by_one_message(broker: Embedded, choir: Members) -> None:
+    before = time.time()
+    ends = await played(broker, how={"speed": 0.5}, on_member_failure="continue")
+    after = time.time()
+    assert [(end.robot, end.motion, end.code) for end in ends] == [
+        ("left", "wave", "SUCCESSFUL"),
+        ("right", "wave", "SUCCESSFUL"),
+    ]
+    assert sorted(choir.verbs()) == ["commit", "fleet/prepare", "fleet/prepare"]
+    prepared = choir.bodies("fleet/prepare")
+    for body in prepared.values():
+        del body["transaction"]
+    start = choir.starts["left"]
+    body = {"motion": "wave", "speed": 0.5, "start": start, "expires_s": 10.0}
+    assert prepared == {"left": body, "right": body}
+    commit = choir.bodies("commit")["fleet"]
+    assert before + 3.0 <= commit.pop("start_at") <= after + 3.0
+    assert commit == {
+        "start": start,
+        "robots": ["left", "right"],
+        "ready_in_s": 2.0,
+        "on_member_failure": "continue",
+    }
+
+
+async def test_members_play_other_motions_by_name(broker: Embedded, choir: Members) -> None:
+    ends = await played(broker, motions={"left": "wave_l"})
+    assert {end.robot: end.motion for end in ends} == {"left": "wave_l", "right": "wave"}
+    prepared = choir.bodies("fleet/prepare")
+    assert {robot: body["motion"] for robot, body in prepared.items()} == {"left": "wave_l", "right": "wave"}
+
+
+async def test_an_appointed_time_is_kept(broker: Embedded, choir: Members) -> None:
+    start_at = time.time() + 30.0
+    await played(broker, start_at=start_at)
+    assert choir.bodies("commit")["fleet"]["start_at"] == start_at
+
+
+async def test_a_member_that_is_heard_of_only_while_others_are_prepared_takes_part(
+    broker: Embedded, choir: Members
+) -> None:
+    choir.robots["right"].silent_at.add("fleet/prepare")
+    playing = asyncio.create_task(played(broker))
+    await until(lambda: choir.verbs("right"))
+    choir.add("late", "choir")
+    choir.robots["right"].silent_at.clear()
+    asked = choir.bodies("fleet/prepare")["right"]
+    choir.take("right", "fleet/prepare", asked)
+    assert [end.robot for end in await playing] == ["late", "left", "right"]
+    assert choir.bodies("commit")["fleet"]["robots"] == ["late", "left", "right"]
+
+
+async def test_sixty_robots_are_asked_on_one_connection(
+    broker: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connections: list[MqttSettings] = []
+
+    def reach(settings: MqttSettings) -> Any:
+        connections.append(settings)
+        return session.reaching(settings)
+
+    monkeypatch.setattr("motiond.daemon.fleet.conversation.reaching", reach)
+    names = [f"robot_{number:02}" for number in range(60)]
+    async with members(broker.settings) as many:
+        for name in names:
+            many.add(name, "choir", lease="secret")
+        ends = await played(broker)
+        assert [end.robot for end in ends] == names
+        assert {end.code for end in ends} == {"SUCCESSFUL"}
+        await until(lambda: many.verbs().count("lease/release") == 60)
+        assert many.verbs().count("commit") == 1
+    assert len(connections) == 1
+
+
+# -- or none ------------------------------------------------------------------------------------------------
+
+
+async def test_one_refusal_lets_all_go_and_is_told(broker: Embedded, choir: Members) -> None:
+    why = "right: busy with nod; one motion plays at a time; stop it first or send on_busy: replace"
+    choir.robots["right"].refusals["fleet/prepare"] = {"code": "BUSY", "error": why}
+    error = await refused(broker)
+    assert str(error) == f"choir: nobody plays; right does not start; {DO}\n{why}"
+    assert (error.code, error.data) == (
+        "MEMBER_REFUSED",
+        {"members": {"right": {"code": "BUSY", "error": why}}},
+    )
+    assert choir.verbs("fleet") == ["release"]
+    assert choir.bodies("release")["fleet"] == {"start": choir.starts["left"]}
+
+
+async def test_one_missing_answer_lets_all_go_and_is_told(
+    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "ANSWER_S", SOON_S)
+    choir.robots["right"].silent_at.add("fleet/prepare")
+    error = await refused(broker)
+    why = "right: no answer in 0.5 s; its daemon says that it is online; look at the daemon's log"
+    assert str(error) == f"choir: nobody plays; right does not start; {DO}\n{why}"
+    assert error.data == {"members": {"right": {"code": "OFFLINE", "error": why}}}
+    assert choir.verbs("fleet") == ["release"]
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [("offline", "is offline"), ("broken", "has crashed, or has lost the broker")],
+)
+async def test_without_a_member_nobody_is_even_asked(
+    broker: Embedded, choir: Members, state: str, why: str
+) -> None:
+    async with members(broker.settings, "d2") as others:
+        others.add("middle", "choir")
+        others.daemon(state)
+        error = await refused(broker)
+    gone = f"middle: not there; its daemon 'd2' {why}; {START_IT}"
+    assert str(error) == f"choir: nobody plays; middle does not start; {DO}\n{gone}"
+    assert choir.asked == []
+
+
+async def test_a_group_that_nobody_is_in_is_told_with_those_that_there_are(
+    broker: Embedded, choir: Members
+) -> None:
+    error = await refused(broker, group="chior")
+    assert (error.code, str(error)) == (
+        "UNKNOWN_GROUP",
+        "chior: no robot is in this group; the groups here are band, choir, wind; did you mean 'choir'?",
+    )
+    assert choir.asked == []
+
+
+async def test_where_no_robot_is_in_a_group_that_is_told(broker: Embedded) -> None:
+    async with members(broker.settings) as loners:
+        loners.add("arm")
+        assert str(await refused(broker)) == (
+            "choir: no robot is in this group; no robot here is in a group; name it in `groups` of its robots"
+        )
+
+
+async def test_a_motion_for_a_stranger_is_refused(broker: Embedded, choir: Members) -> None:
+    error = await refused(broker, motions={"lfet": "nod"})
+    assert (error.code, str(error)) == (
+        "UNKNOWN_ROBOT",
+        (
+            "choir: 'lfet' is to play nod, and is no robot of the group; its robots are left, right; "
+            "did you mean 'left'?"
+        ),
+    )
+    assert choir.asked == []
+
+
+async def test_a_group_has_at_most_two_hundred_robots(broker: Embedded) -> None:
+    async with members(broker.settings) as many:
+        for number in range(201):
+            many.add(f"robot_{number}", "choir")
+        assert str(await refused(broker)) == (
+            "choir: it has 201 robots; a group has at most 200; make several groups of it"
+        )
+
+
+async def test_a_time_that_is_too_early_lets_all_go(broker: Embedded, choir: Members) -> None:
+    start_at = time.time() + 2.0
+    error = await refused(broker, start_at=start_at)
+    assert error.code == "TOO_LATE"
+    late_s = error.data["too_late_s"]
+    assert 0.3 <= late_s <= 0.3 + time.time() + 2.0 - start_at
+    assert str(error) == (
+        f"choir: start_at is {late_s:.3f} s too early; right needs 2.000 s to the first row, and the "
+        "agreement 0.3 s; set it later"
+    )
+    assert choir.verbs("fleet") == ["release"]
+
+
+async def test_an_answer_that_says_no_time_lets_all_go(broker: Embedded, choir: Members) -> None:
+    choir.robots["right"].ready_in_s = -1.0
+    error = await refused(broker)
+    why = "right: its answer has ready_in_s -1.0; it must be a time in s; look at the daemon's log"
+    assert str(error) == f"choir: nobody plays; right does not start; {DO}\n{why}"
+    assert choir.verbs("fleet") == ["release"]
+
+
+async def test_who_is_interrupted_before_the_commit_lets_all_go(broker: Embedded, choir: Members) -> None:
+    choir.robots["right"].silent_at.add("fleet/prepare")
+    playing = asyncio.create_task(played(broker))
+    await until(lambda: len(choir.asked) == 2)
+    playing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await playing
+    await until(lambda: choir.verbs("fleet") == ["release"])
+
+
+async def test_a_reservation_that_took_long_is_renewed_before_the_commit(
+    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("motiond.daemon.fleet.coordinator.FRESH_S", 0.0)
+    assert str(await refused(broker)) == (
+        "choir: it takes too long to prepare all; a reservation lasts 10 s; "
+        "try again when the network is quiet"
+    )
+    assert choir.verbs("left") == ["fleet/prepare"] * 3
+    assert choir.verbs("fleet") == ["release"]
+
+
+async def test_who_does_not_hear_the_commit_keeps_the_others_from_playing(
+    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "COMMIT_S", SOON_S)
+    choir.robots["left"].code = None
+    choir.robots["right"].silent_at.add("commit")
+    playing = asyncio.create_task(refused(broker))
+    await until(lambda: {"left", "right"} <= {robot for robot, verb, _ in choir.asked if verb == "stop"})
+    choir.phase("left", "released", "stopped on request")
+    error = await playing
+    assert str(error) == (
+        f"choir: nobody plays; left, right do not start; {DO}\n"
+        "left: let go; stopped on request\n"
+        "right: let go; nothing was heard of it"
+    )
+
+
+# -- what becomes of them -----------------------------------------------------------------------------------
+
+
+async def test_each_result_is_gathered(broker: Embedded, choir: Members) -> None:
+    choir.robots["left"].code = choir.robots["right"].code = None
+    playing = asyncio.create_task(played(broker))
+    await until(lambda: "commit" in choir.verbs())
+    choir.result("left", "PATH_TOLERANCE_VIOLATED", "elbow was 0.2 rad off")
+    assert not playing.done()
+    choir.result("right", "CANCELED", "left failed")
+    left, right = await playing
+    assert (left.code, left.message) == ("PATH_TOLERANCE_VIOLATED", "elbow was 0.2 rad off")
+    assert (right.code, right.message) == ("CANCELED", "left failed")
+
+
+async def test_a_result_of_another_start_is_not_taken_for_this_one(broker: Embedded, choir: Members) -> None:
+    choir.robots["left"].code = None
+    playing = asyncio.create_task(played(broker))
+    await until(lambda: "commit" in choir.verbs())
+    start, choir.starts["left"] = choir.starts["left"], "another"
+    choir.result("left", "PATH_TOLERANCE_VIOLATED", "long ago")
+    choir.starts["left"] = start
+    choir.result("left", "SUCCESSFUL", "at last")
+    left, _ = await playing
+    assert (left.code, left.message) == ("SUCCESSFUL", "at last")
+
+
+async def test_a_member_that_lets_go_late_is_told_with_its_reason(
+    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "RESULT_S", SOON_S)
+    choir.robots["left"].code = None
+    async with starting(broker) as start:
+        await start.begin()
+        choir.phase("left", "ready")
+        choir.phase("left", "released", "right was not ready in time")
+        left, right = await ended(start)
+    assert (left.code, left.message) == ("RELEASED", "right was not ready in time")
+    assert right.code == "SUCCESSFUL"
+
+
+async def test_a_result_that_follows_the_letting_go_counts(broker: Embedded, choir: Members) -> None:
+    choir.robots["left"].code = None
+    async with starting(broker) as start:
+        await start.begin()
+        choir.phase("left", "released", "right was not ready in time")
+        choir.result("left", "CANCELED", "right was not ready in time")
+        left, _ = await ended(start)
+    assert left.code == "CANCELED"
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [("offline", "is offline"), ("broken", "has crashed, or has lost the broker")],
+)
+async def test_a_member_whose_daemon_stays_away_is_given_up(
+    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch, state: str, why: str
+) -> None:
+    monkeypatch.setattr(watch, "BACK_S", SOON_S)
+    choir.robots["left"].code = None
+    playing = asyncio.create_task(played(broker))
+    await until(lambda: "commit" in choir.verbs())
+    choir.daemon(state)
+    left, right = await playing
+    assert (left.code, left.message) == ("GONE", f"its daemon 'd1' {why}")
+    assert right.code == "SUCCESSFUL"
+
+
+async def test_a_member_whose_daemon_comes_back_is_waited_for(broker: Embedded, choir: Members) -> None:
+    choir.robots["left"].code = None
+    playing = asyncio.create_task(played(broker))
+    await until(lambda: "commit" in choir.verbs())
+    choir.daemon("broken")
+    choir.daemon("online")
+    choir.result("left", "SUCCESSFUL")
+    left, _ = await playing
+    assert left.code == "SUCCESSFUL"
+
+
+async def test_a_member_that_was_started_anew_is_given_up(
+    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "BACK_S", SOON_S)
+    choir.robots["left"].code = None
+    playing = asyncio.create_task(played(broker))
+    await until(lambda: "commit" in choir.verbs())
+    choir.phase("left", None)
+    left, _ = await playing
+    why = "its daemon was started anew and knows nothing of the start"
+    assert (left.code, left.message) == ("GONE", why)
+
+
+async def test_a_broker_that_goes_away_ends_the_waiting(broker: Embedded, choir: Members) -> None:
+    choir.robots["left"].code = None
+    playing = asyncio.create_task(played(broker))
+    await until(lambda: "commit" in choir.verbs())
+    await broker.kill()
+    with pytest.raises(NoAnswer) as caught:
+        await playing
+    assert str(caught.value).startswith(f"mqtt://127.0.0.1:{broker.settings.listen.partition(':')[2]}: ")
+
+
+# -- control ------------------------------------------------------------------------------------------------
+
+
+async def test_control_is_acquired_where_nobody_has_it_and_kept_and_returned(
+    broker: Embedded, choir: Members
+) -> None:
+    left = choir.robots["left"]
+    left.lease, left.ttl_s, left.code = "secret", 0.3, None
+    playing = asyncio.create_task(played(broker))
+    await until(lambda: choir.verbs("left").count("lease/renew") > 2)
+    assert choir.verbs("left")[:3] == ["fleet/prepare", "lease/acquire", "fleet/prepare"]
+    choir.result("left", "SUCCESSFUL")
+    await playing
+    await until(lambda: choir.verbs("left")[-1] == "lease/release")
+    given = {body["lease"] for robot, verb, body in choir.asked if robot == "left" and "lease" in body}
+    assert given == {"secret"}
+    assert "lease/acquire" not in choir.verbs("right")
+
+
+async def test_where_somebody_else_is_in_control_nobody_plays(broker: Embedded, choir: Members) -> None:
+    why = "left/fleet/prepare: not in control; ana has it; ask them to release it, or take it by lease/take"
+    refusal = {"code": "NOT_IN_CONTROL", "error": why, "data": {"holder": "ana"}}
+    choir.robots["left"].refusals["fleet/prepare"] = refusal
+    assert str(await refused(broker)) == f"choir: nobody plays; left does not start; {DO}\n{why}"
+    assert choir.verbs("left") == ["fleet/prepare"]
+    assert choir.verbs("fleet") == ["release"]

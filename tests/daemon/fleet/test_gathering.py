@@ -1,0 +1,109 @@
+"""Commands to whole groups, before stand-ins for its robots."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from motiond.daemon.api.errors import RequestError
+from motiond.daemon.client.session import NoAnswer
+from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.fleet import conversation
+from motiond.daemon.fleet.gathering import command
+from tests.daemon.conftest import Embedded
+from tests.daemon.fleet.members import Members, members, until
+from tests.ports import free_port as any_free_port
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+
+@pytest.fixture
+async def broker(free_port: int) -> AsyncIterator[Embedded]:
+    broker = Embedded(free_port)
+    await broker.start()
+    yield broker
+    await broker.kill()
+
+
+@pytest.fixture
+async def choir(broker: Embedded) -> AsyncIterator[Members]:
+    async with members(broker.settings) as choir:
+        for name in ("left", "right"):
+            choir.add(name, "choir")
+        choir.add("drum", "band")
+        yield choir
+
+
+async def test_all_of_a_group_stop_and_no_other(broker: Embedded, choir: Members) -> None:
+    gathered = await command(broker.settings, "choir", "stop")
+    data = {"state": "stopping", "goal_id": "g"}
+    assert [one.payload() for one in gathered] == [
+        {"robot": "left", "ok": True, "data": data},
+        {"robot": "right", "ok": True, "data": data},
+    ]
+    assert sorted(robot for robot, _, _ in choir.asked) == ["left", "right"]
+
+
+async def test_a_stop_goes_out_before_it_is_known_who_else_is_a_member(
+    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for wait in ("FIRST_S", "MORE_S"):
+        monkeypatch.setattr(conversation, wait, 1e6)
+    stopping = asyncio.create_task(command(broker.settings, "choir", "stop"))
+    await until(lambda: len(choir.verbs()) == 2)
+    choir.add("late", "choir")
+    await until(lambda: choir.verbs("late") == ["stop"])
+    stopping.cancel()
+    await asyncio.wait((stopping,))
+
+
+async def test_a_stop_goes_to_a_robot_that_is_not_there_too(broker: Embedded, choir: Members) -> None:
+    choir.tell("right", "availability", {"state": "offline", "bridge": "d1"}, retain=True)
+    choir.robots["right"].silent_at.add("stop")
+    left, right = await command(broker.settings, "choir", "stop")
+    assert choir.verbs("right") == ["stop"]
+    assert left.payload()["ok"]
+    why = "right: no answer; its daemon 'd1' does not run it now; look at the robot"
+    assert right.payload() == {"robot": "right", "ok": False, "code": "OFFLINE", "error": why}
+
+
+async def test_a_refusal_is_told_beside_the_answers(broker: Embedded, choir: Members) -> None:
+    why = "right: nothing to pause; the robot is idle; play first"
+    choir.robots["right"].refusals["pause"] = {"code": "NOT_PLAYING", "error": why}
+    left, right = await command(broker.settings, "choir", "pause")
+    assert left.payload() == {"robot": "left", "ok": True, "data": {"state": "paused", "goal_id": "g"}}
+    assert right.payload() == {"robot": "right", "ok": False, "code": "NOT_PLAYING", "error": why}
+
+
+async def test_a_group_that_nobody_is_in_cannot_be_stopped(broker: Embedded, choir: Members) -> None:
+    with pytest.raises(RequestError) as caught:
+        await command(broker.settings, "brand", "estop")
+    assert str(caught.value) == (
+        "brand: no robot is in this group; the groups here are band, choir; did you mean 'band'?"
+    )
+    assert choir.asked == []
+
+
+@pytest.mark.usefixtures("choir")
+async def test_a_stop_goes_to_every_broker_of_several(broker: Embedded) -> None:
+    nobody = f"mqtt://127.0.0.1:{any_free_port()}"
+    there = f"mqtt://{broker.settings.listen}"
+    several = MqttSettings(broker=[nobody, there], protocol="3.1.1")
+    gathered = await command(several, "choir", "stop")
+    assert [(one.robot, one.error) for one in gathered] == [("left", None), ("right", None)]
+
+
+async def test_without_a_broker_that_is_told() -> None:
+    port = any_free_port()
+    with pytest.raises(NoAnswer) as caught:
+        await command(MqttSettings(broker=f"mqtt://127.0.0.1:{port}", protocol="3.1.1"), "choir", "stop")
+    assert str(caught.value).startswith(f"mqtt://127.0.0.1:{port}: no connection to the broker; ")
+
+
+async def test_where_no_robot_ever_was_that_is_told(broker: Embedded) -> None:
+    with pytest.raises(NoAnswer) as caught:
+        await command(broker.settings, "choir", "stop")
+    assert str(caught.value) == "no daemon has been at this broker; start it with `motiond run`"
