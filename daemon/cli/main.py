@@ -22,6 +22,7 @@ from .actuators import app as commands_for_actuators
 from .completion import app as command_for_shells
 from .completion import serve_scripts
 from .files import app as commands_for_files
+from .fleet import fleet as commands_for_groups
 from .forget import app as command_to_forget
 from .output import DEFAULT_CONFIG, DONE, WRONG_INPUT, ConfigFile, tell
 from .play import app as commands_that_play
@@ -39,6 +40,7 @@ app = typer.Typer(
 app.add_typer(commands_that_play)
 app.add_typer(commands_for_robots)
 app.add_typer(command_to_forget)
+app.add_typer(commands_for_groups)
 app.add_typer(commands_for_files)
 app.add_typer(commands_for_actuators)
 app.add_typer(command_for_shells)

@@ -14,7 +14,7 @@ DONE, FAILED, WRONG_INPUT, NOBODY_ANSWERS = 0, 1, 2, 3
 
 
 def _robot_name(name: str | None) -> str | None:
-    """Refuse what no robot can be called, before it becomes a part of a topic."""
+    """Refuse what no robot or group can be called, before it becomes a part of a topic."""
     from ..config.section import SettingError
     from ..config.types import topic_safe
 
@@ -27,6 +27,8 @@ def _robot_name(name: str | None) -> str | None:
 RobotName = Annotated[
     str, typer.Argument(help="The robot, as the configuration names it.", callback=_robot_name)
 ]
+GroupName = Annotated[str, typer.Argument(help="The group, as configurations name it.", callback=_robot_name)]
+AnyGroupName = Annotated[str | None, typer.Argument(help="The group; all by default.", callback=_robot_name)]
 AnyRobotName = Annotated[str | None, typer.Argument(help="The robot; all by default.", callback=_robot_name)]
 ConfigFile = Annotated[
     Path, typer.Option("--config", "-c", envvar="MOTIOND_CONFIG", help="The daemon's configuration.")

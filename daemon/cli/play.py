@@ -26,7 +26,7 @@ Replace = Annotated[bool, typer.Option("--replace", help="Stop what plays now, s
 Queue = Annotated[bool, typer.Option("--queue", help="Wait until what plays now has ended well.")]
 
 
-def _checked_loop(text: str) -> str:
+def checked_loop(text: str) -> str:
     """Refuse what is neither a count nor for ever."""
     from motiond.formats.errors import shortened
 
@@ -43,7 +43,7 @@ def play(
     motion: Annotated[str, typer.Argument(help="The motion, as `motiond status ROBOT` lists it.")],
     *,
     speed: Annotated[float, typer.Option(min=0.1, max=10.0, help="1 is the file's own.")] = 1.0,
-    loop: Annotated[str, typer.Option(metavar="N|forever", callback=_checked_loop, help="How often.")] = "1",
+    loop: Annotated[str, typer.Option(metavar="N|forever", callback=checked_loop, help="How often.")] = "1",
     ping_pong: Annotated[bool, typer.Option("--ping-pong", help="Every second pass backwards.")] = False,
     first: PlaceText = None,
     last: PlaceText = None,

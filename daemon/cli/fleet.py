@@ -1,0 +1,231 @@
+"""The subcommands for groups of robots, on one daemon or many."""
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ..api.errors import RequestError
+from .broker import Client, asks_a_daemon
+from .output import (
+    DONE,
+    FAILED,
+    NOBODY_ANSWERS,
+    AnyGroupName,
+    AsJson,
+    GroupName,
+    print_json,
+    print_table,
+    tell,
+)
+from .play import FOREVER, PlaceText, checked_loop
+from .request import place_of
+from .words import in_own_words
+
+if TYPE_CHECKING:
+    from ..api.groups import GroupVerb
+    from ..fleet.gathering import Gathered
+    from ..fleet.playing import Outcome
+
+fleet = typer.Typer(
+    name="fleet", no_args_is_help=True, help="Command all robots of a group, on one daemon or many."
+)
+
+LONGEST_AHEAD_S = 86_400.0
+
+
+def _motions_by_robot(pairs: list[str]) -> dict[str, str]:
+    """Read `ROBOT=MOTION` for each robot that plays another motion."""
+    motions: dict[str, str] = {}
+    for pair in pairs:
+        robot, _, motion = pair.partition("=")
+        if not robot or not motion:
+            raise typer.BadParameter(f"'{pair}' names no robot and motion; write --motion left=wave")
+        if robot in motions:
+            raise typer.BadParameter(f"'{robot}' stands twice; a robot plays one motion; leave one out")
+        motions[robot] = motion
+    return motions
+
+
+@fleet.command()
+@asks_a_daemon
+def play(
+    group: GroupName,
+    motion: Annotated[str, typer.Argument(help="The motion, which each robot has under this name.")],
+    *,
+    motions: Annotated[
+        list[str] | None,
+        typer.Option("--motion", metavar="ROBOT=MOTION", help="What one of them plays; may be repeated."),
+    ] = None,
+    on_member_failure: Annotated[
+        Literal["stop", "continue"], typer.Option(help="What the others do where one fails.")
+    ] = "stop",
+    speed: Annotated[float, typer.Option(min=0.1, max=10.0, help="1 is the file's own.")] = 1.0,
+    loop: Annotated[str, typer.Option(metavar="N|forever", callback=checked_loop, help="How often.")] = "1",
+    ping_pong: Annotated[bool, typer.Option("--ping-pong", help="Every second pass backwards.")] = False,
+    first: PlaceText = None,
+    last: PlaceText = None,
+    seam: Annotated[
+        Literal["reject", "approach"], typer.Option(help="Of a loop whose ends do not meet.")
+    ] = "reject",
+    start_at: Annotated[
+        float | None, typer.Option(metavar="UNIX_TIME", help="When the first row is due, in s.")
+    ] = None,
+    start_in: Annotated[
+        float | None,
+        typer.Option("--in", metavar="SECONDS", min=0.0, max=LONGEST_AHEAD_S, help="The same, from now on."),
+    ] = None,
+    client: Client,
+    json: AsJson = False,
+) -> int:
+    """Play on all robots of a group at one time, or on none; Ctrl-C stops all softly."""
+    # As long as its list of options, each of which typer wants to see in the signature.
+    from rich.console import Console
+
+    from ..fleet.coordinator import GroupPlay
+    from ..fleet.playing import GroupPlaying
+
+    if start_at is not None and start_in is not None:
+        raise typer.BadParameter("--start-at and --in exclude each other; choose one")
+    how = {
+        "speed": speed,
+        "loop": loop if loop == FOREVER else int(loop),
+        "ping_pong": ping_pong,
+        "first": None if first is None else place_of(first),
+        "last": None if last is None else place_of(last),
+        "seam": seam,
+    }
+    asked = GroupPlay(
+        group,
+        motion,
+        {key: value for key, value in how.items() if value is not None},
+        _motions_by_robot(motions or []),
+        on_member_failure,
+        start_at if start_in is None else time.time() + start_in,
+    )
+    try:
+        outcome = asyncio.run(GroupPlaying(client.mqtt(), asked, Console(stderr=True)).run())
+    except RequestError as error:
+        raise _in_own_words(error, group) from error
+    return _tell_outcome(outcome, json=json)
+
+
+def _in_own_words(error: RequestError, group: str) -> RequestError:
+    """Return why nobody plays, each member's reason in the words of the command line."""
+    members: dict[str, dict[str, Any]] = error.data.get("members", {})
+    if not members:
+        return in_own_words(error, group, "fleet/play")
+    head = str(error).partition("\n")[0]
+    reasons = (
+        str(in_own_words(RequestError.of(one["code"], one["error"]), robot, "fleet/prepare"))
+        for robot, one in members.items()
+    )
+    return RequestError.of(error.code, "\n".join((head, *reasons)), error.data)
+
+
+def _tell_outcome(outcome: "Outcome", *, json: bool) -> int:
+    """Say how it ended for each robot; of those that failed also why."""
+    if json:
+        print_json(outcome.payload())
+    else:
+        rows = [(one.robot, one.motion, one.code) for one in outcome.ends]
+        print_table(("robot", "motion", "result"), rows)
+    for one in outcome.ends:
+        if one.code != "SUCCESSFUL":
+            tell(f"{one.robot}: {one.motion} ended with {one.code}; {one.message}", FAILED)
+    return DONE if outcome.is_successful else FAILED
+
+
+@fleet.command()
+@asks_a_daemon
+def stop(group: GroupName, *, client: Client, json: AsJson = False) -> int:
+    """Stop all robots of a group softly, on their paths."""
+    return _command(client, group, "stop", json=json)
+
+
+@fleet.command()
+@asks_a_daemon
+def estop(group: GroupName, *, client: Client, json: AsJson = False) -> int:
+    """Halt all robots of a group at once; this is no safety-rated stop."""
+    return _command(client, group, "estop", json=json)
+
+
+@fleet.command()
+@asks_a_daemon
+def pause(group: GroupName, *, client: Client, json: AsJson = False) -> int:
+    """Slow all robots of a group down on their paths, and wait there."""
+    return _command(client, group, "pause", json=json)
+
+
+@fleet.command()
+@asks_a_daemon
+def resume(group: GroupName, *, client: Client, json: AsJson = False) -> int:
+    """Let all robots of a group go on along their paths."""
+    return _command(client, group, "resume", json=json)
+
+
+def _command(client: Client, group: str, verb: "GroupVerb", *, json: bool) -> int:
+    """Command all; exit code 1 unless each of them has taken it, 3 if none answers at all."""
+    from ..fleet.gathering import command
+
+    gathered = asyncio.run(command(client.mqtt(), group, verb))
+    if json:
+        print_json([one.payload() for one in gathered])
+    codes = [_tell_answer(one, verb, json=json) for one in gathered]
+    return NOBODY_ANSWERS if set(codes) == {NOBODY_ANSWERS} else FAILED if any(codes) else DONE
+
+
+def _tell_answer(one: "Gathered", verb: str, *, json: bool) -> int:
+    if isinstance(one.error, RequestError):
+        return tell(str(in_own_words(one.error, one.robot, verb)), FAILED)
+    if one.error is not None:
+        return tell(str(one.error), NOBODY_ANSWERS)
+    if not json:
+        data = one.data or {}
+        playing = data.get("goal_id") is not None
+        text = ("stops softly" if playing else "nothing plays") if verb == "stop" else data.get("state")
+        typer.echo(f"{one.robot}: {text}")
+    return DONE
+
+
+@fleet.command()
+@asks_a_daemon
+def status(group: AnyGroupName = None, *, client: Client, json: AsJson = False) -> None:
+    """Show all robots that the broker knows: groups, what they do, and who is not there."""
+    from motiond.formats.errors import listed
+
+    from ..fleet.overview import overview
+
+    rows = asyncio.run(overview(client.mqtt(), group, clocks=True))
+    if json:
+        print_json(rows)
+        return
+    columns = ("robot", "groups", "state", "motion", "daemon", "online", "clock")
+    print_table(
+        columns,
+        [
+            (
+                row["robot"],
+                listed(row["groups"]),
+                row["state"] or "",
+                row["motion"] or "",
+                f"{row['daemon'] or ''} on {row['host']}" if row["host"] else row["daemon"] or "",
+                "yes" if row["online"] else f"last told {row['told_utc'] or 'nothing'}",
+                _clock(row["clock"]),
+            )
+            for row in rows
+        ],
+    )
+    for row in rows:
+        if row["absence"]:
+            typer.echo(f"{row['robot']}: {row['absence']}")
+
+
+def _clock(clock: dict[str, Any] | None) -> str:
+    """Say how good a clock is."""
+    if clock is None:
+        return ""
+    error_s = clock.get("estimated_error_s")
+    within = "" if error_s is None else f", within {error_s * 1e3:.3g} ms"
+    return f"synchronised{within}" if clock.get("synchronised") else "not synchronised"
