@@ -156,18 +156,9 @@ class Dispatcher:
 
     def _refuse_unwanted(self, raw: RawRequest, request: Request) -> None:
         """Refuse what comes too late, or from somebody who is not in control; it uses up no transaction."""
-        self._refuse_expired(raw, request)
+        refuse_expired(raw, request.expires_at, self._now())
         if VERBS[raw.verb].needs_lease:
             self.admit(raw.robot, raw.where, request.lease)
-
-    def _refuse_expired(self, raw: RawRequest, request: Request) -> None:
-        now_s = self._now()
-        late_s = 0.0 if request.expires_at is None else round(now_s - request.expires_at, 3)
-        if late_s > 0.0 or (raw.deadline_s is not None and now_s >= raw.deadline_s):
-            what, why = f"expired {late_s:.3f} s ago", "it was not to be served any more"
-            raise RequestError(
-                "EXPIRED", raw.where, what, why, "send it anew, or with more time", late_s=late_s
-            )
 
     async def _act(self, raw: RawRequest, request: Request, **told: str) -> Answer:
         """Act on a request; what is told besides stands in the data of its answer."""
@@ -202,6 +193,27 @@ class Dispatcher:
                 raise RequestError("TIMEOUT", raw.where, what, "it was given up", "ask for status") from error
             mend = "the daemon's log says more"
             raise RequestError("INTERNAL", raw.where, "failed inside motiond", repr(error), mend) from error
+
+
+def refuse_expired(raw: RawRequest, expires_at: float | None, now_s: float) -> None:
+    """Refuse what comes too late.
+
+    Parameters
+    ----------
+    expires_at : float or None
+        Unix time in s, as the request says.
+    now_s : float
+        Unix time in s.
+
+    Raises
+    ------
+    RequestError
+        EXPIRED.
+    """
+    late_s = 0.0 if expires_at is None else round(now_s - expires_at, 3)
+    if late_s > 0.0 or (raw.deadline_s is not None and now_s >= raw.deadline_s):
+        what, why = f"expired {late_s:.3f} s ago", "it was not to be served any more"
+        raise RequestError("EXPIRED", raw.where, what, why, "send it anew, or with more time", late_s=late_s)
 
 
 def _size(answer: asyncio.Future[Answer]) -> int:

@@ -130,6 +130,11 @@ FLEET_SCHEMAS: dict[str, type[Request]] = {
     "release": schemas.ReleaseStartRequest,
 }
 """What those hold, by verb."""
+GROUP_SCHEMAS: dict[str, type[Request]] = {
+    "play": schemas.GroupPlayRequest,
+    **{verb: VERBS[verb].schema for verb in ("stop", "estop", "pause", "resume")},
+}
+"""What a group of robots can be asked for by HTTP, by verb."""
 
 
 class Commands(Protocol):

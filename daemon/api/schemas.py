@@ -284,3 +284,16 @@ class CommitRequest(Request):
     start_at: UnixTime
     ready_in_s: Annotated[float, Field(ge=0, le=LONGEST_WAIT_S)]
     on_member_failure: Literal["stop", "continue"] = "stop"
+
+
+class GroupPlayRequest(MotionRequest):
+    """Play a motion at one time on all robots of a group, or on none of them.
+
+    `motions` names those of robots that play another one. `start_at` is the Unix time, in s, at which the
+    first row is due; without it, that is as soon as all can be there. `on_member_failure` says what the
+    others do where one fails after the first row. The other keys are those of `MotionRequest`.
+    """
+
+    motions: Annotated[dict[RobotName, MotionName], Field(max_length=MOST_MEMBERS)] = {}
+    start_at: UnixTime | None = None
+    on_member_failure: Literal["stop", "continue"] = "stop"

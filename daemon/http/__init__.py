@@ -8,6 +8,7 @@
 - `connections`: how many there may be, and how long one may take to ask
 - `exchange`: reads a request's body, answers in JSON
 - `robot_api`: what robots are asked for and what is known of them
+- `fleet_api`: what groups are asked for
 - `model_api`: what robots look like, and the files of their meshes
 - `motions_api`: motions to look at, and new ones
 - `thumbnail`: a motion as a small drawing

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from .exchange import answered
+from .fleet_api import FleetApi
 from .guard import Guard, tell_browsers
 from .live import Live
 from .login import Login
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..api.dispatcher import Dispatcher
+    from ..api.groups import Groups
     from ..api.motions import Motions
     from ..api.reports import ReportHub
     from ..api.requests import Commands
@@ -36,6 +38,7 @@ def make_application(
     dispatcher: Dispatcher,
     commands: Commands,
     motions: Motions,
+    groups: Groups,
     hub: ReportHub,
     models: Models,
     daemon_id: str,
@@ -45,6 +48,7 @@ def make_application(
 ) -> tuple[web.Application, Live]:
     """Put the parts together, and return also the one that serves WebSocket clients."""
     robots = RobotApi(dispatcher, commands, hub, daemon_id)
+    fleet = FleetApi(groups)
     looks = ModelApi(models, commands)
     live = Live(dispatcher, commands, hub, daemon_id, is_broker_connected)
     metrics = MetricsApi(
@@ -75,6 +79,8 @@ def make_application(
             web.get("/api/robots/{robot}/model", looks.show),
             web.get("/api/robots/{robot}/meshes/{mesh}", looks.mesh),
             web.post("/api/robots/{robot}/{verb:.+}", robots.act),
+            web.get("/api/fleet", fleet.list_robots),
+            web.post("/api/fleet/{group}/{verb:.+}", fleet.act),
         ]
     )
     return application, live

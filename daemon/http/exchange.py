@@ -22,6 +22,7 @@ STATUS: Mapping[str, int] = {
     "UNKNOWN_POSE": 404,
     "UNKNOWN_GOAL": 404,
     "UNKNOWN_PLACE": 404,
+    "UNKNOWN_GROUP": 404,
     "NOT_ALLOWED": 403,
     "OFFLINE": 503,
     "TIMEOUT": 504,
@@ -89,9 +90,11 @@ def passed_on(answer: bytes) -> web.Response:
     return web.Response(body=answer, status=status, content_type="application/json", headers=NOT_KEPT)
 
 
-def refusal(code: ErrorCode, message: str, data: Mapping[str, Any] | None = None) -> bytes:
+def refusal(
+    code: ErrorCode, message: str, data: Mapping[str, Any] | None = None, transaction: str | None = None
+) -> bytes:
     """Return a refusal in the same form as the dispatcher's."""
-    told = {"status": "error", "code": code, "error": message, "data": data or {}, "transaction": None}
+    told = {"status": "error", "code": code, "error": message, "data": data or {}, "transaction": transaction}
     return orjson.dumps(told)
 
 

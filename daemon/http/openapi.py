@@ -10,9 +10,9 @@ from pydantic.json_schema import models_json_schema
 
 from ..api.answers import Answer, Refusal
 from ..api.report_models import REPORT_MODELS
-from ..api.requests import VERBS
+from ..api.requests import GROUP_SCHEMAS, VERBS
 from ..config.described import DescribedSchema
-from .listings import RobotList, UploadAnswer
+from .listings import FleetList, GroupAnswer, GroupStartedAnswer, RobotList, UploadAnswer
 from .login import LoginRequest
 from .motions_api import LEASE_HEADER
 from .robot_api import KNOWN
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 ROBOT = {"name": "robot", "in": "path", "required": True, "schema": {"type": "string"}}
 MOTION = {"name": "motion", "in": "path", "required": True, "schema": {"type": "string"}}
+GROUP = {"name": "group", "in": "path", "required": True, "schema": {"type": "string"}}
 NAME = {
     "name": "name",
     "in": "query",
@@ -58,7 +59,7 @@ def openapi() -> dict[str, Any]:
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "security": [{}, {"token": []}, {"cookie": []}],
-        "paths": _reading() | _looks() | _verbs() | _motions() | _login(),
+        "paths": _reading() | _looks() | _verbs() | _motions() | _fleet() | _login(),
         "components": {
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
@@ -126,6 +127,17 @@ def _motions() -> dict[str, Any]:
     }
 
 
+def _fleet() -> dict[str, Any]:
+    listed = _operation("All robots that the broker knows.", "listFleet", _json(FleetList))
+    paths: dict[str, Any] = {"/api/fleet": {"get": listed}}
+    for name, schema in GROUP_SCHEMAS.items():
+        answer = _json(GroupStartedAnswer if name == "play" else GroupAnswer)
+        summary = f"All robots of a group: {_first_line(schema)}"
+        operation = _operation(summary, f"group_{name}", answer) | {"requestBody": {"content": _json(schema)}}
+        paths[f"/api/fleet/{{group}}/{name}"] = {"parameters": [GROUP], "post": operation}
+    return paths
+
+
 def _login() -> dict[str, Any]:
     login = _operation(_first_line(LoginRequest), "login", _json(Answer))
     body = {"required": True, "content": _json(LoginRequest)}
@@ -156,9 +168,11 @@ def _first_line(model: type[BaseModel]) -> str:
 
 
 def _schemas() -> dict[str, Any]:
-    requests: list[type[BaseModel]] = [LoginRequest, *(verb.schema for verb in VERBS.values())]
+    verbs = (verb.schema for verb in VERBS.values())
+    requests: list[type[BaseModel]] = [LoginRequest, GROUP_SCHEMAS["play"], *verbs]
     known = (REPORT_MODELS[subject] for subject in KNOWN)
-    answers: list[type[BaseModel]] = [Answer, Refusal, RobotList, UploadAnswer, *known]
+    listings = (RobotList, UploadAnswer, FleetList, GroupStartedAnswer, GroupAnswer)
+    answers: list[type[BaseModel]] = [Answer, Refusal, *listings, *known]
     _, told = models_json_schema(
         [(model, "validation") for model in (*requests, *answers)],
         ref_template="#/components/schemas/{model}",

@@ -62,18 +62,28 @@ class RobotApi:
     async def act(self, request: web.Request) -> web.Response:
         """Pass a request on, and its answer back; a stop acts whatever its body is."""
         robot, verb = request.match_info["robot"], request.match_info["verb"]
-        stops = verb in VERBS and VERBS[verb].stops
         try:
-            if stops:
-                body = await read_body(request, MOST_BYTES, within_s=STOP_WITHIN_S)
-            else:
-                body = await read_body(request, MOST_BYTES)
+            body = await body_of(request, verb)
         except BodyError as error:
-            if not stops:
-                return error.response
-            body = NOT_READ
+            return error.response
         raw = RawRequest(robot, verb, body, caller=request.remote or "")
         return passed_on(await self._dispatcher.answer(raw))
+
+
+async def body_of(request: web.Request, verb: str) -> bytes:
+    """Read the body of a request for a verb; one that stops acts whatever its body is.
+
+    Raises
+    ------
+    BodyError
+        If the body is not taken.
+    """
+    if verb not in VERBS or not VERBS[verb].stops:
+        return await read_body(request, MOST_BYTES)
+    try:
+        return await read_body(request, MOST_BYTES, within_s=STOP_WITHIN_S)
+    except BodyError:
+        return NOT_READ
 
 
 def unknown_robot(robot: str, commands: Commands) -> web.Response:

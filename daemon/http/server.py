@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
     from ..api.dispatcher import Dispatcher
+    from ..api.groups import Groups
     from ..api.motions import Motions
     from ..api.reports import ReportHub
     from ..api.requests import Commands
@@ -95,6 +96,7 @@ class HttpServer:
         Shared with the other transports, so that a transaction acts once whichever way it comes.
     commands : Commands
     motions : Motions
+    groups : Groups
     hub : ReportHub
     models : mapping of str to (RobotModel or None, JointMap)
         The description of each robot, where it has one.
@@ -117,6 +119,7 @@ class HttpServer:
         dispatcher: Dispatcher,
         commands: Commands,
         motions: Motions,
+        groups: Groups,
         hub: ReportHub,
         models: Models,
         daemon_id: str,
@@ -133,6 +136,7 @@ class HttpServer:
             dispatcher=dispatcher,
             commands=commands,
             motions=motions,
+            groups=groups,
             hub=hub,
             models=models,
             daemon_id=daemon_id,

@@ -11,6 +11,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from ..api.dispatcher import Dispatcher
+from ..fleet.desk import FleetDesk
 from ..mqtt.bridge import MqttBridge
 from ..mqtt.broker import EmbeddedBroker, login_of
 from ..mqtt.results import default_folder
@@ -21,6 +22,7 @@ from .logs import write_journal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ..api.groups import Groups
     from ..api.reports import ReportHub
     from ..config.settings import Settings
     from ..http.server import HttpServer
@@ -46,12 +48,14 @@ async def serve(settings: Settings, hub: ReportHub, robots: RobotRegistry) -> No
     """
     dispatcher = Dispatcher(robots)
     bridge = MqttBridge(settings.mqtt, settings.id, robots, dispatcher, hub, state_folder=default_folder())
-    page = _page(settings, dispatcher, robots, hub, bridge)
+    desk = FleetDesk(settings.mqtt)
+    page = _page(settings, dispatcher, robots, groups=desk, hub=hub, bridge=bridge)
     descriptors.raise_limit()
     prefer_latency()
     embedded = settings.mqtt.broker == "embedded"
     async with (
         EmbeddedBroker(settings.mqtt.listen, login_of(settings.mqtt)) if embedded else nullcontext(),
+        desk,
         asyncio.TaskGroup() as tasks,
     ):
         helpers = [
@@ -72,7 +76,13 @@ async def serve(settings: Settings, hub: ReportHub, robots: RobotRegistry) -> No
 
 
 def _page(
-    settings: Settings, dispatcher: Dispatcher, robots: RobotRegistry, hub: ReportHub, bridge: MqttBridge
+    settings: Settings,
+    dispatcher: Dispatcher,
+    robots: RobotRegistry,
+    *,
+    groups: Groups,
+    hub: ReportHub,
+    bridge: MqttBridge,
 ) -> HttpServer | None:
     """Make the page's server, where there is to be one; without it, nothing of it is imported."""
     if settings.http is None:
@@ -84,6 +94,7 @@ def _page(
         dispatcher=dispatcher,
         commands=robots,
         motions=robots,
+        groups=groups,
         hub=hub,
         models=robots.models,
         daemon_id=settings.id,

@@ -21,8 +21,52 @@ from tests.waiting import PATIENCE_S
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+    from motiond.daemon.api.errors import RequestError
+    from motiond.daemon.api.groups import GroupVerb
     from motiond.daemon.api.reports import ReportHub
+    from motiond.daemon.api.schemas import GroupPlayRequest
     from motiond.daemon.http.model_api import Models
+
+
+class Choir:
+    """Stands in for who coordinates groups: one of two robots, `choir`.
+
+    Attributes
+    ----------
+    asked : list of (str, str, dict)
+        Group, verb and keys of each request.
+    refusal : RequestError or None
+        What it says in place of an answer.
+    gate : asyncio.Event
+        A play is answered only when it is set.
+    """
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str, dict[str, Any]]] = []
+        self.refusal: RequestError | None = None
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    async def play(self, group: str, request: GroupPlayRequest) -> dict[str, Any]:
+        self.asked.append((group, "play", request.model_dump(exclude_unset=True)))
+        await self.gate.wait()
+        self._refuse()
+        return {"start": "s1", "start_at": 1763800000.0, "robots": ["left", "right"]}
+
+    async def command(self, group: str, verb: GroupVerb) -> dict[str, Any]:
+        self.asked.append((group, verb, {}))
+        self._refuse()
+        return {"robots": [{"robot": one, "ok": True, "data": {}} for one in ("left", "right")]}
+
+    async def overview(self) -> list[dict[str, Any]]:
+        self._refuse()
+        known = {"absence": "", "state": "idle", "motion": None, "daemon": "d1", "host": "bench"}
+        told = {"told_utc": "2026-11-22T12:00:00.000Z", "clock": None}
+        return [{"robot": "left", "groups": ["choir"], "online": True, **known, **told}]
+
+    def _refuse(self) -> None:
+        if self.refusal is not None:
+            raise self.refusal
 
 
 class Site:
@@ -32,6 +76,8 @@ class Site:
     ----------
     robots : Robots
         What it commands.
+    choir : Choir
+        Who coordinates groups.
     """
 
     def __init__(
@@ -40,9 +86,12 @@ class Site:
         settings: HttpSettings,
         robots: Any,
         hub: ReportHub,
+        *,
         broker_is_connected: asyncio.Event,
+        choir: Choir,
     ) -> None:
         self.server = server
+        self.choir = choir
         self.port = settings.address[1]
         self.robots = robots
         self.hub = hub
@@ -185,11 +234,13 @@ async def serving(
     """Run a server; leaving is the daemon's clean shutdown."""
     broker_is_connected = asyncio.Event()
     broker_is_connected.set()
+    choir = Choir()
     server = HttpServer(
         settings,
         dispatcher=Dispatcher(robots),
         commands=robots,
         motions=robots,
+        groups=choir,
         hub=hub,
         models=models or {},
         daemon_id="d1",
@@ -197,7 +248,7 @@ async def serving(
         clock=clock,
     )
     task = asyncio.create_task(server.run(), name="http")
-    site = Site(server, settings, robots, hub, broker_is_connected)
+    site = Site(server, settings, robots, hub, broker_is_connected=broker_is_connected, choir=choir)
     try:
         async with asyncio.timeout(PATIENCE_S):
             await server.listening.wait()

@@ -20,6 +20,7 @@ from motiond.daemon.http.openapi import openapi
 from motiond.daemon.http.tally import Tally
 from motiond.daemon.ipc.states import State
 from tests.daemon.http import contract
+from tests.daemon.http.conftest import Choir
 
 if TYPE_CHECKING:
     from motiond.daemon.api.reports import ReportHub
@@ -61,6 +62,7 @@ async def test_every_route_stands_in_the_document_and_every_path_is_served(
         dispatcher=Dispatcher(robots),
         commands=robots,
         motions=stand_in,
+        groups=Choir(),
         hub=hub,
         models={},
         daemon_id="d1",
@@ -77,10 +79,13 @@ async def test_every_route_stands_in_the_document_and_every_path_is_served(
     }
     expanded = set()
     for method, path in routes:
-        match path.rpartition("/")[2]:
-            case "{verb}":
+        match path.rpartition("/"):
+            case "/api/robots/{robot}", _, "{verb}":
                 expanded |= {(method, f"/api/robots/{{robot}}/{verb}") for verb in VERBS}
-            case "{subject}":
+            case "/api/fleet/{group}", _, "{verb}":
+                verbs = ("play", "stop", "estop", "pause", "resume")
+                expanded |= {(method, f"/api/fleet/{{group}}/{verb}") for verb in verbs}
+            case _, _, "{subject}":
                 subjects = ("availability", "state", "description", "motions", "lease")
                 expanded |= {(method, f"/api/robots/{{robot}}/{subject}") for subject in subjects}
             case _:

@@ -1,0 +1,119 @@
+"""Groups for a daemon's HTTP interface: each request has a connection of its own, and is a coordinator."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+from ..api.errors import RequestError
+from ..client.session import NoAnswer
+from .conversation import conversing
+from .coordinator import GroupPlay, GroupStart
+from .gathering import command, shortfall
+from .overview import overview
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+    from ..api.groups import GroupVerb
+    from ..api.schemas import GroupPlayRequest
+    from ..config.mqtt import MqttSettings
+
+log = logging.getLogger(__name__)
+
+MOST_STARTS = 16
+OWN_KEYS = {"motion", "motions", "on_member_failure", "start_at", "transaction", "lease"}
+
+
+class FleetDesk:
+    """Serves requests to groups at the daemon's broker (`motiond.daemon.api.groups.Groups`).
+
+    Leaving the context ends what it has begun: control that it has returns, and motions play on.
+
+    Parameters
+    ----------
+    settings : MqttSettings
+    """
+
+    def __init__(self, settings: MqttSettings) -> None:
+        self._settings = settings
+        self._starts: set[asyncio.Task[None]] = set()
+        self._looking: asyncio.Task[list[dict[str, Any]]] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """End what is still under way."""
+        running = [*self._starts, *([self._looking] if self._looking else [])]
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    async def play(self, group: str, request: GroupPlayRequest) -> dict[str, Any]:
+        """Start a group, and return once all have accepted the commit."""
+        if len(self._starts) >= MOST_STARTS:
+            what, why = "too many starts", f"a daemon has {MOST_STARTS} under way at once"
+            raise RequestError("BUSY", f"{group}/play", what, why, "wait until others have been accepted")
+        how = request.model_dump(exclude_unset=True, exclude=OWN_KEYS)
+        asked = GroupPlay(
+            group, request.motion, how, request.motions, request.on_member_failure, request.start_at
+        )
+        accepted: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        start = asyncio.create_task(self._start(asked, accepted), name="fleet.start")
+        self._starts.add(start)
+        start.add_done_callback(self._starts.discard)
+        with _refusing():
+            return await accepted
+
+    async def _start(self, asked: GroupPlay, accepted: asyncio.Future[dict[str, Any]]) -> None:
+        """Coordinate a start, and stay in control to its end where that is required."""
+        try:
+            async with conversing(self._settings) as conversation:
+                start = GroupStart(conversation, asked)
+                async with start.leases:
+                    await start.begin()
+                    if not accepted.done():
+                        told = {"start": start.id, "start_at": start.start_at, "robots": start.members}
+                        accepted.set_result(told)
+                    while start.leases.are_held and not await start.watch.next():
+                        pass
+        except (RequestError, NoAnswer) as error:
+            if accepted.done():
+                log.warning("%s: not followed to its end; %s", asked.group, error)
+            else:
+                accepted.set_exception(error)
+        finally:
+            accepted.cancel()  # only a failure of motiond's own, or the daemon's end, comes here without
+
+    async def command(self, group: str, verb: GroupVerb) -> dict[str, Any]:
+        """Send a command to all robots of a group, and return their answers."""
+        with _refusing():
+            gathered = await command(self._settings, group, verb)
+        if failed := shortfall(group, verb, gathered):
+            raise failed
+        return {"robots": [one.payload() for one in gathered]}
+
+    async def overview(self) -> list[dict[str, Any]]:
+        """Return what is known of each robot; who asks meanwhile gets the same."""
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(overview(self._settings), name="fleet.overview")
+        with _refusing():
+            return await asyncio.shield(self._looking)
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Refuse where the broker, or everybody at it, keeps silent."""
+    try:
+        yield
+    except NoAnswer as error:
+        raise RequestError.of("OFFLINE", error) from error

@@ -1,0 +1,93 @@
+"""What groups of robots are asked for, and what robots there are at the broker."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, cast
+
+import orjson
+
+from ..api.dispatcher import IdempotencyCache, refuse_expired
+from ..api.errors import RequestError
+from ..api.requests import GROUP_SCHEMAS, RawRequest, parse
+from ..api.schemas import GroupPlayRequest, Request
+from .exchange import BodyError, answered, passed_on, refusal, refused_by
+from .robot_api import body_of
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from ..api.groups import Groups, GroupVerb
+
+MOST_LISTED = 2000
+STOPS = ("stop", "estop")
+
+
+class FleetApi:
+    """Serves requests to groups.
+
+    Parameters
+    ----------
+    groups : Groups
+        Who coordinates them.
+    """
+
+    def __init__(self, groups: Groups) -> None:
+        self._groups = groups
+        self._answers = IdempotencyCache()
+
+    async def list_robots(self, _request: web.Request) -> web.Response:
+        """Answer with every robot that the broker knows."""
+        try:
+            robots = await self._groups.overview()
+        except RequestError as error:
+            return refused_by(error)
+        return answered({"robots": robots[:MOST_LISTED], "more": max(0, len(robots) - MOST_LISTED)})
+
+    async def act(self, request: web.Request) -> web.Response:
+        """Pass a request to a group on, and the gathered answer back; a stop acts whatever its body is."""
+        group, verb = request.match_info["group"], request.match_info["verb"]
+        try:
+            body = await body_of(request, verb)
+        except BodyError as error:
+            return error.response
+        raw = RawRequest(group, verb, body, caller=request.remote or "")
+        try:
+            asked = parse(raw, GROUP_SCHEMAS)
+        except RequestError as error:
+            if verb not in STOPS:
+                return passed_on(_refused(error, error.transaction))
+            asked = Request(transaction=error.transaction)
+        return passed_on(await self._act_once(raw, asked))
+
+    async def _act_once(self, raw: RawRequest, asked: Request) -> bytes:
+        """Act, unless it is a play whose transaction has been served or is being served: then as before."""
+        if asked.transaction is None or not isinstance(asked, GroupPlayRequest):
+            return await self._act(raw, asked)
+        transaction = f"{raw.robot}/{asked.transaction}"
+        if first := self._answers.get(transaction):
+            return await asyncio.shield(first)
+        first = self._answers.expect(transaction)
+        try:
+            first.set_result(await self._act(raw, asked))
+            self._answers.weigh(transaction)
+        finally:
+            first.cancel()  # only a cancelled request comes here without a result
+        return first.result()
+
+    async def _act(self, raw: RawRequest, asked: Request) -> bytes:
+        try:
+            if raw.verb not in STOPS:
+                refuse_expired(raw, asked.expires_at, time.time())
+            if isinstance(asked, GroupPlayRequest):
+                data = await self._groups.play(raw.robot, asked)
+            else:
+                data = await self._groups.command(raw.robot, cast("GroupVerb", raw.verb))
+        except RequestError as error:
+            return _refused(error, asked.transaction)
+        return orjson.dumps({"status": "ok", "data": data, "transaction": asked.transaction})
+
+
+def _refused(error: RequestError, transaction: str | None) -> bytes:
+    return refusal(error.code, str(error), error.data, transaction)

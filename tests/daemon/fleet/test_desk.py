@@ -1,0 +1,139 @@
+"""Groups for the HTTP interface, before stand-ins for their robots."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api.schemas import GroupPlayRequest
+from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.fleet import desk as desks
+from motiond.daemon.fleet.desk import FleetDesk
+from tests.daemon.conftest import Embedded
+from tests.daemon.fleet.members import Members, members, until
+from tests.ports import free_port as any_free_port
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+WAVE = GroupPlayRequest(motion="wave")
+
+
+@pytest.fixture
+async def broker(free_port: int) -> AsyncIterator[Embedded]:
+    broker = Embedded(free_port)
+    await broker.start()
+    yield broker
+    await broker.kill()
+
+
+@pytest.fixture
+async def choir(broker: Embedded) -> AsyncIterator[Members]:
+    async with members(broker.settings) as choir:
+        for name in ("left", "right"):
+            choir.add(name, "choir", code=None)
+        yield choir
+
+
+@pytest.fixture
+async def desk(broker: Embedded) -> AsyncIterator[FleetDesk]:
+    async with FleetDesk(broker.settings) as desk:
+        yield desk
+
+
+async def test_a_play_is_answered_when_all_have_accepted_it(desk: FleetDesk, choir: Members) -> None:
+    request = GroupPlayRequest.model_validate(
+        {"motion": "wave", "motions": {"left": "wave_l"}, "first": {"frame": 3}, "transaction": "t1"}
+    )
+    told = await desk.play("choir", request)
+    prepared, commit = choir.bodies("fleet/prepare"), choir.bodies("commit")["fleet"]
+    assert told == {"start": commit["start"], "start_at": commit["start_at"], "robots": ["left", "right"]}
+    assert {name: body["motion"] for name, body in prepared.items()} == {"left": "wave_l", "right": "wave"}
+    keys = {"transaction", "motion", "first", "start", "expires_s"}
+    assert prepared["left"].keys() == keys
+    assert prepared["left"]["first"] == {"frame": 3}
+
+
+async def test_who_refuses_and_why_is_told(desk: FleetDesk, choir: Members) -> None:
+    why = "right: no motion 'wave'; there are nod"
+    choir.robots["right"].refusals["fleet/prepare"] = {"code": "UNKNOWN_MOTION", "error": why}
+    with pytest.raises(RequestError) as caught:
+        await desk.play("choir", WAVE)
+    assert caught.value.code == "MEMBER_REFUSED"
+    assert str(caught.value).splitlines()[1:] == [why]
+
+
+async def test_without_a_broker_that_is_told() -> None:
+    port = any_free_port()
+    async with FleetDesk(MqttSettings(broker=f"mqtt://127.0.0.1:{port}", protocol="3.1.1")) as desk:
+        for asked in (desk.play("choir", WAVE), desk.command("choir", "stop"), desk.overview()):
+            with pytest.raises(RequestError) as caught:
+                await asked
+            assert caught.value.code == "OFFLINE"
+            assert str(caught.value).startswith(f"mqtt://127.0.0.1:{port}: no connection to the broker; ")
+
+
+async def test_control_that_is_needed_is_kept_to_the_end(desk: FleetDesk, choir: Members) -> None:
+    left = choir.robots["left"]
+    left.lease, left.ttl_s = "secret", 0.3
+    await desk.play("choir", WAVE)
+    renewed = choir.verbs("left").count("lease/renew")
+    await until(lambda: choir.verbs("left").count("lease/renew") > renewed + 2)
+    assert "lease/release" not in choir.verbs("left")
+    for name in ("left", "right"):
+        choir.result(name, "SUCCESSFUL")
+    await until(lambda: choir.verbs("left")[-1] == "lease/release")
+
+
+async def test_control_is_returned_where_the_daemon_ends(broker: Embedded, choir: Members) -> None:
+    choir.robots["left"].lease = "secret"
+    async with FleetDesk(broker.settings) as desk:
+        await desk.play("choir", WAVE)
+        assert "lease/release" not in choir.verbs("left")
+    assert choir.verbs("left")[-1] == "lease/release"
+    assert "stop" not in choir.verbs()
+
+
+async def test_of_too_many_starts_at_once_a_further_one_is_refused(
+    desk: FleetDesk, choir: Members, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desks, "MOST_STARTS", 1)
+    choir.robots["left"].silent_at.add("fleet/prepare")
+    first = asyncio.create_task(desk.play("choir", WAVE))
+    await until(choir.verbs)
+    with pytest.raises(RequestError) as caught:
+        await desk.play("choir", WAVE)
+    assert (caught.value.code, str(caught.value)) == (
+        "BUSY",
+        "choir/play: too many starts; a daemon has 1 under way at once; wait until others have been accepted",
+    )
+    choir.robots["left"].silent_at.clear()
+    choir.take("left", "fleet/prepare", choir.bodies("fleet/prepare")["left"])
+    assert (await first)["robots"] == ["left", "right"]
+
+
+async def test_a_command_that_one_does_not_take_is_refused_with_all_answers(
+    desk: FleetDesk, choir: Members
+) -> None:
+    why = "right: nothing to pause; the robot is idle; play first"
+    choir.robots["right"].refusals["pause"] = {"code": "NOT_PLAYING", "error": why}
+    with pytest.raises(RequestError) as caught:
+        await desk.command("choir", "pause")
+    head = "choir/pause: right did not take it, of 2 robots; look at what stands below"
+    assert (caught.value.code, str(caught.value)) == ("MEMBER_REFUSED", f"{head}\n{why}")
+    assert [one["ok"] for one in caught.value.data["robots"]] == [True, False]
+
+
+async def test_a_stop_that_all_take_is_answered_with_their_answers(desk: FleetDesk, choir: Members) -> None:
+    told = await desk.command("choir", "stop")
+    assert [one["robot"] for one in told["robots"]] == [*choir.robots]
+
+
+async def test_who_asks_at_once_gets_the_same_overview(desk: FleetDesk, choir: Members) -> None:
+    first, second = await asyncio.gather(desk.overview(), desk.overview())
+    assert first is second
+    assert [row["robot"] for row in first] == [*choir.robots]
+    assert await desk.overview() is not first

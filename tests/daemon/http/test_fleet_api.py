@@ -1,0 +1,173 @@
+"""Groups by HTTP: the coordinator's answer is passed on, and nothing goes to it that is not sound."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from motiond.daemon.api.errors import RequestError
+from tests.daemon.http.conftest import until
+
+if TYPE_CHECKING:
+    from tests.daemon.http.conftest import Site
+
+STARTED = {"start": "s1", "start_at": 1763800000.0, "robots": ["left", "right"]}
+
+
+def refusal(code: str, error: str, transaction: str | None = None, **data: Any) -> dict[str, Any]:
+    return {"status": "error", "code": code, "error": error, "data": data, "transaction": transaction}
+
+
+async def test_a_group_is_played_with_all_that_its_coordinator_takes(site: Site) -> None:
+    body = {
+        "motion": "wave",
+        "motions": {"left": "wave_l"},
+        "speed": 0.5,
+        "start_at": 1763800000.0,
+        "on_member_failure": "continue",
+        "transaction": "t1",
+    }
+    answer = {"status": "ok", "data": STARTED, "transaction": "t1"}
+    assert await site.post("/api/fleet/choir/play", body) == (200, answer)
+    assert site.choir.asked == [("choir", "play", body)]
+
+
+async def test_a_repeated_transaction_plays_once(site: Site) -> None:
+    site.choir.gate.clear()
+    body = {"motion": "wave", "transaction": "t1"}
+    posts = [asyncio.create_task(site.post("/api/fleet/choir/play", body)) for _ in range(2)]
+    await until(lambda: site.choir.asked)
+    await asyncio.sleep(0.05)
+    site.choir.gate.set()
+    first, second = await asyncio.gather(*posts)
+    assert first == second == await site.post("/api/fleet/choir/play", body)
+    assert len(site.choir.asked) == 1
+    assert (await site.post("/api/fleet/band/play", body))[0] == 200
+    assert [group for group, _, _ in site.choir.asked] == ["choir", "band"]
+
+
+@pytest.mark.parametrize("verb", ["stop", "estop", "pause", "resume"])
+async def test_a_group_is_commanded_and_all_answers_come_back(site: Site, verb: str) -> None:
+    status, told = await site.post(f"/api/fleet/choir/{verb}", {})
+    assert (status, [one["robot"] for one in told["data"]["robots"]]) == (200, ["left", "right"])
+    assert site.choir.asked == [("choir", verb, {})]
+
+
+async def test_who_refuses_and_why_is_passed_on(site: Site) -> None:
+    why = "right: busy with nod; one motion plays at a time; stop it first or send on_busy: replace"
+    head = "choir: nobody plays; right does not start; mend what stands below and play again"
+    members = {"right": {"code": "BUSY", "error": why}}
+    site.choir.refusal = RequestError.of("MEMBER_REFUSED", f"{head}\n{why}", {"members": members})
+    told = refusal("MEMBER_REFUSED", f"{head}\n{why}", members=members)
+    assert await site.post("/api/fleet/choir/play", {"motion": "wave"}) == (409, told)
+
+
+@pytest.mark.parametrize(("code", "status"), [("UNKNOWN_GROUP", 404), ("OFFLINE", 503), ("TOO_LATE", 409)])
+async def test_a_refusal_has_the_status_that_fits(site: Site, code: Any, status: int) -> None:
+    site.choir.refusal = RequestError(code, "choir", "what", "why", "mend")
+    told = refusal(code, "choir: what; why; mend")
+    assert await site.post("/api/fleet/choir/play", {"motion": "wave"}) == (status, told)
+    assert await site.post("/api/fleet/choir/stop", {}) == (status, told)
+    assert await site.get("/api/fleet") == (status, told)
+
+
+@pytest.mark.parametrize(
+    ("verb", "body", "status", "told"),
+    [
+        (
+            "play",
+            {},
+            400,
+            refusal("INVALID_REQUEST", "choir/play: 'motion' is missing; play needs it; add it"),
+        ),
+        (
+            "play",
+            {"motion": "wave", "on_busy": "queue"},
+            400,
+            refusal(
+                "INVALID_REQUEST",
+                "choir/play: unknown key 'on_busy'; play knows motion, speed, loop, ping_pong, first, last, "
+                "seam, path_tolerance, goal_tolerance, goal_time_tolerance, motions, start_at, "
+                "on_member_failure, transaction, expires_at, lease",
+            ),
+        ),
+        (
+            "pause",
+            {"motion": "wave"},
+            400,
+            refusal(
+                "INVALID_REQUEST",
+                "choir/pause: unknown key 'motion'; pause knows transaction, expires_at, lease",
+            ),
+        ),
+        (
+            "enable",
+            {},
+            404,
+            refusal(
+                "UNKNOWN_VERB",
+                "choir/enable: unknown verb; motiond knows play, stop, estop, pause, resume",
+            ),
+        ),
+    ],
+)
+async def test_what_is_no_request_reaches_nobody(
+    site: Site, verb: str, body: dict[str, Any], status: int, told: dict[str, Any]
+) -> None:
+    assert await site.post(f"/api/fleet/choir/{verb}", body) == (status, told)
+    assert site.choir.asked == []
+
+
+async def test_a_request_that_has_expired_reaches_nobody(site: Site) -> None:
+    body = {"motion": "wave", "expires_at": time.time() - 2.0, "transaction": "t1"}
+    status, told = await site.post("/api/fleet/choir/play", body)
+    late_s = told["data"]["late_s"]
+    why = "it was not to be served any more; send it anew, or with more time"
+    error = f"choir/play: expired {late_s:.3f} s ago; {why}"
+    assert (status, told) == (409, refusal("EXPIRED", error, "t1", late_s=late_s))
+    assert site.choir.asked == []
+
+
+async def test_a_long_body_is_refused(site: Site) -> None:
+    status, told = await site.post("/api/fleet/choir/play", {"motion": "w" * 70_000})
+    what = "/api/fleet/choir/play: its body is longer than 65536 bytes; send less"
+    assert (status, told) == (413, refusal("INVALID_REQUEST", what))
+
+
+@pytest.mark.parametrize("verb", ["stop", "estop"])
+@pytest.mark.parametrize("body", [b"nonsense", b'{"force": true}', b"[]", b"x" * 70_000])
+async def test_a_stop_acts_whatever_its_body_is(site: Site, verb: str, body: bytes) -> None:
+    headers = {"Content-Type": "application/json"}
+    async with site.session.post(f"{site.url}/api/fleet/choir/{verb}", data=body, headers=headers) as answer:
+        assert answer.status == 200
+    assert site.choir.asked == [("choir", verb, {})]
+
+
+async def test_a_request_of_another_page_reaches_nobody(site: Site) -> None:
+    headers = {"Origin": "http://evil.example"}
+    status, _ = await site.post("/api/fleet/choir/stop", {}, headers=headers)
+    assert (status, site.choir.asked) == (403, [])
+
+
+async def test_all_robots_of_the_broker_are_listed(site: Site) -> None:
+    status, told = await site.get("/api/fleet")
+    assert (status, told["more"]) == (200, 0)
+    assert [(one["robot"], one["groups"], one["online"]) for one in told["robots"]] == [
+        ("left", ["choir"], True)
+    ]
+
+
+async def test_of_very_many_robots_the_number_of_others_is_told(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (known,) = await site.choir.overview()
+
+    async def many() -> list[dict[str, Any]]:
+        return [known] * 2003
+
+    monkeypatch.setattr(site.choir, "overview", many)
+    _, told = await site.get("/api/fleet")
+    assert (len(told["robots"]), told["more"]) == (2000, 3)
