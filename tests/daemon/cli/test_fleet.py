@@ -1,0 +1,160 @@
+"""`motiond fleet` before stand-ins for a group's robots, which do what real ones seldom do."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from typing import TYPE_CHECKING
+
+import orjson
+import pytest
+
+from tests.daemon.conftest import Embedded
+from tests.daemon.fleet.members import Members, members, until
+from tests.daemon.programs import background, motiond
+from tests.waiting import PATIENCE_S, lines_until
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import AsyncIterator
+
+
+@pytest.fixture
+async def broker(free_port: int) -> AsyncIterator[Embedded]:
+    broker = Embedded(free_port)
+    await broker.start()
+    yield broker
+    await broker.kill()
+
+
+@pytest.fixture
+async def choir(broker: Embedded) -> AsyncIterator[Members]:
+    async with members(broker.settings) as choir:
+        for name in ("left", "right"):
+            choir.add(name, "choir")
+        yield choir
+
+
+def at(broker: Embedded) -> tuple[str, str]:
+    return "--broker", f"mqtt://{broker.settings.listen}"
+
+
+async def fleet(broker: Embedded, *words: str) -> tuple[int, str, str]:
+    done = await asyncio.to_thread(motiond, "fleet", *words, *at(broker))
+    return done.returncode, done.stdout, done.stderr
+
+
+async def end_of(play: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, err = await asyncio.to_thread(play.communicate, timeout=PATIENCE_S)
+    return play.returncode, out, err
+
+
+async def test_a_table_tells_how_each_has_ended(broker: Embedded, choir: Members) -> None:
+    code, out, err = await fleet(broker, "play", "choir", "wave", "--motion", "left=wave_l")
+    assert (code, err) == (0, "")
+    assert [line.strip() for line in out.splitlines()] == [
+        "",
+        "robot   motion   result",
+        "───────────────────────────",
+        "left    wave_l   SUCCESSFUL",
+        "right   wave     SUCCESSFUL",
+        "",
+    ]
+    assert choir.verbs("fleet") == ["commit"]
+
+
+async def test_all_that_was_asked_for_goes_to_each(broker: Embedded, choir: Members) -> None:
+    words = ("--speed", "0.5", "--loop", "forever", "--ping-pong", "--first", "3", "--last", "1.5s")
+    code, _, _ = await fleet(
+        broker, "play", "choir", "wave", *words, "--seam", "approach", "--on-member-failure", "continue"
+    )
+    assert code == 0
+    asked = {
+        "motion": "wave",
+        "speed": 0.5,
+        "loop": "forever",
+        "ping_pong": True,
+        "first": {"frame": 3},
+        "last": {"time": 1.5},
+        "seam": "approach",
+    }
+    for body in choir.bodies("fleet/prepare").values():
+        assert asked.items() <= body.items()
+    assert choir.bodies("commit")["fleet"]["on_member_failure"] == "continue"
+
+
+async def test_one_failure_is_told_and_gives_exit_code_1(broker: Embedded, choir: Members) -> None:
+    choir.robots["right"].code = "PATH_TOLERANCE_VIOLATED"
+    code, out, err = await fleet(broker, "play", "choir", "wave", "--json")
+    told = orjson.loads(out)
+    assert (code, err) == (1, "right: wave ended with PATH_TOLERANCE_VIOLATED; as asked\n")
+    assert (told["group"], told["start"]) == ("choir", choir.starts["left"])
+    assert [(one["robot"], one["motion"], one["code"]) for one in told["robots"]] == [
+        ("left", "wave", "SUCCESSFUL"),
+        ("right", "wave", "PATH_TOLERANCE_VIOLATED"),
+    ]
+    assert [one["result"]["details"]["start"] for one in told["robots"]] == [told["start"]] * 2
+
+
+async def test_ctrl_c_stops_all_and_a_second_one_ends_the_waiting(broker: Embedded, choir: Members) -> None:
+    for robot in choir.robots.values():
+        robot.code = None
+    choir.robots["right"].refusals["stop"] = {
+        "code": "INTERNAL",
+        "error": "right/stop: failed inside motiond",
+    }
+    with background("fleet", "play", "choir", "wave", *at(broker)) as play:
+        await until(lambda: "commit" in choir.verbs())
+        play.send_signal(signal.SIGINT)
+        said = await asyncio.to_thread(lines_until, play.stderr, "failed inside motiond")
+        assert said == [
+            "choir: all stop softly; Ctrl-C again stops the waiting only",
+            "right/stop: failed inside motiond",
+        ]
+        assert sorted(robot for robot, verb, _ in choir.asked if verb == "stop") == ["left", "right"]
+        play.send_signal(signal.SIGINT)
+        code, out, _ = await end_of(play)
+    assert (code, out) == (130, "")
+    assert choir.verbs("fleet") == ["commit"]
+
+
+async def test_ctrl_c_before_the_commit_lets_all_go(broker: Embedded, choir: Members) -> None:
+    choir.robots["right"].silent_at.add("fleet/prepare")
+    with background("fleet", "play", "choir", "wave", *at(broker)) as play:
+        await until(lambda: len(choir.verbs()) == 2)
+        play.send_signal(signal.SIGINT)
+        ended = await end_of(play)
+    assert ended == (130, "", "choir: interrupted; nobody plays; all were let go\n")
+    assert choir.verbs("fleet") == ["release"]
+
+
+async def test_a_refusal_is_told_in_the_words_of_the_command_line(broker: Embedded, choir: Members) -> None:
+    choir.robots["right"].refusals["fleet/prepare"] = {
+        "code": "INVALID_MOTION",
+        "error": "right: wave ends far from its beginning; send seam: approach or ping_pong",
+    }
+    said = (
+        "choir: nobody plays; right does not start; mend what stands below and play again\n"
+        "right: wave ends far from its beginning; add --seam approach or --ping-pong\n"
+    )
+    assert await fleet(broker, "play", "choir", "wave") == (1, "", said)
+
+
+async def test_a_stop_that_none_takes_gives_exit_code_3(broker: Embedded, choir: Members) -> None:
+    for robot in choir.robots.values():
+        robot.silent_at.add("stop")
+    choir.daemon("offline")
+    why = "no answer; its daemon 'd1' is offline; look at the robot"
+    assert await fleet(broker, "stop", "choir") == (3, "", f"left: {why}\nright: {why}\n")
+    assert sorted(choir.verbs()) == ["stop", "stop"]
+
+
+async def test_who_is_not_there_is_shown_with_the_reason(broker: Embedded, choir: Members) -> None:
+    choir.daemon("broken")
+    code, out, err = await fleet(broker, "status")
+    assert (code, err) == (0, "")
+    assert [line.split() for line in out.splitlines() if line.startswith(" left")] == [
+        ["left", "choir", "offline", "d1", "on", "bench", "last", "told", "nothing"]
+    ]
+    why = "its daemon 'd1' has crashed, or has lost the broker"
+    assert out.splitlines()[-2:] == [f"left: {why}", f"right: {why}"]
