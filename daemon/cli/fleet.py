@@ -1,7 +1,6 @@
 """The subcommands for groups of robots, on one daemon or many."""
 
 import asyncio
-import time
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -102,7 +101,8 @@ def play(
         {key: value for key, value in how.items() if value is not None},
         _motions_by_robot(motions or []),
         on_member_failure,
-        start_at if start_in is None else time.time() + start_in,
+        start_at,
+        start_in,
     )
     try:
         outcome = asyncio.run(GroupPlaying(client.mqtt(), asked, Console(stderr=True)).run())

@@ -6,6 +6,7 @@ The coordinator:
 - `roster`: which robots and groups a broker knows, and who of them is there
 - `leases`: control of the robots, for as long as the coordinator needs it
 - `coordinator`: prepares all, commits or lets go
+- `appointment`: the time of the first row
 - `watch`: follows each member to its end
 - `gathering`: commands to a whole group, and the gathered answers
 - `playing`: a start from the command line

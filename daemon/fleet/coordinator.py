@@ -23,6 +23,7 @@ from ..api.errors import RequestError
 from ..api.requests import FLEET
 from ..client.session import NoAnswer, holder_of
 from ..mqtt.topics import ANY_ROBOT
+from .appointment import Appointment, Prepared, appoint
 from .leases import Leases
 from .watch import Watch
 
@@ -35,9 +36,6 @@ EXPIRES_S = 10.0
 FRESH_S = 7.0
 """Of so long ago a reservation may be for a commit; it is renewed before."""
 PREPARE_TRIES = 3
-MARGIN_S = 1.0
-"""From the commit until the slowest member has to begin its approach: all have to hear of all before."""
-LEAST_MARGIN_S = 0.3
 RELEASE_S = 2.0
 
 
@@ -55,8 +53,9 @@ class GroupPlay:
         The motions of members that play another one, by robot.
     on_member_failure : {'stop', 'continue'}
         What the others do where one fails after the first row.
-    start_at : float or None
-        Unix time in s of the first row; as soon as all can be there where it is None.
+    start_at, start_in : float or None
+        When the first row is due: Unix time, or from now on, in s; as soon as all can be there where both are
+        None.
     """
 
     group: str
@@ -65,6 +64,7 @@ class GroupPlay:
     motions: Mapping[str, str] = field(default_factory=dict)
     on_member_failure: Literal["stop", "continue"] = "stop"
     start_at: float | None = None
+    start_in: float | None = None
 
 
 class GroupStart:
@@ -98,7 +98,8 @@ class GroupStart:
         self._conversation = conversation
         self._asked = asked
         self._motions: dict[str, str] = {}
-        self._ready_in_s: dict[str, float] = {}
+        self._prepared: dict[str, Prepared] = {}
+        self._asked_s = asyncio.get_running_loop().time()
 
     @property
     def members(self) -> list[str]:
@@ -124,11 +125,11 @@ class GroupStart:
         try:
             await self._prepare_all()
             self._refuse_absent(self._motions)
-            start_at, within_s = self._appointed()
+            appointment = self._appointed()
         except BaseException:
             await self._let_go()
             raise
-        await self._commit(start_at, within_s)
+        await self._commit(appointment)
         await self._agreed()
 
     def _refuse_strangers(self, members: list[str]) -> None:
@@ -185,19 +186,26 @@ class GroupStart:
             elif isinstance(answer, BaseException):
                 raise answer
             else:
-                self._ready_in_s[robot] = answer
+                self._prepared[robot] = answer
         if failures:
             raise refusal(self._asked.group, failures)
 
-    async def _prepare_one(self, robot: str) -> float:
-        """Prepare one, and return how long it needs before its first row, in s."""
+    async def _prepare_one(self, robot: str) -> Prepared:
+        """Prepare one, and return what it needs, and what its clock says."""
         request = {**self._asked.how, "motion": self._motions[robot], "start": self.id}
+        sent = time.time()
         answer = await self.leases.ask(robot, "fleet/prepare", {**request, "expires_s": EXPIRES_S})
-        ready_in_s = answer.get("ready_in_s")
-        if not isinstance(ready_in_s, int | float) or not isfinite(ready_in_s) or ready_in_s < 0.0:
-            what, why = f"its answer has ready_in_s {ready_in_s!r}", "it must be a time in s"
+        received = time.time()
+        ready_in_s = self._time_in(robot, answer, "ready_in_s")
+        there = self._time_in(robot, answer, "expires_at") - EXPIRES_S
+        return Prepared(ready_in_s, (there - received, there - sent))
+
+    def _time_in(self, robot: str, answer: Mapping[str, Any], key: str) -> float:
+        told = answer.get(key)
+        if not isinstance(told, int | float) or not isfinite(told) or told < 0.0:
+            what, why = f"its answer has {key} {told!r}", "it must be a time in s"
             raise RequestError("INTERNAL", robot, what, why, "look at the daemon's log")
-        return float(ready_in_s)
+        return float(told)
 
     async def _let_go(self) -> None:
         """Let all reservations go; where that does not arrive, they expire."""
@@ -207,40 +215,25 @@ class GroupStart:
 
     # -- commit ---------------------------------------------------------------------------------------------
 
-    def _appointed(self) -> tuple[float, float]:
-        """Return when the first row is due, and how long it is until the slowest has to begin.
+    def _appointed(self) -> Appointment:
+        start_in = self._asked.start_in
+        if start_in is not None:
+            start_in -= asyncio.get_running_loop().time() - self._asked_s
+        group, start_at = self._asked.group, self._asked.start_at
+        return appoint(group, self._prepared, time.time(), start_at=start_at, start_in=start_in)
 
-        Raises
-        ------
-        RequestError
-            TOO_LATE if a member cannot be there by then.
-        """
-        now = time.time()
-        slowest = max(self._ready_in_s, key=self._ready_in_s.__getitem__)
-        needs_s = self._ready_in_s[slowest]
-        if self._asked.start_at is None:
-            return now + needs_s + MARGIN_S, MARGIN_S
-        within_s = self._asked.start_at - now - needs_s
-        if within_s < LEAST_MARGIN_S:
-            late_s = LEAST_MARGIN_S - within_s
-            what = f"start_at is {late_s:.3f} s too early"
-            why = f"{slowest} needs {needs_s:.3f} s to the first row, and the agreement {LEAST_MARGIN_S:g} s"
-            data = {"too_late_s": late_s, "needs_s": needs_s + LEAST_MARGIN_S}
-            raise RequestError("TOO_LATE", self._asked.group, what, why, "set it later", **data)
-        return self._asked.start_at, within_s
-
-    async def _commit(self, start_at: float, within_s: float) -> None:
+    async def _commit(self, appointment: Appointment) -> None:
         """Send the one message by which all start."""
         commit = {
             "start": self.id,
             "robots": self.members,
-            "start_at": start_at,
-            "ready_in_s": max(self._ready_in_s.values()),
+            "start_at": appointment.start_at,
+            "ready_in_s": max(one.ready_in_s for one in self._prepared.values()),
             "on_member_failure": self._asked.on_member_failure,
         }
         self.is_committed = True  # before it is sent, so that who is interrupted stops what may have begun
-        number = self._conversation.send(FLEET, "commit", commit, within_s + MARGIN_S)
-        self.start_at = start_at
+        number = self._conversation.send(FLEET, "commit", commit, appointment.within_s)
+        self.start_at = appointment.start_at
         self.watch.expect_commit()
         try:
             await self._conversation.delivered(number)
