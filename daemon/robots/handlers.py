@@ -122,7 +122,7 @@ class RequestHandlers:
     async def prepare(self, request: PrepareRequest) -> dict[str, Any]:
         """Plan a motion from where the robot stands, and reserve the robot for a start of its group."""
         if self._one_play.locked():
-            raise busy(self._robot)
+            raise busy(self._robot, "stop it first")
         return await self._reservation.prepare(request)
 
     # -- torque ---------------------------------------------------------------------------------------------

@@ -32,14 +32,14 @@ def refuse_unless_able(robot: Robot, what: str) -> None:
         raise RequestError("FAULT", robot.name, what, status.message, "send reset when it is mended")
 
 
-def busy(robot: Robot) -> RequestError:
-    """Return the refusal of a robot that plays."""
+def busy(robot: Robot, mend: str = "stop it first or send on_busy: replace") -> RequestError:
+    """Return the refusal of a robot that plays, with what the client can do."""
     goal = robot.goals.goal
     return RequestError(
         "BUSY",
         robot.name,
         f"busy with {goal.motion if goal else 'another motion'}",
         "one motion plays at a time",
-        "stop it first or send on_busy: replace",
+        mend,
         **({"goal_id": goal.goal_id} if goal else {}),
     )

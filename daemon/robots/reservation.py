@@ -132,7 +132,7 @@ class Reservation:
         refuse_unless_able(robot, what)
         before = self._refuse_another(request)
         if not robot.goals.rests or robot.goals.goal is not None:
-            raise busy(robot)
+            raise busy(robot, "stop it first")
         robot.planner.refuse_virtual("a group starts at", "play it alone")
         clock = checked_clock(robot.name, robot.clock)
         playback = robot.planner.playback_for(_play(request))

@@ -182,7 +182,7 @@ async def test_a_robot_that_plays_or_has_something_waiting_is_busy(rig: Rig) -> 
         told = await ask(registry, "fleet/prepare", motion="short", start="s1")
         assert (told["code"], told["error"], told["data"]) == (
             "BUSY",
-            "arm: busy with long; one motion plays at a time; stop it first or send on_busy: replace",
+            "arm: busy with long; one motion plays at a time; stop it first",
             {"goal_id": plays["goal_id"]},
         )
 
