@@ -37,6 +37,8 @@ FRESH_S = 7.0
 """Of so long ago a reservation may be for a commit; it is renewed before."""
 PREPARE_TRIES = 3
 RELEASE_S = 2.0
+SETTLE_S = 15.0
+"""So long it is waited for what becomes of members that were stopped, as not all have accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +120,9 @@ class GroupStart:
             If there is no broker, or no longer.
         """
         topics = self._conversation.topics
-        heard = (topics.report(ANY_ROBOT, subject) for subject in ("reservation", "result"))
-        await self._conversation.subscribe(*heard)
+        reports = (topics.report(ANY_ROBOT, subject) for subject in ("reservation", "result"))
+        answers = (topics.response(ANY_ROBOT, verb) for verb in ("fleet/prepare", "stop"))
+        await self._conversation.subscribe(*reports, *answers)
         await self._conversation.look_around("description", "availability")
         self._refuse_strangers(self._conversation.roster.must_have(self._asked.group))
         try:
@@ -159,7 +162,10 @@ class GroupStart:
     # -- prepare --------------------------------------------------------------------------------------------
 
     async def _prepare_all(self) -> None:
-        """Prepare whoever is a member, also one that is heard of only now; anew if that has taken long."""
+        """Prepare whoever is a member, also one that is heard of only now; anew if that has taken long.
+
+        A broker that keeps the order of what it delivers has told of all members when the first has answered.
+        """
         loop, roster = asyncio.get_running_loop(), self._conversation.roster
         for _ in range(PREPARE_TRIES):
             began_s = loop.time()
@@ -247,8 +253,10 @@ class GroupStart:
         if await self.watch.accepted():
             return
         await self.stop()
-        while not await self.watch.next():
-            pass
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SETTLE_S):
+                while not await self.watch.next():
+                    pass
         raise refusal(
             self._asked.group,
             {
@@ -257,15 +265,17 @@ class GroupStart:
             },
         )
 
-    async def stop(self) -> dict[str, RequestError | NoAnswer]:
-        """Ask all members to stop softly; return who did not take it, and why."""
+    async def stop(self) -> list[str]:
+        """Ask all members to stop softly; return for each that has not taken it what to say."""
         asked = (self._conversation.ask(robot, "stop", {}) for robot in self.members)
         answers = await asyncio.gather(*asked, return_exceptions=True)
-        return {
-            robot: answer
-            for robot, answer in zip(self.members, answers, strict=True)
+        return [
+            str(answer)
             if isinstance(answer, RequestError | NoAnswer)
-        }
+            else f"{robot}: not stopped; {answer!r}"
+            for robot, answer in zip(self.members, answers, strict=True)
+            if isinstance(answer, BaseException)
+        ]
 
 
 def refusal(group: str, failures: Mapping[str, RequestError | NoAnswer]) -> RequestError:

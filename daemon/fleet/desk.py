@@ -91,8 +91,12 @@ class FleetDesk:
                 log.warning("%s: not followed to its end; %s", asked.group, error)
             else:
                 accepted.set_exception(error)
+        except Exception as error:
+            if accepted.done():
+                raise
+            accepted.set_exception(error)
         finally:
-            accepted.cancel()  # only a failure of motiond's own, or the daemon's end, comes here without
+            accepted.cancel()  # only the daemon's end comes here without an answer
 
     async def command(self, group: str, verb: GroupVerb) -> dict[str, Any]:
         """Send a command to all robots of a group, and return their answers."""

@@ -6,6 +6,8 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
+import aiomqtt
+
 from ..api.errors import RequestError
 from ..client.session import RELEASE_TIMEOUT_S, RENEWALS_A_TTL, NoAnswer
 from .conversation import ANSWER_S
@@ -86,7 +88,7 @@ class Leases:
 
     async def _keep(self, robot: str, period_s: float) -> None:
         """Renew a lease until it is lost; what that leads to is the daemon's to say."""
-        with suppress(RequestError):
+        with suppress(RequestError, aiomqtt.MqttError):
             while True:
                 await asyncio.sleep(period_s)
                 with suppress(NoAnswer):
@@ -94,6 +96,6 @@ class Leases:
                     await self._conversation.ask(robot, "lease/renew", asked, period_s)
 
     async def _give_back(self, robot: str) -> None:
-        with suppress(RequestError, NoAnswer):  # it runs out by itself
+        with suppress(RequestError, NoAnswer, aiomqtt.MqttError):  # it runs out by itself
             asked = {"lease": self._held[robot]}
             await self._conversation.ask(robot, "lease/release", asked, RELEASE_TIMEOUT_S)

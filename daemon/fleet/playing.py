@@ -137,7 +137,8 @@ class GroupPlaying:
                 beginning.cancel()
                 return
             group = self._asked.group
-            self._console.print(f"{group}: all stop softly; Ctrl-C again stops the waiting only")
+            told = f"{group}: all stop softly; Ctrl-C again stops the waiting only"
+            self._console.print(told, markup=False, highlight=False, soft_wrap=True)
             self._stopping = asyncio.create_task(self._stop(start), name="fleet.stop")
 
         loop.add_signal_handler(signal.SIGINT, interrupt)
@@ -147,5 +148,5 @@ class GroupPlaying:
             loop.remove_signal_handler(signal.SIGINT)
 
     async def _stop(self, start: GroupStart) -> None:
-        for error in (await start.stop()).values():
-            self._console.print(str(error), markup=False, highlight=False)
+        for line in await start.stop():
+            self._console.print(line, markup=False, highlight=False, soft_wrap=True)

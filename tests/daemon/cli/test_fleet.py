@@ -32,6 +32,7 @@ async def choir(broker: Embedded) -> AsyncIterator[Members]:
     async with members(broker.settings) as choir:
         for name in ("left", "right"):
             choir.add(name, "choir")
+        await choir.settle()
         yield choir
 
 
@@ -144,6 +145,7 @@ async def test_a_stop_that_none_takes_gives_exit_code_3(broker: Embedded, choir:
     for robot in choir.robots.values():
         robot.silent_at.add("stop")
     choir.daemon("offline")
+    await choir.settle()
     why = "no answer; its daemon 'd1' is offline; look at the robot"
     assert await fleet(broker, "stop", "choir") == (3, "", f"left: {why}\nright: {why}\n")
     assert sorted(choir.verbs()) == ["stop", "stop"]
@@ -151,6 +153,7 @@ async def test_a_stop_that_none_takes_gives_exit_code_3(broker: Embedded, choir:
 
 async def test_who_is_not_there_is_shown_with_the_reason(broker: Embedded, choir: Members) -> None:
     choir.daemon("broken")
+    await choir.settle()
     code, out, err = await fleet(broker, "status")
     assert (code, err) == (0, "")
     assert [line.split() for line in out.splitlines() if line.startswith(" left")] == [

@@ -81,6 +81,11 @@ class Members:
     def tell(self, name: str, subject: str, data: dict[str, Any], *, retain: bool = False) -> None:
         self._client.hand_over(f"{self._base}/{name}/{subject}", orjson.dumps(data), 1, retain=retain)
 
+    async def settle(self) -> None:
+        """Wait until the broker has all that was told."""
+        async with asyncio.timeout(PATIENCE_S):
+            await self._client.all_delivered()
+
     async def publish(self, topic: str, payload: bytes) -> None:
         await self._client.publish(f"{self._base}/{topic}", payload, 1, retain=True)
 

@@ -44,6 +44,7 @@ async def choir(broker: Embedded) -> AsyncIterator[Members]:
         choir.add("left", "choir")
         choir.add("right", "choir", "wind", ready_in_s=2.0)
         choir.add("drum", "band")
+        await choir.settle()
         yield choir
 
 
@@ -143,6 +144,7 @@ async def test_sixty_robots_are_asked_on_one_connection(
     async with members(broker.settings) as many:
         for name in names:
             many.add(name, "choir", lease="secret")
+        await many.settle()
         ends = await played(broker)
         assert [end.robot for end in ends] == names
         assert {end.code for end in ends} == {"SUCCESSFUL"}
@@ -189,6 +191,7 @@ async def test_without_a_member_nobody_is_even_asked(
     async with members(broker.settings, "d2") as others:
         others.add("middle", "choir")
         others.daemon(state)
+        await others.settle()
         error = await refused(broker)
     gone = f"middle: not there; its daemon 'd2' {why}; {START_IT}"
     assert str(error) == f"choir: nobody plays; middle does not start; {DO}\n{gone}"
@@ -209,6 +212,7 @@ async def test_a_group_that_nobody_is_in_is_told_with_those_that_there_are(
 async def test_where_no_robot_is_in_a_group_that_is_told(broker: Embedded) -> None:
     async with members(broker.settings) as loners:
         loners.add("arm")
+        await loners.settle()
         assert str(await refused(broker)) == (
             "choir: no robot is in this group; no robot here is in a group; name it in `groups` of its robots"
         )
@@ -230,6 +234,7 @@ async def test_a_group_has_at_most_two_hundred_robots(broker: Embedded) -> None:
     async with members(broker.settings) as many:
         for number in range(201):
             many.add(f"robot_{number}", "choir")
+        await many.settle()
         assert str(await refused(broker)) == (
             "choir: it has 201 robots; a group has at most 200; make several groups of it"
         )

@@ -35,6 +35,7 @@ async def choir(broker: Embedded) -> AsyncIterator[Members]:
     async with members(broker.settings) as choir:
         for name in ("left", "right"):
             choir.add(name, "choir", code=None)
+        await choir.settle()
         yield choir
 
 

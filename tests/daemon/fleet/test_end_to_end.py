@@ -57,9 +57,9 @@ class Stage:
             look = partial(self.status, robot)
             eventually(f"{robot} is {state}", look, lambda seen: seen["state"] == state)
 
-    def until_let(self, phase: str) -> None:
-        """Wait until both are in a phase of a reservation."""
-        for robot in ("left", "right"):
+    def until_phase(self, phase: str, *robots: str) -> None:
+        """Wait until both, or those that are named, are in a phase of a start."""
+        for robot in robots or ("left", "right"):
             look = partial(reservation, self, robot)
             eventually(f"{robot} is {phase}", look, lambda seen: seen["phase"] == phase)
 
@@ -111,6 +111,7 @@ async def a_third(stage: Stage, group: str, daemon: str = "d3") -> AsyncIterator
     """Let a robot `ghost` be in a group that says nothing, and be forgotten afterwards."""
     async with members(stage.settings, daemon) as others:
         others.add("ghost", group, silent_at={"fleet/prepare", "stop"})
+        await others.settle()
         try:
             yield others
         finally:
@@ -171,18 +172,17 @@ def test_a_time_that_is_too_early_is_refused(idle: Stage, capsys: pytest.Capture
     assert (code, out) == (1, "")
     assert err.startswith("choir: --start-at is ")
     assert err.endswith(" to the first row, and the agreement 0.3 s; set --start-at later\n")
-    assert reservation(idle, "left")["phase"] == "released"
+    idle.until_phase("released", "left")
 
 
 def test_one_that_is_busy_keeps_both_from_playing(idle: Stage, capsys: pytest.CaptureFixture[str]) -> None:
     run_here(capsys, "play", "right", "long", "--no-wait", "-c", idle.config)
     idle.until("playing", "right")
     code, out, err = run_here(capsys, "fleet", "play", "choir", "short", "-c", idle.config)
+    why = "right: busy with long; one motion plays at a time; stop it first"
     assert (code, out) == (1, "")
-    assert err.splitlines()[0] == f"choir: nobody plays; right does not start; {DO}"
-    assert err.splitlines()[1].startswith("right: busy with long; ")
-    assert len(err.splitlines()) == 2
-    assert reservation(idle, "left")["phase"] == "released"
+    assert err == f"choir: nobody plays; right does not start; {DO}\n{why}\n"
+    idle.until_phase("released", "left")
     assert idle.status("left")["goal_id"] is None
     assert run_here(capsys, "play", "left", "short", "-c", idle.config)[0] == 0
 
@@ -250,26 +250,25 @@ def test_ctrl_c_stops_both_softly_and_waits_for_their_results(idle: Stage) -> No
 async def test_ctrl_c_before_the_commit_lets_all_go(idle: Stage) -> None:
     async with a_third(idle, "trio") as others:
         with background("fleet", "play", "trio", "long", "-c", idle.config) as play:
-            await asyncio.to_thread(idle.until_let, "reserved")
+            await asyncio.to_thread(idle.until_phase, "reserved")
             play.send_signal(signal.SIGINT)
             out, err = await asyncio.to_thread(play.communicate, timeout=PATIENCE_S)
         assert (play.returncode, out, err) == (130, "", "trio: interrupted; nobody plays; all were let go\n")
         assert others.verbs("fleet") == ["release"]
-    for robot in ("left", "right"):
-        assert (await asyncio.to_thread(reservation, idle, robot))["phase"] == "released"
+    await asyncio.to_thread(idle.until_phase, "released")
 
 
 async def test_a_coordinator_that_is_killed_leaves_reservations_that_expire(idle: Stage) -> None:
     async with a_third(idle, "trio") as others:
         with background("fleet", "play", "trio", "long", "-c", idle.config) as play:
-            await asyncio.to_thread(idle.until_let, "reserved")
+            await asyncio.to_thread(idle.until_phase, "reserved")
             play.kill()
             play.wait(PATIENCE_S)
         code, out, err = await run("play", "left", "short", "-c", idle.config)
         assert (code, out) == (1, "")
         assert "reserved" in err
         assert others.verbs("fleet") == []
-    await asyncio.to_thread(idle.until_let, "released")
+    await asyncio.to_thread(idle.until_phase, "released")
     assert (await run("fleet", "play", "choir", "short", "-c", idle.config))[0] == 0
 
 
@@ -288,6 +287,7 @@ async def test_one_that_does_not_answer_keeps_all_from_playing(idle: Stage) -> N
 async def test_without_one_the_others_stop_and_do_not_play(idle: Stage) -> None:
     async with a_third(idle, "pair") as others:
         others.daemon("offline")
+        await others.settle()
         code, _, err = await run("fleet", "play", "pair", "short", "-c", idle.config)
         why = "start it, or take the robot out of the group; `motiond forget` clears one that is gone"
         gone = f"ghost: not there; its daemon 'd3' is offline; {why}"

@@ -34,6 +34,7 @@ async def choir(broker: Embedded) -> AsyncIterator[Members]:
         for name in ("left", "right"):
             choir.add(name, "choir")
         choir.add("drum", "band")
+        await choir.settle()
         yield choir
 
 
@@ -62,6 +63,7 @@ async def test_a_stop_goes_out_before_it_is_known_who_else_is_a_member(
 
 async def test_a_stop_goes_to_a_robot_that_is_not_there_too(broker: Embedded, choir: Members) -> None:
     choir.tell("right", "availability", {"state": "offline", "bridge": "d1"}, retain=True)
+    await choir.settle()
     choir.robots["right"].silent_at.add("stop")
     left, right = await command(broker.settings, "choir", "stop")
     assert choir.verbs("right") == ["stop"]

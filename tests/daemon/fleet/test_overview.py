@@ -41,6 +41,8 @@ async def choir(broker: Embedded) -> AsyncIterator[Members]:
         others.add("arm")
         others.tell("arm", "state", told.state("playing", motion="nod"), retain=True)
         others.daemon("broken")
+        await others.settle()
+        await choir.settle()
         yield choir
 
 
@@ -93,6 +95,7 @@ async def test_clocks_are_listened_to_where_they_are_asked_for(
     monkeypatch.setattr("motiond.daemon.fleet.overview.CLOCKS_S", 60.0)
     # one that is retained stands in for one that comes once a second
     choir.tell("left", "diagnostics", {"clock": CLOCK}, retain=True)
+    await choir.settle()
     arm, left = await overview(broker.settings, clocks=True)
     assert (left["clock"], arm["clock"]) == (CLOCK, None)
 
