@@ -23,9 +23,8 @@ ErrorCode = Literal[
     "UNKNOWN_PLACE",  # no such frame, time or marker on the motion
     "UNKNOWN_GROUP",  # no robot is in it
     "MEMBER_REFUSED",  # a robot of the group does not take part; the message says which, and why
-    "CLOCK",  # clocks are not good enough to start by
+    "CLOCK",  # the machine's clock, or those of a group, are not good enough for an appointed time
     "TOO_LATE",  # the robot cannot be on the first row by then
-    "CLOCK",  # too bad a clock for an appointed time
     "INVALID_MOTION",  # known, but it cannot be played; the message says why
     "ESTOPPED",
     "FAULT",
