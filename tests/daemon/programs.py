@@ -7,7 +7,7 @@ import logging
 import signal
 import subprocess
 import sys
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +65,11 @@ def background(*arguments: object, **options: Any) -> Iterator[subprocess.Popen[
 
 def streams_of(daemon: subprocess.Popen[Any] | asyncio.subprocess.Process) -> list[psutil.Process]:
     """Return the stream processes of a program, which its fork server has forked."""
-    return [one for server in psutil.Process(daemon.pid).children() for one in server.children()]
+    found = []
+    for child in psutil.Process(daemon.pid).children():
+        with suppress(psutil.NoSuchProcess):  # chronyc, which a daemon asks now and then
+            found += child.children()
+    return found
 
 
 class Daemon:

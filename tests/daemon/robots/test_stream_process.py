@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
+from motiond.daemon.clock import chrony
 from motiond.daemon.ipc import messages
 from motiond.daemon.robots.stream_forks import StreamForks
 from motiond.daemon.robots.stream_process import StreamProcess
@@ -63,7 +64,8 @@ def open_files() -> set[str]:
 
 
 def open_children() -> set[psutil.Process]:
-    return set(psutil.Process().children(recursive=True))
+    below = psutil.Process().children(recursive=True)
+    return {one for one in below if one.is_running() and one.name() != chrony.PROGRAM}
 
 
 def ended(process: StreamProcess) -> Callable[[], bool]:
