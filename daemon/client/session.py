@@ -307,7 +307,7 @@ class _Connection:
             return
         for tries_left in reversed(range(SUBSCRIBE_TRIES)):
             try:
-                await self._client.subscribe(topic, qos, timeout=SUBSCRIBE_TIMEOUT_S)
+                await self._client.subscribe(topic, qos=qos, timeout=SUBSCRIBE_TIMEOUT_S)
             except aiomqtt.MqttError:
                 if not tries_left:
                     raise
