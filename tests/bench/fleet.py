@@ -1,152 +1,115 @@
-"""A daemon with any number of robots and no MQTT, for benchmarks of what its stream processes do."""
+"""Sixty robots in six daemons on a cluster of three brokers: how far apart their first rows are.
+
+Each start is one of `motiond fleet play`: prepared, committed, agreed on. Traces of the simulated actuators
+tell when each robot left its first row. Beside them runs cyclictest at the robots' rate.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import os
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import psutil
-import yaml
+import numpy as np
 
-from motiond.daemon.api.reports import ReportHub
-from motiond.daemon.api.requests import VERBS
-from motiond.daemon.config.settings import load_settings
-from motiond.daemon.ipc.states import State
-from motiond.daemon.robots.assembly import make_registry
-from motiond.daemon.robots.stream_forks import StreamForks
-from tests.daemon.rig import write_seq
+from motiond.daemon.fleet.conversation import conversing
+from motiond.daemon.fleet.coordinator import GroupPlay, GroupStart
+from tests.bench import cyclictest
+from tests.daemon.fleet.machines import GROUP, MOTION, RATE_HZ, machines
+from tests.daemon.fleet.nats import Cluster
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
-    from pathlib import Path
+    from motiond.daemon.config.mqtt import MqttSettings
+    from motiond.drivers.base import Floats
+    from tests.daemon.fleet.machines import Machine
 
-    from numpy.typing import NDArray
-
-    from motiond.daemon.robots.registry import RobotRegistry
-    from motiond.daemon.robots.robot import Robot
-    from motiond.daemon.telemetry.observer import Observer
-
-    Motions = Mapping[str, tuple[NDArray[Any], float]]
-
-PATIENCE_S = 120.0
-LIMITS = {"lower": -2.0, "upper": 2.0, "velocity": 10.0}
-APPROACH = {"velocity": 2.0, "acceleration": 50.0, "jerk": 1000.0}
+MACHINES, ROBOTS = 6, 10
+SECONDS = 120
+START_S = 4.0
+"""What a start takes: to prepare and agree, the approach, the motion, and the results."""
+GOAL = 3.0
 
 
-@dataclass(frozen=True, slots=True)
-class Fleet:
-    """Robots that are on line."""
-
-    registry: RobotRegistry
-    robots: Mapping[str, Robot]
-
-    async def play(self, name: str, motion: str, **values: Any) -> None:
-        """Let a robot begin a motion."""
-        await self._ask(name, "play", motion=motion, **values)
-
-    async def cycle(self, name: str, motion: str, **values: Any) -> Observer:
-        """Let a robot play a motion to and fro for ever; return what observes it, from its first row on."""
-        robot = self.robots[name]
-        await self.play(name, motion, loop="forever", ping_pong=True, **values)
-        await robot.status.until(
-            lambda: robot.status.state is State.PLAYING, f"{motion} did not begin", PATIENCE_S
-        )
-        observer = robot.stream.observer
-        assert observer is not None
-        observer.start_goal()
-        return observer
-
-    async def stop(self, name: str) -> None:
-        """Bring a robot to rest."""
-        await self._ask(name, "stop")
-        await self.rest(name)
-
-    async def rest(self, name: str) -> None:
-        """Wait until a robot's motion has ended."""
-        robot = self.robots[name]
-        await robot.status.until(lambda: robot.goals.goal is None, "the motion did not end", PATIENCE_S)
-
-    async def _ask(self, name: str, verb: str, **values: Any) -> None:
-        await self.registry.handle(name, verb, VERBS[verb].schema.model_validate(values))
-
-    def processor_s(self) -> float:
-        """Return the processor time that the stream processes have used so far."""
-        return sum(processor_s(robot.stream.pid) for robot in self.robots.values())
+def main(seconds: float = SECONDS) -> None:
+    """Print how far apart first rows were, and how late."""
+    if not cyclictest.is_there():
+        return
+    first_s, due_s, theirs = asyncio.run(_measure(max(2, round(seconds / START_S))))
+    apart_us = 1e6 * (first_s.max(axis=0) - first_s.min(axis=0))
+    pairs_us = 1e6 * np.abs(first_s - np.median(first_s, axis=0)).ravel()
+    late_us = 1e6 * (first_s - due_s).ravel()
+    print(f"{len(due_s)} starts of {len(first_s)} robots in {MACHINES} daemons, three brokers, {RATE_HZ} Hz; µs")
+    print(f"{'':32}{'p50':>8}{'p99':>8}{'max':>8}")
+    for name, values in (
+        ("first to last of all robots", apart_us),
+        ("each robot from the median", pairs_us),
+        ("each robot after start_at", late_us),
+    ):
+        p50, p99, most = np.quantile(values, (0.5, 0.99, 1.0))
+        print(f"{name:32}{p50:8.0f}{p99:8.0f}{most:8.0f}")
+    row = theirs.quantile_us(0.5), theirs.quantile_us(0.99), theirs.max_us
+    print(f"{'cyclictest late':32}{row[0]:8.0f}{row[1]:8.0f}{row[2]:8.0f}")
+    ratio = np.quantile(pairs_us, 0.99) / max(1.0, row[1])
+    print(f"p99 of a robot from the median beside cyclictest's p99: {ratio:.2f} (goal: at most {GOAL:g})")
 
 
-def processor_s(pid: int | None) -> float:
-    """Return the processor time that a process has used so far; None is this one."""
-    times = psutil.Process(pid).cpu_times()
-    return float(times.user + times.system)
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """What a fleet is made of.
-
-    Attributes
-    ----------
-    robots : tuple of str
-    joints : int
-        Of each.
-    motions : mapping of str to (rows, rate)
-        What each of them can play: rows (ticks, joints), and the rate in Hz.
-    driver, realtime : dict
-        As in the configuration; the path of a trace may hold `{robot}`.
-    """
-
-    robots: tuple[str, ...]
-    joints: int
-    motions: Motions
-    driver: dict[str, Any] = field(default_factory=lambda: {"type": "sim"})
-    realtime: dict[str, Any] = field(default_factory=dict)
-
-
-@asynccontextmanager
-async def running(folder: Path, layout: Layout) -> AsyncIterator[Fleet]:
-    """Run a fleet, from all robots on line to all shut down."""
-    os.environ["XDG_CACHE_HOME"] = str(folder)  # a benchmark leaves nothing in the user's cache
-    settings = load_settings(_configuration(folder, layout))
-    with StreamForks() as forks:
-        registry = make_registry(settings, ReportHub(), forks)
-        run = asyncio.create_task(registry.run(), name="fleet.run")
+async def _measure(starts: int) -> tuple[Floats, Floats, cyclictest.Latencies]:
+    """Return when robots left first rows (robots, starts) and when these were due, both in monotonic s."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        cluster = Cluster(folder)
         try:
-            for robot in registry._robots.values():
-                await robot.status.until(_is_idle(robot), "the robot did not come on line", PATIENCE_S)
-            yield Fleet(registry, registry._robots)
+            await asyncio.to_thread(cluster.start)
+            urls = [node.settings.url for node in cluster.nodes]
+            with machines(folder, MACHINES, ROBOTS, urls) as made:
+                robots = [robot for machine in made for robot in machine.robots]
+                await until_online(cluster.settings(), robots)
+                yardstick = asyncio.create_task(cyclictest.measure(starts * START_S, RATE_HZ))
+                due_s = [await _start(cluster.settings(), robots) for _ in range(starts)]
+                theirs = await yardstick
+                first_s = _first_rows(made)
         finally:
-            registry.leave()
-            async with asyncio.timeout(PATIENCE_S):
-                await run
+            cluster.kill()
+    if {len(times) for times in first_s} != {starts}:
+        raise RuntimeError(f"fleet: {starts} starts, and first rows {[len(times) for times in first_s]}")
+    return np.array(first_s), np.array(due_s), theirs
 
 
-def _is_idle(robot: Robot) -> Any:
-    return lambda: robot.status.state is State.IDLE
+async def until_online(settings: MqttSettings, robots: list[str]) -> None:
+    """Wait until all robots are known, and they and their daemons are online."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    absent = dict.fromkeys(robots, "not heard of")
+    while absent and time.monotonic() < deadline_s:
+        async with conversing(settings) as conversation:
+            await conversation.look_around("description", "availability")
+            members = conversation.roster.members(GROUP)
+            absent = {
+                robot: conversation.roster.absence(robot) if robot in members else "not heard of"
+                for robot in robots
+            }
+            absent = {robot: why for robot, why in absent.items() if why}
+    if absent:
+        raise TimeoutError(f"not online in {PATIENCE_S:g} s: {absent}")
 
 
-def _configuration(folder: Path, layout: Layout) -> Path:
-    names = tuple(f"joint{number}" for number in range(layout.joints))
-    (folder / "motions").mkdir()
-    for motion, (rows, rate_hz) in layout.motions.items():
-        write_seq(folder / "motions" / f"{motion}.seq", rows, names, rate_hz)
-    path = folder / "motiond.yaml"
-    robots = {robot: _robot(robot, names, layout) for robot in layout.robots}
-    path.write_text(yaml.safe_dump({"realtime": layout.realtime, "robots": robots}, sort_keys=False))
-    return path
+async def _start(settings: MqttSettings, robots: list[str]) -> float:
+    """Start all, wait until they have ended, and return when the first row was due, in monotonic s."""
+    async with conversing(settings) as conversation:
+        start = GroupStart(conversation, GroupPlay(GROUP, MOTION))
+        async with start.leases:
+            await start.begin()
+            assert start.start_at is not None
+            due_s = start.start_at - time.time() + time.monotonic()
+            while not await start.watch.next():
+                pass
+    codes = {end.robot: end.code for end in start.watch.ends()}
+    if codes != dict.fromkeys(robots, "SUCCESSFUL"):
+        raise RuntimeError(f"fleet: a start ended with {codes}")
+    return due_s
 
 
-def _robot(name: str, joints: tuple[str, ...], layout: Layout) -> dict[str, Any]:
-    driver = {
-        key: value.format(robot=name) if isinstance(value, str) else value
-        for key, value in layout.driver.items()
-    }
-    return {
-        "joints": {joint: {"limits": dict(LIMITS)} for joint in joints},
-        "driver": driver,
-        "motions": ["motions"],
-        "approach": dict(APPROACH),
-        "stop_duration_s": 0.2,
-    }
+def _first_rows(made: list[Machine]) -> list[Floats]:
+    return [machine.first_rows(robot) for machine in made for robot in machine.robots]

@@ -20,7 +20,7 @@ import numpy as np
 from motiond.daemon.trajectory.track import Track
 from tests.bench import cyclictest, null_driver
 from tests.bench.busy import busy
-from tests.bench.fleet import Layout, running
+from tests.bench.many_robots import Layout, running
 from tests.daemon.rig import sweep
 
 if TYPE_CHECKING:

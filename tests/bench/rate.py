@@ -15,7 +15,7 @@ from pathlib import Path
 
 from motiond.drivers.sim.driver import SimDriver
 from tests.bench import cyclictest, null_driver
-from tests.bench.fleet import Fleet, Layout, running
+from tests.bench.many_robots import Fleet, Layout, running
 from tests.daemon.rig import sweep
 
 SECONDS = 30

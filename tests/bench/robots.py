@@ -10,7 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from tests.bench import cyclictest
-from tests.bench.fleet import Layout, processor_s, running
+from tests.bench.many_robots import Layout, processor_s, running
 from tests.daemon.rig import sweep
 
 if TYPE_CHECKING:

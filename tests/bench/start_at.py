@@ -15,11 +15,11 @@ import numpy as np
 
 from motiond.drivers.sim.command_log import read_trace
 from tests.bench import cyclictest
-from tests.bench.fleet import Layout, running
+from tests.bench.many_robots import Layout, running
 
 if TYPE_CHECKING:
     from motiond.drivers.base import Floats
-    from tests.bench.fleet import Fleet
+    from tests.bench.many_robots import Fleet
 
 SECONDS = 40
 START_S = 0.2

@@ -12,7 +12,7 @@ import numpy as np
 
 from motiond.daemon.api.schemas import StopRequest
 from motiond.drivers.sim.command_log import read_trace
-from tests.bench.fleet import Layout, running
+from tests.bench.many_robots import Layout, running
 from tests.daemon.rig import sweep
 
 STOPS, RATE_HZ, JOINTS = 20, 500, 6

@@ -1,0 +1,152 @@
+"""A daemon with any number of robots and no MQTT, for benchmarks of what its stream processes do."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import yaml
+
+from motiond.daemon.api.reports import ReportHub
+from motiond.daemon.api.requests import VERBS
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.ipc.states import State
+from motiond.daemon.robots.assembly import make_registry
+from motiond.daemon.robots.stream_forks import StreamForks
+from tests.daemon.rig import write_seq
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from motiond.daemon.robots.registry import RobotRegistry
+    from motiond.daemon.robots.robot import Robot
+    from motiond.daemon.telemetry.observer import Observer
+
+    Motions = Mapping[str, tuple[NDArray[Any], float]]
+
+PATIENCE_S = 120.0
+LIMITS = {"lower": -2.0, "upper": 2.0, "velocity": 10.0}
+APPROACH = {"velocity": 2.0, "acceleration": 50.0, "jerk": 1000.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """Robots that are on line."""
+
+    registry: RobotRegistry
+    robots: Mapping[str, Robot]
+
+    async def play(self, name: str, motion: str, **values: Any) -> None:
+        """Let a robot begin a motion."""
+        await self._ask(name, "play", motion=motion, **values)
+
+    async def cycle(self, name: str, motion: str, **values: Any) -> Observer:
+        """Let a robot play a motion to and fro for ever; return what observes it, from its first row on."""
+        robot = self.robots[name]
+        await self.play(name, motion, loop="forever", ping_pong=True, **values)
+        await robot.status.until(
+            lambda: robot.status.state is State.PLAYING, f"{motion} did not begin", PATIENCE_S
+        )
+        observer = robot.stream.observer
+        assert observer is not None
+        observer.start_goal()
+        return observer
+
+    async def stop(self, name: str) -> None:
+        """Bring a robot to rest."""
+        await self._ask(name, "stop")
+        await self.rest(name)
+
+    async def rest(self, name: str) -> None:
+        """Wait until a robot's motion has ended."""
+        robot = self.robots[name]
+        await robot.status.until(lambda: robot.goals.goal is None, "the motion did not end", PATIENCE_S)
+
+    async def _ask(self, name: str, verb: str, **values: Any) -> None:
+        await self.registry.handle(name, verb, VERBS[verb].schema.model_validate(values))
+
+    def processor_s(self) -> float:
+        """Return the processor time that the stream processes have used so far."""
+        return sum(processor_s(robot.stream.pid) for robot in self.robots.values())
+
+
+def processor_s(pid: int | None) -> float:
+    """Return the processor time that a process has used so far; None is this one."""
+    times = psutil.Process(pid).cpu_times()
+    return float(times.user + times.system)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a fleet is made of.
+
+    Attributes
+    ----------
+    robots : tuple of str
+    joints : int
+        Of each.
+    motions : mapping of str to (rows, rate)
+        What each of them can play: rows (ticks, joints), and the rate in Hz.
+    driver, realtime : dict
+        As in the configuration; the path of a trace may hold `{robot}`.
+    """
+
+    robots: tuple[str, ...]
+    joints: int
+    motions: Motions
+    driver: dict[str, Any] = field(default_factory=lambda: {"type": "sim"})
+    realtime: dict[str, Any] = field(default_factory=dict)
+
+
+@asynccontextmanager
+async def running(folder: Path, layout: Layout) -> AsyncIterator[Fleet]:
+    """Run a fleet, from all robots on line to all shut down."""
+    os.environ["XDG_CACHE_HOME"] = str(folder)  # a benchmark leaves nothing in the user's cache
+    settings = load_settings(_configuration(folder, layout))
+    with StreamForks() as forks:
+        registry = make_registry(settings, ReportHub(), forks)
+        run = asyncio.create_task(registry.run(), name="fleet.run")
+        try:
+            for robot in registry._robots.values():
+                await robot.status.until(_is_idle(robot), "the robot did not come on line", PATIENCE_S)
+            yield Fleet(registry, registry._robots)
+        finally:
+            registry.leave()
+            async with asyncio.timeout(PATIENCE_S):
+                await run
+
+
+def _is_idle(robot: Robot) -> Any:
+    return lambda: robot.status.state is State.IDLE
+
+
+def _configuration(folder: Path, layout: Layout) -> Path:
+    names = tuple(f"joint{number}" for number in range(layout.joints))
+    (folder / "motions").mkdir()
+    for motion, (rows, rate_hz) in layout.motions.items():
+        write_seq(folder / "motions" / f"{motion}.seq", rows, names, rate_hz)
+    path = folder / "motiond.yaml"
+    robots = {robot: _robot(robot, names, layout) for robot in layout.robots}
+    path.write_text(yaml.safe_dump({"realtime": layout.realtime, "robots": robots}, sort_keys=False))
+    return path
+
+
+def _robot(name: str, joints: tuple[str, ...], layout: Layout) -> dict[str, Any]:
+    driver = {
+        key: value.format(robot=name) if isinstance(value, str) else value
+        for key, value in layout.driver.items()
+    }
+    return {
+        "joints": {joint: {"limits": dict(LIMITS)} for joint in joints},
+        "driver": driver,
+        "motions": ["motions"],
+        "approach": dict(APPROACH),
+        "stop_duration_s": 0.2,
+    }

@@ -1,0 +1,121 @@
+"""Daemons with robots of one group on a cluster of brokers, as so many machines would have them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import psutil
+import yaml
+
+from motiond.drivers.sim.command_log import read_trace
+from tests.daemon.programs import MOTIOND, streams_of
+from tests.daemon.rig import write_seq
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from motiond.drivers.base import Floats
+
+GROUP, MOTION = "choir", "nudge"
+RATE_HZ, JOINTS = 100, ("shoulder", "elbow")
+FIRST, LAST, ROWS = 0.1, 0.101, 31
+"""The motion goes from the first place to the last one, so that a trace tells when its first row was left."""
+
+
+class Machine:
+    """One daemon.
+
+    Parameters
+    ----------
+    number : int
+        Of the machine, from 0.
+    folder : Path
+        Its own.
+    robots : int
+        How many it has.
+    brokers : sequence of str
+        URLs, in the order in which it tries them.
+    """
+
+    def __init__(self, number: int, folder: Path, robots: int, brokers: Sequence[str]) -> None:
+        self.name = f"machine{number}"
+        self.robots = tuple(f"robot{number}x{one}" for one in range(robots))
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        (folder / "motions").mkdir(parents=True)
+        rows = np.repeat(np.linspace(FIRST, LAST, ROWS)[:, None], len(JOINTS), axis=1)
+        write_seq(folder / "motions" / f"{MOTION}.seq", rows, JOINTS, RATE_HZ)
+        limits = {"lower": -2.0, "upper": 2.0, "velocity": 3.0}
+        common: dict[str, Any] = {
+            "joints": {joint: {"limits": limits} for joint in JOINTS},
+            "motions": ["motions"],
+            "approach": {"velocity": 2.0, "acceleration": 10.0, "jerk": 100.0},
+            "groups": [GROUP],
+            "idle_rate_hz": 20,
+            "on_late": "stretch",
+            "max_lateness_s": 10.0,
+            "stream_timeout_s": 20.0,
+            "daemon_timeout_s": 10.0,
+        }
+        robots_of = {name: common | {"driver": {"type": "sim", "trace": f"{name}.npy"}} for name in self.robots}
+        mqtt = {
+            "broker": list(brokers),
+            "protocol": "3.1.1",
+            "reconnect_min_s": 0.05,
+            "reconnect_max_s": 0.5,
+            "telemetry_hz": 0,
+        }
+        config = {"id": self.name, "http": None, "mqtt": mqtt, "robots": robots_of}
+        (folder / "motiond.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+
+    @property
+    def pid(self) -> int:
+        """The daemon's process id."""
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start the daemon, unless it runs."""
+        if self._process is None or self._process.poll() is not None:
+            with (self._folder / "log").open("ab") as log:
+                command = [MOTIOND, "run", "-c", self._folder / "motiond.yaml"]
+                state = {"STATE_DIRECTORY": str(self._folder), "XDG_CACHE_HOME": str(self._folder)}
+                self._process = subprocess.Popen(command, stderr=log, env={**os.environ, **state})
+
+    def kill(self) -> None:
+        """End the daemon by SIGKILL, and wait until its streams have ended too."""
+        if self._process is not None and self._process.poll() is None:
+            streams = streams_of(self._process)
+            self._process.kill()
+            self._process.wait()
+            psutil.wait_procs(streams, PATIENCE_S)
+
+    def first_rows(self, robot: str) -> Floats:
+        """Return when a robot left the first row, every time, in monotonic s."""
+        rows = read_trace(self._folder / f"{robot}.npy")
+        at = rows["position"][:, 0]
+        leaves = (at[:-1] == FIRST) & (at[1:] > FIRST)
+        times: Floats = rows["time"][:-1][leaves]
+        return times
+
+
+@contextmanager
+def machines(folder: Path, count: int, robots: int, brokers: Sequence[str]) -> Iterator[list[Machine]]:
+    """Run machines, each with another broker at first; whatever happens, all have ended afterwards."""
+    made = []
+    for number in range(count):
+        order = [*brokers[number % len(brokers) :], *brokers[: number % len(brokers)]]
+        made.append(Machine(number, folder / f"machine{number}", robots, order))
+    try:
+        for machine in made:
+            machine.start()
+        yield made
+    finally:
+        for machine in made:
+            machine.kill()
