@@ -26,6 +26,8 @@ test: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.ready
 	@command -v mosquitto >/dev/null || [ -x /usr/sbin/mosquitto ] || \
 		echo "mosquitto is missing: tests with a real broker are skipped; mend with: apt-get install mosquitto"
+	@command -v nats-server >/dev/null || [ -x /usr/sbin/nats-server ] || \
+		echo "nats-server is missing: tests with a cluster of brokers are skipped; mend with: apt-get install nats-server"
 	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --durations 10
 
 lint: $(VENV)/.ready

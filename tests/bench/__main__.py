@@ -28,13 +28,14 @@ NAMES = (
     "stop",
     "stop_under_load",
     "request",
+    "brokers",
     "http",
     "page",
     "cli",
     "dynamixel",
     "hebi",
 )
-TIMED = frozenset({"wakeup", "loops", "rate", "robots", "start_at", "dynamixel", "http", "page"})
+TIMED = frozenset({"wakeup", "loops", "rate", "robots", "start_at", "brokers", "dynamixel", "http", "page"})
 """They take as long as they are told to."""
 
 

@@ -1,0 +1,218 @@
+"""A robot whose broker is bridged to a site's, as `config/fleet` sets them up, and what a cut link does."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import pytest
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from motiond.daemon.api.dispatcher import Dispatcher
+from motiond.daemon.api.reports import LASTING, SUBJECTS, Report
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.mqtt.bridge import MqttBridge
+from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.reports_out import qos_of
+from tests.daemon.conftest import Ear, Robots, listening, running, said
+from tests.daemon.fleet.site import ROBOT, Site
+from tests.daemon.programs import running as daemon_running
+from tests.daemon.programs import use
+from tests.daemon.rig import Rig
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from motiond.daemon.api.reports import ReportHub
+
+DAEMON = "motiond/bridge/arm-pc/availability"
+RESULT = "motiond/arm/result"
+LINK = "motiond/link/arm"
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[Site]:
+    site = Site(tmp_path)
+    try:
+        await site.start()
+        yield site
+    finally:
+        await site.kill()
+
+
+@asynccontextmanager
+async def operator(site: Site) -> AsyncIterator[Ear]:
+    """Listen at the site to what an operator may hear."""
+    async with make_client(site.settings()) as client:
+        for topic in ("motiond/+/+", "motiond/bridge/+/availability", "motiond/+/response/#"):
+            await client.subscribe(topic, qos=2)
+        yield Ear(client, checked=False)
+
+
+@asynccontextmanager
+async def a_daemon(site: Site, robots: Robots, hub: ReportHub) -> AsyncIterator[MqttBridge]:
+    bridge = MqttBridge(site.robot.settings, "arm-pc", robots, Dispatcher(robots), hub)
+    async with running(bridge):
+        yield bridge
+
+
+def is_online(data: Any) -> bool:
+    return bool(data["state"] == "online")
+
+
+async def is_up(ear: Ear) -> None:
+    await ear.until(LINK, lambda data: data == 1)
+
+
+async def is_cut(ear: Ear) -> None:
+    await ear.until(LINK, lambda data: data == 0)
+
+
+def test_each_subject_has_its_line_in_the_bridge() -> None:
+    told = dict(re.findall(r"^topic motiond/arm/(\w+) out (\d)$", ROBOT.read_text(), re.MULTILINE))
+    assert {subject: told.get(subject) for subject in SUBJECTS} == {
+        subject: str(qos_of(subject)) for subject in SUBJECTS
+    }
+
+
+@pytest.mark.parametrize("name", ["bridged", "nats"])
+def test_the_daemon_s_configurations_are_valid_and_name_the_robot_as_the_brokers_do(name: str) -> None:
+    settings = load_settings(ROBOT.with_name(f"motiond-{name}.yaml"))
+    assert (settings.id, [*settings.robots], settings.mqtt.base) == ("arm-pc", ["arm"], "motiond")
+
+
+async def test_a_robot_is_asked_from_its_site_with_all_that_mqtt_5_says_and_its_answer_and_result_go_there(
+    site: Site, robots: Robots, hub: ReportHub
+) -> None:
+    async with a_daemon(site, robots, hub), operator(site) as ear:
+        await ear.until(DAEMON, is_online)
+        properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
+        properties.ResponseTopic, properties.CorrelationData = "motiond/arm/response/mine", b"\x00me"
+        await ear.client.publish("motiond/arm/request/status", b"{}", 1, properties=properties)
+        answer = await ear.until("motiond/arm/response/mine")
+        correlation = getattr(answer.properties, "CorrelationData", None)
+        assert (said(answer)["status"], correlation) == ("ok", b"\x00me")
+        hub.publish(Report("arm", "result", {"goal_id": "g1"}))
+        assert said(await ear.until(RESULT)) == {"goal_id": "g1"}
+        for subject in LASTING & {"description", "motions", "state"}:
+            await ear.until(f"motiond/arm/{subject}")
+    assert robots.verbs() == ["status"]
+
+
+async def test_what_is_asked_at_the_robot_itself_is_not_asked_again_by_way_of_the_site(
+    site: Site, robots: Robots, hub: ReportHub
+) -> None:
+    async with (
+        a_daemon(site, robots, hub),
+        operator(site) as ear,
+        listening(site.robot.settings, checked=False) as at_robot,
+    ):
+        await ear.until(DAEMON, is_online)
+        await at_robot.ask("motiond/arm/request/status", b"{}")
+        await ear.until("motiond/arm/response/status")
+        await ear.ask("motiond/arm/request/queue", b"{}")
+    assert robots.verbs() == ["status", "queue"]
+
+
+async def test_what_all_robots_are_asked_comes_to_the_robot_and_leases_and_reservations_are_seen_at_the_site(
+    site: Site,
+) -> None:
+    async with listening(site.robot.settings, checked=False) as at_robot, operator(site) as ear:
+        await is_up(ear)
+        await ear.client.publish("motiond/fleet/request/commit", b'{"start":"s1"}', 1)
+        assert said(await at_robot.until("motiond/fleet/request/commit")) == {"start": "s1"}
+        for subject in ("lease", "reservation"):
+            await at_robot.client.publish(f"motiond/arm/{subject}", b'{"epoch":1}', 1, retain=True)
+            assert said(await ear.until(f"motiond/arm/{subject}")) == {"epoch": 1}
+
+
+async def test_where_the_link_is_cut_the_site_is_told_so_and_results_arrive_once_when_it_is_back(
+    site: Site, robots: Robots, hub: ReportHub
+) -> None:
+    async with (
+        a_daemon(site, robots, hub),
+        operator(site) as ear,
+        listening(site.robot.settings, checked=False) as at_robot,
+    ):
+        await ear.until(DAEMON, is_online)
+        await site.link.cut()
+        await is_cut(ear)
+        for number in range(3):
+            hub.publish(Report("arm", "result", {"goal_id": f"g{number}"}))
+        await at_robot.until(RESULT, lambda data: data["goal_id"] == "g2")
+        await site.link.mend()
+        await is_up(ear)
+        hub.publish(Report("arm", "result", {"goal_id": "last"}))
+        await ear.until(RESULT, lambda data: data["goal_id"] == "last")
+        earlier = [said(one)["goal_id"] for one in ear.heard if one.topic.value == RESULT]
+    assert earlier == ["g0", "g1", "g2"]
+
+
+async def test_a_request_that_was_sent_at_the_site_while_the_link_was_cut_never_comes(
+    site: Site, robots: Robots, hub: ReportHub
+) -> None:
+    async with a_daemon(site, robots, hub), operator(site) as ear:
+        await ear.until(DAEMON, is_online)
+        await site.link.cut()
+        await is_cut(ear)
+        await ear.client.publish("motiond/arm/request/play", b'{"motion":"wave"}', 1)
+        await site.link.mend()
+        await is_up(ear)
+        asking = asyncio.create_task(asks_for_status(ear), name="asks for status")
+        await ear.until("motiond/arm/response/status")  # by then, what was kept would have come before
+        asking.cancel()
+        await asyncio.wait((asking,))
+    assert set(robots.verbs()) == {"status"}
+
+
+async def asks_for_status(ear: Ear) -> None:
+    """Ask again and again: the bridge subscribes after it has said that the link is up."""
+    while True:
+        await ear.client.publish("motiond/arm/request/status", b"{}", 1)
+        await asyncio.sleep(0.1)
+
+
+async def test_a_robot_at_its_own_broker_plays_on_while_the_site_is_down(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "rig").mkdir()
+    rig = Rig(tmp_path / "rig")
+    use(rig, site.robot.settings)
+    rig.daemon["id"] = "arm-pc"
+    async with daemon_running(rig), listening(site.robot.settings, checked=False) as at_robot:
+        async with operator(site) as ear:
+            await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
+            request = orjson.dumps({"motion": "short", "loop": 4})
+            goal_id = (await ear.ask("motiond/arm/request/play", request))["data"]["goal_id"]
+            await ear.until("motiond/arm/state", lambda data: data["state"] == "playing")
+        await site.broker.kill()
+        await at_robot.until(LINK, lambda data: data == 0)
+        ended = said(await at_robot.until(RESULT))
+        await site.broker.start()
+        async with operator(site) as ear:
+            late = said(await ear.until(RESULT))
+    assert (ended["goal_id"], ended["code"]) == (goal_id, "SUCCESSFUL")
+    assert late == ended
+
+
+async def test_a_robot_at_the_site_s_broker_stops_softly_where_the_link_is_cut(
+    site: Site, tmp_path: Path
+) -> None:
+    (tmp_path / "rig").mkdir()
+    rig = Rig(tmp_path / "rig")
+    use(rig, site.settings("motiond", site.link.port))
+    rig.daemon["id"] = "arm-pc"
+    async with daemon_running(rig), operator(site) as ear:
+        await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
+        await ear.ask("motiond/arm/request/play", b'{"motion":"long"}')
+        await ear.until("motiond/arm/state", lambda data: data["state"] == "playing")
+        await site.link.cut()
+        await ear.until(DAEMON, lambda data: data["state"] == "broken")
+        await asyncio.sleep(0.5)  # which is how long the motion may go on
+        await site.link.mend()
+        ended = said(await ear.until(RESULT))
+    why = "the broker has been away for more than 0.5 s; nobody could stop it"
+    assert (ended["code"], ended["message"]) == ("CANCELED", why)
