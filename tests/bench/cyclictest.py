@@ -6,9 +6,11 @@ import asyncio
 import re
 import shutil
 import subprocess
+from collections import Counter
 from dataclasses import dataclass
 
 PRIORITY = 50
+LONGEST_US = 100_000
 MISSING = "cyclictest is missing: no yardstick; mend with: apt-get install rt-tests"
 
 
@@ -19,7 +21,7 @@ class Latencies:
     Attributes
     ----------
     counts : dict of int to int
-        How often it was so many whole microseconds late.
+        How often it was so many whole microseconds late; what was later than `LONGEST_US` counts as that.
     max_us : int
     """
 
@@ -39,6 +41,10 @@ class Latencies:
         """Count the wake-ups that came a period or more too late."""
         return sum(count for late_us, count in self.counts.items() if late_us >= 1e6 * period_s)
 
+    def missed(self, period_s: float) -> int:
+        """Count the deadlines that passed before it woke, as the stream process counts its own."""
+        return sum(count * int(late_us / (1e6 * period_s)) for late_us, count in self.counts.items())
+
 
 def is_there() -> bool:
     """Return whether it is installed, and print it if it is not."""
@@ -48,9 +54,10 @@ def is_there() -> bool:
     return found
 
 
-async def measure(seconds: float, rate_hz: float, core: int | None = None) -> Latencies:
+async def measure(seconds: float, rate_hz: float, core: int | None = None, threads: int = 1) -> Latencies:
     """Run it for so long, while others run; it counts whole seconds."""
-    options = f"-q -m -t1 -p{PRIORITY} -i{1e6 / rate_hz:.0f} -D{max(1, round(seconds))} -h100000"
+    lasts = f"-i{1e6 / rate_hz:.0f} -D{max(1, round(seconds))}"
+    options = f"-q -m -t{threads} -p{PRIORITY} {lasts} -h{LONGEST_US}"
     where = [] if core is None else [f"-a{core}"]
     process = await asyncio.create_subprocess_exec(
         "cyclictest", *options.split(), *where, stdout=subprocess.PIPE
@@ -65,9 +72,14 @@ async def measure(seconds: float, rate_hz: float, core: int | None = None) -> La
 
 
 def parse(output: str) -> Latencies:
-    """Read its histogram."""
-    found = re.search(r"# Max Latencies: (\d+)", output)
+    """Read its histogram, of all its threads together."""
+    found = re.search(r"# Max Latencies: ([\d ]+)", output)
     if found is None:
         raise RuntimeError(f"cyclictest: no histogram in what it printed; it printed {output!r}")
-    rows = re.findall(r"^(\d{6}) (\d+)", output, re.MULTILINE)
-    return Latencies({int(late): int(count) for late, count in rows if int(count)}, int(found[1]))
+    rows = re.findall(r"^(\d{6})((?:\s+\d+)+)$", output, re.MULTILINE)
+    counts = Counter({int(late): sum(map(int, columns.split())) for late, columns in rows})
+    if beyond := re.search(r"# Histogram Overflows: ([\d ]+)", output):
+        counts[LONGEST_US] += sum(map(int, beyond[1].split()))
+    return Latencies(
+        {late: count for late, count in counts.items() if count}, max(map(int, found[1].split()))
+    )
