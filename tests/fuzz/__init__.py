@@ -1,7 +1,9 @@
-"""Fuzzing of the readers, and of the embedded broker.
+"""Fuzzing of the readers, of the embedded broker, and of a daemon by requests.
 
 - `readers`: what must hold for any file, and the files to begin with
 - `broker`: what must hold for any bytes that a client sends
 - `edits`: ways to break a text file
 - `fuzz`: the command line, which runs atheris
+- `hostile`: requests that somebody hostile could send
+- `requests`: sends them to a daemon whose robots hold, and judges what came of it
 """
