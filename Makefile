@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-TARGETS := help demo test lint format page page-check bench fuzz soak soak-kill clean
+TARGETS := help demo test lint format page page-check bench fuzz fuzz-requests soak soak-kill soak-service clean
 .PHONY: $(TARGETS)
 
 help:
@@ -15,7 +15,9 @@ help:
 	@echo "make page-check  check the page's types, and that what is committed is what its sources make"
 	@echo "make bench   print each figure beside its yardstick; \`make bench rate stop\` prints those two alone"
 	@echo "make fuzz    feed each reader broken files for ten minutes, or SECONDS=…; READERS=\"seq sdf\" picks"
+	@echo "make fuzz-requests  send a daemon 100,000 hostile requests, or COUNT=…; its robots must hold still"
 	@echo "make soak-kill  pull the plugs of real processes 500 times, or ROUNDS=… from FIRST=…"
+	@echo "make soak-service  serve observers and pages while the broker comes and goes for 30 minutes, or MINUTES=…"
 	@echo "make soak    play 100,000 random sequences through the engine, or COUNT=… from seed FIRST=…"
 
 demo: $(VENV)/.ready
@@ -72,11 +74,17 @@ fuzz: $(VENV)/.ready
 		{ echo "atheris is missing: it has no wheel for this machine; mend with: fuzz on Linux and x86-64"; exit 1; }
 	$(BIN)/python -m tests.fuzz.fuzz --seconds $(or $(SECONDS),600) $(READERS)
 
+fuzz-requests: $(VENV)/.ready
+	@$(BIN)/python -m tests.fuzz.requests --count $(or $(COUNT),100000)
+
 soak: $(VENV)/.ready
 	@$(BIN)/python -m tests.soak --count $(or $(COUNT),100000) --first $(or $(FIRST),0)
 
 soak-kill: $(VENV)/.ready
 	@$(BIN)/python -m tests.soak.kill --rounds $(or $(ROUNDS),500) --first $(or $(FIRST),0)
+
+soak-service: $(VENV)/.ready
+	@$(BIN)/python -m tests.soak.service --minutes $(or $(MINUTES),30) --restarts $(or $(RESTARTS),20)
 
 $(VENV)/.ready: pyproject.toml
 	@command -v $(PYTHON) >/dev/null || \

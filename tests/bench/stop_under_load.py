@@ -24,7 +24,7 @@ from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.connection import make_client
 from motiond.drivers.sim.command_log import read_trace
 from tests.bench.loads import BOMBS, FLOOD_HZ, OBSERVERS, load
-from tests.bench.request import echo_times
+from tests.bench.request import SILENCE_S, echo_times, halt_times
 from tests.daemon.conftest import Ear, Mosquitto, said
 from tests.daemon.programs import running, use
 from tests.daemon.rig import JOINTS, Rig, write_seq
@@ -48,7 +48,6 @@ WARM_UP_S = 5.0  # of a load, after which memory has grown to what the daemon ne
 LONG_WARM_UPS_S = {"reload": 90.0, "others": 20.0}  # until all files are read, and all motions planned
 RAMP = np.linspace(-1.9, 1.9, RATE_HZ * LASTS_S)
 STRETCH = RATE_HZ * LASTS_S // (STOPS + ESTOPS + 5)  # rows from where one play begins to the next
-SILENCE_S = 0.03
 OTHERS = 19
 FILES = 10_000
 GOAL_S = 0.1
@@ -129,7 +128,7 @@ async def _measure(broker: str, name: str) -> Times:
         await asyncio.sleep(WARM_UP_S)
         growth = _memory(daemon) / before - 1.0
         trace = read_trace(folder / "trace.npy")
-    return Times(echo_s, _slowed(trace, stopped), _ended(trace, halted), growth)
+    return Times(echo_s, _slowed(trace, stopped), halt_times(trace, halted, RATE_HZ), growth)
 
 
 def _memory(daemon: Daemon) -> float:
@@ -226,10 +225,3 @@ def _slowed(trace: Trace, stopped: Sequence[float]) -> list[float]:
     """Return the time from each stop to the first setpoint that is none of the file's rows."""
     between_s = trace["time"][~np.isin(trace["position"][:, 0], RAMP)]
     return [float(between_s[np.searchsorted(between_s, one)] - one) for one in stopped]
-
-
-def _ended(trace: Trace, halted: Sequence[float]) -> list[float]:
-    """Return the time from each emergency stop to the first tick without a setpoint, 0 at least."""
-    last_s = trace["time"][:-1][np.diff(trace["time"]) > SILENCE_S]
-    lasts = [last_s[np.searchsorted(last_s, one - SILENCE_S)] for one in halted]
-    return [max(0.0, float(last + 1 / RATE_HZ - one)) for last, one in zip(lasts, halted, strict=True)]
