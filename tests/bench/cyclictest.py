@@ -76,7 +76,7 @@ def parse(output: str) -> Latencies:
     found = re.search(r"# Max Latencies: ([\d ]+)", output)
     if found is None:
         raise RuntimeError(f"cyclictest: no histogram in what it printed; it printed {output!r}")
-    rows = re.findall(r"^(\d{6})((?:\s+\d+)+)$", output, re.MULTILINE)
+    rows = re.findall(r"^(\d{6})((?:[ \t]+\d+)+)$", output, re.MULTILINE)
     counts = Counter({int(late): sum(map(int, columns.split())) for late, columns in rows})
     if beyond := re.search(r"# Histogram Overflows: ([\d ]+)", output):
         counts[LONGEST_US] += sum(map(int, beyond[1].split()))

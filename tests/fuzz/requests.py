@@ -30,6 +30,7 @@ import psutil
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from motiond.daemon.api.requests import MOST_BYTES
 from motiond.daemon.mqtt.connection import make_client
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.conftest import Mosquitto
@@ -168,8 +169,13 @@ class Attack:
                 robot, verb, body = self._hostile.request()
                 path = f"/api/robots/{quote(robot)}/{quote(verb)}"
                 head = {"Content-Type": self._rng.choice(("application/json",) * 9 + ("text/plain",))}
-                async with session.post(path, data=body, headers=head) as response:
-                    self._verdict.count("HTTP", orjson.loads(await response.read()), response.status)
+                try:
+                    async with session.post(path, data=body, headers=head) as response:
+                        self._verdict.count("HTTP", orjson.loads(await response.read()), response.status)
+                except aiohttp.ClientConnectionError as error:
+                    self._verdict.answers["HTTP"][NO_ANSWER] += 1
+                    if len(body) <= MOST_BYTES:  # a longer one is refused, and hung up on, while it is sent
+                        self._verdict.failures.append(f"HTTP: {path[:100]}: {error!r}")
 
     async def _by_web_socket(self, count: int) -> None:
         async with aiohttp.ClientSession(f"http://127.0.0.1:{self._port}") as session:

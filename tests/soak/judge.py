@@ -190,7 +190,7 @@ async def not_right(
     wrong = [f"{topic} is not kept" for topic in before.keys() - kept.keys()]
     for topic, data in kept.items():
         if topic in before:
-            if not _fits(data, before[topic], after[topic]):
+            if not fits(data, before[topic], after[topic]):
                 wrong.append(f"{topic} is {data}, and HTTP says {after[topic]}")
         elif not topic.startswith("motiond/bridge/"):
             wrong.append(f"{topic} is kept")
@@ -201,7 +201,7 @@ async def not_right(
     return wrong
 
 
-def _fits(kept: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> bool:
+def fits(kept: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> bool:
     """Whether what is kept is what was known before or after, or between."""
     kept = {key: value for key, value in kept.items() if key not in WITH_MQTT_ALONE}
     if kept in (before, after):
