@@ -4,6 +4,7 @@ From the top floor to the ground; each imports only from those below it:
 
 - `cli`: the command line and the demonstration
 - `service`: puts the daemon together and serves; `tools`: what needs no daemon
+- `fleet`: robots of many daemons, started together
 - `robots`: goals and the life of stream processes; `client`: asks a daemon
 - `mqtt`, `http`: the transports; `planning`: checked setpoints; `telemetry`: reads the ring; `stream`: the
   real-time process

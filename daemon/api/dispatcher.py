@@ -109,11 +109,11 @@ class Dispatcher:
         except RequestError as error:
             if stop := stop_without_keys(raw, error):
                 return await self._act(raw, stop, ignored=str(error))
-            return _refused(error, error.transaction)
+            return refused(error, error.transaction)
         try:
             return await self._answer_once(raw, request)
         except RequestError as error:
-            return _refused(error, request.transaction)
+            return refused(error, request.transaction)
 
     async def _answer_once(self, raw: RawRequest, request: Request) -> Answer:
         """Act, unless the transaction has been served or is being served: then return that answer.
@@ -170,7 +170,7 @@ class Dispatcher:
             finally:
                 self._running[raw.robot] -= 1
         except RequestError as error:
-            return _refused(error, request.transaction)
+            return refused(error, request.transaction)
 
     def _refuse_flood(self, raw: RawRequest) -> None:
         if self._running[raw.robot] >= MOST_RUNNING and not VERBS[raw.verb].stops:
@@ -183,7 +183,7 @@ class Dispatcher:
         try:
             async with limit:
                 data = await self._commands.handle(raw.robot, raw.verb, request)
-            return _encode({"status": "ok", "data": data | told, "transaction": request.transaction})
+            return accepted(data | told, request.transaction)
         except RequestError:
             raise
         except Exception as error:
@@ -220,7 +220,13 @@ def _size(answer: asyncio.Future[Answer]) -> int:
     return len(answer.result()) if answer.done() and not answer.cancelled() else 0
 
 
-def _refused(error: RequestError, transaction: str | None) -> Answer:
+def accepted(data: dict[str, Any], transaction: str | None) -> Answer:
+    """Return the answer to a request that was served."""
+    return _encode({"status": "ok", "data": data, "transaction": transaction})
+
+
+def refused(error: RequestError, transaction: str | None) -> Answer:
+    """Return the answer to a request that was refused."""
     refused = {"status": "error", "code": error.code, "error": str(error), "data": error.data}
     return _encode({**refused, "transaction": transaction})
 

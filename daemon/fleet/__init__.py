@@ -1,6 +1,6 @@
 """Groups of robots, on one daemon or many: all of a group start at one appointed time, or none does.
 
-The coordinator:
+The coordinator, which may die at any moment:
 
 - `conversation`: one connection on which many robots are asked at once
 - `roster`: which robots and groups a broker knows, and who of them is there
@@ -12,4 +12,10 @@ The coordinator:
 - `playing`: a start from the command line
 - `overview`: all robots that a broker knows
 - `desk`: the same for the HTTP interface
+
+The daemon of a member:
+
+- `listener`: its connection for starts; hears commits, and what members tell
+- `heard`: what was heard of the robots of a start
+- `group_start`: one start in this daemon, with its two barriers
 """

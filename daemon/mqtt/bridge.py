@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..api.reports import ReportHub, Subscription
     from ..api.requests import Commands
     from ..config.mqtt import MqttSettings
-    from .brokers import Broker
+    from .brokers import Broker, Follower
     from .connection import Client
 
 SESSION_S = 300
@@ -82,6 +82,7 @@ class MqttBridge:
         self._hub = hub
         self._claims = Claims(daemon_id, commands.robots)
         self._brokers = Brokers(settings, lambda: asyncio.get_running_loop().time())
+        self._requests = self._brokers.follower()
         places = [address_of(one) for one in settings.each()]
         self._results = UntoldResults(state_folder, *(f"{daemon_id}@{one.host}:{one.port}" for one in places))
         self._home_assistant = HomeAssistant(
@@ -149,7 +150,7 @@ class MqttBridge:
             brokers,
         )
         for_requests = Link(
-            brokers.requests_turn,
+            self._requests.turn,
             lambda: self._requests_client(others),
             lambda client: self._serve_requests(others, client),
             self._wait_for_requests,
@@ -161,6 +162,14 @@ class MqttBridge:
                 links.create_task(for_requests.run())
         finally:
             out.keep_untold(self._client)
+
+    def follower(self) -> Follower:
+        """Return what keeps a further connection at the broker at which the daemon is."""
+        return self._brokers.follower()
+
+    def owns(self, robot: str) -> bool:
+        """Whether a robot's name is this daemon's to use at the broker."""
+        return self._is_ours(robot)
 
     def _is_ours(self, robot: str) -> bool:
         return self._claims.holder(robot) is None
@@ -191,7 +200,7 @@ class MqttBridge:
 
     async def _serve_requests(self, session: RequestsSession, client: Client) -> None:
         async with asyncio.TaskGroup() as tasks:  # each ends the other
-            tasks.create_task(self._brokers.requests_have_to_move(), name="mqtt.moves")
+            tasks.create_task(self._requests.has_to_move(), name="mqtt.moves")
             await session.run(client, self._brokers.present)
 
     async def _wait(self, wait_s: float, reason: BaseException | None) -> None:

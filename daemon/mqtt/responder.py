@@ -84,11 +84,11 @@ class Responder:
             verb,
             message.payload if isinstance(message.payload, bytes) else b"",
             deadline_s=None if lifetime_s is None else time.time() + lifetime_s,
-            refusal=_retained(f"{robot}/{verb}") if message.retain else None,
+            refusal=retained(f"{robot}/{verb}") if message.retain else None,
         )
 
 
-def _retained(where: str) -> RequestError:
+def retained(where: str) -> RequestError:
     """Return the refusal of a request that the broker kept and may deliver again."""
     mend = "clear it with an empty retained message and send it without the flag"
     return RequestError("RETAINED", where, "retained", "it would act at every reconnect", mend)

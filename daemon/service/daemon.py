@@ -1,4 +1,4 @@
-"""The running daemon: the robots, the broker if it is ours, MQTT, the page, the journal, systemd's watchdog.
+"""The running daemon: robots, the broker if it is ours, MQTT, groups, the page, the journal, the watchdog.
 
 It ends when it is told to: robots first, softly, then MQTT, so that the last results are still sent.
 """
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..api.dispatcher import Dispatcher
 from ..fleet.desk import FleetDesk
+from ..fleet.listener import Listener
 from ..mqtt.bridge import MqttBridge
 from ..mqtt.broker import EmbeddedBroker, login_of
 from ..mqtt.results import default_folder
@@ -34,8 +35,8 @@ LOOK_PERIOD_S = 0.1
 async def serve(settings: Settings, hub: ReportHub, robots: RobotRegistry) -> None:
     """Run the daemon until it is told to end (SIGTERM, SIGINT, SIGHUP or SIGQUIT).
 
-    Nothing else ends it once it runs. Its tasks `mqtt`, `http`, `lost` and `journal` are cancelled at the
-    end, and so is `watchdog`, which ends by itself where systemd wants none. What fails inside them stays
+    Nothing else ends it once it runs. Its tasks `mqtt`, `http`, `fleet`, `lost` and `journal` are cancelled
+    at the end, and so is `watchdog`, which ends by itself where systemd wants none. What fails inside stays
     there: a connection is made anew, a port that is taken is tried again, a robot that fails is tried again
     while the others go on, and what cannot be said to systemd or the log is left unsaid.
 
@@ -50,6 +51,7 @@ async def serve(settings: Settings, hub: ReportHub, robots: RobotRegistry) -> No
     bridge = MqttBridge(settings.mqtt, settings.id, robots, dispatcher, hub, state_folder=default_folder())
     desk = FleetDesk(settings.mqtt)
     page = _page(settings, dispatcher, robots, groups=desk, hub=hub, bridge=bridge)
+    fleet = Listener(settings.mqtt, settings.id, bridge, robots) if robots.grouped else None
     descriptors.raise_limit()
     prefer_latency()
     embedded = settings.mqtt.broker == "embedded"
@@ -66,6 +68,7 @@ async def serve(settings: Settings, hub: ReportHub, robots: RobotRegistry) -> No
             ),
             tasks.create_task(write_journal(hub), name="journal"),
             *([tasks.create_task(page.run(), name="http")] if page else []),
+            *([tasks.create_task(fleet.run(), name="fleet")] if fleet else []),
         ]
         with _leave_on_signals(robots):
             systemd.notify("READY=1")

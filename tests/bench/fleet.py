@@ -41,7 +41,9 @@ def main(seconds: float = SECONDS) -> None:
     apart_us = 1e6 * (first_s.max(axis=0) - first_s.min(axis=0))
     pairs_us = 1e6 * np.abs(first_s - np.median(first_s, axis=0)).ravel()
     late_us = 1e6 * (first_s - due_s).ravel()
-    print(f"{len(due_s)} starts of {len(first_s)} robots in {MACHINES} daemons, three brokers, {RATE_HZ} Hz; µs")
+    print(
+        f"{len(due_s)} starts of {len(first_s)} robots in {MACHINES} daemons, three brokers, {RATE_HZ} Hz; µs"
+    )
     print(f"{'':32}{'p50':>8}{'p99':>8}{'max':>8}")
     for name, values in (
         ("first to last of all robots", apart_us),

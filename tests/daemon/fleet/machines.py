@@ -63,7 +63,9 @@ class Machine:
             "stream_timeout_s": 20.0,
             "daemon_timeout_s": 10.0,
         }
-        robots_of = {name: common | {"driver": {"type": "sim", "trace": f"{name}.npy"}} for name in self.robots}
+        robots_of = {
+            name: common | {"driver": {"type": "sim", "trace": f"{name}.npy"}} for name in self.robots
+        }
         mqtt = {
             "broker": list(brokers),
             "protocol": "3.1.1",

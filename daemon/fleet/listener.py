@@ -1,0 +1,268 @@
+"""The daemon's connection for starts of groups: takes commits, and hears what the robots of a start tell."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import aiomqtt
+import orjson
+
+from ..api.dispatcher import accepted, refused
+from ..api.errors import RequestError
+from ..api.pace import Pace
+from ..api.requests import FLEET, FLEET_SCHEMAS, MOST_BYTES, RawRequest, parse
+from ..mqtt.brokers import MovedOn
+from ..mqtt.connection import address_of, make_client
+from ..mqtt.connection_log import ConnectionLog
+from ..mqtt.inbox import Inbox
+from ..mqtt.link import BackOff, Link, heed_cancellation
+from ..mqtt.responder import retained
+from ..mqtt.subscriptions import subscribe, try_to_subscribe
+from ..mqtt.topics import DaemonTopic, ReportTopic, RequestTopic, Topics
+from .group_start import GroupStart
+from .heard import Daemons
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from ..api.reports import Subject
+    from ..api.schemas import CommitRequest, ReleaseStartRequest, Request
+    from ..config.mqtt import MqttSettings
+    from ..mqtt.bridge import MqttBridge
+    from ..mqtt.brokers import Broker
+    from ..mqtt.connection import Client
+    from ..robots.registry import RobotRegistry
+
+log = logging.getLogger(__name__)
+
+SERVED_HZ, MOST_AT_ONCE = 20.0, 64
+AGAIN_S = 1.0
+TOLD: tuple[Subject, ...] = ("reservation", "availability", "result")
+"""What is heard of each robot of a start."""
+
+
+class Listener:
+    """Takes part in starts of groups, for the robots of one daemon.
+
+    Parameters
+    ----------
+    settings : MqttSettings
+    daemon_id : str
+    bridge : MqttBridge
+        The daemon's other connections: this one is where they are.
+    robots : RobotRegistry
+    """
+
+    def __init__(
+        self, settings: MqttSettings, daemon_id: str, bridge: MqttBridge, robots: RobotRegistry
+    ) -> None:
+        self._settings = settings
+        self._name = f"motiond-{daemon_id}-fleet"
+        self._bridge = bridge
+        self._robots = robots
+        self._topics = Topics(settings.base)
+        self._follower = bridge.follower()
+        self._logs: dict[Broker, ConnectionLog] = {}
+        self._daemons = Daemons()
+        self._starts: dict[str, GroupStart] = {}
+        self._inbox = Inbox()
+        self._client: Client | None = None
+        self._acts: dict[str, Callable[[Any], dict[str, bytes]]] = {
+            "commit": self._commit,
+            "release": self._release,
+        }
+
+    async def run(self) -> NoReturn:
+        """Connect, serve and reconnect until cancelled; what fails here ends nothing else."""
+        while True:
+            try:
+                async with asyncio.TaskGroup() as tasks:
+                    self._tasks = tasks
+                    link = Link(
+                        self._follower.turn, self._make, self._serve, self._wait, BackOff(self._settings)
+                    )
+                    tasks.create_task(link.run(), name="fleet.link")
+            except Exception:
+                log.exception("starts of groups: failed inside motiond")
+            heed_cancellation()
+            await asyncio.sleep(AGAIN_S)
+
+    # -- one connection -------------------------------------------------------------------------------------
+
+    def _make(self) -> Client:
+        return make_client(self._follower.broker.settings, self._name, receive=self._take)
+
+    async def _serve(self, client: Client) -> None:
+        broker = self._follower.broker
+        self._client = client
+        try:
+            async with asyncio.TaskGroup() as tasks:  # each ends the others
+                tasks.create_task(self._follower.has_to_move(), name="fleet.moves")
+                tasks.create_task(self._listen(client, broker), name="fleet.requests")
+                await client.broken()
+        finally:
+            self._client = None
+            self._daemons.forget()
+            for start in self._starts.values():
+                start.lose_connection()
+
+    async def _listen(self, client: Client, broker: Broker) -> NoReturn:
+        pace = Pace(SERVED_HZ, MOST_AT_ONCE, asyncio.get_running_loop().time)
+        await broker.known.wait()
+        await subscribe(client, [self._topics.daemon()], broker.listening_qos)
+        for start in self._starts.values():
+            await self._hear_members(start)
+        await subscribe(client, [self._topics.fleet_requests()], broker.listening_qos)
+        heed_cancellation()
+        self._log_of(broker).make()
+        while True:
+            message, _ = await self._inbox.get()
+            await self._serve_one(message, client)
+            await asyncio.sleep(pace.take())
+
+    def _log_of(self, broker: Broker) -> ConnectionLog:
+        if broker not in self._logs:
+            self._logs[broker] = ConnectionLog(f"{address_of(broker.settings)}: fleet", tells_first=False)
+        return self._logs[broker]
+
+    async def _wait(self, wait_s: float, reason: BaseException | None) -> None:
+        """Wait, and then tell of the loss, unless the main connection was lost as well, which tells of it."""
+        broker = self._follower.broker
+        was_connected = self._bridge.connected.is_set()
+        await asyncio.sleep(wait_s)
+        if was_connected and self._bridge.connected.is_set() and not isinstance(reason, MovedOn):
+            self._log_of(broker).lose(reason)
+
+    async def _hear_members(self, start: GroupStart) -> None:
+        """Subscribe to what the robots of a start tell; what is not heard lets the start go in time."""
+        if self._client is None:
+            return
+        topics = self._told_by(start.commit.robots)
+        try:
+            unheard = await try_to_subscribe(self._client, topics, self._follower.broker.listening_qos)
+        except aiomqtt.MqttError:
+            return  # the connection has broken; once it is back, they are subscribed to again
+        if unheard:
+            what = "%s: the broker refuses the subscription; start '%s' is let go; permit it"
+            log.warning(what, unheard[0], start.commit.start)
+
+    async def _hear_no_more(self, start: GroupStart) -> None:
+        """Leave the topics of robots that are in no other start."""
+        gone = [robot for robot in start.commit.robots if not self._starts_of(robot)]
+        if gone and self._client is not None:
+            with suppress(aiomqtt.MqttError):
+                await self._client.unsubscribe(self._told_by(gone))
+
+    def _told_by(self, robots: Iterable[str]) -> list[str]:
+        return [self._topics.report(robot, subject) for robot in robots for subject in TOLD]
+
+    def _starts_of(self, robot: str) -> list[GroupStart]:
+        return [start for start in self._starts.values() if robot in start.members]
+
+    # -- what comes in --------------------------------------------------------------------------------------
+
+    def _take(self, message: aiomqtt.Message) -> None:
+        """Take a message as it arrives: at once what members tell, in turn what is asked for."""
+        payload = message.payload if isinstance(message.payload, bytes) else b""
+        match self._topics.meaning(message.topic.value):
+            case RequestTopic(robot, _) if robot == FLEET:
+                if payload or not message.retain:  # an empty retained one only clears
+                    self._inbox.put(message, 0)
+            case DaemonTopic(daemon_id):
+                self._daemons.hear(daemon_id, _decode(payload))
+                for start in self._starts.values():
+                    start.look()
+            case ReportTopic(robot, subject):
+                for start in self._starts_of(robot):
+                    start.hear(robot, subject, _decode(payload))
+
+    async def _serve_one(self, message: aiomqtt.Message, client: Client) -> None:
+        """Act on what is asked of all robots that it names, then answer for each of ours."""
+        verb = message.topic.value.rpartition("/")[2]
+        payload = message.payload if isinstance(message.payload, bytes) else b""
+        refusal = retained(f"{FLEET}/{verb}") if message.retain else None
+        raw = RawRequest(FLEET, verb, payload, refusal=refusal)
+        try:
+            request = parse(raw, FLEET_SCHEMAS)
+            _refuse_expired(raw, request)
+            answers = self._acts[verb](request)
+        except RequestError as error:
+            answers = {robot: refused(error, error.transaction) for robot in self._ours(_named_in(payload))}
+        for robot, answer in answers.items():
+            client.hand_over(self._topics.response(robot, f"{FLEET}/{verb}"), answer, 1)
+
+    def _ours(self, robots: Iterable[str]) -> list[str]:
+        """Return which of some robots are ours to answer for."""
+        known = self._robots.reservations
+        return [robot for robot in dict.fromkeys(robots) if robot in known and self._bridge.owns(robot)]
+
+    def _commit(self, request: CommitRequest) -> dict[str, bytes]:
+        """Commit ours; return their answers."""
+        answers: dict[str, bytes] = {}
+        taken = []
+        for robot in self._ours(request.robots):
+            try:
+                data = self._robots.reservations[robot].commit(request)
+                answers[robot] = accepted(data, request.transaction)
+                taken.append(robot)
+            except RequestError as error:
+                answers[robot] = refused(error, request.transaction)
+        if taken and request.start not in self._starts:
+            self._follow(request, taken)
+        return answers
+
+    def _follow(self, request: CommitRequest, robots: list[str]) -> None:
+        """Bring a start to its end, beside whatever else is asked."""
+        ours = {robot: self._robots.reservations[robot] for robot in robots}
+        start = self._starts[request.start] = GroupStart(request, ours, self._daemons)
+        self._tasks.create_task(self._run(start), name=f"fleet.{request.start}")
+
+    async def _run(self, start: GroupStart) -> None:
+        try:
+            await self._hear_members(start)
+            await start.run()
+        finally:
+            del self._starts[start.commit.start]
+        await self._hear_no_more(start)
+
+    def _release(self, request: ReleaseStartRequest) -> dict[str, bytes]:
+        """Let ours go that are reserved for a start; return their answers."""
+        answers: dict[str, bytes] = {}
+        for robot in self._ours(self._robots.reservations):
+            reservation = self._robots.reservations[robot]
+            if reservation.phase_of(request.start) is not None:
+                try:
+                    answers[robot] = accepted(reservation.release_now(request), request.transaction)
+                except RequestError as error:
+                    answers[robot] = refused(error, request.transaction)
+        return answers
+
+
+def _refuse_expired(raw: RawRequest, request: Request) -> None:
+    late_s = 0.0 if request.expires_at is None else round(time.time() - request.expires_at, 3)
+    if late_s > 0.0:
+        what, why = f"expired {late_s:.3f} s ago", "it was not to be served any more"
+        error = RequestError(
+            "EXPIRED", raw.where, what, why, "send it anew, or with more time", late_s=late_s
+        )
+        error.transaction = request.transaction
+        raise error
+
+
+def _named_in(payload: bytes) -> list[str]:
+    """Return the robots that a request names which is none, as far as they can be read."""
+    named = _decode(payload).get("robots")
+    return [robot for robot in named if isinstance(robot, str)] if isinstance(named, list) else []
+
+
+def _decode(payload: bytes) -> dict[str, Any]:
+    """Read what somebody has published; anything but a JSON object is as good as none."""
+    try:
+        data = orjson.loads(payload) if len(payload) <= MOST_BYTES else {}
+    except orjson.JSONDecodeError:
+        return {}
+    return data if isinstance(data, dict) else {}
