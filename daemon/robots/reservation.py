@@ -164,7 +164,7 @@ class Reservation:
         """Refuse what is reserved for another start, or was committed; return what was prepared before."""
         held = self._held
         if held is not None and held.request.start != request.start:
-            raise self._reserved(held, f"{self._robot.name}/fleet/prepare")
+            raise _reserved(held, f"{self._robot.name}/fleet/prepare", self._now())
         if held is not None and held.commit is not None:
             what = f"start '{request.start}' is committed already"
             raise RequestError("BUSY", self._robot.name, what, mend="send another start")
@@ -202,7 +202,7 @@ class Reservation:
             raise
         in_s = request.start_at - self._unix_now()
         try:
-            self._refuse_time(request, held, in_s)
+            _refuse_time(self._robot.name, request, held, in_s)
         except RequestError as error:
             self._let_go(str(error))
             raise
@@ -213,22 +213,6 @@ class Reservation:
         # `begin` comes till `ready_in_s` before the first row; a little later nobody will say it any more.
         held.ends_s = self._now() + in_s - request.ready_in_s + TELLING_S / 2
         self._changed()
-
-    def _refuse_time(self, request: CommitRequest, held: _Held, in_s: float) -> None:
-        """Refuse a first row that the robot could not be on in time, or that is too far ahead."""
-        if in_s > FARTHEST_S:
-            what, why = f"start_at is {in_s:.0f} s ahead", f"a robot waits no longer than {FARTHEST_S:g} s"
-            raise RequestError("INVALID_REQUEST", self._robot.name, what, why, "send the request later")
-        needs_s = round(held.ready_in_s, 3)
-        if request.ready_in_s < needs_s:
-            what = f"ready_in_s is {request.ready_in_s:g}"
-            why, mend = f"the robot has said that it needs {needs_s:g} s", "send the longest of all answers"
-            raise RequestError("TOO_LATE", self._robot.name, what, why, mend, needs_s=needs_s)
-        if in_s < request.ready_in_s:
-            late_s = request.ready_in_s - in_s
-            what = f"start_at is {late_s:.3f} s too early"
-            why = f"the robots need {request.ready_in_s:g} s to the first row"
-            raise RequestError("TOO_LATE", self._robot.name, what, why, "set it later", too_late_s=late_s)
 
     def _held_for(self, start: str) -> _Held:
         """Return what is reserved for a start, which has not come to its first row."""
@@ -254,27 +238,7 @@ class Reservation:
         """
         self.look()
         if self._held is not None and self._held.phase != "playing":
-            raise self._reserved(self._held, f"{self._robot.name}/{verb}")
-
-    def _reserved(self, held: _Held, where: str) -> RequestError:
-        start = held.request.start
-        why = (
-            f"it is committed to start_at {held.commit.start_at:.3f}"
-            if held.commit
-            else "it expires by itself"
-        )
-        if held.commit is None and held.expires_at is not None:
-            why = f"it expires in {max(0.0, held.ends_s - self._now()):.1f} s"
-        mend = "wait, or let it go by fleet/release or stop"
-        return RequestError(
-            "RESERVED",
-            where,
-            f"reserved for start '{start}'",
-            why,
-            mend,
-            start=start,
-            expires_at=held.expires_at,
-        )
+            raise _reserved(self._held, f"{self._robot.name}/{verb}", self._now())
 
     # -- what is decided elsewhere ---------------------------------------------------------------------------
 
@@ -406,6 +370,40 @@ class Reservation:
             if held.commit is not None:
                 told |= {"start_at": held.commit.start_at, "robots": held.commit.robots}
         self._robot.report("reservation", told)
+
+
+def _refuse_time(robot: str, request: CommitRequest, held: _Held, in_s: float) -> None:
+    """Refuse a first row that the robot could not be on in time, or that is too far ahead."""
+    if in_s > FARTHEST_S:
+        what, why = f"start_at is {in_s:.0f} s ahead", f"a robot waits no longer than {FARTHEST_S:g} s"
+        raise RequestError("INVALID_REQUEST", robot, what, why, "send the request later")
+    needs_s = round(held.ready_in_s, 3)
+    if request.ready_in_s < needs_s:
+        what = f"ready_in_s is {request.ready_in_s:g}"
+        why, mend = f"the robot has said that it needs {needs_s:g} s", "send the longest of all answers"
+        raise RequestError("TOO_LATE", robot, what, why, mend, needs_s=needs_s)
+    if in_s < request.ready_in_s:
+        late_s = request.ready_in_s - in_s
+        what = f"start_at is {late_s:.3f} s too early"
+        why = f"the robots need {request.ready_in_s:g} s to the first row"
+        raise RequestError("TOO_LATE", robot, what, why, "set it later", too_late_s=late_s)
+
+
+def _reserved(held: _Held, where: str, now_s: float) -> RequestError:
+    start = held.request.start
+    why = f"it is committed to start_at {held.commit.start_at:.3f}" if held.commit else "it expires by itself"
+    if held.commit is None and held.expires_at is not None:
+        why = f"it expires in {max(0.0, held.ends_s - now_s):.1f} s"
+    mend = "wait, or let it go by fleet/release or stop"
+    return RequestError(
+        "RESERVED",
+        where,
+        f"reserved for start '{start}'",
+        why,
+        mend,
+        start=start,
+        expires_at=held.expires_at,
+    )
 
 
 def _play(request: PrepareRequest, start_at: float | None = None) -> PlayRequest:

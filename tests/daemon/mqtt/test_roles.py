@@ -16,7 +16,7 @@ import pytest
 from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.lease import Lease
 from motiond.daemon.api.reports import SUBJECTS, Report
-from motiond.daemon.api.requests import VERBS
+from motiond.daemon.api.requests import FLEET_SCHEMAS, VERBS
 from motiond.daemon.client.session import NoAnswer, ask
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.connection import make_client
@@ -171,6 +171,8 @@ async def test_an_observer_asks_for_stops_and_looks_and_for_nothing_else(
             if await is_let(observer, f"motiond/arm/request/{verb}", orjson.dumps(BODIES.get(verb, {})))
         }
         assert let == FREE
+        for verb in FLEET_SCHEMAS:
+            assert not await is_let(observer, f"motiond/fleet/request/{verb}"), verb
         for verb in ("stop", "estop"):
             answer = await observer.until(f"motiond/arm/response/{verb}")
             assert said(answer)["status"] == "ok"
@@ -189,6 +191,8 @@ async def test_an_operator_commands(guarded: dict[str, MqttSettings], robots: Ro
         assert answer["data"] == {"goal_id": "g1"}
         for verb in VERBS:
             assert await is_let(operator, f"motiond/arm/request/{verb}", b"not for anybody"), verb
+        for verb in FLEET_SCHEMAS:
+            assert await is_let(operator, f"motiond/fleet/request/{verb}"), verb
     assert "play" in robots.verbs()
 
 
