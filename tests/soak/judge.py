@@ -85,6 +85,15 @@ class Goals:
             in_its_hands=len(excused),
         )
 
+    def told_of_missing(self, heard: Iterable[str], killed_s: Iterable[float]) -> list[str]:
+        """Say of each goal without a result on MQTT how long before the next kill it ended."""
+        told = []
+        for goal in self.accepted.keys() - set(heard):
+            ended_s = self.ended_s.get(goal, float("nan"))
+            next_s = min((one - ended_s for one in killed_s if one >= ended_s), default=float("nan"))
+            told.append(f"{goal} is missing; it ended {next_s:.3f} s before the broker was killed next")
+        return told
+
     def _was_in_its_hands(self, goal: str, killed_s: Iterable[float]) -> bool:
         ended_s = self.ended_s.get(goal)
         return ended_s is not None and any(0.0 <= one - ended_s <= IN_ITS_HANDS_S for one in killed_s)

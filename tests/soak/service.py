@@ -259,7 +259,8 @@ def report(
     refused = ", ".join(f"{count} {code}" for code, count in goals.refused.most_common()) or "none"
     print(f"ended: {codes}; refused: {refused}; memory after warm-up {growth_mb:+.2f} MB")
     print(f"observers heard {heard / 1e6:.0f} MB, pages {seen / 1e6:.0f} MB")
-    print("\n".join(soak.wrong), end="\n" if soak.wrong else "")
+    for line in (*goals.told_of_missing(ear.heard, soak.killed_s), *soak.wrong):
+        print(line)
     return all(ok for *_, ok in rows)
 
 
