@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
+SOON_S = 4.0
+IN_TIME = ("--in", "8")
+"""The same, where the coordinator is a process of its own."""
 DO = "mend what stands below and play again"
 
 
@@ -98,6 +101,12 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         yield stage
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave a busy machine time for the agreement, where the coordinator is in this process."""
+    monkeypatch.setattr("motiond.daemon.fleet.appointment.MARGIN_S", SOON_S)
+
+
 @pytest.fixture
 def idle(stage: Stage) -> Stage:
     for robot in ("left", "right"):
@@ -134,13 +143,18 @@ def reservation(stage: Stage, robot: str) -> dict[str, Any]:
     return asyncio.run(first())
 
 
+def rows_of(table: str) -> list[list[str]]:
+    """Give the cells of a table, whose words are names, without its head."""
+    return [line.split() for line in table.splitlines() if line.strip()][2:]
+
+
 # -- play ---------------------------------------------------------------------------------------------------
 
 
 def test_both_play_and_one_table_says_so(idle: Stage, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run_here(capsys, "fleet", "play", "choir", "short", "-c", idle.config)
     assert (code, err) == (0, "")
-    assert [line.split() for line in out.splitlines()[-2:] if line.split()] == [
+    assert rows_of(out) == [
         ["left", "short", "SUCCESSFUL"],
         ["right", "short", "SUCCESSFUL"],
     ]
@@ -161,10 +175,10 @@ def test_each_plays_what_it_was_told_to(idle: Stage, capsys: pytest.CaptureFixtu
 
 def test_an_appointed_time_is_kept(idle: Stage, capsys: pytest.CaptureFixture[str]) -> None:
     before = time.time()
-    words = ("--in", "6", "--json")
+    words = ("--in", "8", "--json")
     code, out, _ = run_here(capsys, "fleet", "play", "choir", "short", *words, "-c", idle.config)
     assert code == 0
-    assert before + 6.0 <= orjson.loads(out)["start_at"] < time.time()
+    assert before + 8.0 <= orjson.loads(out)["start_at"] < time.time()
 
 
 def test_a_time_that_is_too_early_is_refused(idle: Stage, capsys: pytest.CaptureFixture[str]) -> None:
@@ -231,7 +245,7 @@ def test_without_a_broker_that_is_told(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_ctrl_c_stops_both_softly_and_waits_for_their_results(idle: Stage) -> None:
-    with background("fleet", "play", "choir", "long", "-c", idle.config) as play:
+    with background("fleet", "play", "choir", "long", *IN_TIME, "-c", idle.config) as play:
         idle.until("playing")
         play.send_signal(signal.SIGINT)
         out, err = play.communicate(timeout=PATIENCE_S)
@@ -241,7 +255,7 @@ def test_ctrl_c_stops_both_softly_and_waits_for_their_results(idle: Stage) -> No
         "left: long ended with CANCELED; stopped on request, softly, on the path",
         "right: long ended with CANCELED; stopped on request, softly, on the path",
     ]
-    assert [line.split() for line in out.splitlines()[-2:]] == [
+    assert rows_of(out) == [
         ["left", "long", "CANCELED"],
         ["right", "long", "CANCELED"],
     ]
@@ -269,7 +283,7 @@ async def test_a_coordinator_that_is_killed_leaves_reservations_that_expire(idle
         assert "reserved" in err
         assert others.verbs("fleet") == []
     await asyncio.to_thread(idle.until_phase, "released")
-    assert (await run("fleet", "play", "choir", "short", "-c", idle.config))[0] == 0
+    assert (await run("fleet", "play", "choir", "short", *IN_TIME, "-c", idle.config))[0] == 0
 
 
 async def test_one_that_does_not_answer_keeps_all_from_playing(idle: Stage) -> None:
@@ -302,7 +316,7 @@ async def test_without_one_the_others_stop_and_do_not_play(idle: Stage) -> None:
 
 
 def test_both_pause_resume_and_stop(idle: Stage, capsys: pytest.CaptureFixture[str]) -> None:
-    with background("fleet", "play", "choir", "long", "-c", idle.config) as play:
+    with background("fleet", "play", "choir", "long", *IN_TIME, "-c", idle.config) as play:
         idle.until("playing")
         said = "left: paused\nright: paused\n"
         assert run_here(capsys, "fleet", "pause", "choir", "-c", idle.config) == (0, said, "")
@@ -351,7 +365,8 @@ async def post(stage: Stage, path: str, body: dict[str, Any]) -> tuple[int, dict
 
 
 async def test_one_daemon_starts_and_stops_the_robots_of_all(idle: Stage) -> None:
-    status, told = await post(idle, "/api/fleet/choir/play", {"motion": "long", "transaction": "t1"})
+    asked = {"motion": "long", "start_at": time.time() + 8.0, "transaction": "t1"}
+    status, told = await post(idle, "/api/fleet/choir/play", asked)
     assert (status, told["data"]["robots"], told["transaction"]) == (200, ["left", "right"], "t1")
     await asyncio.to_thread(idle.until, "playing")
     status, told = await post(idle, "/api/fleet/choir/stop", {})
