@@ -18,7 +18,7 @@ from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.robots.assembly import make_registry
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.conftest import listening, running, said
-from tests.daemon.rig import Rig
+from tests.daemon.rig import FORKS, Rig
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Member:
 async def member(rig: MemberRig, settings: MqttSettings, *, hears: bool = True) -> AsyncIterator[Member]:
     """Run a daemon; `hears` is whether it listens to what is asked of groups."""
     hub = ReportHub()
-    registry = make_registry(load_settings(rig.config), hub)
+    registry = make_registry(load_settings(rig.config), hub, FORKS)
     bridge = MqttBridge(settings, rig.name, registry, Dispatcher(registry), hub)
     one = Member(rig, registry, Listener(settings, rig.name, bridge, registry))
     async with rig.running_on(registry, hub), running(bridge):

@@ -86,7 +86,7 @@ class Machine:
         """Start the daemon, unless it runs."""
         if self._process is None or self._process.poll() is not None:
             with (self._folder / "log").open("ab") as log:
-                command = [MOTIOND, "run", "-c", self._folder / "motiond.yaml"]
+                command = [str(MOTIOND), "run", "-c", str(self._folder / "motiond.yaml")]
                 state = {"STATE_DIRECTORY": str(self._folder), "XDG_CACHE_HOME": str(self._folder)}
                 self._process = subprocess.Popen(command, stderr=log, env={**os.environ, **state})
 
