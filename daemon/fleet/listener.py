@@ -41,6 +41,8 @@ log = logging.getLogger(__name__)
 
 SERVED_HZ, MOST_AT_ONCE = 20.0, 64
 AGAIN_S = 1.0
+LINGER_S = 5.0
+"""How long topics are kept for the next start of the same robots."""
 TOLD: tuple[Subject, ...] = ("reservation", "availability", "result")
 """What is heard of each robot of a start."""
 
@@ -227,6 +229,7 @@ class Listener:
             await start.run()
         finally:
             del self._starts[start.commit.start]
+        await asyncio.sleep(LINGER_S)
         await self._hear_no_more(start)
 
     def _release(self, request: ReleaseStartRequest) -> dict[str, bytes]:
