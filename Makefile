@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-TARGETS := help demo test lint format page page-check bench fuzz fuzz-requests soak soak-kill soak-service clean
+TARGETS := help demo test lint format page page-check bench fuzz fuzz-requests soak soak-kill soak-service soak-fleet clean
 .PHONY: $(TARGETS)
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo "make fuzz-requests  send a daemon 100,000 hostile requests, or COUNT=…; its robots must hold still"
 	@echo "make soak-kill  pull the plugs of real processes 500 times, or ROUNDS=… from FIRST=…"
 	@echo "make soak-service  serve observers and pages while the broker comes and goes for 30 minutes, or MINUTES=…"
+	@echo "make soak-fleet  start a group 1000 times while daemons, brokers and coordinators are killed, or STARTS=…"
 	@echo "make soak    play 100,000 random sequences through the engine, or COUNT=… from seed FIRST=…"
 
 demo: $(VENV)/.ready
@@ -85,6 +86,9 @@ soak-kill: $(VENV)/.ready
 
 soak-service: $(VENV)/.ready
 	@$(BIN)/python -m tests.soak.service --minutes $(or $(MINUTES),30) --restarts $(or $(RESTARTS),20)
+
+soak-fleet: $(VENV)/.ready
+	@$(BIN)/python -m tests.soak.fleet --starts $(or $(STARTS),1000) --seed $(or $(FIRST),0)
 
 $(VENV)/.ready: pyproject.toml
 	@command -v $(PYTHON) >/dev/null || \

@@ -25,6 +25,7 @@ NAMES = (
     "robots",
     "start_at",
     "stream_start",
+    "fleet",
     "stop",
     "stop_under_load",
     "request",
@@ -35,7 +36,7 @@ NAMES = (
     "dynamixel",
     "hebi",
 )
-TIMED = frozenset({"wakeup", "loops", "rate", "robots", "start_at", "brokers", "dynamixel", "http", "page"})
+TIMED = frozenset({"wakeup", "loops", "rate", "robots", "start_at", "brokers", "dynamixel", "fleet", "http", "page"})
 """They take as long as they are told to."""
 
 

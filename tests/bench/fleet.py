@@ -17,9 +17,8 @@ import numpy as np
 from motiond.daemon.fleet.conversation import conversing
 from motiond.daemon.fleet.coordinator import GroupPlay, GroupStart
 from tests.bench import cyclictest
-from tests.daemon.fleet.machines import GROUP, MOTION, RATE_HZ, machines
+from tests.daemon.fleet.machines import GROUP, MOTION, RATE_HZ, machines, until_online
 from tests.daemon.fleet.nats import Cluster
-from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from motiond.daemon.config.mqtt import MqttSettings
@@ -78,23 +77,6 @@ async def _measure(starts: int) -> tuple[Floats, Floats, cyclictest.Latencies]:
     if {len(times) for times in first_s} != {starts}:
         raise RuntimeError(f"fleet: {starts} starts, and first rows {[len(times) for times in first_s]}")
     return np.array(first_s), np.array(due_s), theirs
-
-
-async def until_online(settings: MqttSettings, robots: list[str]) -> None:
-    """Wait until all robots are known, and they and their daemons are online."""
-    deadline_s = time.monotonic() + PATIENCE_S
-    absent = dict.fromkeys(robots, "not heard of")
-    while absent and time.monotonic() < deadline_s:
-        async with conversing(settings) as conversation:
-            await conversation.look_around("description", "availability")
-            members = conversation.roster.members(GROUP)
-            absent = {
-                robot: conversation.roster.absence(robot) if robot in members else "not heard of"
-                for robot in robots
-            }
-            absent = {robot: why for robot, why in absent.items() if why}
-    if absent:
-        raise TimeoutError(f"not online in {PATIENCE_S:g} s: {absent}")
 
 
 async def _start(settings: MqttSettings, robots: list[str]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import psutil
 import yaml
 
+from motiond.daemon.fleet.conversation import conversing
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.programs import MOTIOND, streams_of
 from tests.daemon.rig import write_seq
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from motiond.daemon.config.mqtt import MqttSettings
     from motiond.drivers.base import Floats
 
 GROUP, MOTION = "choir", "nudge"
@@ -121,3 +124,20 @@ def machines(folder: Path, count: int, robots: int, brokers: Sequence[str]) -> I
     finally:
         for machine in made:
             machine.kill()
+
+
+async def until_online(settings: MqttSettings, robots: list[str]) -> None:
+    """Wait until all robots are known, and they and their daemons are online."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    absent = dict.fromkeys(robots, "not heard of")
+    while absent and time.monotonic() < deadline_s:
+        async with conversing(settings) as conversation:
+            await conversation.look_around("description", "availability")
+            members = conversation.roster.members(GROUP)
+            absent = {
+                robot: conversation.roster.absence(robot) if robot in members else "not heard of"
+                for robot in robots
+            }
+            absent = {robot: why for robot, why in absent.items() if why}
+    if absent:
+        raise TimeoutError(f"not online in {PATIENCE_S:g} s: {absent}")

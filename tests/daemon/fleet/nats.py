@@ -45,6 +45,12 @@ class Node:
     def start(self) -> None:
         self._process = subprocess.Popen(self._command)
 
+    def start_again(self) -> None:
+        """Start it unless it runs, and wait until it takes clients."""
+        if self._process is None or self._process.poll() is not None:
+            self.start()
+            self.wait()
+
     def kill(self) -> None:
         if self._process is not None:
             self._process.kill()
