@@ -166,6 +166,11 @@ class ReportHub:
         for subscription in self._subscriptions:
             subscription.put(report)
 
+    def forget(self, robot: str) -> None:
+        """Forget what a robot has reported that is there no more."""
+        for subject in LASTING:
+            self._latest.pop((robot, subject), None)
+
     def latest(self) -> list[Report]:
         """Return the newest of every lasting report, for a listener that has just come (back)."""
         return list(self._latest.values())

@@ -45,12 +45,13 @@ def make_application(
     tally: Tally,
     is_broker_connected: Callable[[], bool],
     clock: Callable[[], dict[str, Any]],
+    is_fleet: bool = False,
 ) -> tuple[web.Application, Live]:
     """Put the parts together, and return also the one that serves WebSocket clients."""
     robots = RobotApi(dispatcher, commands, hub, daemon_id)
     fleet = FleetApi(groups)
     looks = ModelApi(models, commands)
-    live = Live(dispatcher, commands, hub, daemon_id, is_broker_connected)
+    live = Live(dispatcher, commands, hub, daemon_id, is_broker_connected, is_fleet=is_fleet)
     metrics = MetricsApi(
         tally,
         hub,

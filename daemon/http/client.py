@@ -2,7 +2,8 @@
 
 A request is `{"id": …, "robot": …, "verb": …, "body": {…}}` and is answered by `{"id": …, "answer": {…}}`.
 No request waits for another, least of all a stop: what is too much is refused at once. `{"watching": true}`
-says that somebody is there who could stop a robot.
+says that somebody is there who could stop a robot, and `{"watching": true, "robot": …}` also which robot they
+look at.
 
 Of a client that reads too slowly only the newest sample of each robot waits, and what lasts or is told but
 once. One that leaves too much unread is disconnected. Neither costs memory or time that others need.
@@ -11,10 +12,11 @@ once. One that leaves too much unread is disconnected. Neither costs memory or t
 from __future__ import annotations
 
 import asyncio
+import math
 import socket as sockets
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import orjson
 from aiohttp import WSMsgType
@@ -32,13 +34,20 @@ if TYPE_CHECKING:
     from ..api.dispatcher import Dispatcher
     from ..api.reports import Report, Subscription
 
-MOST_SERVED = 32  # requests of one client at once; stops apart
+MOST_SERVED = 32  # requests of one client at once; stops apart, of which there may be two a robot
+STOPS_A_ROBOT = 2  # so that whoever stops all, and then halts all, waits for none of them
 REQUESTS_HZ, REQUESTS_BURST = 200.0, 64
 MOST_UNREAD_BYTES = 4_000_000  # of answers; one of them may list a thousand motions
 MOST_UNSENT_BYTES = 16_384
 LONGEST_ID = 200
 LOOK_S = 0.01
 NO_REQUEST = "a request is an object with id, robot, verb and body"
+
+
+class Watching(NamedTuple):
+    """Somebody is there who could stop a robot, and looks at one, or at none in particular: ''."""
+
+    robot: str
 
 
 def keep_little_unsent(request: web.Request) -> None:
@@ -64,11 +73,17 @@ class Client:
         Takes the requests that are being served, to their end, whatever becomes of the client.
     watched : callable
         Is told that somebody watches.
+    robots : callable
+        Returns how many robots there are now.
 
     Attributes
     ----------
     caller : str
         From which address it came.
+    looks_at : str
+        The robot that somebody looks at, '' for none in particular.
+    looked_s : float
+        When that was said, by the event loop's clock.
     """
 
     def __init__(
@@ -80,14 +95,17 @@ class Client:
         requests: set[asyncio.Task[None]],
         *,
         watched: Callable[[], None],
+        robots: Callable[[], int],
     ) -> None:
         self.caller = request.remote or ""
+        self.looks_at, self.looked_s = "", -math.inf
         self._connection = connection_of(request)
         self._socket = socket
         self._dispatcher = dispatcher
         self._reports = reports
         self._requests = requests
         self._watched = watched
+        self._robots = robots
         self._serving = {False: 0, True: 0}  # others, stops
         self._may_serve_stop = asyncio.Event()
         self._pace = Pace(REQUESTS_HZ, REQUESTS_BURST, asyncio.get_running_loop().time)
@@ -96,12 +114,25 @@ class Client:
         self._has_answer = asyncio.Event()
 
     async def run(
-        self, hello: bytes, known: Iterable[Report], encode: Callable[[Report], tuple[bytes, bool]]
+        self,
+        greeting: Callable[[], bytes],
+        known: Iterable[Report],
+        encode: Callable[[Report], tuple[bytes, bool]],
     ) -> None:
-        """Serve until it goes; raises nothing but cancellation."""
+        """Serve until it goes; raises nothing but cancellation.
+
+        Parameters
+        ----------
+        greeting : callable
+            Returns who there is; it is sent again before the next report whenever it is another one.
+        known : iterable of Report
+            What is told first.
+        encode : callable
+            Returns a report's message and whether it is binary; an empty one is left out.
+        """
         tellers = [
             asyncio.create_task(
-                self._until_lost(self._tell_reports(hello, known, encode)), name="http.reports"
+                self._until_lost(self._tell_reports(greeting, known, encode)), name="http.reports"
             ),
             asyncio.create_task(self._until_lost(self._tell_answers()), name="http.answers"),
         ]
@@ -137,12 +168,19 @@ class Client:
             self._connection.hang_up()
 
     async def _tell_reports(
-        self, hello: bytes, known: Iterable[Report], encode: Callable[[Report], tuple[bytes, bool]]
+        self,
+        greeting: Callable[[], bytes],
+        known: Iterable[Report],
+        encode: Callable[[Report], tuple[bytes, bool]],
     ) -> None:
-        await self._socket.send_frame(hello, WSMsgType.TEXT)
+        told = greeting()
+        await self._send(told, False)
         for report in known:
             await self._send(*encode(report))
         async for report in self._reports:
+            while greeting() is not told:
+                told = greeting()
+                await self._send(told, False)
             await self._send(*encode(report))
             if self._reports.lost:  # a result, perhaps: it shall come again and see how things are
                 raise ConnectionResetError
@@ -157,6 +195,8 @@ class Client:
             await self._has_answer.wait()
 
     async def _send(self, data: bytes, is_binary: bool) -> None:  # noqa: FBT001 - as `encode` says
+        if not data:
+            return
         await self._socket.send_frame(data, WSMsgType.BINARY if is_binary else WSMsgType.TEXT)
 
     def _answer(self, number: Any, answer: bytes) -> None:
@@ -170,8 +210,9 @@ class Client:
             if message.type not in {WSMsgType.TEXT, WSMsgType.BINARY}:
                 return
             asked = _read(message.data, self.caller)
-            if asked is None:
+            if isinstance(asked, Watching):
                 self._watched()
+                self.looks_at, self.looked_s = asked.robot, asyncio.get_running_loop().time()
                 continue
             if isinstance(asked, str):
                 self._answer(None, refusal("INVALID_REQUEST", f"{asked}; correct it"))
@@ -180,7 +221,7 @@ class Client:
             number, raw = asked
             stops = raw.verb in VERBS and VERBS[raw.verb].stops
             if stops:
-                while self._serving[True] >= MOST_SERVED:
+                while self._serving[True] >= max(MOST_SERVED, STOPS_A_ROBOT * self._robots()):
                     self._may_serve_stop.clear()
                     await self._may_serve_stop.wait()
             elif self._serving[False] >= MOST_SERVED or not self._pace.allows():
@@ -210,8 +251,8 @@ def _is_id(number: Any) -> bool:
     return isinstance(number, int) and not isinstance(number, bool)
 
 
-def _read(data: str | bytes, caller: str) -> tuple[Any, RawRequest] | str | None:
-    """Return the number of a request and the request; what is wrong with it; or None, if somebody watches.
+def _read(data: str | bytes, caller: str) -> tuple[Any, RawRequest] | str | Watching:
+    """Return the number of a request and the request; what is wrong with it; or that somebody watches.
 
     A stop acts whatever stands beside it; one without an id that can be used is answered by null.
     """
@@ -219,9 +260,12 @@ def _read(data: str | bytes, caller: str) -> tuple[Any, RawRequest] | str | None
         asked = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         return f"not JSON at line {error.lineno} column {error.colno}"
-    if asked == {"watching": True}:
-        return None
-    return _request(asked, data, caller) if isinstance(asked, dict) else NO_REQUEST
+    if not isinstance(asked, dict):
+        return NO_REQUEST
+    if asked.get("watching") is True and asked.keys() <= {"watching", "robot"}:
+        robot = asked.get("robot", "")
+        return Watching(robot) if isinstance(robot, str) else "robot must be a text"
+    return _request(asked, data, caller)
 
 
 def _request(asked: dict[str, Any], data: str | bytes, caller: str) -> tuple[Any, RawRequest] | str:

@@ -1,7 +1,8 @@
 """Reports as they come, and requests, over WebSockets (RFC 6455); `client` serves each of them.
 
 Text messages are JSON objects, binary ones are telemetry (`frames`). The first message is `hello`; then comes
-who is connected, what is known of every robot, and then what changes.
+who is connected, what is known of every robot, and then what changes. Where robots appear or vanish, another
+`hello` comes before anything else of them.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
     from ..api.requests import Commands
 
 MOST_CLIENTS = 64
-QUEUE_LENGTH = 200
+QUEUE_LENGTH, QUEUED_A_ROBOT = 200, 8
 PING_S = 10.0
 CLOSE_S = 1.0
 LOOK_S = 0.5
+LOOKED_AT_S = 3.0
 VERSION = 1
 HEARD: frozenset[Subject] = SUBJECTS - {"telemetry"} | {"samples"}
 
@@ -47,6 +49,8 @@ class Live:
     daemon_id : str
     is_broker_connected : callable
         Whether requests are heard by MQTT, too.
+    is_fleet : bool
+        Whether the robots are those of other daemons.
 
     Attributes
     ----------
@@ -61,13 +65,18 @@ class Live:
         hub: ReportHub,
         daemon_id: str,
         is_broker_connected: Callable[[], bool],
+        *,
+        is_fleet: bool = False,
     ) -> None:
         self._is_broker_connected = is_broker_connected
         self._dispatcher = dispatcher
+        self._commands = commands
         self._hub = hub
-        self._places = {name: place for place, name in enumerate(commands.robots)}
-        hello = {"hello": {"version": VERSION, "id": daemon_id, "robots": [*self._places]}}
-        self._hello = orjson.dumps(hello)
+        self._about = {"version": VERSION, "id": daemon_id} | ({"fleet": True} if is_fleet else {})
+        self._places: dict[str, int] = {}
+        self._robots: tuple[str, ...] | None = None
+        self._hello = b""
+        self._told_connected = is_broker_connected()
         self._encoded: dict[tuple[str, Subject], tuple[Report, bytes]] = {}
         self._served = 0
         self.watched_s = -math.inf
@@ -96,31 +105,60 @@ class Live:
         )
         await socket.prepare(request)
         keep_little_unsent(request)
-        with self._hub.subscribe(HEARD, QUEUE_LENGTH) as reports:
+        robots = len(self._commands.robots)
+        with self._hub.subscribe(HEARD, max(QUEUE_LENGTH, QUEUED_A_ROBOT * robots)) as reports:
             client = Client(
-                request, socket, self._dispatcher, reports, self._requests, watched=self._note_watched
+                request,
+                socket,
+                self._dispatcher,
+                reports,
+                self._requests,
+                watched=self._note_watched,
+                robots=lambda: len(self._commands.robots),
             )
             self._clients.add(client)
             self._tell_who_is_there()
             try:
-                await client.run(self._hello, self._hub.latest(), self._encode)
+                await client.run(self._greeting, self._hub.latest(), self._encode)
             finally:
                 self._clients.discard(client)
                 self._tell_who_is_there()
         return socket
 
+    def _greeting(self) -> bytes:
+        """Return the message on who there is; the same object until somebody appears or vanishes."""
+        robots = self._commands.robots
+        if robots != self._robots:
+            self._robots = robots
+            self._places = {name: place for place, name in enumerate(robots)}
+            self._encoded.clear()  # what tells of places
+            self._hello = orjson.dumps({"hello": {**self._about, "robots": robots}})
+        return self._hello
+
+    @property
+    def looked_at(self) -> frozenset[str]:
+        """The robots that clients have named lately as those that somebody looks at."""
+        now_s = asyncio.get_running_loop().time()
+        return frozenset(
+            client.looks_at for client in self._clients if now_s - client.looked_s < LOOKED_AT_S
+        ) - {""}
+
     async def watch_broker(self) -> NoReturn:
-        """Tell all clients when the broker comes and goes, until cancelled."""
-        was_connected = self._is_broker_connected()
+        """Tell all clients when the broker, or a robot, comes and goes, until cancelled."""
+        greeting = self._greeting()
         while True:
             await asyncio.sleep(LOOK_S)
-            if self._is_broker_connected() != was_connected:
-                was_connected = not was_connected
+            if self._greeting() is not greeting:
+                greeting = self._greeting()
+                for client in self._clients:
+                    client.tell(greeting)  # who has vanished is not told of by another report
+            if self._is_broker_connected() != self._told_connected:
                 self._tell_who_is_there()
 
     def _tell_who_is_there(self) -> None:
         """Tell all clients of each other, and of the broker."""
-        broker = "connected" if self._is_broker_connected() else "lost"
+        self._told_connected = self._is_broker_connected()
+        broker = "connected" if self._told_connected else "lost"
         told = {"clients": sorted(client.caller for client in self._clients), "broker": broker}
         message = orjson.dumps({"daemon": told})
         for client in self._clients:
@@ -138,8 +176,13 @@ class Live:
             request.cancel()
 
     def _encode(self, report: Report) -> tuple[bytes, bool]:
-        """Encode a report once for all clients; return also whether it is binary."""
+        """Encode a report once for all clients; return also whether it is binary.
+
+        Of a robot that has vanished meanwhile nothing is told: b"".
+        """
         is_binary = report.subject == "samples"
+        if report.robot not in self._places:
+            return b"", False
         known = self._encoded.get((report.robot, report.subject))
         if known and known[0] is report:
             return known[1], is_binary

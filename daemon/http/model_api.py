@@ -94,6 +94,9 @@ class ModelApi:
 
     async def _looks_of(self, robot: str) -> Looks | web.Response:
         if robot not in self._models:
+            if robot in self._commands.robots:
+                why = "only the robot's own daemon has its description"
+                return refused(404, "UNKNOWN_MODEL", f"{robot}: not served here; {why}; ask its page")
             return unknown_robot(robot, self._commands)
         model, joint_map = self._models[robot]
         if model is None:

@@ -105,6 +105,8 @@ class HttpServer:
         Whether requests are heard by MQTT, too.
     clock : callable
         The state of the machine's clock, as diagnostics tell it.
+    is_fleet : bool
+        Whether the robots are those of other daemons, as pages are told.
 
     Raises
     ------
@@ -125,6 +127,7 @@ class HttpServer:
         daemon_id: str,
         is_broker_connected: Callable[[], bool],
         clock: Callable[[], dict[str, Any]],
+        is_fleet: bool = False,
     ) -> None:
         self._settings = settings
         self._tls = _tls(settings)
@@ -143,6 +146,7 @@ class HttpServer:
             tally=self._tally,
             is_broker_connected=is_broker_connected,
             clock=clock,
+            is_fleet=is_fleet,
         )
         self.listening = asyncio.Event()
         self._live: Live | None = None
@@ -151,6 +155,11 @@ class HttpServer:
     def watched_s(self) -> float:
         """When a page has last said that somebody watches, by the event loop's clock."""
         return self._live.watched_s if self._live else -math.inf
+
+    @property
+    def looked_at(self) -> frozenset[str]:
+        """The robots that somebody looks at on a page."""
+        return self._live.looked_at if self._live else frozenset()
 
     @property
     def url(self) -> str:

@@ -446,3 +446,30 @@ async def test_a_stop_of_a_client_that_reads_nothing_is_heard(site: Site, stoppe
     masked = bytes([0x81, 0x80 | len(request), 0, 0, 0, 0]) + request
     await asyncio.get_running_loop().sock_sendall(stopped.socket, masked)
     await until(lambda: site.robots.verbs() == ["stop"])
+
+
+# -- who looks at what --------------------------------------------------------------------------------------
+
+
+async def test_a_client_says_which_robot_it_looks_at(site: Site) -> None:
+    async with site.live() as page:
+        await page.socket.send_str('{"watching":true,"robot":"hand"}')
+        await until(lambda: site.server.looked_at == {"hand"})
+        assert site.server.watched_s > 0.0
+        await page.socket.send_str('{"watching":true}')
+        await until(lambda: not site.server.looked_at)
+        await page.socket.send_str('{"watching":true,"robot":3}')
+        answer = await page.answer(None)
+        assert answer["error"] == "robot must be a text; correct it"
+    await until(lambda: not site.server.looked_at)
+
+
+async def test_a_client_that_comes_just_before_the_broker_is_lost_is_told_so(site: Site) -> None:
+    site.broker_is_connected.clear()
+    async with site.live() as page:
+        await page.until_daemon({"clients": ["127.0.0.1"], "broker": "lost"})
+        site.broker_is_connected.set()
+        async with site.live():  # whose coming is told, and with it that the broker is there
+            await page.until_daemon({"clients": ["127.0.0.1"] * 2, "broker": "connected"})
+            site.broker_is_connected.clear()
+            await page.until_daemon({"clients": ["127.0.0.1"] * 2, "broker": "lost"})
