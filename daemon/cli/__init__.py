@@ -3,6 +3,7 @@
 - `main`, `__main__`: the program, and how errors end it
 - `play`: subcommands that set a robot going; `robots`: the others that ask a daemon
 - `fleet`: subcommands for groups of robots
+- `fleet_view`, `fleet_table`: subcommands that show all robots at a broker
 - `forget`: the subcommand for a robot that is gone
 - `broker`: how these find the broker; `request`, `words`: how they ask, and what they say of a refusal
 - `files`: subcommands for files

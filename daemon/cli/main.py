@@ -23,6 +23,7 @@ from .completion import app as command_for_shells
 from .completion import serve_scripts
 from .files import app as commands_for_files
 from .fleet import fleet as commands_for_groups
+from .fleet_view import app as commands_that_show_all
 from .forget import app as command_to_forget
 from .output import DEFAULT_CONFIG, DONE, WRONG_INPUT, ConfigFile, tell
 from .play import app as commands_that_play
@@ -40,6 +41,7 @@ app = typer.Typer(
 app.add_typer(commands_that_play)
 app.add_typer(commands_for_robots)
 app.add_typer(command_to_forget)
+commands_for_groups.add_typer(commands_that_show_all)
 app.add_typer(commands_for_groups)
 app.add_typer(commands_for_files)
 app.add_typer(commands_for_actuators)

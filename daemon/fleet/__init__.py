@@ -18,4 +18,13 @@ The daemon of a member:
 - `listener`: its connection for starts; hears commits, and what members tell
 - `heard`: what was heard of the robots of a start
 - `group_start`: one start in this daemon, with its two barriers
+
+A page of all robots:
+
+- `uplink`: one connection to the broker, made anew whenever it breaks
+- `remote_reports`: what robots report, handed on as if they were here
+- `remote_robots`: passes requests on, and answers back
+- `remote_files`: says where files of motions are to be asked for
+- `site`: these together
+- `serving`: HTTP before them
 """

@@ -7,7 +7,7 @@ export type Link = "connecting" | "connected" | "lost" | "login";
 
 export interface Listener {
   link(link: Link): void;
-  hello(id: string, robots: string[]): void;
+  hello(id: string, robots: string[], isFleet: boolean): void;
   daemon(daemon: Daemon): void;
   report(report: Report): void;
   telemetry(telemetry: Telemetry): void;
@@ -30,6 +30,7 @@ export class Connection {
   private heardMs = 0;
   private count = 0;
   private timer = 0;
+  private looksAt = "";
   private readonly waiting = new Map<number, (answer: Answer) => void>();
 
   constructor(private readonly listener: Listener) {
@@ -92,7 +93,7 @@ export class Connection {
     const message = JSON.parse(data) as Message;
     if ("hello" in message) {
       this.waitMs = FIRST_WAIT_MS;
-      this.listener.hello(message.hello.id, message.hello.robots);
+      this.listener.hello(message.hello.id, message.hello.robots, message.hello.fleet ?? false);
       this.listener.link("connected");
     } else if ("answer" in message) {
       this.waiting.get(Number(message.id))?.(message.answer);
@@ -109,7 +110,15 @@ export class Connection {
 
   /** Without a broker, motions play on only while somebody looks on who could stop them. */
   private beat(): void {
-    if (this.socket?.readyState === WebSocket.OPEN && !document.hidden) this.socket.send('{"watching":true}');
+    if (this.socket?.readyState !== WebSocket.OPEN || document.hidden) return;
+    this.socket.send(JSON.stringify({ watching: true, ...(this.looksAt ? { robot: this.looksAt } : {}) }));
+  }
+
+  /** Say which robot is shown, '' for none: where there are many, telemetry comes of that one alone. */
+  look(robot: string): void {
+    if (robot === this.looksAt) return;
+    this.looksAt = robot;
+    this.beat();
   }
 
   private close(socket: WebSocket): void {

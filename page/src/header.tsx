@@ -3,7 +3,7 @@
 import { signal, useComputed } from "@preact/signals";
 import { STATE_WORDS, clock } from "./format";
 import { narrow } from "./appearance";
-import { command, daemon, daemonId, link, locked, lostSince, robots, takeControl, theme } from "./store";
+import { command, daemon, daemonId, fleet, heard, link, locked, lostSince, robots, takeControl, theme } from "./store";
 import type { Daemon } from "./protocol";
 import type { Robot } from "./store";
 
@@ -16,7 +16,7 @@ export function Header({ robot }: { robot: Robot | null }) {
   return (
     <header class="top">
       <div class="who">
-        {robots.value.length > 1 && robot && <a class="back" href="#/" aria-label="All robots" title="All robots">‹</a>}
+        {(robots.value.length > 1 || fleet.value) && robot && <a class="back" href="#/" aria-label="All robots" title="All robots">‹</a>}
         <h1>{robot?.name ?? daemonId.value ?? "motiond"}</h1>
         {robot && <StateBadge robot={robot} />}
       </div>
@@ -45,13 +45,13 @@ export function Header({ robot }: { robot: Robot | null }) {
 
 export function StateBadge({ robot }: { robot: Robot }) {
   const state = robot.state.value;
-  const name = link.value === "connected" ? (state?.state ?? "offline") : "unknown";
+  const name = heard.value ? robot.shown.value : "unknown";
   const words = name === "unknown" ? "Not known" : STATE_WORDS[name];
   return (
     <p class={`state ${name}`} role="status" data-state={name}>
       <span class="lamp" aria-hidden="true" />
       <strong>{words}</strong>
-      {name !== "unknown" && state?.message && <span class="why">{state.message}</span>}
+      {name !== "unknown" && name === state?.state && state.message && <span class="why">{state.message}</span>}
     </p>
   );
 }

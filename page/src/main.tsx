@@ -15,16 +15,17 @@ import { Player } from "./player";
 import { close, preview } from "./preview";
 import { VIEWS, href, robotName, view } from "./route";
 import { SceneView } from "./scene";
-import { command, connection, daemonId, dismiss, link, notices, robots } from "./store";
+import { command, connection, daemonId, dismiss, fleet, heard, link, notices, robots } from "./store";
 import type { Robot } from "./store";
 
 function current(): Robot | null {
   const all = robots.value;
-  return all.find((robot) => robot.name === robotName.value) ?? (all.length === 1 ? all[0]! : null);
+  return all.find((robot) => robot.name === robotName.value) ?? (all.length === 1 && !fleet.value ? all[0]! : null);
 }
 
 function Page() {
   const robot = current();
+  useEffect(() => connection.look(robot?.name ?? ""), [robot]);
   useEffect(() => {
     document.title = robot ? `${robot.name} – motiond` : `${daemonId.value || "motiond"}`;
   }, [robot, daemonId.value]);
@@ -42,7 +43,7 @@ function Page() {
 
 function RobotPage({ robot }: { robot: Robot }) {
   const shown = wide.value && view.value === "motions" ? "joints" : view.value;
-  const stale = link.value !== "connected";
+  const stale = !heard.value;
   return (
     <main class={`robot${wide.value ? " wide" : ""}${stale ? " stale" : ""}`}>
       {wide.value && <aside class="side"><Motions robot={robot} /></aside>}

@@ -6,12 +6,12 @@ import { clock, fixed } from "./format";
 import { fetching, open } from "./preview";
 import type { Answer, MotionInfo } from "./protocol";
 import { upload } from "./connection";
-import { command, link, locked, notify } from "./store";
+import { command, fleet, heard, link, locked, notify } from "./store";
 import type { Robot } from "./store";
 
 /** Whether anything but a stop can be asked of a robot from here. */
 export function canCommand(robot: Robot): boolean {
-  return link.value === "connected" && !locked.value && robot.online.value && robot.control.who.value !== "other";
+  return heard.value && !locked.value && robot.online.value && robot.control.who.value !== "other";
 }
 
 /** So many motions are drawn at first, and more when one gets there: a thousand would keep the page busy. */
@@ -52,7 +52,7 @@ export function Motions({ robot }: { robot: Robot }) {
       {told && shown.length === 0 && <p class="empty">{told.motions.length ? "No motion has this in its name." : "There are no motions. The configuration's `motions` names files and folders."}</p>}
       {!told && <p class="empty">The motions are being read.</p>}
       {told?.more && <p class="empty">{told.more} more are not listed; they can be played by name with motiond play.</p>}
-      {robot.description.value?.upload && <Upload robot={robot} />}
+      {robot.description.value?.upload && !fleet.value && <Upload robot={robot} />}
     </section>
   );
 }
@@ -101,7 +101,7 @@ function Motion({ robot, motion }: { robot: Robot; motion: MotionInfo }) {
   return (
     <li class={`motion${plays ? " plays" : ""}${motion.ok ? "" : " refused"}`}>
       <div class="line">
-        {motion.ok && <img class="thumbnail" src={robot.path(`motions/${encodeURIComponent(motion.name)}/thumbnail?${robot.listings.value}`)} alt="" width={60} height={20} loading="lazy" />}
+        {motion.ok && !fleet.value && <img class="thumbnail" src={robot.path(`motions/${encodeURIComponent(motion.name)}/thumbnail?${robot.listings.value}`)} alt="" width={60} height={20} loading="lazy" />}
         <strong class="name">{motion.name}</strong>
         {motion.ok ? (
           <span class="facts">
@@ -112,13 +112,13 @@ function Motion({ robot, motion }: { robot: Robot; motion: MotionInfo }) {
           </span>
         ) : <span class="facts bad">cannot be played</span>}
         <span class="space" />
-        {motion.ok && <button class="quiet" disabled={fetching.value === motion.name || link.value !== "connected"} title="Look at it before anything moves" onClick={() => void open(robot, motion.name)}>Preview</button>}
+        {motion.ok && !fleet.value && <button class="quiet" disabled={fetching.value === motion.name || link.value !== "connected"} title="Look at it before anything moves" onClick={() => void open(robot, motion.name)}>Preview</button>}
         {motion.ok && (
           <button class={busy ? "" : "main"} disabled={!able || robot.pending.value.has("play")} aria-label={`${busy ? "Queue" : "Play"} ${motion.name}`} title={busy ? "Play it after what plays now" : "Play it"} onClick={play}>
             {busy ? "Queue" : "Play"}
           </button>
         )}
-        {motion.uploaded && <Delete robot={robot} motion={motion.name} />}
+        {motion.uploaded && !fleet.value && <Delete robot={robot} motion={motion.name} />}
       </div>
       {motion.reason && <pre class="error">{motion.reason}</pre>}
       {!!motion.warnings?.length && (

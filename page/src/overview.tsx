@@ -1,34 +1,79 @@
-/** All robots of the daemon, a tile each. */
+/** All robots of the daemon, or of all daemons at a broker, a tile each. */
 
+import { useSignal } from "@preact/signals";
+import type { Signal } from "@preact/signals";
 import { StateBadge, StopButton } from "./header";
+import { absenceOf, clockOf, groups, placeOf } from "./fleet";
 import { clock, count } from "./format";
+import { Groups } from "./groups";
 import { href } from "./route";
-import { robots } from "./store";
+import { fleet, robots } from "./store";
 import type { Robot } from "./store";
 
 export function Overview() {
+  const wanted = useSignal("");
+  const shown = robots.value.filter((robot) => fits(robot, wanted.value));
   return (
-    <main class="overview">
-      {robots.value.map((robot) => <Tile key={robot.name} robot={robot} />)}
+    <main class={robots.value.length > MANY ? "all many" : "all"}>
+      {fleet.value && <Groups />}
+      {fleet.value && <Filter wanted={wanted} shown={shown.length} />}
+      <div class="overview">{shown.map((robot) => <Tile key={robot.name} robot={robot} />)}</div>
+      {fleet.value && robots.value.length === 0 && <p class="empty">The broker knows no robot. A daemon that is configured for it brings its own.</p>}
     </main>
+  );
+}
+
+/** From more tiles on, each is smaller. */
+const MANY = 12;
+const TROUBLE = "in trouble";
+
+function fits(robot: Robot, wanted: string): boolean {
+  if (wanted === "") return true;
+  if (wanted === TROUBLE) return ["offline", "fault", "estopped"].includes(robot.shown.value);
+  return robot.description.value?.groups?.includes(wanted.slice(1)) ?? false;
+}
+
+/** Which robots are shown: all, those of a group, or those that somebody has to look after. */
+function Filter({ wanted, shown }: { wanted: Signal<string>; shown: number }) {
+  return (
+    <p class="filter facts">
+      <label>
+        Show{" "}
+        <select value={wanted.value} onChange={(event) => (wanted.value = event.currentTarget.value)}>
+          <option value="">all robots</option>
+          <option value={TROUBLE}>those in trouble</option>
+          {groups.value.map((group) => <option key={group.name} value={`=${group.name}`}>{group.name}</option>)}
+        </select>
+      </label>
+      <span>{shown === robots.value.length ? count(shown, "robot") : `${shown} of ${count(robots.value.length, "robot")}`}</span>
+    </p>
   );
 }
 
 function Tile({ robot }: { robot: Robot }) {
   const state = robot.state.value;
   const progress = state?.progress ?? 0;
+  const absence = absenceOf(robot);
+  const time = clockOf(robot);
   return (
-    <article class="tile">
+    <article class={absence ? "tile away" : "tile"} data-robot={robot.name}>
       <h2><a href={href(robot.name)}>{robot.name}</a></h2>
       <StateBadge robot={robot} />
       <p class="facts">
-        {state?.motion ? <><strong>{state.motion}</strong> <span class="num">{clock(progress * (state.duration ?? 0))} / {clock(state.duration)}</span></> : <span>{count(robot.jointNames.value.length, "joint")}</span>}
-        {!!state?.queued && <span>{state.queued} waiting</span>}
-        <span>Torque {state?.torque ? "on" : "off"}</span>
+        {absence ? <span class="bad">{absence}</span> : state?.motion ? <><strong>{state.motion}</strong> <span class="num">{clock(progress * (state.duration ?? 0))} / {clock(state.duration)}</span></> : <span>{count(robot.jointNames.value.length, "joint")}</span>}
+        {!absence && !!state?.queued && <span>{state.queued} waiting</span>}
+        {!absence && <span>Torque {state?.torque ? "on" : "off"}</span>}
         {robot.control.who.value === "me" && <span>You are in control</span>}
         {robot.control.who.value === "other" && <span>{robot.control.told.value?.holder} is in control</span>}
       </p>
-      <div class="track"><div class="done" style={{ width: `${state?.motion ? 100 * progress : 0}%` }} /></div>
+      {fleet.value && (
+        <p class="facts place">
+          {(robot.description.value?.groups ?? []).map((group) => <span key={group} class="tag">{group}</span>)}
+          {placeOf(robot) && <span>{placeOf(robot)}</span>}
+          {!absence && time && <span class={time.bad ? "bad" : undefined}>{time.text}</span>}
+        </p>
+      )}
+      <div class="track"><div class="done" style={{ width: `${!absence && state?.motion ? 100 * progress : 0}%` }} /></div>
       <StopButton robot={robot} />
     </article>
   );

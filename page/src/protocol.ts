@@ -3,8 +3,18 @@
 export type StateName =
   | "offline" | "idle" | "approaching" | "playing" | "pausing" | "paused" | "stopping" | "estopped" | "fault";
 
+/** All but the state is told where the robots are those of many daemons. */
 export interface Availability {
   state: "online" | "offline";
+  bridge?: string | null;
+  host?: string | null;
+  absence?: string;
+  since_utc?: string | null;
+}
+
+export interface Clock {
+  synchronised: boolean;
+  estimated_error_s: number | null;
 }
 
 export interface State {
@@ -49,6 +59,7 @@ export interface Description {
   rates: { idle_hz: number; max_hz: number | null };
   version: string;
   upload?: boolean;
+  groups?: string[];
 }
 
 export interface Marker {
@@ -95,6 +106,7 @@ export interface Diagnostics {
   records_lost?: number;
   temperature_c?: (number | null)[];
   voltage_v?: (number | null)[];
+  clock?: Clock | null;
   lateness_histogram?: { up_to_s: number[]; counts: number[] };
 }
 
@@ -141,7 +153,7 @@ export interface Daemon {
 }
 
 export type Message =
-  | { hello: { version: number; id: string; robots: string[] } }
+  | { hello: { version: number; id: string; robots: string[]; fleet?: boolean } }
   | { id: number | string | null; answer: Answer }
   | { daemon: Daemon }
   | Report;

@@ -46,9 +46,11 @@ export class Robot {
 
   constructor(readonly name: string) {}
 
+  /** What it does, `offline` also where its daemon is gone and cannot say so. */
+  readonly shown = computed(() => (this.availability.value?.state === "offline" ? "offline" : (this.state.value?.state ?? "offline")));
   readonly online = computed(() => this.availability.value?.state === "online" && this.state.value?.state !== "offline");
   readonly moving = computed(() =>
-    ["approaching", "playing", "pausing", "paused", "stopping"].includes(this.state.value?.state ?? ""),
+    ["approaching", "playing", "pausing", "paused", "stopping"].includes(this.shown.value),
   );
   readonly jointNames = computed(() => this.description.value?.joints.map((joint) => joint.name) ?? []);
 
@@ -103,7 +105,7 @@ export class Robot {
 
   private takeDescription(description: Description): void {
     this.description.value = description;
-    if (description.model !== null) void this.fetchModel();
+    if (description.model !== null && !fleet.peek()) void this.fetchModel();
     else this.model.value = null;
   }
 
@@ -150,6 +152,10 @@ export const lostSince = signal<Date | null>(null);
 export const daemonId = signal("");
 /** Null until the daemon has told it. */
 export const daemon = signal<Daemon | null>(null);
+/** Whether the robots are those of other daemons, which alone have their files. */
+export const fleet = signal(false);
+/** Whether what is shown is what is: neither the daemon nor, where the robots are beyond it, the broker is lost. */
+export const heard = computed(() => link.value === "connected" && !(fleet.value && daemon.value?.broker === "lost"));
 export const robots: Signal<Robot[]> = signal([]);
 export const notices = signal<{ number: number; text: string; grave: boolean }[]>([]);
 export const locked = stored<boolean>("locked", false);
@@ -174,8 +180,9 @@ export const connection = new Connection({
     else if (link.peek() === "connected") lostSince.value = new Date();
     link.value = now;
   },
-  hello(id, names) {
+  hello(id, names, isFleet) {
     batch(() => {
+      fleet.value = isFleet;
       daemonId.value = id;
       const known = new Map(robots.peek().map((robot) => [robot.name, robot]));
       robots.value = names.map((name) => known.get(name) ?? new Robot(name));

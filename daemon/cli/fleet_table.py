@@ -1,0 +1,142 @@
+"""All robots at a broker, for a terminal: a table that is drawn anew, or one line a second."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from motiond.formats.errors import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+    from ..api.reports import Report, Subject, Subscription
+
+SHOWN: frozenset[Subject] = frozenset({"availability", "description", "state", "diagnostics"})
+COLUMNS = ("robot", "groups", "state", "motion", "progress", "daemon", "clock", "offline since")
+TROUBLE = ("fault", "estopped", "offline")
+LEAST_ROWS, LINES_AROUND = 3, 6
+
+_STYLES = {
+    "playing": "green",
+    "approaching": "cyan",
+    "stopping": "yellow",
+    "estopped": "red",
+    "fault": "red",
+    "offline": "dim",
+}
+
+
+class FleetTable:
+    """The latest reports of all robots, as a renderable of rich.
+
+    Where the terminal has fewer lines than there are robots, those in trouble come first, then those that
+    move, and the others are counted.
+
+    Parameters
+    ----------
+    robots : callable
+        Returns the names of all robots.
+    broker : callable
+        Returns what is told of the connection to the broker.
+    """
+
+    def __init__(self, robots: Callable[[], tuple[str, ...]], broker: Callable[[], str]) -> None:
+        self._robots = robots
+        self._broker = broker
+        self._latest: dict[tuple[str, Subject], dict[str, Any]] = {}
+
+    def take_all(self, reports: Subscription) -> None:
+        """Remember every report that has come."""
+        while report := reports.get_now():
+            self.take(report)
+
+    def take(self, report: Report) -> None:
+        """Remember a report."""
+        self._latest[report.robot, report.subject] = report.data
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        height = options.height or console.height
+        yield Group(Text(self.line(), style="bold"), self._table(max(LEAST_ROWS, height - LINES_AROUND)))
+
+    def line(self) -> str:
+        """Return everything in one line, for where there is no terminal."""
+        names = self._robots()
+        states = Counter(self.state(name) for name in names)
+        counted = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
+        troubled = [name for name in names if self.state(name) in TROUBLE]
+        parts = [
+            self._broker(),
+            f"{len(names)} robot{'' if len(names) == 1 else 's'}" + (f": {counted}" if counted else ""),
+        ]
+        return "; ".join([*parts, *([f"look at {listed(troubled)}"] if troubled else [])])
+
+    def state(self, name: str) -> str:
+        """Return what a robot does, `offline` where its daemon is gone, whatever it has said before."""
+        if self._of(name, "availability").get("state") != "online":
+            return "offline"
+        return str(self._of(name, "state").get("state", "offline"))
+
+    def rows(self, most: int) -> tuple[list[tuple[str, ...]], int]:
+        """Return the cells of the robots that fit, by name, and how many others there are."""
+        names = sorted(self._robots(), key=self._urgency)
+        return [self._row(name) for name in sorted(names[:most])], max(0, len(names) - most)
+
+    def _urgency(self, name: str) -> tuple[int, str]:
+        state = self.state(name)
+        return (0 if state in TROUBLE else 2 if state == "idle" else 1), name
+
+    def _of(self, name: str, subject: Subject) -> dict[str, Any]:
+        return self._latest.get((name, subject), {})
+
+    def _row(self, name: str) -> tuple[str, ...]:
+        state, told, there = self.state(name), self._of(name, "state"), self._of(name, "availability")
+        moves = state not in TROUBLE and told.get("motion")
+        daemon, host = there.get("bridge") or "", there.get("host")
+        return (
+            name,
+            ", ".join(map(str, self._of(name, "description").get("groups", ()))),
+            state,
+            str(told["motion"]) if moves else "",
+            f"{_number(told.get('progress')):.0%}" if moves else "",
+            f"{daemon} on {host}" if host else daemon,
+            "" if state == "offline" else clock_words(self._of(name, "diagnostics").get("clock")),
+            _since(there) if state == "offline" else "",
+        )
+
+    def _table(self, most: int) -> Table:
+        rows, more = self.rows(most)
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for column in COLUMNS:
+            table.add_column(column, justify="right" if column == "progress" else "left", no_wrap=True)
+        for row in rows:
+            table.add_row(*map(Text, row), style=_STYLES.get(row[2], ""))
+        if more:
+            table.add_row(Text(f"… and {more} more"))
+        return table
+
+
+def clock_words(clock: Any) -> str:
+    """Say how good a clock is; '' where nothing is told of it."""
+    if not isinstance(clock, dict):
+        return ""
+    if clock.get("synchronised") is not True:
+        return "not synchronised"
+    error_s = clock.get("estimated_error_s")
+    return "synchronised" if error_s is None else f"within {1e3 * _number(error_s):.3g} ms"
+
+
+def _since(availability: dict[str, Any]) -> str:
+    stamp = availability.get("since_utc")
+    return f"{stamp[:19].replace('T', ' ')} UTC" if isinstance(stamp, str) else "not known"
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0

@@ -1,0 +1,252 @@
+"""What robots anywhere report over MQTT, handed on as if they were here, and who of them is there."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import orjson
+
+from ..api.reports import LASTING, SUBJECTS, Report
+from ..api.requests import FLEET
+from ..config.section import SettingError
+from ..config.types import topic_safe
+from ..mqtt.topics import DaemonTopic, ReportTopic, Topics
+from .roster import Robot, Roster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from ..api.reports import ReportHub, Subject
+
+log = logging.getLogger(__name__)
+
+MOST_ROBOTS = 2000
+MOST_BYTES = 1_000_000
+MOST_JOINTS = 1000
+NO_ROBOTS = frozenset({FLEET, "bridge"})
+SIDES, QUANTITIES = ("reference", "feedback"), ("position", "velocity", "effort")
+HEARD = SUBJECTS - {"telemetry"}
+"""What is heard of every robot; telemetry is heard of those that somebody looks at."""
+
+
+class RemoteReports:
+    """All that is known of the robots at a broker.
+
+    The availability that is handed on says more than a robot's own: `bridge`, the id of the daemon that tells
+    of it; `host`, that daemon's machine; `absence`, why it takes no requests, '' where it takes them; and
+    `since_utc`, since when it does not, as far as that is known.
+
+    Parameters
+    ----------
+    topics : Topics
+    hub : ReportHub
+        Gets every report.
+    now : callable
+        Returns the time, in UTC.
+
+    Attributes
+    ----------
+    robots : tuple of str
+        Their names, in order.
+    roster : Roster
+        Groups, daemons and machines.
+    """
+
+    def __init__(
+        self, topics: Topics, hub: ReportHub, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self.robots: tuple[str, ...] = ()
+        self.roster = Roster()
+        self._topics = topics
+        self._hub = hub
+        self._now = now
+        self._since: dict[str, str | None] = {}
+        self._told: dict[str, dict[str, Any]] = {}
+        self._unheard: set[str] = set()
+        self._unheard_daemons: set[str] = set()
+        self._is_full = False
+
+    @property
+    def is_deserted(self) -> bool:
+        """Whether no daemon says that it is online."""
+        return not any(daemon.get("state") == "online" for daemon in self.roster.daemons.values())
+
+    def topics_of_all(self) -> list[str]:
+        """Return what has to be subscribed to."""
+        return [self._topics.daemon(), *(self._topics.report("+", subject) for subject in HEARD)]
+
+    def telemetry_of(self, robots: Iterable[str]) -> list[str]:
+        """Return where robots publish telemetry."""
+        return [self._topics.report(robot, "telemetry") for robot in robots if robot in self._told]
+
+    # -- the connection -------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Take note that the broker now says all that it keeps, of whomever it knows."""
+        self._unheard, self._unheard_daemons = set(self.robots), set(self.roster.daemons)
+
+    def settle(self) -> None:
+        """Take whoever this broker has said nothing of for absent."""
+        for daemon_id in self._unheard_daemons:
+            del self.roster.daemons[daemon_id]
+        self._unheard_daemons.clear()
+        for name in self._unheard:
+            robot = self.roster.robots[name]
+            robot.state = robot.daemon = None
+        for name in self.robots:
+            self._tell_availability(name, at_once=False)
+
+    def drop_unheard(self) -> None:
+        """Forget whoever this broker has said nothing of for long."""
+        for name in sorted(self._unheard):
+            self._forget(name)
+
+    # -- what is heard --------------------------------------------------------------------------------------
+
+    def hear(self, topic: str, payload: bytes, *, retained: bool) -> None:
+        """Take a message; what cannot be understood is left out."""
+        meaning = self._topics.meaning(topic)
+        if len(payload) > MOST_BYTES:
+            return
+        if isinstance(meaning, ReportTopic) and not payload:
+            if meaning.subject == "availability":
+                self._forget(meaning.robot)
+            return
+        try:
+            data = orjson.loads(payload or b"{}")
+        except orjson.JSONDecodeError:
+            return
+        if not isinstance(data, dict):
+            return
+        match meaning:
+            case DaemonTopic(daemon_id):
+                self._hear_daemon(meaning, daemon_id, data, retained=retained)
+            case ReportTopic(name, "telemetry"):
+                self._hear_telemetry(name, data)
+            case ReportTopic(name, subject) if subject in SUBJECTS and self._knows(name, subject):
+                self._hear_report(meaning, data, retained=retained)
+
+    def _hear_daemon(
+        self, meaning: DaemonTopic, daemon_id: str, data: dict[str, Any], *, retained: bool
+    ) -> None:
+        if daemon_id not in self.roster.daemons and len(self.roster.daemons) >= MOST_ROBOTS:
+            return
+        self._unheard_daemons.discard(daemon_id)
+        self.roster.hear(meaning, data)
+        for name in self.robots:
+            if self.roster.robots[name].daemon == daemon_id:
+                self._tell_availability(name, at_once=not retained)
+
+    def _hear_report(self, meaning: ReportTopic, data: dict[str, Any], *, retained: bool) -> None:
+        name, subject = meaning.robot, cast("Subject", meaning.subject)
+        self._unheard.discard(name)
+        if not _is_sound(subject, data):
+            return
+        before = (self.roster.robots[name].last or {}).get(subject, {})
+        self.roster.hear(meaning, data)
+        if subject != "availability":
+            same = subject == "state" and all(
+                before.get(key) == data.get(key) for key in ("state", "motion", "goal_id", "message")
+            )
+            self._hub.publish(Report(name, subject, data, renews=same))
+        if subject in {"availability", "state"}:
+            self._tell_availability(name, at_once=not retained)
+
+    def _hear_telemetry(self, name: str, data: dict[str, Any]) -> None:
+        """Hand a sample on as pages get it; what is no sample is left out."""
+        if name not in self._told or not self._hub.is_heard("samples"):
+            return
+        try:
+            arrays = {
+                side: {one: np.asarray(data[side][one], dtype=np.float64) for one in QUANTITIES}
+                for side in SIDES
+            }
+            sample = {"stamp_s": float(data["stamp_s"]), "frame": float(data["frame"]), **arrays}
+        except (KeyError, TypeError, ValueError):
+            return
+        shapes = {array.shape for side in arrays.values() for array in side.values()}
+        if len(shapes) == 1 and len(shape := shapes.pop()) == 1 and shape[0] <= MOST_JOINTS:
+            self._hub.publish(Report(name, "samples", sample, renews=True))
+
+    # -- who there is ---------------------------------------------------------------------------------------
+
+    def _knows(self, name: str, subject: str) -> bool:
+        """Whether there is such a robot; what lasts makes one known."""
+        if name in self._told:
+            return True
+        if subject not in LASTING or name in NO_ROBOTS:
+            return False
+        try:
+            topic_safe(name)
+        except SettingError:
+            return False
+        if len(self.robots) >= MOST_ROBOTS:
+            if not self._is_full:
+                what, mend = f"more than {MOST_ROBOTS} robots", "`motiond forget` clears those that are gone"
+                log.warning("%s: %s; others are not shown; %s", name, what, mend)
+            self._is_full = True
+            return False
+        self.roster.robots[name] = Robot()
+        self._told[name] = {}
+        self.robots = tuple(sorted(self._told))
+        return True
+
+    def _forget(self, name: str) -> None:
+        self._unheard.discard(name)
+        if self._told.pop(name, None) is None:
+            return
+        del self.roster.robots[name]
+        self._since.pop(name, None)
+        self.robots = tuple(sorted(self._told))
+        self._hub.forget(name)
+
+    def _tell_availability(self, name: str, *, at_once: bool) -> None:
+        """Hand on whether a robot takes requests, where that is news.
+
+        Parameters
+        ----------
+        at_once : bool
+            Whether it has just become so; else it may have been so for long.
+        """
+        absence, told = self.roster.absence(name), self._told[name]
+        if not absence:
+            self._since[name] = None
+        elif told.get("state") != "offline":
+            self._since[name] = _stamp(self._now()) if at_once and told else None
+        last = (self.roster.robots[name].last or {}).get("state", {}).get("stamp_utc")
+        data = {
+            "state": "offline" if absence else "online",
+            "bridge": self.roster.robots[name].daemon,
+            "host": self.roster.host(name),
+            "absence": absence,
+            "since_utc": (self._since[name] or last) if absence else None,
+        }
+        if data != told:
+            self._told[name] = data
+            self._hub.publish(Report(name, "availability", data))
+
+
+def _is_sound(subject: Subject, data: dict[str, Any]) -> bool:
+    """Whether a report has what pages build on: one robot's nonsense must not take the others' tiles away."""
+    match subject:
+        case "availability" | "state":
+            return isinstance(data.get("state"), str)
+        case "description":
+            return _are_named(data.get("joints"))
+        case "motions":
+            return _are_named(data.get("motions"))
+        case _:
+            return True
+
+
+def _are_named(several: Any) -> bool:
+    return isinstance(several, list) and all(
+        isinstance(one, dict) and isinstance(one.get("name"), str) for one in several
+    )
+
+
+def _stamp(now: datetime) -> str:
+    return f"{now.isoformat(timespec='milliseconds').removesuffix('+00:00')}Z"

@@ -1,0 +1,162 @@
+"""Passes requests on to robots anywhere, over MQTT, and their daemons' answers back as they are."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import orjson
+
+from motiond.formats.errors import listed, nearest, shortened
+
+from ..api.errors import RequestError
+from ..api.requests import VERBS
+from ..mqtt.topics import ANY_ROBOT, ResponseTopic
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..api.lease import Lease
+    from ..api.schemas import Request
+    from ..mqtt.topics import Topics
+    from .remote_reports import RemoteReports
+    from .uplink import Uplink
+
+ANSWER_S = 5.0
+READING_S = 30.0
+"""The same of a verb for which a daemon reads files."""
+ABSENT_S = 1.0
+"""So long the answer to a stop is waited for where the robot's daemon is not there, as far as is known."""
+READS_FILES = frozenset({"motions/reload", "motions/delete"})
+MOST_BYTES = 1_000_000
+
+Asked = tuple[str, str, str]
+"""A robot, a verb and a transaction."""
+
+
+class RemoteRobots:
+    """All robots at a broker, as the one who acts on requests (`motiond.daemon.api.requests.Commands`).
+
+    A request is published with its transaction, by which its answer is known again. Leases go with the
+    requests: the robots' own daemons check them.
+
+    Parameters
+    ----------
+    topics : Topics
+    reports : RemoteReports
+        Who there is.
+    uplink : Uplink
+    """
+
+    def __init__(self, topics: Topics, reports: RemoteReports, uplink: Uplink) -> None:
+        self._topics = topics
+        self._reports = reports
+        self._uplink = uplink
+        self._asked: defaultdict[Asked, set[asyncio.Future[dict[str, Any]]]] = defaultdict(set)
+
+    @property
+    def robots(self) -> tuple[str, ...]:
+        """The names of all robots that the broker knows."""
+        return self._reports.robots
+
+    @property
+    def leases(self) -> Mapping[str, Lease]:
+        """None is kept here."""
+        return {}
+
+    def topics_of_answers(self) -> list[str]:
+        """Return what has to be subscribed to."""
+        return [self._topics.response(ANY_ROBOT, "#")]
+
+    def hear(self, answer: ResponseTopic, payload: bytes) -> None:
+        """Take an answer; one to somebody else's request is left out."""
+        if not self._asked or len(payload) > MOST_BYTES:
+            return
+        try:
+            told = orjson.loads(payload)
+        except orjson.JSONDecodeError:
+            return
+        if not isinstance(told, dict):
+            return
+        for waiting in self._asked.get((answer.robot, answer.verb, str(told.get("transaction"))), ()):
+            if not waiting.done():
+                waiting.set_result(told)
+
+    def lose(self) -> None:
+        """Take note that answers to what was asked so far do not come any more."""
+        for (robot, verb, _), several in self._asked.items():
+            for waiting in several:
+                if not waiting.done():
+                    why = "it may have been acted on"
+                    what = "the connection to the broker was lost before its answer came"
+                    waiting.set_exception(
+                        RequestError("OFFLINE", f"{robot}/{verb}", what, why, "look at what the robot does")
+                    )
+
+    async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
+        """Pass a request on and return the data of its answer.
+
+        Raises
+        ------
+        RequestError
+            If the robot's daemon refuses it, as it says; or if there is no such robot, no connection, or no
+            answer in time. A stop is sent also to a robot that is taken for absent.
+        """
+        where, stops = f"{robot}/{verb}", VERBS[verb].stops
+        if robot not in self.robots:
+            known = f"there are {listed(self.robots)}" if self.robots else "the broker knows none"
+            mend = nearest(robot, self.robots)
+            raise RequestError("UNKNOWN_ROBOT", "", f"no robot '{shortened(robot, 60)}'", known, mend)
+        absence = self._reports.roster.absence(robot)
+        if absence and not stops:
+            raise RequestError("OFFLINE", where, "not sent", absence, "start it with `motiond run`")
+        within_s = ABSENT_S if absence else READING_S if verb in READS_FILES else ANSWER_S
+        body = request.model_dump(mode="json", exclude_unset=True)
+        asked = robot, verb, request.transaction or uuid4().hex
+        return _data_of(where, await self._ask(asked, body, within_s))
+
+    async def _ask(self, asked: Asked, body: dict[str, Any], within_s: float) -> dict[str, Any]:
+        robot, verb, transaction = asked
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._asked[asked].add(answer)
+        try:
+            async with asyncio.timeout(within_s):
+                topic, payload = self._topics.request(robot, verb), {**body, "transaction": transaction}
+                if VERBS[verb].stops:
+                    self._uplink.send(topic, payload, within_s)
+                else:
+                    await self._uplink.send_in_turn(topic, payload, within_s)
+                return await answer
+        except TimeoutError:
+            absence = self._reports.roster.absence(robot)
+            why = absence or "its daemon says that it is online"
+            mend = "use the robot's own switch" if VERBS[verb].stops else "look at what the robot does"
+            what = f"sent, and not answered in {within_s:g} s"
+            code = "OFFLINE" if absence else "TIMEOUT"
+            raise RequestError(code, f"{robot}/{verb}", what, why, mend) from None  # type: ignore[arg-type] # both are codes
+        finally:
+            self._asked[asked].discard(answer)
+            if not self._asked[asked]:
+                del self._asked[asked]
+            answer.cancel()
+
+
+def _data_of(where: str, answer: dict[str, Any]) -> dict[str, Any]:
+    """Return what an answer holds.
+
+    Raises
+    ------
+    RequestError
+        With a refusal's code, words and data.
+    """
+    data = answer.get("data")
+    data = data if isinstance(data, dict) else {}
+    if answer.get("status") == "ok":
+        return data
+    code, error = answer.get("code"), answer.get("error")
+    if not isinstance(code, str) or not isinstance(error, str):
+        what, mend = "its answer cannot be understood", "look at the daemon's log"
+        raise RequestError("INTERNAL", where, what, "it has neither ok nor a refusal", mend)
+    raise RequestError.of(code, error, data)  # type: ignore[arg-type] # a newer daemon may have further codes

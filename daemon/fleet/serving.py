@@ -1,0 +1,96 @@
+"""The page and the HTTP interface for all robots at a broker, without a robot of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NoReturn
+
+from ..api.dispatcher import Dispatcher
+from ..api.reports import ReportHub
+from ..clock.monitor import ClockMonitor
+from ..http.server import HttpServer
+from .desk import FleetDesk
+from .remote_files import RemoteFiles
+from .site import Site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..config.http import HttpSettings
+    from ..config.mqtt import MqttSettings
+
+NAME = "fleet"
+HANDLE_S = 35.0
+"""Longer than any answer is waited for, so that whoever asks is told which one did not come."""
+LOOK_S = 0.2
+
+
+class FleetServer:
+    """Serves HTTP on one side, and is a client of the broker on the other.
+
+    Parameters
+    ----------
+    mqtt : MqttSettings
+    http : HttpSettings
+
+    Raises
+    ------
+    HttpError, TokenError
+        If the certificate or the token cannot be used.
+    """
+
+    def __init__(self, mqtt: MqttSettings, http: HttpSettings) -> None:
+        hub = ReportHub()
+        self._site = Site(mqtt, hub)
+        self._desk = FleetDesk(mqtt)
+        self._clock = ClockMonitor()
+        self._server = HttpServer(
+            http,
+            dispatcher=Dispatcher(self._site.robots, handle_timeout_s=HANDLE_S),
+            commands=self._site.robots,
+            motions=RemoteFiles(self._site.reports),
+            groups=self._desk,
+            hub=hub,
+            models={},
+            daemon_id=NAME,
+            is_broker_connected=self._site.uplink.connected.is_set,
+            clock=self._clock.payload,
+            is_fleet=True,
+        )
+
+    async def run(self) -> None:
+        """Serve until SIGTERM or SIGINT; nothing stops for it, as robots are their daemons' own."""
+        async with self._desk, asyncio.TaskGroup() as tasks:
+            helpers = [
+                tasks.create_task(self._site.run(), name="fleet.site"),
+                tasks.create_task(self._server.run(), name="fleet.http"),
+                tasks.create_task(self._follow_looks(), name="fleet.looks"),
+                tasks.create_task(self._clock.run(), name="fleet.clock"),
+            ]
+            ended = asyncio.Event()
+            with ended_by_signals(ended):
+                await ended.wait()
+            for helper in helpers:
+                helper.cancel()
+
+    async def _follow_looks(self) -> NoReturn:
+        """Hear the telemetry of robots that somebody looks at, and of no others: there may be thousands."""
+        while True:
+            self._site.uplink.want(self._site.reports.telemetry_of(self._server.looked_at))
+            await asyncio.sleep(LOOK_S)
+
+
+@contextmanager
+def ended_by_signals(ended: asyncio.Event) -> Iterator[None]:
+    """Have SIGTERM and SIGINT set an event, as long as the context lasts."""
+    loop = asyncio.get_running_loop()
+    signals = (signal.SIGTERM, signal.SIGINT)
+    for number in signals:
+        loop.add_signal_handler(number, ended.set)
+    try:
+        yield
+    finally:
+        for number in signals:
+            loop.remove_signal_handler(number)

@@ -1,0 +1,88 @@
+"""All robots at a broker as seen from one program that has none: what is heard, and whom to ask."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, NoReturn
+
+from ..mqtt.link import heed_cancellation
+from ..mqtt.topics import ResponseTopic, Topics
+from .remote_reports import RemoteReports
+from .remote_robots import RemoteRobots
+from .uplink import Uplink
+
+if TYPE_CHECKING:
+    import aiomqtt
+
+    from ..api.reports import ReportHub
+    from ..config.mqtt import MqttSettings
+
+SETTLE_S, FORGET_S = 2.0, 30.0
+"""After so long on a connection a robot is absent, and forgotten, of which the broker has said nothing."""
+
+
+class Site:
+    """Robots, wherever their daemons are.
+
+    Parameters
+    ----------
+    settings : MqttSettings
+    hub : ReportHub
+        Gets what the robots report.
+    asks : bool
+        Whether requests are passed on, so that answers have to be heard.
+
+    Attributes
+    ----------
+    reports : RemoteReports
+    robots : RemoteRobots
+    uplink : Uplink
+    """
+
+    def __init__(self, settings: MqttSettings, hub: ReportHub, *, asks: bool = True) -> None:
+        self._topics = Topics(settings.base)
+        self.reports = RemoteReports(self._topics, hub)
+        self.uplink = Uplink(settings, self._hear, lambda: self.reports.is_deserted)
+        self.robots = RemoteRobots(self._topics, self.reports, self.uplink)
+        self.uplink.begun.append(self.reports.begin)
+        self.uplink.lost.append(self.robots.lose)
+        self._asks = asks
+
+    async def run(self) -> NoReturn:
+        """Listen, until cancelled."""
+        heard = self.reports.topics_of_all() + (self.robots.topics_of_answers() if self._asks else [])
+        looking_after = asyncio.create_task(self._look_after(), name="fleet.settle")
+        try:
+            await self.uplink.run(heard)
+        finally:
+            looking_after.cancel()
+            await asyncio.wait((looking_after,))
+
+    def _hear(self, message: aiomqtt.Message) -> None:
+        topic = message.topic.value
+        meaning = self._topics.meaning(topic)
+        if isinstance(meaning, ResponseTopic):
+            self.robots.hear(meaning, message.payload)
+        else:
+            self.reports.hear(topic, message.payload, retained=message.retain)
+
+    async def _look_after(self) -> NoReturn:
+        """After each connection is made, see of whom the broker knows nothing any more."""
+        connected = self.uplink.connected
+        while True:
+            await connected.wait()
+            if await self._lasts(SETTLE_S):
+                self.reports.settle()
+                if await self._lasts(FORGET_S - SETTLE_S):
+                    self.reports.drop_unheard()
+                    await self._lasts(None)
+            heed_cancellation()
+
+    async def _lasts(self, time_s: float | None) -> bool:
+        """Whether the connection is still there after so long; for ever, until it is not."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(time_s):
+                await self.uplink.ended.wait()
+                return False
+        return True

@@ -1,0 +1,192 @@
+"""One connection to the broker at which the robots' daemons are, made anew whenever it breaks."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager, suppress
+from math import ceil
+from typing import TYPE_CHECKING, NoReturn
+
+import aiomqtt
+import orjson
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from ..api.errors import RequestError
+from ..client.finding import broker_of
+from ..mqtt.connection import address_of, make_client
+from ..mqtt.connection_log import ConnectionLog
+from ..mqtt.link import BackOff, Link, heed_cancellation
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable
+    from typing import Any
+
+    from ..config.mqtt import MqttSettings
+    from ..mqtt.connection import Client
+
+MOST_UNCONFIRMED = 10
+"""Requests that the broker has not confirmed; it takes twice as many at once, so that stops find room."""
+SUBSCRIBE_S = 5.0
+LOOK_S = 0.2
+LOOK_ELSEWHERE_S = 5.0
+"""So often the other brokers are looked at while no daemon is at this one."""
+
+
+class Uplink:
+    """The connection; what is published on it is not delivered later, once it has broken.
+
+    Parameters
+    ----------
+    settings : MqttSettings
+        Of several brokers the one is used where a daemon's heart beats.
+    hear : callable
+        Takes each message as it arrives.
+    is_deserted : callable
+        Whether no daemon is at this broker, so that the others are worth a look.
+
+    Attributes
+    ----------
+    connected : asyncio.Event
+        Set while there is a connection on which everything is subscribed to.
+    ended : asyncio.Event
+        Set while there is none.
+    begun, lost : list of callable
+        Are called when it is made, before anything is subscribed to, and when it has broken.
+    """
+
+    def __init__(
+        self,
+        settings: MqttSettings,
+        hear: Callable[[aiomqtt.Message], None],
+        is_deserted: Callable[[], bool],
+    ) -> None:
+        self.connected, self.ended = asyncio.Event(), asyncio.Event()
+        self.ended.set()
+        self.begun: list[Callable[[], None]] = []
+        self.lost: list[Callable[[], None]] = []
+        self._settings = self._present = settings
+        self._hear = hear
+        self._is_deserted = is_deserted
+        self._client: Client | None = None
+        self._lasting: frozenset[str] = frozenset()
+        self._wanted: frozenset[str] = frozenset()
+        self._may_send = asyncio.Semaphore(MOST_UNCONFIRMED)
+        self._logs = {str(address_of(one)): ConnectionLog(str(address_of(one))) for one in settings.each()}
+
+    @property
+    def address(self) -> str:
+        """Where the broker is that is used or tried now."""
+        return str(address_of(self._present))
+
+    async def run(self, lasting: Iterable[str]) -> NoReturn:
+        """Connect, hear and connect again, until cancelled.
+
+        Parameters
+        ----------
+        lasting : iterable of str
+            What is subscribed to on each connection.
+        """
+        self._lasting = frozenset(lasting)
+        await Link(self._turn, self._make, self._serve, self._wait, BackOff(self._settings)).run()
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """Choose the broker."""
+        self._present = await broker_of(self._settings)
+        yield
+
+    def _make(self) -> Client:
+        return make_client(self._present, receive=self._hear)
+
+    async def _wait(self, wait_s: float, reason: BaseException | None) -> None:
+        self._logs[self.address].lose(reason)
+        await asyncio.sleep(wait_s)
+
+    async def _serve(self, client: Client) -> None:
+        for begin in self.begun:
+            begin()
+        await _subscribe(client, self._lasting)
+        self._client = client
+        self.ended.clear()
+        self.connected.set()
+        self._logs[self.address].make()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._follow_wishes(client), name="fleet.wishes")
+                if len(self._settings.each()) > 1:
+                    tasks.create_task(self._look_elsewhere(), name="fleet.elsewhere")
+                await client.broken()
+        finally:
+            self._client = None
+            self.connected.clear()
+            self.ended.set()
+            for lose in self.lost:
+                lose()
+
+    async def _follow_wishes(self, client: Client) -> NoReturn:
+        """Subscribe to what somebody wants at present, and to nothing else."""
+        has: frozenset[str] = frozenset()
+        while True:
+            wanted = self._wanted
+            if wanted - has:
+                await _subscribe(client, wanted - has)
+            if has - wanted:
+                await client.unsubscribe(sorted(has - wanted), timeout=SUBSCRIBE_S)
+            has = wanted
+            heed_cancellation()
+            await asyncio.sleep(LOOK_S)
+
+    async def _look_elsewhere(self) -> NoReturn:
+        """Leave a broker at which there is no daemon for one at which there is."""
+        while True:
+            await asyncio.sleep(LOOK_ELSEWHERE_S)
+            if not self._is_deserted():
+                continue
+            better = await broker_of(self._settings)
+            if self._is_deserted() and address_of(better) != address_of(self._present):
+                raise aiomqtt.MqttError(f"no daemon is there; going on to {address_of(better)}")
+
+    def want(self, topics: Iterable[str]) -> None:
+        """Hear these from now on, besides what is heard always, and no others that were wanted before."""
+        self._wanted = frozenset(topics)
+
+    def send(self, topic: str, payload: dict[str, Any], within_s: float) -> int:
+        """Publish at once, whatever else is on its way; return the message's number.
+
+        Parameters
+        ----------
+        within_s : float
+            After so long nobody wants it any more (MQTT 5).
+
+        Raises
+        ------
+        RequestError
+            OFFLINE if there is no connection.
+        """
+        if self._client is None:
+            what, why = "no connection to the broker", "nothing was sent"
+            raise RequestError("OFFLINE", self.address, what, why, "it is tried again; ask again")
+        properties = None
+        if self._client.version_5:
+            properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
+            properties.MessageExpiryInterval = ceil(within_s)
+        return self._client.hand_over(topic, orjson.dumps(payload), 1, properties=properties)
+
+    async def send_in_turn(self, topic: str, payload: dict[str, Any], within_s: float) -> None:
+        """Publish once the broker has confirmed most of what was sent before; return when it has this.
+
+        Raises
+        ------
+        RequestError
+            OFFLINE if there is no connection.
+        """
+        async with self._may_send:
+            number, client = self.send(topic, payload, within_s), self._client
+            if client is not None:
+                with suppress(aiomqtt.MqttError):  # whoever waits for the answer is told
+                    await client.delivered(number, within_s)
+
+
+async def _subscribe(client: Client, topics: Iterable[str]) -> None:
+    await client.subscribe([(topic, 1) for topic in sorted(topics)], timeout=SUBSCRIBE_S)

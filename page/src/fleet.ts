@@ -1,0 +1,85 @@
+/** What the page knows of robots that many daemons have: groups, machines, clocks, and who is not there. */
+
+import { computed } from "@preact/signals";
+import type { Answer } from "./protocol";
+import { command, fleet, notify, robots } from "./store";
+import type { Robot } from "./store";
+
+export interface Group {
+  name: string;
+  members: Robot[];
+  /** What every member can play, by its name. */
+  motions: string[];
+}
+
+const PLAY_MS = 35_000;
+
+export const groups = computed<Group[]>(() => {
+  const found = new Map<string, Robot[]>();
+  for (const robot of robots.value) {
+    for (const group of robot.description.value?.groups ?? []) found.set(group, [...(found.get(group) ?? []), robot]);
+  }
+  return [...found].sort(([one], [other]) => one.localeCompare(other)).map(([name, members]) => ({ name, members, motions: common(members) }));
+});
+
+function common(members: Robot[]): string[] {
+  const [first, ...others] = members.map((robot) => (robot.motions.value?.motions ?? []).filter((motion) => motion.ok).map((motion) => motion.name));
+  const sets = others.map((names) => new Set(names));
+  return (first ?? []).filter((name) => sets.every((names) => names.has(name))).sort();
+}
+
+/** Tell each at once, by the connection that is open: whoever stops waits for nobody. */
+export function stopAll(members: Robot[], verb: "stop" | "estop"): void {
+  for (const robot of members) void command(robot, verb);
+}
+
+/** Ask for something of a whole group; what is refused is shown. */
+export async function askGroup(group: string, verb: "play" | "pause" | "resume", body: object = {}): Promise<Answer> {
+  const answer = await postGroup(group, verb, body);
+  if (answer.status === "error") notify(answer.error ?? `${group}/${verb}: refused`);
+  return answer;
+}
+
+async function postGroup(group: string, verb: string, body: object): Promise<Answer> {
+  try {
+    const response = await fetch(`/api/fleet/${encodeURIComponent(group)}/${verb}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(PLAY_MS),
+    });
+    return (await response.json()) as Answer;
+  } catch {
+    return { status: "error", code: "OFFLINE", error: `${group}/${verb}: no answer; look at what the robots do`, data: {} };
+  }
+}
+
+/** How good a robot's clock is, in words; whether that is bad. Null where nothing is told. */
+export function clockOf(robot: Robot): { text: string; bad: boolean } | null {
+  const clock = robot.diagnostics.value.at(-1)?.clock;
+  if (!clock) return null;
+  if (!clock.synchronised) return { text: "Clock not synchronised", bad: true };
+  const error = clock.estimated_error_s;
+  return { text: error === null ? "Clock synchronised" : `Clock within ${(1e3 * error).toPrecision(2)} ms`, bad: false };
+}
+
+/** Why a robot is not there and since when, as far as that is told. */
+export function absenceOf(robot: Robot): string {
+  const told = robot.availability.value;
+  if (!fleet.value || !told || told.state === "online") return "";
+  const since = told.since_utc ? new Date(told.since_utc) : null;
+  const when = since && !Number.isNaN(since.getTime()) ? `Offline since ${dated(since)}` : "Offline";
+  return told.absence ? `${when}: ${told.absence}` : when;
+}
+
+function dated(at: Date): string {
+  const today = new Date().toDateString() === at.toDateString();
+  return today ? at.toLocaleTimeString() : at.toLocaleString();
+}
+
+/** Which daemon a robot has, on which machine. */
+export function placeOf(robot: Robot): string {
+  const told = robot.availability.value;
+  if (!fleet.value || !told?.bridge) return "";
+  return told.host ? `${told.bridge} on ${told.host}` : told.bridge;
+}

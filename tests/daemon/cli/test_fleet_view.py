@@ -1,0 +1,162 @@
+"""What `motiond fleet monitor` shows, and what `motiond fleet serve` refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import signal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rich.console import Console
+
+from motiond.daemon.api.reports import Report
+from motiond.daemon.cli.fleet_table import FleetTable, clock_words
+from tests.daemon import told
+from tests.daemon.conftest import Embedded
+from tests.daemon.fleet.members import members
+from tests.daemon.programs import MOTIOND, run_here
+from tests.ports import free_port
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+BROKER = "mqtt://127.0.0.1:1883: connected"
+STAMP = "2026-11-22T12:30:00.000Z"
+
+
+def table_of(*robots: str) -> FleetTable:
+    return FleetTable(lambda: robots, lambda: BROKER)
+
+
+def tell(table: FleetTable, robot: str, state: str, online: str = "online", **more: Any) -> None:
+    there = {"state": online, "bridge": "d1", "host": "bench", "since_utc": None, **more}
+    table.take(Report(robot, "availability", there))
+    moving = {"motion": "wave", "progress": 0.25} if state == "playing" else {}
+    table.take(Report(robot, "state", told.state(state, **moving)))
+
+
+def test_each_robot_has_a_row_with_all_that_is_known() -> None:
+    table = table_of("left", "right")
+    tell(table, "left", "playing")
+    table.take(Report("left", "description", {"groups": ["choir", "wind"]}))
+    table.take(Report("left", "diagnostics", {"clock": {"synchronised": True, "estimated_error_s": 2e-4}}))
+    tell(table, "right", "playing", "offline", since_utc=STAMP)
+    since = "2026-11-22 12:30:00 UTC"
+    assert table.rows(10) == (
+        [
+            ("left", "choir, wind", "playing", "wave", "25%", "d1 on bench", "within 0.2 ms", ""),
+            ("right", "", "offline", "", "", "d1 on bench", "", since),
+        ],
+        0,
+    )
+
+
+def test_the_line_counts_them_and_names_those_in_trouble() -> None:
+    table = table_of("a", "b", "c")
+    tell(table, "a", "playing")
+    tell(table, "b", "fault")
+    assert table.line() == f"{BROKER}; 3 robots: 1 fault, 1 offline, 1 playing; look at b, c"
+
+
+def test_where_not_all_fit_those_in_trouble_and_those_that_move_are_shown() -> None:
+    names = tuple(f"r{number:02}" for number in range(60))
+    table = table_of(*names)
+    for name in names:
+        tell(table, name, "fault" if name == "r50" else "playing" if name == "r40" else "idle")
+    shown, more = table.rows(3)
+    assert ([row[0] for row in shown], more) == (["r00", "r40", "r50"], 57)
+    text = io.StringIO()
+    Console(file=text, width=120, height=24, force_terminal=True).print(table, height=24)
+    lines = text.getvalue().splitlines()
+    assert len(lines) <= 24
+    assert any("… and 42 more" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("clock", "words"),
+    [
+        (None, ""),
+        ({"synchronised": False, "estimated_error_s": 1.0}, "not synchronised"),
+        ({"synchronised": True, "estimated_error_s": None}, "synchronised"),
+        ({"synchronised": True, "estimated_error_s": 0.0012}, "within 1.2 ms"),
+    ],
+)
+def test_a_clock_is_told_in_words(clock: Any, words: str) -> None:
+    assert clock_words(clock) == words
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ("--listen", "0.0.0.0:8090"),
+            (
+                "invalid value for --listen: '0.0.0.0:8090' is open to others without a token; whoever "
+                "reaches it could move the robots; add --token-file, or listen on 127.0.0.1"
+            ),
+        ),
+        (
+            ("--cert-file", "c.pem"),
+            (
+                "invalid value for --cert-file: 'cert_file' stands alone; a certificate needs its key; "
+                "add key_file"
+            ),
+        ),
+    ],
+)
+def test_a_page_is_not_served_to_whoever_comes(
+    capsys: pytest.CaptureFixture[str], options: tuple[str, ...], message: str
+) -> None:
+    asked = ("fleet", "serve", "--broker", "mqtt://127.0.0.1:1", *options)
+    assert run_here(capsys, *asked) == (2, "", f"motiond: {message}; see `motiond --help`\n")
+
+
+def test_a_token_that_could_be_guessed_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("short\n")
+    asked = ("fleet", "serve", "--broker", "mqtt://127.0.0.1:1", "--token-file", file)
+    what = "its first line has 5 characters; a token has 16 at least"
+    message = f"{file}: {what}; write one, as by: openssl rand -hex 16\n"
+    assert run_here(capsys, *asked) == (2, "", message)
+
+
+def test_a_monitor_without_a_broker_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    url = f"mqtt://127.0.0.1:{free_port()}"
+    code, out, err = run_here(capsys, "fleet", "monitor", "--broker", url)
+    assert (code, out) == (3, "")
+    assert err.startswith(f"{url}: no connection to the broker; ")
+
+
+async def test_a_monitor_tells_a_line_a_second_where_there_is_no_terminal(free_port_broker: Embedded) -> None:
+    settings = free_port_broker.settings
+    url = f"mqtt://{settings.listen}"
+    async with members(settings) as crowd:
+        crowd.add("left", "choir")
+        crowd.tell("left", "state", told.state("idle"), retain=True)
+        program = await asyncio.create_subprocess_exec(
+            MOTIOND, "fleet", "monitor", "--broker", url, stdout=asyncio.subprocess.PIPE
+        )
+        try:
+            assert program.stdout is not None
+            async with asyncio.timeout(PATIENCE_S):
+                while (line := (await program.stdout.readline()).decode()) and "1 idle" not in line:
+                    pass
+                assert line == f"{url}: connected; 1 robot: 1 idle\n"
+                program.send_signal(signal.SIGINT)
+                assert await program.wait() == 0
+        finally:
+            if program.returncode is None:
+                program.kill()
+                await program.wait()
+
+
+@pytest.fixture
+async def free_port_broker() -> AsyncIterator[Embedded]:
+    broker = Embedded(free_port())
+    await broker.start()
+    yield broker
+    await broker.kill()
+    await asyncio.get_running_loop().shutdown_default_executor()

@@ -1,0 +1,181 @@
+"""What is handed on of robots that other daemons have, and who of them is taken for absent."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+
+from motiond.daemon.api.reports import SUBJECTS, Report, ReportHub
+from motiond.daemon.fleet import remote_reports
+from motiond.daemon.fleet.remote_reports import RemoteReports
+from motiond.daemon.mqtt.topics import Topics
+from tests.daemon import told
+
+NOON, STAMP = datetime(2026, 11, 22, 12, 30, tzinfo=UTC), "2026-11-22T12:30:00.000Z"
+TOLD_UTC = told.state()["stamp_utc"]
+SIDE = {"position": [1.0, None], "velocity": [2.0, 3.0], "effort": [None, None]}
+SAMPLE = {"stamp_s": 1.5, "frame": 2.5, "reference": SIDE, "feedback": SIDE, "error": SIDE}
+
+
+class Broker:
+    """Says what a broker would, to the reports under test."""
+
+    def __init__(self) -> None:
+        self.hub = ReportHub()
+        self.reports = RemoteReports(Topics("motiond"), self.hub, now=lambda: NOON)
+
+    def say(self, topic: str, data: Any, *, retained: bool = False) -> None:
+        payload = data if isinstance(data, bytes) else orjson.dumps(data)
+        self.reports.hear(f"motiond/{topic}", payload, retained=retained)
+
+    def daemon(self, state: str, daemon: str = "d1", *, retained: bool = False) -> None:
+        self.say(f"bridge/{daemon}/availability", {"state": state, "host": "bench"}, retained=retained)
+
+    def robot(self, name: str, daemon: str = "d1", *, retained: bool = True) -> None:
+        self.say(f"{name}/availability", {"state": "online", "bridge": daemon}, retained=retained)
+        self.say(f"{name}/state", told.state("playing", motion="wave"), retained=retained)
+
+    def latest(self, name: str, subject: str = "availability") -> dict[str, Any] | None:
+        known = (one.data for one in self.hub.latest() if (one.robot, one.subject) == (name, subject))
+        return next(known, None)
+
+
+@pytest.fixture
+def broker() -> Broker:
+    broker = Broker()
+    broker.daemon("online", retained=True)
+    broker.robot("left")
+    return broker
+
+
+def absent(absence: str, since_utc: str | None, bridge: str | None = "d1") -> dict[str, Any]:
+    host = None if bridge is None else "bench"
+    return {
+        "state": "offline",
+        "bridge": bridge,
+        "host": host,
+        "absence": absence,
+        "since_utc": since_utc,
+    }
+
+
+HERE = {"state": "online", "bridge": "d1", "host": "bench", "absence": "", "since_utc": None}
+CRASHED = "its daemon 'd1' has crashed, or has lost the broker"
+
+
+def test_a_robot_comes_with_its_daemon_and_its_machine(broker: Broker) -> None:
+    assert broker.reports.robots == ("left",)
+    assert broker.latest("left") == HERE
+    assert broker.latest("left", "state") == told.state("playing", motion="wave")
+
+
+def test_a_daemon_that_crashes_takes_its_robots_along_from_that_moment_on(broker: Broker) -> None:
+    broker.robot("right", "d2")
+    broker.daemon("online", "d2")
+    broker.daemon("broken")
+    assert broker.latest("left") == absent(CRASHED, STAMP)
+    assert broker.latest("right") == {**HERE, "bridge": "d2"}
+    broker.say("left/state", told.state("offline"))  # says no more about since when
+    assert broker.latest("left") == absent(CRASHED, STAMP)
+    broker.daemon("online")
+    assert broker.latest("left") == HERE
+
+
+def test_one_that_was_gone_before_is_gone_since_it_told_its_state_last() -> None:
+    broker = Broker()
+    broker.say("left/availability", {"state": "online", "bridge": "d1"}, retained=True)
+    broker.daemon("broken", retained=True)
+    assert broker.latest("left") == absent(CRASHED, None)
+    broker.say("left/state", told.state("playing"), retained=True)
+    assert broker.latest("left") == absent(CRASHED, TOLD_UTC)
+
+
+def test_a_robot_that_is_forgotten_is_there_no_more(broker: Broker) -> None:
+    broker.say("left/availability", b"")
+    assert (broker.reports.robots, broker.hub.latest()) == ((), [])
+    for subject in ("description", "state"):
+        broker.say(f"left/{subject}", b"")
+    broker.say("left/diagnostics", {"ticks": 1})
+    assert broker.reports.robots == ()
+
+
+def test_who_a_new_broker_says_nothing_of_is_absent_and_later_forgotten(broker: Broker) -> None:
+    broker.robot("right")
+    broker.reports.begin()
+    assert broker.latest("left") == HERE  # it may come in a moment
+    broker.daemon("online", retained=True)
+    broker.robot("right")
+    broker.reports.settle()
+    assert broker.latest("left") == absent("no daemon tells of it", TOLD_UTC, bridge=None)
+    assert broker.latest("right") == HERE
+    broker.reports.drop_unheard()
+    assert broker.reports.robots == ("right",)
+
+
+def test_a_daemon_of_which_a_new_broker_says_nothing_is_not_there(broker: Broker) -> None:
+    broker.reports.begin()
+    broker.robot("left")
+    broker.reports.settle()
+    assert broker.latest("left") == absent("its daemon 'd1' is offline", TOLD_UTC) | {"host": None}
+    assert broker.reports.is_deserted
+
+
+@pytest.mark.parametrize(
+    ("topic", "payload"),
+    [
+        ("left/state", b"{"),
+        ("left/state", b"[]"),
+        ("left/state", b'{"state": 3}'),
+        ("left/state", b'{"state": "idle", "message": "' + b"x" * 1_000_000 + b'"}'),
+        ("left/description", b'{"joints": null}'),
+        ("left/motions", b'{"motions": [{"ok": true}]}'),
+        ("left/unheard_of", b"{}"),
+        ("left/telemetry", b'{"stamp_s": 1}'),
+        ("fleet/state", b'{"state": "idle"}'),
+        ("no name/state", b'{"state": "idle"}'),
+        ("new/diagnostics", b"{}"),
+    ],
+)
+def test_what_nobody_can_use_is_left_out(broker: Broker, topic: str, payload: bytes) -> None:
+    with broker.hub.subscribe(SUBJECTS | {"samples"}) as reports:
+        broker.say(topic, payload)
+        assert reports.is_empty
+    assert broker.reports.robots == ("left",)
+
+
+def test_strangers_cannot_fill_the_memory_with_robots(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(remote_reports, "MOST_ROBOTS", 2)
+    for name in ("b", "c", "d"):
+        broker.robot(name)
+    assert broker.reports.robots == ("b", "left")
+    mend = "`motiond forget` clears those that are gone"
+    assert caplog.messages == [f"c: more than 2 robots; others are not shown; {mend}"]
+
+
+def test_telemetry_becomes_a_sample_where_somebody_wants_one(broker: Broker) -> None:
+    broker.say("left/telemetry", SAMPLE)
+    with broker.hub.subscribe(frozenset({"samples"})) as reports:
+        broker.say("left/telemetry", SAMPLE)
+        sample = reports.get_now()
+        broker.say("left/telemetry", {**SAMPLE, "feedback": {**SIDE, "effort": [1.0]}})
+        assert reports.get_now() is None
+    assert isinstance(sample, Report)
+    assert (sample.data["stamp_s"], sample.data["frame"]) == (1.5, 2.5)
+    np.testing.assert_array_equal(sample.data["reference"]["position"], [1.0, np.nan])
+
+
+def test_states_that_only_move_on_replace_each_other_for_a_slow_listener(broker: Broker) -> None:
+    with broker.hub.subscribe() as reports:
+        for progress in (0.1, 0.2, 0.3):
+            broker.say("left/state", told.state("playing", motion="wave", progress=progress))
+        broker.say("left/state", told.state("idle"))
+        heard = []
+        while report := reports.get_now():
+            heard.append((report.data["state"], report.data.get("progress")))
+    assert heard == [("playing", 0.3), ("idle", None)]

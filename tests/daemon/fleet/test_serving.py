@@ -1,0 +1,364 @@
+"""HTTP for robots that other daemons have, before stand-ins for them at real brokers."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+import aiomqtt
+import orjson
+import pytest
+
+from motiond.daemon.config.http import HttpSettings
+from motiond.daemon.fleet import remote_robots, uplink
+from motiond.daemon.fleet.serving import FleetServer
+from motiond.daemon.mqtt.connection import make_client
+from tests.daemon import told
+from tests.daemon.conftest import Embedded, Mosquitto
+from tests.daemon.fleet.members import Members, members, until
+from tests.daemon.http.conftest import Page
+from tests.ports import free_port as any_free_port
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from motiond.daemon.config.mqtt import MqttSettings
+
+SIDE = {"position": [1.0], "velocity": [2.0], "effort": [None]}
+SAMPLE = {"stamp_s": 1.5, "frame": 2.5, "reference": SIDE, "feedback": SIDE, "error": SIDE}
+
+
+class Fleet:
+    """A fleet server that is being run, and a client of it."""
+
+    def __init__(self, port: int, session: aiohttp.ClientSession) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+        self.session = session
+
+    async def get(self, path: str) -> tuple[int, Any]:
+        async with self.session.get(self.url + path) as response:
+            return response.status, orjson.loads(await response.read())
+
+    async def post(self, path: str, **body: Any) -> tuple[int, Any]:
+        async with self.session.post(self.url + path, json=body) as response:
+            return response.status, orjson.loads(await response.read())
+
+    async def robots(self) -> dict[str, dict[str, Any]]:
+        """Return what is told of the availability of each robot."""
+        _, listed = await self.get("/api/robots")
+        return {one["name"]: one["availability"] for one in listed["robots"]}
+
+    async def until_robots(self, *names: str, state: str = "online") -> None:
+        """Wait until there are these robots, in a state of availability."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                found = await self.robots()
+                states = {(told or {}).get("state") for told in found.values()}
+                if set(found) == set(names) and states <= {state}:
+                    return
+                await asyncio.sleep(0.02)
+
+    @asynccontextmanager
+    async def live(self) -> AsyncIterator[Page]:
+        async with self.session.ws_connect(f"{self.url}/api/ws") as socket:
+            yield Page(socket)
+
+
+@asynccontextmanager
+async def serving(mqtt: MqttSettings) -> AsyncIterator[Fleet]:
+    port = any_free_port()
+    server = FleetServer(mqtt, HttpSettings(listen=f"127.0.0.1:{port}"))
+    task = asyncio.create_task(server.run(), name="fleet")
+    session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(PATIENCE_S))
+    fleet = Fleet(port, session)
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                try:
+                    await fleet.get("/api/robots")
+                except aiohttp.ClientConnectionError:
+                    await asyncio.sleep(0.02)
+                else:
+                    break
+        yield fleet
+    finally:
+        await session.close()
+        task.cancel()
+        async with asyncio.timeout(PATIENCE_S):
+            await asyncio.wait((task,))
+
+
+@pytest.fixture
+async def broker(free_port: int) -> AsyncIterator[Embedded]:
+    broker = Embedded(free_port)
+    await broker.start()
+    yield broker
+    await broker.kill()
+
+
+@pytest.fixture
+async def choir(broker: Embedded) -> AsyncIterator[Members]:
+    async with members(broker.settings) as choir:
+        for name in ("left", "right"):
+            choir.add(name, "choir", code=None)
+            choir.tell(name, "state", told.state(), retain=True)
+        yield choir
+
+
+@pytest.fixture
+async def fleet(broker: Embedded, choir: Members) -> AsyncIterator[Fleet]:
+    async with serving(broker.settings) as fleet:
+        await fleet.until_robots(*choir.robots)
+        yield fleet
+
+
+# -- requests -----------------------------------------------------------------------------------------------
+
+
+async def test_a_request_reaches_the_robots_daemon_and_its_answer_comes_back(
+    fleet: Fleet, choir: Members
+) -> None:
+    status, answer = await fleet.post("/api/robots/left/pause", transaction="t1", lease="secret")
+    data = {"state": "paused", "goal_id": "g"}
+    assert (status, answer) == (200, {"status": "ok", "data": data, "transaction": "t1"})
+    assert choir.asked == [("left", "pause", {"transaction": "t1", "lease": "secret"})]
+
+
+async def test_a_refusal_is_passed_on_as_it_is(fleet: Fleet, choir: Members) -> None:
+    refused = {"code": "NOT_IN_CONTROL", "error": "left/play: not in control; ana has it", "data": {"a": 1}}
+    choir.robots["left"].refusals["play"] = refused
+    status, answer = await fleet.post("/api/robots/left/play", motion="wave")
+    assert (status, answer) == (409, {"status": "error", "transaction": None, **refused})
+
+
+async def test_what_is_wrong_by_itself_is_refused_before_it_is_sent(fleet: Fleet, choir: Members) -> None:
+    status, answer = await fleet.post("/api/robots/left/speed", speed=100.0)
+    why = "it must be less than or equal to 10; correct it"
+    assert (status, answer["error"]) == (400, f"left/speed: 'speed' is 100.0; {why}")
+    status, answer = await fleet.post("/api/robots/lef/pause")
+    there = "there are left, right; did you mean 'left'?"
+    assert (status, answer["error"]) == (404, f"no robot 'lef'; {there}")
+    assert choir.asked == []
+
+
+async def test_a_silent_daemon_is_waited_for_within_bounds(
+    fleet: Fleet, choir: Members, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote_robots, "ANSWER_S", 0.2)
+    choir.robots["left"].silent_at = {"pause", "stop"}
+    status, answer = await fleet.post("/api/robots/left/pause")
+    silent = "sent, and not answered in 0.2 s; its daemon says that it is online"
+    assert (status, answer["code"]) == (504, "TIMEOUT")
+    assert answer["error"] == f"left/pause: {silent}; look at what the robot does"
+    status, answer = await fleet.post("/api/robots/left/stop")
+    assert (status, answer["error"]) == (504, f"left/stop: {silent}; use the robot's own switch")
+
+
+async def test_to_an_absent_robot_only_a_stop_is_sent(
+    fleet: Fleet, choir: Members, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote_robots, "ABSENT_S", 0.2)
+    choir.daemon("broken")
+    await fleet.until_robots("left", "right", state="offline")
+    choir.robots["left"].silent_at = {"stop"}
+    crashed = "its daemon 'd1' has crashed, or has lost the broker"
+    status, answer = await fleet.post("/api/robots/left/play", motion="wave")
+    assert (status, answer["code"]) == (503, "OFFLINE")
+    assert answer["error"] == f"left/play: not sent; {crashed}; start it with `motiond run`"
+    status, answer = await fleet.post("/api/robots/left/stop")
+    unheard = f"sent, and not answered in 0.2 s; {crashed}; use the robot's own switch"
+    assert (status, answer["error"]) == (503, f"left/stop: {unheard}")
+    assert (await fleet.post("/api/robots/right/stop"))[0] == 200  # it was there after all
+    assert choir.verbs() == ["stop", "stop"]
+
+
+async def test_a_stop_waits_for_no_request_whatever_is_on_its_way(
+    fleet: Fleet, choir: Members, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uplink.Uplink, "send_in_turn", _never)
+    choir.robots["left"].silent_at = {"pause"}
+    async with fleet.live() as page:
+        for number in range(40):
+            await page.send(number, "left", "pause")
+        await page.send("stop", "left", "stop")
+        answer = await page.answer("stop")
+    assert answer["status"] == "ok"
+    assert choir.verbs() == ["stop"]
+
+
+async def _never(*_: Any) -> None:
+    await asyncio.sleep(PATIENCE_S)
+
+
+async def test_all_of_many_robots_can_be_stopped_at_once_although_none_answers(
+    broker: Embedded, choir: Members
+) -> None:
+    names = [f"r{number:02}" for number in range(60)]
+    for name in names:
+        choir.add(name, "crowd", silent_at={"stop"})
+    async with serving(broker.settings) as fleet:
+        await fleet.until_robots(*names, "left", "right")
+        async with fleet.live() as page:
+            began_s = time.monotonic()
+            for number, name in enumerate(names):
+                await page.send(number, name, "stop")
+            await until(lambda: choir.verbs().count("stop") == len(names))
+            assert time.monotonic() - began_s < remote_robots.ANSWER_S  # before the first was given up
+
+
+# -- groups -------------------------------------------------------------------------------------------------
+
+
+async def test_a_group_plays_together(fleet: Fleet, choir: Members) -> None:
+    status, answer = await fleet.post("/api/fleet/choir/play", motion="wave")
+    assert (status, answer["data"]["robots"]) == (200, ["left", "right"])
+    assert set(choir.bodies("fleet/prepare")) == {"left", "right"}
+    assert choir.bodies("commit")["fleet"]["start"] == answer["data"]["start"]
+
+
+# -- who there is -------------------------------------------------------------------------------------------
+
+
+async def test_robots_that_appear_and_vanish_are_told_before_anything_else_of_them(
+    fleet: Fleet, choir: Members
+) -> None:
+    async with fleet.live() as page:
+        await page.until(lambda one: one.get("subject") == "availability" and one["robot"] == "right")
+        assert page.heard[0] == {
+            "hello": {"version": 1, "id": "fleet", "fleet": True, "robots": ["left", "right"]}
+        }
+        choir.add("new", "choir")
+        await page.until(lambda one: one.get("robot") == "new")
+        places = [number for number, one in enumerate(page.heard) if "hello" in one]
+        assert page.heard[places[1]]["hello"]["robots"] == ["left", "new", "right"]
+        assert places[1] < next(n for n, one in enumerate(page.heard) if one.get("robot") == "new")
+        await choir.publish("new/availability", b"")
+        await page.until(lambda one: "hello" in one and "new" not in one["hello"]["robots"])
+    assert set(await fleet.robots()) == {"left", "right"}
+
+
+async def test_telemetry_is_heard_of_the_robot_that_somebody_looks_at(fleet: Fleet, choir: Members) -> None:
+    async with fleet.live() as page:
+        await page.socket.send_str('{"watching":true,"robot":"right"}')
+        telling = asyncio.create_task(_tell_for_ever(choir))
+        try:
+            frame = await page.frame()
+        finally:
+            telling.cancel()
+            await asyncio.wait((telling,))
+        assert frame[2:4] == b"\x01\x00"  # the second in the list
+        assert all(one[2] == 1 for one in [frame])
+
+
+async def _tell_for_ever(choir: Members) -> None:
+    while True:
+        for name in ("left", "right"):
+            choir.tell(name, "telemetry", SAMPLE)
+        await asyncio.sleep(0.02)
+
+
+# -- what only the robot's own daemon has -------------------------------------------------------------------
+
+
+async def test_files_are_refused_with_where_they_are(fleet: Fleet) -> None:
+    has = "not served here; only its daemon 'd1' on bench has the robot's files; ask its page"
+    for path in ("motions/wave/plan", "motions/wave/thumbnail"):
+        status, answer = await fleet.get(f"/api/robots/left/{path}")
+        assert (status, answer["code"]) == (403, "NOT_ALLOWED")
+        assert answer["error"] == f"left/{path}: {has}"
+    url = f"{fleet.url}/api/robots/left/motions/upload?name=a.seq"
+    async with fleet.session.post(url, data=b"x") as response:
+        assert response.status == 403
+        assert orjson.loads(await response.read())["error"] == f"left/motions/upload: {has}"
+    status, answer = await fleet.get("/api/robots/left/model")
+    why = "only the robot's own daemon has its description"
+    assert (status, answer["error"]) == (404, f"left: not served here; {why}; ask its page")
+    status, _ = await fleet.get("/api/robots/nobody/model")
+    assert status == 404
+
+
+# -- the broker ---------------------------------------------------------------------------------------------
+
+
+async def test_the_broker_may_be_lost_and_come_back(tmp_path: Path, free_port: int) -> None:
+    broker = Mosquitto(free_port, tmp_path)
+    await broker.start()
+    try:
+        async with members(broker.settings) as choir:
+            choir.add("left", "choir", silent_at={"pause"})
+            async with serving(broker.settings) as fleet:
+                await fleet.until_robots("left")
+                async with fleet.live() as page:
+                    await page.until_daemon({"clients": ["127.0.0.1"], "broker": "connected"})
+                    asking = asyncio.create_task(fleet.post("/api/robots/left/pause"))
+                    await until(lambda: choir.verbs() == ["pause"])
+                    await broker.kill()
+                    status, answer = await asking
+                    lost = "the connection to the broker was lost before its answer came"
+                    may = "it may have been acted on; look at what the robot does"
+                    assert (status, answer["error"]) == (503, f"left/pause: {lost}; {may}")
+                    await page.until_daemon({"clients": ["127.0.0.1"], "broker": "lost"})
+                    status, answer = await fleet.post("/api/robots/left/stop")
+                    none = "no connection to the broker; nothing was sent; it is tried again; ask again"
+                    assert (status, answer["error"]) == (503, f"mqtt://127.0.0.1:{free_port}: {none}")
+                    page.daemon.clear()
+                    await broker.start()
+                    async with members(broker.settings) as back:
+                        back.add("left", "choir")
+                        await page.until_daemon({"clients": ["127.0.0.1"], "broker": "connected"})
+                        await fleet.until_robots("left")
+                        assert (await fleet.post("/api/robots/left/stop"))[0] == 200
+    finally:
+        await broker.kill()
+
+
+async def test_where_one_of_several_brokers_is_gone_the_robots_are_found_at_the_next(
+    tmp_path: Path,
+) -> None:
+    brokers = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        brokers.append(Mosquitto(any_free_port(), tmp_path / name))
+    first, second = brokers
+    both = first.settings.model_copy(update={"broker": [one.settings.url for one in brokers]})
+    try:
+        for one in brokers:
+            await one.start()
+        async with members(first.settings) as here, _beating(first.settings):
+            here.add("left", "choir")
+            async with serving(both) as fleet:
+                await fleet.until_robots("left")
+                await first.kill()
+                async with members(second.settings) as there, _beating(second.settings):
+                    there.add("left", "choir")
+                    there.add("right", "choir")
+                    await fleet.until_robots("left", "right")
+                    assert (await fleet.post("/api/robots/left/stop"))[0] == 200
+                    assert there.verbs() == ["stop"]
+    finally:
+        for one in brokers:
+            await one.kill()
+
+
+@asynccontextmanager
+async def _beating(settings: MqttSettings) -> AsyncIterator[None]:
+    """Let a daemon's heart beat at a broker, as long as that is there."""
+
+    async def beat() -> None:
+        with suppress(aiomqtt.MqttError):
+            async with make_client(settings) as client:
+                while True:
+                    await client.publish(f"{settings.base}/bridge/d1/heartbeat", b"{}")
+                    await asyncio.sleep(0.1)
+
+    beats = asyncio.create_task(beat(), name="beats")
+    try:
+        yield
+    finally:
+        beats.cancel()
+        await asyncio.wait((beats,))

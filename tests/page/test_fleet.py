@@ -1,0 +1,192 @@
+"""The page of all robots at a broker, before real daemons of two robots and a server that has none."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, cast
+
+from motiond.daemon.client.session import ask
+from tests import ports
+from tests.daemon import told
+from tests.daemon.fleet.members import members, until
+from tests.daemon.programs import MOTIOND, Daemon, running
+from tests.daemon.rig import Rig
+from tests.page.browser import Browsed, browsing
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from motiond.daemon.config.mqtt import MqttSettings
+    from tests.daemon.conftest import Mosquitto
+    from tests.page.browser import ArmRig
+
+
+class Site:
+    """A fleet server that runs, as the browser's helpers want it."""
+
+    def __init__(self, port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}/"
+
+
+@asynccontextmanager
+async def fleet_page(settings: MqttSettings) -> AsyncIterator[Browsed]:
+    """Run `motiond fleet serve` and look at its page; nothing may be in the console at the end."""
+    port = ports.free_port()
+    listen = ("--listen", f"127.0.0.1:{port}", "--broker", settings.url)
+    process = await asyncio.create_subprocess_exec(MOTIOND, "fleet", "serve", *listen)
+    try:
+        await until_listening(port)
+        async with browsing(cast("ArmRig", Site(port))) as browsed:
+            yield browsed
+            assert browsed.errors == [], browsed.errors
+    finally:
+        process.terminate()
+        async with asyncio.timeout(PATIENCE_S):
+            assert await process.wait() == 0
+
+
+async def until_listening(port: int) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+            except OSError:
+                await asyncio.sleep(0.05)
+            else:
+                writer.close()
+                await writer.wait_closed()
+                return
+
+
+def tile(robot: str, part: str = "") -> str:
+    return f"document.querySelector('.tile[data-robot={robot}]{part}')"
+
+
+def says(robot: str, text: str) -> str:
+    return f"{tile(robot)}?.innerText.includes({text!r})"
+
+
+def does(robot: str, state: str) -> str:
+    return f"{tile(robot, ' .state')}?.dataset.state === '{state}'"
+
+
+@asynccontextmanager
+async def two_daemons(folder: Path, broker: Mosquitto) -> AsyncIterator[dict[str, Daemon]]:
+    rigs = {}
+    for robot, daemon in (("left", "d1"), ("right", "d2")):
+        (folder / robot).mkdir()
+        rig = OneRobot(folder / robot, robot, daemon, broker)
+        rigs[robot] = rig
+    async with running(rigs["left"]) as left, running(rigs["right"]) as right:
+        yield {"left": left, "right": right}
+
+
+class OneRobot(Rig):
+    """One robot of a group, at a broker that is shared."""
+
+    def __init__(self, folder: Path, robot: str, daemon: str, broker: Mosquitto) -> None:
+        super().__init__(folder)
+        self._name = robot
+        self.daemon |= {"id": daemon, "mqtt": {"broker": broker.settings.url}}
+        self.robot["groups"] = ["choir"]
+
+    @property
+    def config(self) -> Path:
+        path = super().config
+        path.write_text(path.read_text().replace("\n  arm:\n", f"\n  {self._name}:\n"))
+        return path
+
+
+async def test_robots_of_two_daemons_play_together_and_stop_together(
+    tmp_path: Path, mosquitto: Mosquitto
+) -> None:
+    async with two_daemons(tmp_path, mosquitto), fleet_page(mosquitto.settings) as browsed:
+        for robot, daemon in (("left", "d1"), ("right", "d2")):
+            await browsed.until(does(robot, "idle"))
+            await browsed.until(says(robot, f"{daemon} on "))
+            await browsed.until(says(robot, "choir"))
+        await browsed.page.select_option("select[aria-label='Motion for choir']", "long")
+        await browsed.page.click("button[aria-label='Play together: choir']")
+        for robot in ("left", "right"):
+            await browsed.until(does(robot, "playing"))
+        results = [await ask(mosquitto.settings, robot, "status") for robot in ("left", "right")]
+        assert [one["motion"] for one in results] == ["long", "long"]
+        await browsed.page.click("button[aria-label='Stop choir']")
+        for robot in ("left", "right"):
+            await browsed.until(does(robot, "idle"))
+        await browsed.page.click("button[aria-label='Emergency stop of choir']")
+        for robot in ("left", "right"):
+            await browsed.until(does(robot, "estopped"))
+
+
+async def test_a_daemon_that_is_killed_is_offline_with_the_reason_and_back_again(
+    tmp_path: Path, mosquitto: Mosquitto
+) -> None:
+    async with two_daemons(tmp_path, mosquitto) as daemons, fleet_page(mosquitto.settings) as browsed:
+        await browsed.until(does("left", "idle"))
+        await browsed.until(does("right", "idle"))
+        await daemons["left"].kill()
+        await browsed.until(does("left", "offline"))
+        await browsed.until(says("left", "Offline since "))
+        await browsed.until(says("left", "its daemon 'd1' has crashed, or has lost the broker"))
+        assert await browsed.page.evaluate(does("right", "idle"))
+        await browsed.page.select_option(".filter select", "in trouble")
+        await browsed.until(f"{tile('right')} === null")
+
+
+async def test_one_robot_is_looked_at_and_commanded_without_what_its_daemon_alone_has(
+    tmp_path: Path, mosquitto: Mosquitto
+) -> None:
+    async with two_daemons(tmp_path, mosquitto), fleet_page(mosquitto.settings) as browsed:
+        await browsed.until(does("right", "idle"))
+        await browsed.page.click(".tile[data-robot=right] h2 a")
+        await browsed.page.click("button[aria-label='Play long']")
+        await browsed.until_state("playing")
+        await browsed.page.click(".views a[href$=joints]")
+        moves = "parseFloat(document.querySelector('.joints tbody tr').cells[1].innerText) > 0.15"
+        await browsed.until(moves)  # telemetry comes of the robot that is looked at
+        assert await browsed.page.locator("button:text('Preview')").count() == 0
+        assert await browsed.page.locator("img.thumbnail").count() == 0
+        await browsed.page.click("button.stop")
+        await browsed.until_state("idle")
+
+
+async def test_sixty_robots_stay_usable(mosquitto: Mosquitto) -> None:
+    async with members(mosquitto.settings) as crowd:
+        for number in range(60):
+            name = f"r{number:02}"
+            crowd.add(name)
+            described = {**told.DESCRIPTION, "groups": [f"row{number // 20}"]}
+            crowd.tell(name, "description", described, retain=True)
+            crowd.tell(name, "state", told.state("idle"), retain=True)
+        crowd.tell("r07", "state", told.state("fault", message="a wire is loose"), retain=True)
+        async with fleet_page(mosquitto.settings) as browsed:
+            await browsed.until("document.querySelectorAll('.tile').length === 60")
+            await browsed.until(does("r07", "fault"))
+            across = "new Set([...document.querySelectorAll('.tile')].map(one => one.offsetLeft)).size"
+            assert await browsed.page.evaluate(across) >= 5
+            overflow = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+            assert not await browsed.page.evaluate(overflow)
+            await browsed.page.select_option(".filter select", "in trouble")
+            await browsed.until("document.querySelectorAll('.tile').length === 1")
+            await browsed.page.select_option(".filter select", "=row1")
+            await browsed.until("document.querySelectorAll('.tile').length === 20")
+            await browsed.page.click("button:text('Stop all')")
+            await until(lambda: crowd.verbs().count("stop") == 60)
+
+
+async def test_a_lost_broker_is_told_and_no_state_is_shown_as_the_present_one(mosquitto: Mosquitto) -> None:
+    async with members(mosquitto.settings) as crowd:
+        crowd.add("arm")
+        crowd.tell("arm", "state", told.state("idle"), retain=True)
+        async with fleet_page(mosquitto.settings) as browsed:
+            await browsed.until(does("arm", "idle"))
+            await mosquitto.kill()
+            await browsed.until_says("Broker lost")
+            await browsed.until(does("arm", "unknown"))
+            await browsed.page.click(".tile .stop")
+            await browsed.until_says("The robot was not told to stop. Use its own switch.")
+            browsed.errors.clear()  # what a browser says of the refused request
