@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from ..errors import BadText
+from ..errors import BadText, printable
 from ..model.shapes import Mesh
 from .regular_file import open_regular
 from .source import SizeBound
@@ -27,13 +28,13 @@ KNOWN = "STL, OBJ, glTF, GLB and COLLADA (.dae) are"
 
 
 def find_mesh(source: Source) -> Mesh:
-    """Return the mesh in a file, which is not opened.
+    """Return the mesh in a file, which is not opened unless it is a glTF that may want others.
 
     Raises
     ------
     BadText
         If it may not be shown: it lies where nothing may be read, is missing, too large, or of another
-        format.
+        format, or is a glTF with buffers in other files.
     """
     name = f"mesh '{source.name}'"
     format_ = FORMATS.get(source.path.suffix.lower())
@@ -51,7 +52,10 @@ def find_mesh(source: Source) -> Mesh:
     if size is None:
         raise BadText(name, f"there is no file {source.name}", "check the path")
     _refuse_large(name, size)
-    return Mesh(source.path, format_, source.within)
+    mesh = Mesh(source.path, format_, source.within)
+    if format_ == "gltf":
+        _refuse_outer_buffers(name, mesh)
+    return mesh
 
 
 def open_mesh(mesh: Mesh) -> BinaryIO:
@@ -92,3 +96,25 @@ def _refuse_large(name: str, size: int) -> None:
     if size > MESH_SIZE.most_bytes:
         why = f"it has {size} bytes, and {MESH_SIZE.kind} has at most {MESH_SIZE.most_bytes}"
         raise BadText(name, why, MESH_SIZE.mend)
+
+
+def _refuse_outer_buffers(name: str, mesh: Mesh) -> None:
+    """Look into a glTF: only the file itself is served, and its shapes may be in others."""
+    try:
+        with open_mesh(mesh) as file:
+            uris = [_uri(buffer) for buffer in json.load(file).get("buffers", [])]
+    except (AttributeError, TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, BadText):
+            raise
+        raise BadText(name, "its file is damaged or is not glTF", "export it anew") from error
+    for uri in uris:
+        if uri and not uri.startswith("data:"):
+            why = f"its buffer '{printable(uri[:100])}' is another file, which is not served"
+            raise BadText(name, why, "save it with its buffers in it, or as GLB")
+
+
+def _uri(buffer: dict[str, Any]) -> str:
+    uri = buffer.get("uri", "")
+    if not isinstance(uri, str):
+        raise TypeError
+    return uri

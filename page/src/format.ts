@@ -39,6 +39,6 @@ export const STATE_WORDS: Record<StateName, string> = {
 };
 
 /** A number of things, in words. */
-export function count(number: number, thing: string): string {
-  return `${number} ${thing}${number === 1 ? "" : "s"}`;
+export function count(number: number, thing: string, things = `${thing}s`): string {
+  return `${number} ${number === 1 ? thing : things}`;
 }

@@ -7,7 +7,7 @@ import { command, daemon, daemonId, fleet, heard, link, locked, lostSince, robot
 import type { Daemon } from "./protocol";
 import type { Robot } from "./store";
 
-const now = signal(Date.now());
+export const now = signal(Date.now());
 setInterval(() => (now.value = Date.now()), 500);
 
 export const helpOpen = signal(false);
@@ -61,8 +61,9 @@ function ConnectionState({ robot }: { robot: Robot | null }) {
   const lost = useComputed(() => (lostSince.value ? clock((now.value - lostSince.value.getTime()) / 1000) : ""));
   if (link.value !== "connected") {
     return (
-      <p class="connection lost" role="alert">
-        {link.value === "connecting" ? "Connecting…" : <>Connection lost{lost.value && <span class="num"> for {lost}</span>}; trying again</>}
+      <p class="connection lost">
+        <span role="alert">{link.value === "connecting" ? "Connecting…" : "Connection lost; trying again"}</span>
+        {link.value === "lost" && lost.value && <span class="num"> for {lost}</span>}
       </p>
     );
   }

@@ -15,7 +15,7 @@ import { Player } from "./player";
 import { close, preview } from "./preview";
 import { VIEWS, href, robotName, view } from "./route";
 import { SceneView } from "./scene";
-import { command, connection, daemonId, dismiss, fleet, heard, link, notices, robots } from "./store";
+import { command, connection, daemonId, dismiss, fleet, heard, link, notices, notify, robots } from "./store";
 import type { Robot } from "./store";
 
 function current(): Robot | null {
@@ -126,6 +126,16 @@ function onKey(event: KeyboardEvent): void {
   event.preventDefault();
 }
 
+/** A browser opens a file that is dropped beside its place, instead of the page and its stops. */
+function onDrag(event: DragEvent): void {
+  if (event.defaultPrevented) return;
+  event.preventDefault();
+  if (event.type === "drop") notify("The file was dropped beside the place for motions; nothing was sent.");
+  else if (event.dataTransfer) event.dataTransfer.dropEffect = "none";
+}
+
+addEventListener("dragover", onDrag);
+addEventListener("drop", onDrag);
 addEventListener("keydown", onKey);
 addEventListener("hashchange", () => preview.value && preview.value.robot !== current() && close());
 render(<Page />, document.getElementById("page")!);

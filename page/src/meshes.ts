@@ -6,20 +6,42 @@ import { ColladaLoader } from "three/examples/jsm/loaders/ColladaLoader.js";
 import { GLTFLoader } from "three/examples/jsm/loaders/GLTFLoader.js";
 import { OBJLoader } from "three/examples/jsm/loaders/OBJLoader.js";
 import { STLLoader } from "three/examples/jsm/loaders/STLLoader.js";
-import type { Shape } from "./protocol";
+import type { Answer, Shape } from "./protocol";
 
 type Format = NonNullable<Shape["format"]>;
 
-/** Fetch and read one mesh file. */
+const NAMES: Record<Format, string> = { stl: "STL", obj: "OBJ", dae: "COLLADA", gltf: "glTF", glb: "GLB" };
+
+/** Fetch and read one mesh file; an error says why it cannot be drawn, and how to mend that. */
 export async function loadMesh(url: string, format: Format): Promise<Object3D> {
-  const response = await fetch(url);
-  if (!response.ok) throw new Error(`${url}: the daemon answers ${response.status}`);
-  const content = await response.arrayBuffer();
-  try {
-    return await parse(content, format);
-  } catch (error) {
-    throw new Error(`${url}: this ${format} file cannot be drawn; ${error instanceof Error ? error.message : String(error)}`);
+  const response = await fetch(url).catch(() => null);
+  if (!response) throw new Error("the daemon cannot be reached; load the page anew");
+  if (!response.ok) {
+    const told = (await response.json().catch(() => null)) as Answer | null;
+    throw new Error(told?.error ?? `the daemon answers ${response.status}; check the file`);
   }
+  const content = await response.arrayBuffer();
+  const outer = format === "gltf" ? outerBuffer(content) : "";
+  if (outer) throw new Error(`its buffer ${outer} is another file, which is not served; save it with its buffers in it, or as GLB`);
+  const loaded = await parse(content, format).catch(() => null);
+  if (!loaded || !hasTriangles(loaded)) throw new Error(`its file is damaged, holds no triangles or is not ${NAMES[format]}; export it anew`);
+  return loaded;
+}
+
+/** The first file that a glTF wants besides itself, to have its shapes; empty where it wants none. */
+function outerBuffer(content: ArrayBuffer): string {
+  try {
+    const { buffers = [] } = JSON.parse(new TextDecoder().decode(content)) as { buffers?: { uri?: string }[] };
+    return buffers.find(({ uri }) => uri && !uri.startsWith("data:"))?.uri ?? "";
+  } catch {
+    return ""; // what reads it says so
+  }
+}
+
+function hasTriangles(loaded: Object3D): boolean {
+  let count = 0;
+  loaded.traverse((one) => (count += one instanceof Mesh ? ((one as Mesh).geometry.attributes["position"]?.count ?? 0) : 0));
+  return count > 0;
 }
 
 async function parse(content: ArrayBuffer, format: Format): Promise<Object3D> {

@@ -3,6 +3,7 @@
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { clock, fixed } from "./format";
+import { now } from "./header";
 import { fetching, open } from "./preview";
 import type { Answer, MotionInfo } from "./protocol";
 import { upload } from "./connection";
@@ -23,11 +24,37 @@ function playBody(motion: string): object {
   const loop = options.loops.value === "forever" ? "forever" : Math.max(1, Math.round(Number(options.loops.value) || 1));
   const body = { motion, speed: options.speed.value, loop, ping_pong: options.pingPong.value };
   if (!options.startAt.value) return body;
-  const [hours = 0, minutes = 0, seconds = 0] = options.startAt.value.split(":").map(Number);
+  return { ...body, start_at: startTime(options.startAt.value).getTime() / 1000 };
+}
+
+/** When the clock next shows a time of the day. */
+function startTime(time: string): Date {
+  const [hours = 0, minutes = 0, seconds = 0] = time.split(":").map(Number);
   const at = new Date();
   at.setHours(hours, minutes, seconds, 0);
   if (at.getTime() < Date.now()) at.setDate(at.getDate() + 1);
-  return { ...body, start_at: at.getTime() / 1000 };
+  return at;
+}
+
+/** The motions that are asked for, until the daemon has answered. */
+const asked = new Set<string>();
+
+/** Play a motion, or let it wait for what plays. A second press meanwhile does nothing; a button that is disabled instead loses the focus. */
+export async function play(robot: Robot, motion: string): Promise<void> {
+  const which = `${robot.name}/${motion}`;
+  if (asked.has(which)) return;
+  asked.add(which);
+  const time = options.startAt.peek();
+  const body = playBody(motion);
+  const day = time && isTomorrow(time) ? " tomorrow" : "";
+  const busy = robot.moving.peek() || robot.pending.peek().has("play");
+  const answer = await command(robot, "play", busy ? { ...body, on_busy: "queue" } : body);
+  asked.delete(which);
+  if (time && answer.status === "ok") notify(`${motion} starts at ${time}${day}.`, false);
+}
+
+function isTomorrow(time: string): boolean {
+  return startTime(time).getDate() !== new Date().getDate();
 }
 
 export function Motions({ robot }: { robot: Robot }) {
@@ -39,9 +66,9 @@ export function Motions({ robot }: { robot: Robot }) {
   return (
     <section class="motions panel" aria-label="Motions">
       <div class="panel-head">
-        <h2>Motions</h2>
+        <h2 id="motions" tabIndex={-1}>Motions</h2>
         <input id="search" type="search" placeholder="Search (/)" aria-label="Search motions" value={search.value} onInput={(event) => (search.value = event.currentTarget.value)} />
-        <button class="quiet" disabled={!canCommand(robot) || robot.pending.value.has("motions/reload")} title="Read the motions' files again" onClick={() => void command(robot, "motions/reload")}>Reload</button>
+        <button class="quiet" disabled={!canCommand(robot)} aria-busy={robot.pending.value.has("motions/reload")} title="Read the motions' files again" onClick={() => robot.pending.peek().has("motions/reload") || void command(robot, "motions/reload")}>Reload</button>
       </div>
       <PlayOptions />
       <Queue robot={robot} />
@@ -71,9 +98,10 @@ function More({ more }: { more(): void }) {
 function PlayOptions() {
   const { speed, loops, pingPong, startAt } = options;
   const changed = speed.value !== 1 || loops.value !== "1" || pingPong.value || startAt.value !== "";
+  const late = startAt.value !== "" && now.value > 0 && isTomorrow(startAt.value);
   return (
     <details class="options">
-      <summary>How to play{changed && <span class="tag">changed</span>}</summary>
+      <summary>How to play{changed && <span class="tag">{late ? "starts tomorrow" : "changed"}</span>}</summary>
       <div class="fields">
         <label>Speed <input type="number" min={0.1} max={10} step={0.05} value={speed.value} onChange={(event) => (speed.value = Math.min(10, Math.max(0.1, Number(event.currentTarget.value) || 1)))} /></label>
         <label>Passes
@@ -93,10 +121,6 @@ function Motion({ robot, motion }: { robot: Robot; motion: MotionInfo }) {
   const plays = robot.moving.value && robot.state.value?.motion === motion.name;
   const able = canCommand(robot) && robot.state.value?.state !== "estopped" && robot.state.value?.state !== "fault";
   const busy = robot.moving.value;
-  const play = () => {
-    const body = playBody(motion.name);
-    void command(robot, "play", busy ? { ...body, on_busy: "queue" } : body);
-  };
   const all = robot.jointNames.value.length;
   return (
     <li class={`motion${plays ? " plays" : ""}${motion.ok ? "" : " refused"}`}>
@@ -112,9 +136,9 @@ function Motion({ robot, motion }: { robot: Robot; motion: MotionInfo }) {
           </span>
         ) : <span class="facts bad">cannot be played</span>}
         <span class="space" />
-        {motion.ok && !fleet.value && <button class="quiet" disabled={fetching.value === motion.name || link.value !== "connected"} title="Look at it before anything moves" onClick={() => void open(robot, motion.name)}>Preview</button>}
+        {motion.ok && !fleet.value && <button class="quiet" disabled={link.value !== "connected"} aria-busy={fetching.value === motion.name} aria-label={`Preview ${motion.name}`} title="Look at it before anything moves" onClick={() => fetching.peek() === motion.name || void open(robot, motion.name)}>Preview</button>}
         {motion.ok && (
-          <button class={busy ? "" : "main"} disabled={!able || robot.pending.value.has("play")} aria-label={`${busy ? "Queue" : "Play"} ${motion.name}`} title={busy ? "Play it after what plays now" : "Play it"} onClick={play}>
+          <button class={busy ? "" : "main"} disabled={!able} aria-busy={robot.pending.value.has("play")} aria-label={`${busy ? "Queue" : "Play"} ${motion.name}`} title={busy ? "Play it after what plays now" : "Play it"} onClick={() => void play(robot, motion.name)}>
             {busy ? "Queue" : "Play"}
           </button>
         )}
@@ -138,7 +162,7 @@ function Delete({ robot, motion }: { robot: Robot; motion: string }) {
   }
   return (
     <span class="asks" role="group" aria-label={`Delete ${motion}?`}>
-      <button class="danger" onClick={() => { asks.value = false; void command(robot, "motions/delete", { motion }); }}>Delete the file</button>
+      <button class="danger" onClick={() => { asks.value = false; document.getElementById("motions")?.focus(); void command(robot, "motions/delete", { motion }); }}>Delete the file</button>
       <button class="quiet" autofocus onClick={() => (asks.value = false)}>Keep</button>
     </span>
   );

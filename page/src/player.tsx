@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import { clock, fixed } from "./format";
 import type { Marker, Near } from "./protocol";
 import { close, preview, run, runs, scrubbed } from "./preview";
-import { canCommand } from "./motions";
+import { canCommand, play } from "./motions";
 import { command } from "./store";
 import type { Robot } from "./store";
 
@@ -138,7 +138,7 @@ function PreviewBar({ robot }: { robot: Robot }) {
         <span class="tag">nothing moves</span>
         <span class="num time">{clock(scrubbed.value)} / {clock(plan.duration)}</span>
         <span class="space" />
-        <button disabled={!able || robot.moving.value} onClick={() => { close(); void command(robot, "play", { motion: plan.motion }); }}>Play it now</button>
+        <button disabled={!able || robot.moving.value} onClick={() => { close(); void play(robot, plan.motion); }}>Play it now</button>
         <button class="quiet" onClick={close}>Close</button>
       </div>
       <div class="timeline">

@@ -8,3 +8,8 @@ export function errorScale(description: Description | null): number {
   const { path, goal } = description?.tolerances ?? { path: null, goal: null };
   return path || goal || COMMON_ERROR;
 }
+
+/** The units in which the joints of a robot have errors. */
+export function errorUnit(description: Description | null): string {
+  return [...new Set(description?.joints.map((joint) => joint.unit))].join(" or ");
+}

@@ -3,10 +3,9 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { palette } from "./appearance";
-import { fixed } from "./format";
+import { count, fixed } from "./format";
 import { postureAt, postures, preview, scrubbed } from "./preview";
-import { errorScale } from "./scale";
-import { notify } from "./store";
+import { errorScale, errorUnit } from "./scale";
 import type { Robot } from "./store";
 import type { Side, View3D } from "./view3d";
 
@@ -21,6 +20,7 @@ export function SceneView({ robot }: { robot: Robot }) {
   const ready = useSignal(false);
   const failed = useSignal("");
   const frame = useSignal("");
+  const unseen = useSignal<string[]>([]);
   const place = useSignal<[number, number, number] | null>(null);
   useEffect(() => {
     let gone = false;
@@ -31,7 +31,7 @@ export function SceneView({ robot }: { robot: Robot }) {
         palette: palette.peek(),
         meshUrl: (number) => robot.path(`meshes/${number}`),
         onFrame: (position) => (place.value = position),
-        onError: (error) => notify(error),
+        onError: (error) => (unseen.value = [...new Set([...unseen.peek(), error])]),
       });
       (canvas.current as HTMLCanvasElement & { view?: View3D }).view = view.current;
       ready.value = true;
@@ -50,6 +50,7 @@ export function SceneView({ robot }: { robot: Robot }) {
   });
   useSignalEffect(() => {
     const model = robot.model.value;
+    unseen.value = [];
     if (ready.value) view.current?.setModel(model);
   });
   useSignalEffect(() => {
@@ -82,6 +83,7 @@ export function SceneView({ robot }: { robot: Robot }) {
     <section class="scene" aria-label="Robot in 3D">
       <canvas ref={canvas} aria-label={`${robot.name} in 3D`} role="img" />
       {words && <p class="words">{words}</p>}
+      <Unseen meshes={unseen.value} />
       {model && (
         <>
           <div class="looks">
@@ -94,9 +96,23 @@ export function SceneView({ robot }: { robot: Robot }) {
             </select></label>
             {place.value && <output class="num" aria-label="Place of the frame">{place.value.map((one) => fixed(one)).join("  ")} m</output>}
           </div>
-          <p class="legend"><span class="ghost">{preview.value ? "preview" : "reference"}</span><span class="scale" /><span class="num">error 0 to {errorScale(robot.description.value)} rad or m</span>{model.derived && <span>shapes derived from the kinematics</span>}</p>
+          <p class="legend"><span class="ghost">{preview.value ? "preview" : "reference"}</span><span class="scale" /><span class="num">error 0 to {errorScale(robot.description.value)} {errorUnit(robot.description.value)}</span>{model.derived && <span>shapes derived from the kinematics</span>}</p>
         </>
       )}
     </section>
+  );
+}
+
+/** The meshes that are missing in the picture, as long as it is looked at. */
+function Unseen({ meshes }: { meshes: string[] }) {
+  return (
+    <div class="unseen" role="status">
+      {meshes.length > 0 && (
+        <details>
+          <summary>{count(meshes.length, "mesh", "meshes")} cannot be drawn</summary>
+          <ul>{meshes.map((why) => <li key={why}>{why}</li>)}</ul>
+        </details>
+      )}
+    </div>
   );
 }

@@ -44,7 +44,7 @@ export function makeShape(shape: Shape, material: Material, meshUrl: (number: nu
           body.add(loaded);
           arrived();
         },
-        (error: unknown) => arrived(String(error)),
+        (error: unknown) => arrived(error instanceof Error ? error.message : String(error)),
       );
   }
   return body;

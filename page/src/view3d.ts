@@ -55,6 +55,8 @@ export class View3D {
   private frameName = "";
   private pointCount = 0;
   private size = 1;
+  /** The room that has been taken so far. */
+  private readonly taken = new Box3();
   private dirty = true;
   private request = 0;
   /** Whether somebody has put the camera where it is; else it follows the robot's size, as meshes arrive. */
@@ -154,13 +156,19 @@ export class View3D {
   }
 
   look(side: Side): void {
+    if (side === "home") return this.lookAtWhole();
     const distance = this.camera.position.distanceTo(this.controls.target);
-    const [x, y, z] = SIDES[side];
-    this.camera.position.copy(this.controls.target).add(new Vector3(x, y, z).setLength(side === "home" ? 2.1 * this.size : distance));
-    if (side === "home") this.controls.target.copy(this.middle());
+    this.camera.position.copy(this.controls.target).add(new Vector3(...SIDES[side]).setLength(distance));
     this.controls.update();
     this.keepCamera();
     this.dirty = true;
+  }
+
+  /** All of the robot, now and as it moves, until somebody puts the camera elsewhere. */
+  private lookAtWhole(): void {
+    this.isPlaced = false;
+    this.keep(null);
+    this.measure();
   }
 
   dispose(): void {
@@ -182,6 +190,7 @@ export class View3D {
       this.kinematics.move(this.between("feedback", share));
       this.robot.place(this.kinematics);
       this.placeFrame();
+      this.keepInSight();
     }
     this.renderer.render(this.scene, this.camera);
     this.drawn++;
@@ -251,8 +260,34 @@ export class View3D {
   }
 
   private middle(): Vector3 {
-    const box = this.room();
-    return box.isEmpty() ? new Vector3() : box.getCenter(new Vector3());
+    return this.taken.isEmpty() ? new Vector3() : this.taken.getCenter(new Vector3());
+  }
+
+  /** From where all of the room is in the picture, in m, whatever the picture's shape. */
+  private distance(): number {
+    const half = Math.tan((this.camera.fov * Math.PI) / 360) * Math.min(1, this.camera.aspect);
+    return (0.52 * this.size) / Math.sin(Math.atan(half));
+  }
+
+  /** Where nobody has put the camera, it steps back as soon as the robot or its ghost reaches further than before. */
+  private keepInSight(): void {
+    if (this.isPlaced) return;
+    const now = new Box3();
+    for (const { group } of [this.robot!, this.ghost!]) {
+      if (!group.visible) continue;
+      group.updateMatrixWorld(true);
+      now.expandByObject(group);
+    }
+    if (now.isEmpty() || this.taken.containsBox(now)) return;
+    this.taken.union(now.expandByScalar(0.05 * this.size));
+    this.size = this.taken.getSize(new Vector3()).length();
+    this.lookHome();
+  }
+
+  private lookHome(): void {
+    this.controls.target.copy(this.middle());
+    this.camera.position.copy(this.controls.target).add(new Vector3(...SIDES.home).setLength(this.distance()));
+    this.controls.update();
   }
 
   /** The room that the robot takes, and some above its base for where it will reach. */
@@ -266,7 +301,9 @@ export class View3D {
 
   /** Find out how large the robot is, lay a grid below it, and look at it where nobody has moved the camera. */
   private measure(): void {
+    if (!this.robot) return;
     const box = this.room();
+    this.taken.copy(box);
     this.size = box.isEmpty() ? 1 : Math.max(0.1, box.getSize(new Vector3()).length());
     const cell = 10 ** Math.floor(Math.log10(this.size));
     const cells = 2 * Math.ceil(this.size / cell) * (this.size / cell < 3 ? 5 : 1);
@@ -285,9 +322,12 @@ export class View3D {
 
   private keepCamera(): void {
     this.isPlaced = true;
-    const kept = [this.camera.position, this.controls.target].flatMap((one) => one.toArray());
+    this.keep([this.camera.position, this.controls.target].flatMap((one) => one.toArray()));
+  }
+
+  private keep(camera: number[] | null): void {
     try {
-      localStorage.setItem(`camera ${this.options.robot}`, JSON.stringify(kept));
+      localStorage.setItem(`camera ${this.options.robot}`, JSON.stringify(camera));
     } catch {
       // a browser that keeps nothing
     }
@@ -306,9 +346,7 @@ export class View3D {
     } catch {
       // likewise
     }
-    this.controls.target.copy(this.middle());
-    this.camera.position.copy(this.controls.target).add(new Vector3(...SIDES.home).setLength(2.1 * this.size));
-    this.controls.update();
+    this.lookHome();
   }
 
   private resize(): void {
@@ -317,6 +355,7 @@ export class View3D {
     this.renderer.setSize(clientWidth, clientHeight);
     this.camera.aspect = clientWidth / clientHeight;
     this.camera.updateProjectionMatrix();
+    if (!this.isPlaced && !this.taken.isEmpty()) this.lookHome();
     // Another size empties the canvas, which would be seen until the next frame.
     this.dirty = true;
     this.draw();

@@ -36,7 +36,9 @@ NAMES = (
     "dynamixel",
     "hebi",
 )
-TIMED = frozenset({"wakeup", "loops", "rate", "robots", "start_at", "brokers", "dynamixel", "fleet", "http", "page"})
+TIMED = frozenset(
+    {"wakeup", "loops", "rate", "robots", "start_at", "fleet", "brokers", "dynamixel", "http", "page"}
+)
 """They take as long as they are told to."""
 
 

@@ -84,3 +84,28 @@ def test_a_mesh_that_has_gone_is_told(tmp_path: Path) -> None:
     mesh = find_mesh(Source(tmp_path / "a.stl", (tmp_path,)))
     (tmp_path / "a.stl").unlink()
     assert opened(mesh) == "mesh 'a.stl'; cannot be read: No such file or directory; check the file"
+
+
+def test_a_gltf_with_its_buffers_in_it_is_shown(tmp_path: Path) -> None:
+    file = tmp_path / "a.gltf"
+    file.write_text('{"buffers": [{"byteLength": 4}, {"uri": "data:application/octet-stream;base64,AAAA"}]}')
+    assert find_mesh(Source(file, (tmp_path,))) == Mesh(file, "gltf", (tmp_path,))
+
+
+def test_a_gltf_whose_buffers_are_other_files_is_not_shown(tmp_path: Path) -> None:
+    file = tmp_path / "a.gltf"
+    file.write_text('{"buffers": [{"uri": "data:,"}, {"uri": "arm.bin"}]}')
+    assert refusal(file, tmp_path) == (
+        f"mesh '{file}'; its buffer 'arm.bin' is another file, which is not served; "
+        "save it with its buffers in it, or as GLB"
+    )
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "glTF", "[]", '{"buffers": 1}', '{"buffers": [1]}', '{"buffers": [{"uri": 1}]}', "[" * 99_999],
+)
+def test_a_file_that_is_no_gltf_is_not_shown(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "a.gltf"
+    file.write_text(content)
+    assert refusal(file, tmp_path) == f"mesh '{file}'; its file is damaged or is not glTF; export it anew"

@@ -58,6 +58,7 @@ async def test_a_motion_is_uploaded_checked_played_and_deleted(rig: ArmRig) -> N
         names = "[...document.querySelectorAll('li.motion .name')].map(one => one.innerText)"
         await browsed.until(f"!{names}.includes('fine')")
         assert not (rig.folder / "new/fine.seq").exists()
+        assert await browsed.page.evaluate("document.activeElement.id") == "motions"
         (refused,) = browsed.errors  # the browser tells of every refusal
         assert "409" in refused
         browsed.errors.clear()
@@ -196,5 +197,33 @@ async def test_a_mesh_that_cannot_be_read_is_told_and_the_rest_is_drawn(rig: Arm
     rig.others["stand"] = {"model": "stand.sdf", "driver": {"type": "sim"}}
     async with on_the_page(rig, "#/stand/joints") as browsed:
         await browsed.until_drawn()
-        await browsed.until("document.querySelector('.notice.grave')")
-        assert "/api/robots/stand/meshes/3" in await browsed.page.inner_text(".notice.grave")
+        await browsed.until_says("1 mesh cannot be drawn")
+        await browsed.page.click(".unseen summary")
+        assert await browsed.page.inner_text(".unseen li") == (
+            "rack: mesh 3 cannot be drawn; "
+            "its file is damaged, holds no triangles or is not GLB; export it anew"
+        )
+        await browsed.until(f"({BODIES}) === {len(MESHES) - 1}")
+        await browsed.page.click("a.back")
+        await browsed.page.click(".tile a:text('arm')")
+        await browsed.until_drawn()
+        assert not await browsed.page.inner_text(".unseen")
+        assert not await browsed.page.inner_text(".notices")
+
+
+async def test_a_gltf_whose_buffers_went_elsewhere_is_told_in_words(rig: ArmRig) -> None:
+    describe(rig.folder, np.zeros((len(MESHES), 3)))
+    rig.others["stand"] = {"model": "stand.sdf", "driver": {"type": "sim"}}
+    async with on_the_page(rig, "#/arm/motions") as browsed:
+        await browsed.until_drawn()
+        (rig.folder / "cube.gltf").write_text(
+            '{"asset": {"version": "2.0"}, "buffers": [{"uri": "cube.bin"}]}'
+        )
+        await browsed.page.click("a.back")
+        await browsed.page.click(".tile a:text('stand')")
+        await browsed.until_says("1 mesh cannot be drawn")
+        await browsed.page.click(".unseen summary")
+        assert await browsed.page.inner_text(".unseen li") == (
+            "rack: mesh 4 cannot be drawn; its buffer cube.bin is another file, which is not served; "
+            "save it with its buffers in it, or as GLB"
+        )

@@ -160,6 +160,71 @@ async def test_a_preview_is_scrubbed_on_the_ghost_while_the_robot_rests(rig: Arm
         await browsed.until_state("playing")
 
 
+async def test_a_previewed_motion_is_played_as_how_to_play_says(rig: ArmRig) -> None:
+    async with on_the_page(rig) as browsed:
+        await browsed.page.click("text=How to play")
+        await browsed.page.fill(".options input[type=number]", "0.5")
+        await browsed.page.click("button[aria-label='Preview wave']")
+        await browsed.page.click("button:text('Play it now')")
+        await browsed.until_state("playing")
+        assert await browsed.page.input_value(".player .speed select") == "0.5"
+
+
+async def test_a_start_that_is_past_today_is_told_to_be_tomorrow(rig: ArmRig) -> None:
+    async with on_the_page(rig) as browsed:
+        await browsed.page.click("text=How to play")
+        await browsed.page.fill(".options input[type=time]", "23:59:59")
+        assert await browsed.page.inner_text(".options .tag") == "changed"
+        await browsed.page.fill(".options input[type=time]", "00:00:00")
+        assert await browsed.page.inner_text(".options .tag") == "starts tomorrow"
+        await browsed.page.click("button[aria-label='Play nod']")
+        await browsed.until_says("nod starts at 00:00:00 tomorrow.")
+
+
+async def test_who_uses_the_keyboard_keeps_the_place_after_a_command(rig: ArmRig) -> None:
+    async with on_the_page(rig) as browsed:
+        await browsed.page.focus("button[aria-label='Play long']")
+        await browsed.page.keyboard.press("Enter")
+        await browsed.until_state("playing")
+        assert await browsed.page.evaluate("document.activeElement.ariaLabel") == "Queue long"
+
+
+async def test_a_file_that_is_dropped_beside_its_place_leaves_the_page_and_its_stops(rig: ArmRig) -> None:
+    drop = "new DragEvent('drop', {bubbles: true, cancelable: true, dataTransfer: new DataTransfer()})"
+    async with on_the_page(rig) as browsed:
+        assert not await browsed.page.evaluate(f"document.querySelector('.scene').dispatchEvent({drop})")
+        await browsed.until_says("The file was dropped beside the place for motions; nothing was sent.")
+
+
+@pytest.mark.parametrize("base", [-2.5, 1.5, 2.8])
+async def test_all_of_the_robot_stays_in_the_picture_until_somebody_moves_the_camera(
+    rig: ArmRig, base: float
+) -> None:
+    rig.robot["poses"] = {"turned": {"base": base, "shoulder": 0.1}}
+    rig.robot["approach"] = {"velocity": 2.0, "acceleration": 5.0, "jerk": 50.0}
+    furthest = """(({robot, camera}) => {
+        let most = 0;
+        robot.group.traverse(one => {
+            const place = one.getWorldPosition(camera.position.clone()).project(camera);
+            if (one.isMesh) most = Math.max(most, Math.abs(place.x), Math.abs(place.y));
+        });
+        return most;
+    })(document.querySelector('canvas').view)"""
+    async with on_the_page(rig, "#/arm/joints") as browsed:
+        await browsed.until_drawn()
+        await browsed.page.check("text=Jog")
+        await browsed.page.click(".poses button:text('turned')")
+        await browsed.until_rests_at({"base": base})
+        await browsed.picture()
+        assert 0.2 < await browsed.page.evaluate(furthest) < 0.97
+
+
+async def test_the_scale_of_errors_has_the_unit_of_the_joints(rig: ArmRig) -> None:
+    async with on_the_page(rig) as browsed:
+        await browsed.until("document.querySelector('.scene .legend')")
+        assert await browsed.page.inner_text(".scene .legend .num") == "error 0 to 0.1 rad"
+
+
 async def test_a_joint_is_jogged_only_where_that_is_switched_on(rig: ArmRig) -> None:
     async with on_the_page(rig, "#/arm/joints") as browsed:
         await browsed.page.click(".joints button:text('elbow')")
@@ -213,6 +278,9 @@ async def test_a_daemon_that_is_killed_is_told_and_found_again(rig: ArmRig) -> N
         await daemon.kill()
         await browsed.until_says("Connection lost")
         await browsed.until_state("unknown")
+        # How long it is lost stands beside it: what is read aloud does not change twice a second.
+        alert = await browsed.page.inner_text("[role=alert]")
+        assert alert == "Connection lost; trying again"
         assert await browsed.page.is_disabled("button[aria-label='Play long']")
         await browsed.page.click("button.stop")
         await browsed.until_says("The robot was not told to stop. Use its own switch.")

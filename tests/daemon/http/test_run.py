@@ -190,13 +190,15 @@ from pathlib import Path
 from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.robots.assembly import make_registry
+from motiond.daemon.robots.stream_forks import StreamForks
 from motiond.daemon.service.daemon import serve
 
 async def main():
     settings, hub = load_settings(Path(sys.argv[1])), ReportHub()
-    robots = make_registry(settings, hub, FORKS)
-    asyncio.get_running_loop().call_later(0.5, robots.leave)
-    await serve(settings, hub, robots)
+    with StreamForks() as forks:
+        robots = make_registry(settings, hub, forks)
+        asyncio.get_running_loop().call_later(0.5, robots.leave)
+        await serve(settings, hub, robots)
 
 asyncio.run(main())
 ours = ("aiohttp", "motiond.daemon.http", "prometheus_client")
