@@ -29,6 +29,7 @@ DAEMON = f"motiond/bridge/{host_name()}/availability"
 RESULT = "motiond/arm/result"
 STATE = "motiond/arm/state"
 LOST = "connection lost"
+AGAIN_S = 3.0
 
 
 @pytest.fixture(scope="module")
@@ -75,14 +76,17 @@ async def is_kept(cluster: Cluster, node: int, topic: str, holds: Callable[[Any]
 
 
 async def ask(settings: MqttSettings, verb: str, **keys: Any) -> Any:
-    """Ask the robot, again where a node hangs up, and give the data of the answer."""
+    """Ask the robot, again where a node hangs up or nobody answers, and give the data of the answer.
+
+    A node may not know yet that the daemon, just come to another one, takes requests.
+    """
     request = orjson.dumps({"transaction": uuid4().hex, **keys})
     async with asyncio.timeout(PATIENCE_S):
         while True:
             try:
-                async with hearing(settings) as ear:
+                async with hearing(settings) as ear, asyncio.timeout(AGAIN_S):
                     answer = await ear.ask(f"motiond/arm/request/{verb}", request)
-            except aiomqtt.MqttError:
+            except (aiomqtt.MqttError, TimeoutError):
                 continue
             assert answer["status"] == "ok", answer
             return answer["data"]
