@@ -160,7 +160,7 @@ async def test_a_node_is_killed_in_the_middle_of_a_motion_and_the_result_comes_o
             cluster.nodes[0].kill()
             assert await daemon.end() == 0
     assert (ended["goal_id"], ended["code"], ended["sequence"]) == (goal_id, "SUCCESSFUL", 1)
-    # Nobody publishes the will of a client whose node is killed; a node that takes the daemon and loses it does.
+    # A killed node tells no will of its clients; one that takes the daemon in and loses it does.
     assert (tmp_path / "log").read_text().count("not connected") or wills == []
     assert [one for one in wills if not is_broken(one)] == []
     # By QoS 1, what was under way at a loss may come twice; here the only loss was long before.
