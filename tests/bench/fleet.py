@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 MACHINES, ROBOTS = 6, 10
 SECONDS = 120
-START_S = 4.0
+START_S = 12.0
 """What a start takes: to prepare and agree, the approach, the motion, and the results."""
+AHEAD_S = 9.0
+"""How far ahead it is appointed: three brokers write each report of sixty robots to two of their disks."""
 GOAL = 3.0
 
 
@@ -53,8 +55,8 @@ def main(seconds: float = SECONDS) -> None:
         print(f"{name:32}{p50:8.0f}{p99:8.0f}{most:8.0f}")
     row = theirs.quantile_us(0.5), theirs.quantile_us(0.99), theirs.max_us
     print(f"{'cyclictest late':32}{row[0]:8.0f}{row[1]:8.0f}{row[2]:8.0f}")
-    ratio = np.quantile(pairs_us, 0.99) / max(1.0, row[1])
-    print(f"p99 of a robot from the median beside cyclictest's p99: {ratio:.2f} (goal: at most {GOAL:g})")
+    ratio = np.quantile(apart_us, 0.99) / max(1.0, row[1])
+    print(f"p99 from first to last beside cyclictest's p99: {ratio:.2f} (goal: at most {GOAL:g})")
 
 
 async def _measure(starts: int) -> tuple[Floats, Floats, cyclictest.Latencies]:
@@ -82,7 +84,7 @@ async def _measure(starts: int) -> tuple[Floats, Floats, cyclictest.Latencies]:
 async def _start(settings: MqttSettings, robots: list[str]) -> float:
     """Start all, wait until they have ended, and return when the first row was due, in monotonic s."""
     async with conversing(settings) as conversation:
-        start = GroupStart(conversation, GroupPlay(GROUP, MOTION))
+        start = GroupStart(conversation, GroupPlay(GROUP, MOTION, start_at=time.time() + AHEAD_S))
         async with start.leases:
             await start.begin()
             assert start.start_at is not None
