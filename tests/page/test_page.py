@@ -134,6 +134,7 @@ async def test_the_drawn_robot_moves_and_stands_where_forward_kinematics_says(ri
         )
         await browsed.until_rests_at(REACHING)
         after = await browsed.picture()
+        columns, rows = (await browsed.pixels_of(reached)).T  # the camera may have stepped back
         assert (np.abs(after[rows, columns] - ground).max(axis=1) > ON_THE_GROUND).all()
         await browsed.page.select_option(".follow select", "tool/end_effector")
         await browsed.until("document.querySelector('.follow output')")
