@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
 SETTLE_S = 20.0
+LONGEST = (
+    "tests/daemon/fleet/",
+    "tests/page/",
+    "tests/daemon/test_",
+    "tests/daemon/cli/",
+    "tests/daemon/service/",
+)
+"""What begins first, so that no worker is left with it at the end."""
 
 
 def _leftovers() -> set[str]:
@@ -59,6 +67,11 @@ def _memory() -> set[str]:
         if target.startswith("/memfd:motiond"):
             found.add(f"descriptor {descriptor} {target}")
     return found
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
 
 
 def pytest_collection_finish() -> None:
