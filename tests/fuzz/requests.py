@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import random
 import secrets
 import shutil
@@ -170,7 +171,7 @@ class Attack:
                 path = f"/api/robots/{quote(robot)}/{quote(verb)}"
                 head = {"Content-Type": self._rng.choice(("application/json",) * 9 + ("text/plain",))}
                 try:
-                    async with session.post(path, data=body, headers=head) as response:
+                    async with session.post(path, data=io.BytesIO(body), headers=head) as response:
                         self._verdict.count("HTTP", orjson.loads(await response.read()), response.status)
                 except aiohttp.ClientConnectionError as error:
                     self._verdict.answers["HTTP"][NO_ANSWER] += 1
