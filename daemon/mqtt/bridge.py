@@ -10,7 +10,6 @@ import asyncio
 from typing import TYPE_CHECKING, NoReturn
 
 import aiomqtt
-import orjson
 
 from ..api.reports import STREAMED, SUBJECTS
 from .brokers import Brokers, MovedOn
@@ -183,8 +182,8 @@ class MqttBridge:
         if self._client is None or self._client_of is not broker:
             if self._client is not None:
                 reports.take_back(self._client)
-            broken = orjson.dumps(self._identity.availability("broken"))
-            will = aiomqtt.Will(self._topics.daemon(self._identity.daemon_id), broken, qos=1, retain=True)
+            topic = self._topics.daemon(self._identity.daemon_id)
+            will = aiomqtt.Will(topic, self._identity.will, qos=1, retain=True)
             name = f"motiond-{self._identity.daemon_id}"
             self._client_of = broker
             self._client = make_client(broker.settings, name, will, receive=session.take, session_s=SESSION_S)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import uuid4
 
+import orjson
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:
@@ -25,6 +27,11 @@ class Identity:
     daemon_id: str
     host: str = field(default_factory=socket.gethostname)
     instance: str = field(default_factory=lambda: uuid4().hex[:8])
+
+    @property
+    def will(self) -> bytes:
+        """What the broker is to say once the connection to the daemon is lost."""
+        return orjson.dumps(self.availability("broken"))
 
     def availability(self, state: Literal["online", "offline", "broken"]) -> dict[str, Any]:
         """Return what the daemon's availability topic holds; `broken` is for the last will alone."""

@@ -73,7 +73,7 @@ class ReportsOut:
         self._claims = claims
         self._results = results
         self._home_assistant = home_assistant
-        self._retained = RetainedTopics(asyncio.get_running_loop().time)
+        self._retained = RetainedTopics(asyncio.get_running_loop().time, identity.will)
         self._unheard: dict[int, Report] = {}
         self._told: set[str] = set()
         self._most_qos = EXACTLY_ONCE

@@ -22,9 +22,12 @@ class RetainedTopics:
     ----------
     now : callable
         Returns a time in s.
+    will : bytes, optional
+        What the broker says by itself once it takes this client's connection for lost.
     """
 
-    def __init__(self, now: Callable[[], float]) -> None:
+    def __init__(self, now: Callable[[], float], will: bytes | None = None) -> None:
+        self._will = will
         self._said: dict[str, tuple[bytes, float]] = {}
         self._heard: dict[str, bytes] = {}
         self._warned_s: dict[str, float] = {}
@@ -46,7 +49,8 @@ class RetainedTopics:
         for topic, (payload, said_s) in list(self._said.items()):
             heard = self._heard.get(topic, payload)
             if heard != payload and now_s - said_s > SETTLED_S:
-                self._warn(topic, "cleared" if not heard else "overwritten", now_s)
+                if heard != self._will:
+                    self._warn(topic, "cleared" if not heard else "overwritten", now_s)
                 yield topic, payload
 
     def complain_of_silence(self, known: Collection[str]) -> None:

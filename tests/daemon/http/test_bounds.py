@@ -213,6 +213,18 @@ async def test_what_is_no_http_is_hung_up_on(
     assert caplog.records == []
 
 
+@pytest.mark.parametrize("field", [b"Upgrade: \xff", b"Upgrade: websocket\r\nSec-WebSocket-Version: \xff"])
+async def test_a_handshake_that_is_no_text_is_refused_like_any_other(
+    site: Site, field: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    upgrade = b"GET /api/ws HTTP/1.1\r\nHost: localhost\r\nConnection: close, Upgrade\r\n"
+    told = await site.raw(upgrade + field + b"\r\n\r\n")
+    assert told.startswith(b"HTTP/1.1 400 "), told
+    refusal = "/api/ws: bad request; see /api/openapi.json"
+    assert orjson.loads(told.partition(b"\r\n\r\n")[2])["error"] == refusal
+    assert caplog.records == []
+
+
 @pytest.mark.parametrize(
     "begun", [b"", b"GET /api/robots HTTP/1.1\r\nHost: loc"], ids=["silence", "half a head"]
 )

@@ -4,6 +4,8 @@ import pytest
 
 from motiond.daemon.mqtt.retained import RetainedTopics
 
+WILL = b"broken"
+
 
 @pytest.fixture
 def clock() -> list[float]:
@@ -12,7 +14,7 @@ def clock() -> list[float]:
 
 @pytest.fixture
 def topics(clock: list[float]) -> RetainedTopics:
-    topics = RetainedTopics(lambda: clock[0])
+    topics = RetainedTopics(lambda: clock[0], WILL)
     topics.say("a", b"1")
     topics.say("b", b"2")
     topics.hear("a", b"1")
@@ -35,6 +37,15 @@ def test_what_others_change_is_found_and_told_once_a_minute(
     clock[0] += 60.0
     list(topics.overwritten())
     assert caplog.messages == [told, told]
+
+
+def test_a_will_that_the_broker_told_is_told_over_and_nobody_is_accused(
+    topics: RetainedTopics, clock: list[float], caplog: pytest.LogCaptureFixture
+) -> None:
+    clock[0] += 2.0
+    topics.hear("a", WILL)
+    assert list(topics.overwritten()) == [("a", b"1")]
+    assert caplog.messages == []
 
 
 def test_what_is_on_its_way_is_not_taken_for_overwritten(topics: RetainedTopics, clock: list[float]) -> None:
