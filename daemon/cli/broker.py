@@ -94,6 +94,8 @@ class Client:
             (first, *_) = error.errors()
             at = getattr(first.get("ctx", {}).get("error"), "at", ()) or first["loc"]
             reason = str(first["msg"]).removeprefix("Value error, ").replace(f"'{at[0]}' has", "it has")
+            if first["type"] == "string_too_short":
+                reason = "it is empty; write something, or leave the option out"
             raise typer.BadParameter(reason, param_hint=option_of(str(at[0]))) from error
         if "broker" in self.typed and has_password(mqtt.url):
             seen = "its password is seen by every user of this machine, as in `ps`"

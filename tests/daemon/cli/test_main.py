@@ -385,6 +385,13 @@ def test_a_robot_with_a_joint_of_several_coordinates_cannot_be_checked(
                 "mqtt://…, mqtts://…, ws://… or wss://…; correct it; see `motiond --help`"
             ),
         ),
+        (
+            ("stop", "arm", "--broker", ""),
+            (
+                "motiond: invalid value for --broker: it is empty; write something, or leave the option out; "
+                "see `motiond --help`"
+            ),
+        ),
         *(
             (
                 (*command, "+"),
