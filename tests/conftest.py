@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
+from tests.lasting import processes_below, read
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
@@ -29,32 +31,15 @@ LONGEST = (
 
 def _leftovers() -> set[str]:
     threads = {f"thread {thread.name}" for thread in threading.enumerate()}
-    return threads | set(_processes("self")) | _memory()
-
-
-def _processes(parent: str) -> Iterator[str]:
-    """Yield the processes below one; psutil would look through all there are."""
-    with suppress(OSError):  # it may end meanwhile
-        for thread in os.listdir(f"/proc/{parent}/task"):  # noqa: PTH208 - before and after each test
-            for child in _read(f"/proc/{parent}/task/{thread}/children").split():
-                yield f"process {child}"
-                yield from _processes(child)
+    return threads | {f"process {pid}" for pid in processes_below("self")} | _memory()
 
 
 def _with_name(leftover: str) -> str:
     """Add the name of what is a process; it may have got it meanwhile."""
     kind, _, pid = leftover.partition(" ")
     with suppress(OSError):
-        return f"{leftover} {_read(f'/proc/{pid}/comm').strip()}" if kind == "process" else leftover
+        return f"{leftover} {read(f'/proc/{pid}/comm').strip()}" if kind == "process" else leftover
     return leftover
-
-
-def _read(file: str) -> str:
-    descriptor = os.open(file, os.O_RDONLY)
-    try:
-        return os.read(descriptor, 1_000_000).decode()
-    finally:
-        os.close(descriptor)
 
 
 def _memory() -> set[str]:

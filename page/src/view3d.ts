@@ -13,6 +13,7 @@ import { matrix } from "./shapes";
 import type { Model, Telemetry } from "./protocol";
 
 const PATH_POINTS = 1200; // a minute at 20 samples a second
+const SEEN_FROM = 1e-4; // rad or m: less than a pixel, and a thousandth of the scale of errors
 const GHOST_FROM = 0.004; // rad or m: nearer to the robot, the reference is not drawn apart
 
 export type Side = "home" | "front" | "side" | "top";
@@ -47,6 +48,8 @@ export class View3D {
   private model: Model | null = null;
   private before: Telemetry | null = null;
   private now: Telemetry | null = null;
+  /** The sample that the picture shows. */
+  private shown: Telemetry | null = null;
   private arrivedMs = 0;
   private intervalMs = 50;
   private preview: ArrayLike<number> | null = null;
@@ -129,7 +132,7 @@ export class View3D {
     this.before = this.now ?? telemetry;
     this.now = telemetry;
     this.arrivedMs = nowMs;
-    this.dirty = true;
+    if (this.shown === null || differs(telemetry, this.shown)) this.dirty = true;
     this.extendPath(telemetry);
   }
 
@@ -184,6 +187,7 @@ export class View3D {
     const share = this.now ? Math.min(1, (began - this.arrivedMs) / this.intervalMs) : 1;
     if (!this.dirty) return;
     this.dirty = share < 1;
+    if (!this.dirty) this.shown = this.now;
     if (this.kinematics && this.robot && this.ghost) {
       if (this.now) this.tint(this.now);
       this.placeGhost(share);
@@ -360,4 +364,16 @@ export class View3D {
     this.dirty = true;
     this.draw();
   }
+}
+
+/** Whether two samples make two pictures. */
+function differs(one: Telemetry, other: Telemetry): boolean {
+  return [one.feedback, one.reference].some(({ position }, side) => {
+    const shown = (side === 0 ? other.feedback : other.reference).position;
+    return position.length !== shown.length || position.some((value, k) => !alike(value, shown[k]!));
+  });
+}
+
+function alike(one: number, other: number): boolean {
+  return Math.abs(one - other) < SEEN_FROM || (Number.isNaN(one) && Number.isNaN(other));
 }

@@ -16,19 +16,21 @@ from motiond.formats import load_robot
 from tests import ports
 from tests.daemon.programs import running
 from tests.daemon.rig import Rig, sweep, write_seq
+from tests.lasting import LASTING, processes_below
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from numpy.typing import NDArray
-    from playwright.async_api import Page
+    from playwright.async_api import Browser, BrowserContext, Page, Playwright
 
 EXAMPLE = Path(__file__).parents[2] / "config"
 MODEL = load_robot(EXAMPLE / "robots/six_axis.hrdf")
 JOINTS = ("base", "shoulder", "elbow", "wrist1", "wrist2", "wrist3")
-CHROMIUM = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
-DRAWN = "document.querySelector('canvas')?.view?.robot && document.querySelector('canvas').view.drawn > 2"
+CHROMIUM = ("--no-sandbox", "--disable-gpu", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+"""The page itself is painted without a graphics processor; one that is imitated for it costs more."""
+DRAWN = "(view => view?.robot && view.drawn && !view.dirty)(document.querySelector('canvas')?.view)"
 
 
 class ArmRig(Rig):
@@ -147,31 +149,62 @@ class Browsed:
         return pixels
 
 
+class Browsers:
+    """The browser of a worker; each test has a profile of its own in it, as if it were the first."""
+
+    def __init__(self) -> None:
+        self._running: tuple[Playwright, Browser] | None = None
+
+    async def start(self) -> None:
+        """Start it, where there is one."""
+        from playwright.async_api import async_playwright  # noqa: PLC0415 - a tenth of the same
+
+        program = shutil.which("chromium")
+        if program is not None:
+            before = set(processes_below("self"))
+            playwright = await async_playwright().start()
+            LASTING.update(set(processes_below("self")) - before)
+            browser = await playwright.chromium.launch(executable_path=program, args=list(CHROMIUM))
+            self._running = playwright, browser
+
+    async def end(self) -> None:
+        if self._running is not None:
+            playwright, browser = self._running
+            self._running = None
+            await browser.close()
+            await playwright.stop()
+
+    @asynccontextmanager
+    async def profile(self, device: str | None = None, **options: Any) -> AsyncIterator[BrowserContext]:
+        """Give a new profile; `options` are of playwright's contexts."""
+        if self._running is None:
+            pytest.skip("chromium is not installed")
+        playwright, browser = self._running
+        as_device = {} if device is None else dict(playwright.devices[device])
+        context = await browser.new_context(**({"color_scheme": "dark"} | as_device | options))
+        try:
+            yield context
+        finally:
+            await context.close()
+
+
+BROWSERS = Browsers()
+
+
 @asynccontextmanager
 async def browsing(
     rig: ArmRig, view: str = "", model: dict[str, Any] | None = None, **options: Any
 ) -> AsyncIterator[Browsed]:
-    """Open the page in a browser of its own; `model` is drawn instead of the robot's own.
+    """Open the page in a profile of its own; `model` is drawn instead of the robot's own.
 
     `options` are of playwright's contexts, or the name of a `device`.
     """
-    from playwright.async_api import async_playwright  # noqa: PLC0415 - a tenth of the same
-
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("chromium is not installed")
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=program, args=list(CHROMIUM))
-        try:
-            device = dict(playwright.devices[options.pop("device")]) if "device" in options else {}
-            context = await browser.new_context(**({"color_scheme": "dark"} | device | options))
-            browsed = Browsed(await context.new_page())
-            if model is not None:
-                await browsed.page.route("**/api/robots/*/model", lambda route: route.fulfill(json=model))
-            await browsed.page.goto(rig.url + view)
-            yield browsed
-        finally:
-            await browser.close()
+    async with BROWSERS.profile(**options) as context:
+        browsed = Browsed(await context.new_page())
+        if model is not None:
+            await browsed.page.route("**/api/robots/*/model", lambda route: route.fulfill(json=model))
+        await browsed.page.goto(rig.url + view)
+        yield browsed
 
 
 @asynccontextmanager

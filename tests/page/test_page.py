@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -140,6 +141,18 @@ async def test_the_drawn_robot_moves_and_stands_where_forward_kinematics_says(ri
         await browsed.until("document.querySelector('.follow output')")
         shown = (await browsed.page.inner_text(".follow output")).removesuffix(" m").split()
         assert np.array(shown, dtype=float) == pytest.approx(places["tool/end_effector"][:3, 3], abs=0.005)
+
+
+async def test_a_robot_that_rests_is_not_drawn_again(rig: ArmRig) -> None:
+    view = "document.querySelector('canvas').view"
+    async with on_the_page(rig) as browsed:
+        await browsed.until_drawn()
+        drawn = await browsed.page.evaluate(f"{view}.drawn")
+        for _ in range(5):  # samples go on coming
+            before = await browsed.page.evaluate_handle(f"{view}.now")
+            while await browsed.page.evaluate(f"before => {view}.now === before", before):
+                await asyncio.sleep(0.02)
+        assert await browsed.page.evaluate(f"{view}.drawn") == drawn
 
 
 async def test_a_preview_is_scrubbed_on_the_ghost_while_the_robot_rests(rig: ArmRig) -> None:

@@ -1,0 +1,32 @@
+"""The processes that the tests of one worker share, and all processes below others."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LASTING: set[int] = set()
+"""Their ids. What they start for themselves is not left behind by a test."""
+
+
+def processes_below(parent: int | str) -> Iterator[int]:
+    """Yield the processes below one; psutil would look through all there are."""
+    with suppress(OSError):  # it may end meanwhile
+        for thread in os.listdir(f"/proc/{parent}/task"):  # noqa: PTH208 - before and after each test
+            for child in map(int, read(f"/proc/{parent}/task/{thread}/children").split()):
+                if child not in LASTING:
+                    yield child
+                    yield from processes_below(child)
+
+
+def read(file: str) -> str:
+    """Read a file of `/proc`."""
+    descriptor = os.open(file, os.O_RDONLY)
+    try:
+        return os.read(descriptor, 1_000_000).decode()
+    finally:
+        os.close(descriptor)
