@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LASTING: set[int] = set()
-"""Their ids. What they start for themselves is not left behind by a test."""
+LASTING: dict[int, bool] = {}
+"""Their ids, and whether what they start is their own; else a test may leave it behind."""
 
 
 def processes_below(parent: int | str) -> Iterator[int]:
@@ -20,6 +20,7 @@ def processes_below(parent: int | str) -> Iterator[int]:
             for child in map(int, read(f"/proc/{parent}/task/{thread}/children").split()):
                 if child not in LASTING:
                     yield child
+                if not LASTING.get(child, False):
                     yield from processes_below(child)
 
 

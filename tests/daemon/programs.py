@@ -1,4 +1,4 @@
-"""The real program, started as a user or systemd starts it."""
+"""The real program, forked from one that has loaded it, and else as a user or systemd starts it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ import psutil
 import pytest
 
 from motiond.daemon.cli.main import main
-from tests.waiting import PATIENCE_S, started
+from tests.daemon.launched import Program
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -28,8 +29,10 @@ MOTIOND = Path(sys.executable).with_name("motiond")
 
 def motiond(*arguments: object) -> subprocess.CompletedProcess[str]:
     """Run motiond to its end."""
-    command = [str(MOTIOND), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    with background(*arguments) as process:
+        out, err = process.communicate(PATIENCE_S)
+    assert process.returncode is not None
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
 def run_here(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -56,14 +59,17 @@ def logging_as_before() -> Iterator[None]:
 
 
 @contextmanager
-def background(*arguments: object, **options: Any) -> Iterator[subprocess.Popen[str]]:
+def background(*arguments: object, **options: Any) -> Iterator[Program]:
     """Run motiond beside the test; what still runs at the end is terminated."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with started([MOTIOND, *arguments], text=True, **(pipes | options)) as process:
+    process = Program(*map(str, arguments), **(pipes | options))
+    try:
         yield process
+    finally:
+        process.end()
 
 
-def streams_of(daemon: subprocess.Popen[Any] | asyncio.subprocess.Process) -> list[psutil.Process]:
+def streams_of(daemon: Program | subprocess.Popen[Any]) -> list[psutil.Process]:
     """Return the stream processes of a program, which its fork server has forked."""
     found = []
     for child in psutil.Process(daemon.pid).children():
@@ -75,7 +81,7 @@ def streams_of(daemon: subprocess.Popen[Any] | asyncio.subprocess.Process) -> li
 class Daemon:
     """`motiond run` in a process of its own."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: Program | subprocess.Popen[str]) -> None:
         self.process = process
 
     def streams(self) -> list[psutil.Process]:
@@ -88,8 +94,7 @@ class Daemon:
         return await self.exit_code()
 
     async def exit_code(self) -> int:
-        async with asyncio.timeout(PATIENCE_S):
-            return await self.process.wait()
+        return await asyncio.to_thread(self.process.wait, PATIENCE_S)
 
     async def kill(self) -> None:
         self.process.kill()
@@ -97,17 +102,26 @@ class Daemon:
 
 
 @asynccontextmanager
-async def running(rig: Rig, stderr: int | None = None) -> AsyncIterator[Daemon]:
-    """Run a daemon; whatever happens, it and its stream processes have ended afterwards."""
-    process = await asyncio.create_subprocess_exec(MOTIOND, "run", "-c", rig.config, stderr=stderr)
-    daemon = Daemon(process)
-    try:
-        yield daemon
-    finally:
-        if process.returncode is None:
-            streams = daemon.streams()
-            await daemon.kill()
-            await gone(streams)
+async def running(rig: Rig, stderr: int | None = None, *, is_forked: bool = True) -> AsyncIterator[Daemon]:
+    """Run a daemon; whatever happens, it and its stream processes have ended afterwards.
+
+    One that is not forked is what the system tells of: its command line, and its environment.
+    """
+    arguments = ["run", "-c", str(rig.config)]
+    started = (
+        Program(*arguments, stderr=stderr)
+        if is_forked
+        else subprocess.Popen([MOTIOND, *arguments], stderr=stderr, text=True)  # noqa: ASYNC220 - it is short
+    )
+    with started as process:
+        daemon = Daemon(process)
+        try:
+            yield daemon
+        finally:
+            if process.poll() is None:
+                streams = daemon.streams()
+                await daemon.kill()
+                await gone(streams)
 
 
 async def gone(processes: list[psutil.Process]) -> None:

@@ -163,7 +163,7 @@ class Browsers:
         if program is not None:
             before = set(processes_below("self"))
             playwright = await async_playwright().start()
-            LASTING.update(set(processes_below("self")) - before)
+            LASTING.update(dict.fromkeys(set(processes_below("self")) - before, True))
             browser = await playwright.chromium.launch(executable_path=program, args=list(CHROMIUM))
             self._running = playwright, browser
 

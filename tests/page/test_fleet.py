@@ -10,7 +10,7 @@ from motiond.daemon.client.session import ask
 from tests import ports
 from tests.daemon import told
 from tests.daemon.fleet.members import members, until
-from tests.daemon.programs import MOTIOND, Daemon, running
+from tests.daemon.programs import Daemon, background, running
 from tests.daemon.rig import Rig
 from tests.page.browser import Browsed, browsing
 from tests.waiting import PATIENCE_S
@@ -36,16 +36,12 @@ async def fleet_page(settings: MqttSettings) -> AsyncIterator[Browsed]:
     """Run `motiond fleet serve` and look at its page; nothing may be in the console at the end."""
     port = ports.free_port()
     listen = ("--listen", f"127.0.0.1:{port}", "--broker", settings.url)
-    process = await asyncio.create_subprocess_exec(MOTIOND, "fleet", "serve", *listen)
-    try:
+    with background("fleet", "serve", *listen, stdout=None, stderr=None) as process:
         await until_listening(port)
         async with browsing(cast("ArmRig", Site(port))) as browsed:
             yield browsed
             assert browsed.errors == [], browsed.errors
-    finally:
-        process.terminate()
-        async with asyncio.timeout(PATIENCE_S):
-            assert await process.wait() == 0
+    assert process.returncode == 0
 
 
 async def until_listening(port: int) -> None:

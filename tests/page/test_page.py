@@ -150,7 +150,7 @@ async def test_a_robot_that_rests_is_not_drawn_again(rig: ArmRig) -> None:
         drawn = await browsed.page.evaluate(f"{view}.drawn")
         for _ in range(5):  # samples go on coming
             before = await browsed.page.evaluate_handle(f"{view}.now")
-            while await browsed.page.evaluate(f"before => {view}.now === before", before):
+            while await browsed.page.evaluate(f"before => {view}.now === before", before):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
         assert await browsed.page.evaluate(f"{view}.drawn") == drawn
 

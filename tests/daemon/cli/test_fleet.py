@@ -15,8 +15,9 @@ from tests.daemon.programs import background, motiond
 from tests.waiting import PATIENCE_S, lines_until
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import AsyncIterator
+
+    from tests.daemon.launched import Program
 
 
 @pytest.fixture
@@ -45,9 +46,9 @@ async def fleet(broker: Embedded, *words: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-async def end_of(play: subprocess.Popen[str]) -> tuple[int, str, str]:
+async def end_of(play: Program) -> tuple[int, str, str]:
     out, err = await asyncio.to_thread(play.communicate, timeout=PATIENCE_S)
-    return play.returncode, out, err
+    return play.wait(PATIENCE_S), out, err
 
 
 async def test_a_table_tells_how_each_has_ended(broker: Embedded, choir: Members) -> None:

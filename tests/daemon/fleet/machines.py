@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,8 @@ import yaml
 
 from motiond.daemon.fleet.conversation import conversing
 from motiond.drivers.sim.command_log import read_trace
-from tests.daemon.programs import MOTIOND, streams_of
+from tests.daemon.launched import Program
+from tests.daemon.programs import streams_of
 from tests.daemon.rig import write_seq
 from tests.waiting import PATIENCE_S
 
@@ -50,7 +50,7 @@ class Machine:
         self.name = f"machine{number}"
         self.robots = tuple(f"robot{number}x{one}" for one in range(robots))
         self._folder = folder
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Program | None = None
         (folder / "motions").mkdir(parents=True)
         rows = np.repeat(np.linspace(FIRST, LAST, ROWS)[:, None], len(JOINTS), axis=1)
         write_seq(folder / "motions" / f"{MOTION}.seq", rows, JOINTS, RATE_HZ)
@@ -89,9 +89,9 @@ class Machine:
         """Start the daemon, unless it runs."""
         if self._process is None or self._process.poll() is not None:
             with (self._folder / "log").open("ab") as log:
-                command = [str(MOTIOND), "run", "-c", str(self._folder / "motiond.yaml")]
+                command = ["run", "-c", str(self._folder / "motiond.yaml")]
                 state = {"STATE_DIRECTORY": str(self._folder), "XDG_CACHE_HOME": str(self._folder)}
-                self._process = subprocess.Popen(command, stderr=log, env={**os.environ, **state})
+                self._process = Program(*command, stderr=log, env={**os.environ, **state})
 
     def kill(self) -> None:
         """End the daemon by SIGKILL, and wait until its streams have ended too."""

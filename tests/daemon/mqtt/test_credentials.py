@@ -136,7 +136,7 @@ async def test_a_password_stands_in_no_log_no_arguments_and_no_environment(
     if way == "credential":
         login = {"broker": f"mqtt://{address}", "username": "arm", "password_file": "%d/broker"}
     rig.daemon["mqtt"] = {**login, "reconnect_min_s": 0.05, "reconnect_max_s": 0.2}
-    async with running(rig, asyncio.subprocess.PIPE) as daemon:
+    async with running(rig, asyncio.subprocess.PIPE, is_forked=False) as daemon:
         async with listening(settings_of(guarded, "%d/broker")) as ear:
             await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
             seen = seen_of(daemon)
@@ -146,7 +146,7 @@ async def test_a_password_stands_in_no_log_no_arguments_and_no_environment(
         await asyncio.sleep(1.0)
         assert await daemon.end() == 0
         assert daemon.process.stderr is not None
-        log = (await daemon.process.stderr.read()).decode()
+        log = daemon.process.stderr.read()
     assert "the broker refuses the login" in log
     assert SECRET not in log
     assert len(seen) >= 2
