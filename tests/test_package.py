@@ -77,13 +77,12 @@ def checksums(wheel: Path) -> dict[str, int]:
 
 def test_the_wheel_holds_every_file_of_the_three_folders_and_no_other(wheel: Path) -> None:
     modules = {f"motiond/{folder}/{file}" for folder in FOLDERS for file in files_in(ROOT / folder)}
-    config = {f"share/motiond/config/{file}" for file in files_in(ROOT / "config")}
+    example = {f"motiond/example/{file}" for file in files_in(ROOT / "config")}
     assert {PurePosixPath(file).name for file in modules if not file.endswith(".py")} >= DATA
-    assert "share/motiond/config/schema.json" in config
+    assert "motiond/example/schema.json" in example
     held = set(checksums(wheel))
     information = {file for file in held if PurePosixPath(file).parts[0].endswith(".dist-info")}
-    data = {f"{wheel.name.removesuffix('-py3-none-any.whl')}.data/data/{file}" for file in config}
-    assert held - information == modules | data | {"motiond/__init__.py", "pytest_motiond.py"}
+    assert held - information == modules | example | {"motiond/__init__.py", "pytest_motiond.py"}
 
 
 def test_the_sdist_holds_every_file_once_and_builds_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
@@ -157,9 +156,9 @@ def test_motiond_and_python_daemon_work_in_one_environment(installed: Environmen
     told = installed.run("motiond", "--help", folder=tmp_path)
     assert (told.returncode, told.stderr) == (0, "")
     assert "Usage: motiond" in told.stdout
-    demo = installed.programs.parent / "share" / "motiond" / "config" / "demo.yaml"
-    path = installed.run("motiond", "demo", "--config-path", folder=tmp_path)
-    assert (path.returncode, path.stdout, path.stderr) == (0, f"{demo.resolve()}\n", "")
+    laid = installed.run("motiond", "config", "example", "arm", folder=tmp_path)
+    assert (laid.returncode, laid.stderr) == (0, "")
+    demo = tmp_path / "arm" / "motiond.yaml"
     (schema,) = re.findall(r"^# yaml-language-server: \$schema=(.*)$", demo.read_text(), re.MULTILINE)
     assert json.loads((demo.parent / schema).read_text())["title"] == "motiond configuration"
     checked = installed.run("motiond", "check", "--config", str(demo), folder=tmp_path)
@@ -179,7 +178,7 @@ def test_the_example_is_found_where_pip_was_told_to_put_it(wheel: Path, tmp_path
         timeout=TIMEOUT_S,
         check=False,
     )
-    demo = tmp_path / "share" / "motiond" / "config" / "demo.yaml"
+    demo = tmp_path / "motiond" / "example" / "demo.yaml"
     assert (found.stdout, found.stderr, demo.is_file()) == (f"{demo.resolve()}\n", "", True)
 
 

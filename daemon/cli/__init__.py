@@ -7,6 +7,7 @@
 - `forget`: the subcommand for a robot that is gone
 - `broker`: how these find the broker; `request`, `words`: how they ask, and what they say of a refusal
 - `files`: subcommands for files
+- `example`: subcommands for a configuration to begin with
 - `actuators`: subcommands for actuators
 - `dry_run`: what a dry run says
 - `completion`: scripts for shells

@@ -9,15 +9,11 @@ import asyncio
 import shlex
 import socket
 from contextlib import suppress
-from importlib.metadata import files
 from itertools import cycle
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import orjson
 from rich.live import Live
-
-from motiond.formats import FormatError, Problem
 
 from ..api.errors import RequestError
 from ..api.reports import ReportHub
@@ -48,26 +44,6 @@ PAUSE_S = 1.0
 LOOK_S = 0.1
 LINE_S = 1.0
 PORT_TRIES = 5
-
-
-def demo_config() -> Path:
-    """Return the demonstration's configuration: the checkout's, else the installed one.
-
-    Raises
-    ------
-    FormatError
-        If there is none, as where a package was made without its data files.
-    """
-    top = Path(__file__).resolve().parents[2]
-    installed = "share/motiond/config/demo.yaml"
-    recorded = [file for file in files("motiond") or () if file.as_posix().endswith(installed)]
-    # What pip recorded is not where `pip install --target` has put it.
-    places = (top / "config" / "demo.yaml", *(Path(str(file.locate())) for file in recorded))
-    for place in (*places, top.parent / installed):
-        if place.is_file():
-            return place.resolve()
-    why, mend = "motiond was installed without its data files", "install the wheel"
-    raise FormatError([Problem(installed, 0, "is not there", why, mend)])
 
 
 def run_demo(settings: Settings, console: Console, program: str, seconds: float | None) -> None:

@@ -21,6 +21,7 @@ from ..service.interpreter import few_passes
 from .actuators import app as commands_for_actuators
 from .completion import app as command_for_shells
 from .completion import serve_scripts
+from .example import app as commands_to_begin_with
 from .files import app as commands_for_files
 from .fleet import fleet as commands_for_groups
 from .fleet_view import app as commands_that_show_all
@@ -45,6 +46,7 @@ commands_for_groups.add_typer(commands_that_show_all)
 app.add_typer(commands_for_groups)
 app.add_typer(commands_for_files)
 app.add_typer(commands_for_actuators)
+app.add_typer(commands_to_begin_with, name="config")
 app.add_typer(command_for_shells)
 
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell more on stderr.")]
@@ -117,7 +119,7 @@ def demo(
         bool,
         typer.Option(
             "--config-path",
-            help="Say where its configuration is, to copy, with its robot and motions beside it.",
+            help="Say where its configuration is; `motiond config example` makes a copy.",
         ),
     ] = False,
     verbose: Verbose = False,
@@ -127,13 +129,14 @@ def demo(
 
     from ..config.settings import load_settings
     from ..log.lines import start_logging
-    from .demo import demo_config, run_demo
+    from ..tools.example import example_config
+    from .demo import run_demo
 
     if config_path:
-        typer.echo(demo_config())
+        typer.echo(example_config())
         return DONE
     start_logging(logging.INFO if verbose else logging.WARNING)
-    run_demo(load_settings(demo_config()), Console(), _own_name(), seconds)
+    run_demo(load_settings(example_config()), Console(), _own_name(), seconds)
     return DONE
 
 

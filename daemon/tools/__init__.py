@@ -6,5 +6,6 @@
 - `describe`, `describe_tables`: what is in a file, for programs and for people
 - `plot`: a motion as a picture
 - `tables`: tables for a terminal
+- `example`: the example that is installed, laid down to begin with
 - `batch`: work on many files
 """

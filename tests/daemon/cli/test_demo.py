@@ -25,6 +25,7 @@ from motiond.daemon.cli.demo import on_free_port, trigger_lines
 from motiond.daemon.cli.live_table import LiveTable
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.config.settings import Settings, load_settings
+from motiond.daemon.tools.example import example_config
 from tests.daemon.conftest import listening, said
 from tests.daemon.programs import background, motiond, streams_of
 from tests.waiting import PATIENCE_S, lines_until, output_until
@@ -186,7 +187,7 @@ def test_it_moves_to_another_port_where_its_own_is_taken_after_it_has_looked(
 
     look = demo_module._free_port
     monkeypatch.setattr(demo_module, "_free_port", first_look_deceives)
-    settings = load_settings(demo_module.demo_config())
+    settings = load_settings(example_config())
     there = settings.mqtt.model_copy(update={"listen": f"127.0.0.1:{free_port}"})
     settings = settings.model_copy(update={"mqtt": there, "http": None})
     with taken(free_port):

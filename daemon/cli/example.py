@@ -1,0 +1,38 @@
+"""The subcommands that hand out what a configuration begins with: the example, and the schema for editors."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .output import DONE
+
+app = typer.Typer(no_args_is_help=True, help="Begin a configuration of your own.")
+
+
+@app.command()
+def example(
+    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where; here by default.")] = Path(),
+    *,
+    force: Annotated[
+        bool, typer.Option("--force", "-f", help="Replace files that are there already.")
+    ] = False,
+) -> int:
+    """Lay down the example: a configuration, its robot and motions, and the schema for editors."""
+    from ..tools.example import lay_down
+
+    written = lay_down(folder, forced=force)
+    for path in written:
+        typer.echo(path)
+    typer.echo(f"Try it: motiond check -c {shlex.quote(str(written[0]))}")
+    return DONE
+
+
+@app.command()
+def schema() -> int:
+    """Write the schema of configurations to stdout, for an editor: after an update, say."""
+    from ..tools.example import example_config
+
+    typer.echo(example_config().with_name("schema.json").read_text(encoding="utf-8"), nl=False)
+    return DONE

@@ -1,0 +1,85 @@
+"""The example that is installed with motiond: a configuration, its robot, its motions, and the schema.
+
+It is data of the package `motiond`, and so lies beside its modules whoever has installed them.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from motiond.formats import FormatError, Problem
+from motiond.formats.io.output import replacing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CONFIGURATION = "motiond.yaml"
+"""What the configuration is called where it is laid down, as `motiond run` looks for it in /etc/motiond."""
+
+_FOLDERS = ("robots", "motions")
+
+
+def example_config() -> Path:
+    """Return the configuration of the example, beside which its robot, motions and schema lie.
+
+    Raises
+    ------
+    FormatError
+        If it is not there, as where a package was made without it.
+    """
+    config = Path(str(files("motiond"))) / "example" / "demo.yaml"
+    if not config.is_file():
+        why, mend = "motiond was installed without its data files", "install the wheel"
+        raise FormatError([Problem(str(config), 0, "is not there", why, mend)])
+    return config.resolve()
+
+
+def lay_down(folder: Path, *, forced: bool) -> list[Path]:
+    """Copy the example into a folder, which is made if need be.
+
+    Parameters
+    ----------
+    folder : Path
+    forced : bool
+        Whether files that are there already may be replaced.
+
+    Returns
+    -------
+    list of Path
+        The files that were written, the configuration first.
+
+    Raises
+    ------
+    FormatError
+        For all files that are there already, before anything is written; or for one that cannot be written.
+    """
+    copies = {folder / name: source for name, source in _parts(example_config().parent)}
+    if not forced:
+        what, why, mend = "exists already", "nothing was written", "name another folder, or --force it"
+        there = [path for path in copies if path.exists() or path.is_symlink()]
+        if there:
+            raise FormatError([Problem(str(path), 0, what, why, mend) for path in there])
+    for path, source in copies.items():
+        _make(path.parent)
+        with replacing(path) as file:
+            file.write(source.read_bytes())
+    return list(copies)
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason, mend = error.strerror or str(error), "check the path"
+        raise FormatError([Problem(str(folder), 0, "cannot be made", reason, mend)]) from error
+
+
+def _parts(source: Path) -> Iterator[tuple[str, Path]]:
+    """Yield each file of the example: its name where it is laid down, and where it lies."""
+    yield CONFIGURATION, source / "demo.yaml"
+    yield "schema.json", source / "schema.json"
+    for folder in _FOLDERS:
+        for file in sorted((source / folder).iterdir()):
+            yield f"{folder}/{file.name}", file
