@@ -3,7 +3,8 @@
 From the top floor to the ground; each imports only from those below it:
 
 - `cli`: the command line and the demonstration
-- `service`: puts the daemon together and serves; `tools`: what needs no daemon
+- `service`: puts the daemon together and serves; `tools`: what needs no daemon; `doctor`: looks at
+  the machine
 - `fleet`: robots of many daemons, started together
 - `robots`: goals and the life of stream processes; `client`: asks a daemon
 - `mqtt`, `http`: the transports; `planning`: checked setpoints; `telemetry`: reads the ring; `stream`: the

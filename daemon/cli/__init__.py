@@ -10,6 +10,7 @@
 - `example`: subcommands for a configuration to begin with
 - `actuators`: subcommands for actuators
 - `dry_run`: what a dry run says
+- `doctor`: the subcommand that looks at the machine
 - `completion`: scripts for shells
 - `output`: common options, exit codes, tables
 - `demo`, `live_table`: the demonstration, and what it shows

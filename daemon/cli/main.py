@@ -22,6 +22,7 @@ from .actuators import app as commands_for_actuators
 from .completion import app as command_for_shells
 from .completion import serve_scripts
 from .example import app as commands_to_begin_with
+from .doctor import app as command_for_machines
 from .files import app as commands_for_files
 from .fleet import fleet as commands_for_groups
 from .fleet_view import app as commands_that_show_all
@@ -47,6 +48,7 @@ app.add_typer(commands_for_groups)
 app.add_typer(commands_for_files)
 app.add_typer(commands_for_actuators)
 app.add_typer(commands_to_begin_with, name="config")
+app.add_typer(command_for_machines)
 app.add_typer(command_for_shells)
 
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell more on stderr.")]

@@ -50,11 +50,15 @@ class ClockMonitor:
         """Ask chrony from time to time until cancelled; what fails is tried again."""
         while True:
             try:
-                self._tracking = await self._ask_chrony()
+                await self.ask()
             except Exception:
-                self._tracking = None
                 log.exception("chrony could not be asked; it is tried again")
             await asyncio.sleep(ASK_PERIOD_S)
+
+    async def ask(self) -> None:
+        """Ask chrony once."""
+        self._tracking = None
+        self._tracking = await self._ask_chrony()
 
     def payload(self) -> dict[str, Any]:
         """Return the clock's state now as published, JSON-ready."""

@@ -68,6 +68,10 @@ class Topics:
         """Return where a daemon hears itself."""
         return f"{self.base}/bridge/{daemon_id}/heartbeat"
 
+    def doctor(self, daemon_id: str, name: str) -> str:
+        """Return where a look at the broker hears itself: where a daemon may write and nobody listens."""
+        return f"{self.base}/bridge/{daemon_id}/doctor/{name}"
+
     def report(self, robot: str, subject: str) -> str:
         """Return where a robot reports on a subject; `+` stands for any robot."""
         return f"{self.base}/{robot}/{subject}"

@@ -1,0 +1,130 @@
+"""Whether brokers let the daemon in and its messages through, and how long a message takes there and back."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import aiomqtt
+
+from ..mqtt.connection import address_of, make_client
+from ..mqtt.reasons import NotConnected, reason_of
+from ..mqtt.topics import Topics
+from .report import Check, Verdict
+
+if TYPE_CHECKING:
+    from ..config.mqtt import MqttSettings
+
+MESSAGES = 200
+MOST_S = 2.0
+"""Messages are sent for no longer than this, however few have come back."""
+ECHO_S = 2.0
+SLOW_S = 0.02
+
+
+class _NoEcho(Exception):
+    """A message did not come back."""
+
+
+async def check_brokers(settings: MqttSettings, daemon_id: str) -> list[Check]:
+    """Try each broker of the configuration.
+
+    Parameters
+    ----------
+    settings : MqttSettings
+    daemon_id : str
+        Whose topics are used: what is sent lies where access lists let a daemon write and read.
+    """
+    return [await _check(one, daemon_id) for one in settings.each()]
+
+
+async def _check(settings: MqttSettings, daemon_id: str) -> Check:
+    address = str(address_of(settings))
+    topic = Topics(settings.base).doctor(daemon_id, uuid4().hex[:12])
+    begun_s = time.perf_counter()
+    try:
+        async with make_client(settings) as client:
+            connect_s = time.perf_counter() - begun_s
+            trips_s = await _round_trips(client, topic)
+    except (aiomqtt.MqttError, OSError) as error:
+        return _out_of_reach(settings, address, error)
+    except _NoEcho as error:
+        return Check(
+            check="broker",
+            subject=address,
+            verdict=Verdict.FAILURE,
+            found=str(error),
+            means="a daemon with this login takes no requests, and counts the broker as lost",
+            mend="permit it in the broker's access list (docs/security.md), or use the daemon's login",
+        )
+    return _judged(address, connect_s, sorted(trips_s))
+
+
+async def _round_trips(client: aiomqtt.Client, topic: str) -> list[float]:
+    """Send messages, each when the one before has come back, and return how long each took in s.
+
+    Raises
+    ------
+    _NoEcho
+        If one does not come back.
+    aiomqtt.MqttError
+        If the connection breaks.
+    """
+    await client.subscribe(topic)
+    trips_s: list[float] = []
+    until_s = time.perf_counter() + MOST_S
+    while len(trips_s) < MESSAGES and time.perf_counter() < until_s:
+        number = str(len(trips_s)).encode()
+        sent_s = time.perf_counter()
+        await client.publish(topic, number)
+        try:
+            async with asyncio.timeout(ECHO_S):
+                while (await anext(client.messages)).payload != number:
+                    pass
+        except TimeoutError:
+            what = f"message {len(trips_s) + 1} on '{topic}' has not come back in {ECHO_S:g} s"
+            raise _NoEcho(what) from None
+        trips_s.append(time.perf_counter() - sent_s)
+    return trips_s
+
+
+def _out_of_reach(settings: MqttSettings, address: str, error: BaseException) -> Check:
+    if settings.broker == "embedded" and isinstance(error, NotConnected) and error.absent:
+        return Check(
+            check="broker",
+            subject=address,
+            verdict=Verdict.NOT_APPLICABLE,
+            found="nobody listens there: the broker is inside the daemon, and no daemon runs",
+            means="its latency can be measured while the daemon runs",
+            mend="start the daemon, and ask again",
+        )
+    why, _, mend = reason_of(error).partition("; ")
+    return Check(
+        check="broker",
+        subject=address,
+        verdict=Verdict.FAILURE,
+        found=f"no connection: {why}",
+        means="robots play nothing that is asked for over MQTT, and nobody sees what they do",
+        mend=mend or "look at the broker",
+    )
+
+
+def _judged(address: str, connect_s: float, trips_s: list[float]) -> Check:
+    middle_s, most_s = (trips_s[round(share * (len(trips_s) - 1))] for share in (0.5, 0.99))
+    is_slow = most_s > SLOW_S
+    return Check(
+        check="broker",
+        subject=address,
+        verdict=Verdict.WARNING if is_slow else Verdict.OK,
+        found=f"there and back in ms p50 {1e3 * middle_s:.3g}, p99 {1e3 * most_s:.3g}",
+        means="a request, a stop too, takes half of that to the daemon",
+        mend="use a broker on this machine or a wired network" if is_slow else None,
+        figures={
+            "connect_s": connect_s,
+            "round_trip_p50_s": middle_s,
+            "round_trip_p99_s": most_s,
+            "messages": len(trips_s),
+        },
+    )

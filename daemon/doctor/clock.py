@@ -1,0 +1,61 @@
+"""Whether the machine's clock is synchronised, on which appointed starts depend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .report import Check, Verdict
+
+if TYPE_CHECKING:
+    from ..clock.monitor import ClockMonitor
+    from ..clock.state import ClockState
+
+MEND = "run chronyd, and check with `chronyc tracking` that it follows somebody"
+APPOINTED = "starts at an appointed time (`start_at`, groups)"
+
+
+async def check_clock(monitor: ClockMonitor) -> Check:
+    """Say how good the clock is, beside what the configuration allows (`max_clock_error_s`)."""
+    await monitor.ask()
+    state, allowed_s = monitor.state, monitor.max_error_s
+    figures: dict[str, float | str | None] = {
+        "estimated_error_s": state.estimated_error_s,
+        "max_error_s": state.max_error_s,
+        "allowed_error_s": allowed_s,
+    }
+    if not state.synchronised:
+        means = f"{APPOINTED} come as much too early or late as the clock is wrong"
+        if allowed_s is not None:
+            means = f"{APPOINTED} are refused, as max_clock_error_s is set"
+        return Check(
+            check="clock",
+            verdict=Verdict.WARNING if allowed_s is None else Verdict.FAILURE,
+            found="not synchronised",
+            means=means,
+            mend=MEND,
+            figures=figures,
+        )
+    found = f"synchronised by {state.source}; {_error_of(state)}"
+    error_s = state.estimated_error_s
+    if allowed_s is not None and (error_s is None or error_s > allowed_s):
+        return Check(
+            check="clock",
+            verdict=Verdict.FAILURE,
+            found=found,
+            means=f"{APPOINTED} are refused: max_clock_error_s wants it within {1e3 * allowed_s:g} ms",
+            mend="let chrony keep its time, which estimates the error, or raise max_clock_error_s",
+            figures=figures,
+        )
+    return Check(
+        check="clock",
+        verdict=Verdict.OK,
+        found=found,
+        means=f"{APPOINTED} are as exact as that",
+        figures=figures,
+    )
+
+
+def _error_of(state: ClockState) -> str:
+    error_s, most_s = state.estimated_error_s, state.max_error_s
+    probably = "nobody estimates its error" if error_s is None else f"off by about {1e3 * error_s:.3g} ms"
+    return probably if most_s is None else f"{probably}, {1e3 * most_s:.3g} ms at most"

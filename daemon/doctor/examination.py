@@ -1,0 +1,83 @@
+"""All checks of a machine, one after the other; the measured one last, when nothing else runs here."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from ..clock.monitor import ClockMonitor
+from ..config.settings import RealtimeSettings, host_name
+from .broker import check_brokers
+from .clock import check_clock
+from .disk import check_disk
+from .kernel import check_governor, check_kernel
+from .machine import Machine
+from .modules import check_modules
+from .patient import check_config, examine_config
+from .ports import check_ports
+from .punctuality import NotMeasured, check_punctuality, measure, task_of
+from .report import Check, Report, gravest
+from .versions import check_versions, installed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from ..config.mqtt import MqttSettings
+    from .patient import Patient
+
+STEPS = 9
+
+
+def examine(
+    config: Path | None,
+    mqtt: MqttSettings | None,
+    seconds: float,
+    done: Callable[[], object],
+    machine: Machine | None = None,
+) -> Report:
+    """Look at everything; nothing moves, and a daemon that runs is not disturbed.
+
+    Parameters
+    ----------
+    config : Path or None
+        The configuration.
+    mqtt : MqttSettings or None
+        How to reach the broker; None where the configuration cannot say it.
+    seconds : float
+        How long wake-ups are measured; 0 leaves that out.
+    done : callable
+        Called after each of `STEPS` steps.
+    machine : Machine, optional
+        By default this one.
+    """
+    stamp = datetime.now(UTC).isoformat()
+    checks: list[Check] = []
+    for found in _checks(examine_config(config), mqtt, seconds, machine or Machine()):
+        checks += found
+        done()
+    return Report(version=installed("motiond") or "", stamp_utc=stamp, verdict=gravest(checks), checks=checks)
+
+
+def _checks(
+    patient: Patient, mqtt: MqttSettings | None, seconds: float, machine: Machine
+) -> Iterator[list[Check]]:
+    settings = patient.settings
+    drivers = [robot.driver for robot in settings.robots.values()] if settings else []
+    yield [check_config(patient)]
+    daemon_id = settings.id if settings else host_name()
+    yield asyncio.run(check_brokers(mqtt, daemon_id)) if mqtt else []
+    yield [asyncio.run(check_clock(ClockMonitor(settings.max_clock_error_s if settings else None)))]
+    yield [check_kernel(machine), check_governor(machine)]
+    yield check_ports(patient.devices, machine)
+    yield [check_modules(patient.devices, drivers)]
+    yield check_disk(settings, machine)
+    yield [check_versions()]
+    task = task_of(settings.realtime if settings else RealtimeSettings(), seconds)
+    try:
+        measured = measure(task)
+    except NotMeasured as error:
+        yield check_punctuality(task, error)
+    else:
+        yield check_punctuality(task, measured)

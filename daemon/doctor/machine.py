@@ -1,0 +1,95 @@
+"""Where the machine is read: what the kernel tells in files, and the calls that tell the rest."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from motiond.formats.cache import default_folder as cache_folder
+
+from ..mqtt.results import default_folder as state_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MOST_BYTES = 4096
+SERVICE_FOLDERS = (Path("/var/lib/motiond"), Path("/var/cache/motiond"))
+"""Where the unit of systemd lets the daemon write."""
+
+
+class Room(NamedTuple):
+    """What is free on the file system that holds a path.
+
+    Attributes
+    ----------
+    device : int
+        The same for all paths on it.
+    free_bytes : int
+        For processes without special rights.
+    free_files : int or None
+        How many more files there can be; None where it sets no limit.
+    """
+
+    device: int
+    free_bytes: int
+    free_files: int | None
+
+
+def room_at(path: Path) -> Room:
+    """Ask the system what is free at a path, which must be there."""
+    told = os.statvfs(path)
+    return Room(path.stat().st_dev, told.f_bavail * told.f_frsize, told.f_favail if told.f_files else None)
+
+
+def may_use(path: Path) -> bool:
+    """Whether this user may read and write a file."""
+    return os.access(path, os.R_OK | os.W_OK)
+
+
+def folders() -> dict[str, Path]:
+    """Return where a daemon of this user writes and, where motiond is a service, where that does."""
+    own = {"state": state_folder(), "cache": cache_folder()}
+    return own | {f"service {path.parent.name}": path for path in SERVICE_FOLDERS if path.is_dir()}
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine to look at; by default this one.
+
+    Attributes
+    ----------
+    sys, proc : Path
+        As the kernel fills /sys and /proc.
+    may_use : callable
+        Whether this user may read and write a file.
+    room_at : callable
+        What is free at a path that is there.
+    folders : callable
+        Where motiond writes, by what for.
+    """
+
+    sys: Path = Path("/sys")
+    proc: Path = Path("/proc")
+    may_use: Callable[[Path], bool] = field(default=may_use)
+    room_at: Callable[[Path], Room] = field(default=room_at)
+    folders: Callable[[], dict[str, Path]] = field(default=folders)
+
+
+def line_in(path: Path) -> str | None:
+    """Return the first line of a file of the kernel's, or None where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.readline(MOST_BYTES).decode(errors="replace").strip()
+    except OSError:
+        return None
+
+
+def user_name() -> str:
+    """Return as whom this process runs."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # one that the machine has no name for
+        return f"user {os.getuid()}"

@@ -1,0 +1,98 @@
+"""What is looked at: a configuration, as far as it can be read, and the devices that its robots drive."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from motiond.drivers import DriverError
+from motiond.drivers.registry import make_driver, refuse_shared_devices
+from motiond.formats import FormatError
+
+from ..config.section import ConfigError
+from ..config.settings import load_settings
+from ..joints.description import make_joint_map
+from ..joints.joint_map import JointMapError
+from .report import Check, Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from motiond.drivers import Driver
+
+    from ..config.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """A configuration and its devices.
+
+    Attributes
+    ----------
+    config : Path or None
+        The file; None where there is none.
+    settings : Settings or None
+        What stands in it; None where it cannot be read.
+    devices : dict of str to tuple of str
+        What each robot drives, as `Driver.devices` has it.
+    problem : str
+        What is wrong with the configuration or its robots; '' where nothing is.
+    """
+
+    config: Path | None
+    settings: Settings | None
+    devices: dict[str, tuple[str, ...]]
+    problem: str = ""
+
+
+def examine_config(config: Path | None) -> Patient:
+    """Read a configuration and make its drivers, without opening one."""
+    if config is None:
+        return Patient(None, None, {})
+    try:
+        settings = load_settings(config)
+    except ConfigError as error:
+        return Patient(config, None, {}, str(error))
+    drivers: dict[str, Driver] = {}
+    problems: list[str] = []
+    for name, robot in settings.robots.items():
+        try:
+            actuators = make_joint_map(name, robot, settings).actuators
+            drivers[name] = make_driver(robot.driver.type, robot.driver.options, actuators)
+        except (FormatError, JointMapError, DriverError) as error:
+            problems.append(str(error))
+    try:
+        refuse_shared_devices(drivers)
+    except DriverError as error:
+        problems.append(str(error))
+    devices = {name: driver.devices for name, driver in drivers.items()}
+    return Patient(config, settings, devices, "\n".join(problems))
+
+
+def check_config(patient: Patient) -> Check:
+    """Say whether the configuration can be used."""
+    if patient.config is None:
+        return Check(
+            check="configuration",
+            verdict=Verdict.NOT_APPLICABLE,
+            found="none is named",
+            means="ports, HEBI modules and folders that one would name are not looked at",
+            mend="name one with --config",
+        )
+    if patient.problem:
+        return Check(
+            check="configuration",
+            subject=str(patient.config),
+            verdict=Verdict.FAILURE,
+            found=patient.problem,
+            means="the daemon does not start with it",
+            mend=f"correct it, and hold it against `motiond check -c {patient.config}`",
+        )
+    robots = [] if patient.settings is None else list(patient.settings.robots)
+    return Check(
+        check="configuration",
+        subject=str(patient.config),
+        verdict=Verdict.OK,
+        found=f"robots {', '.join(robots)}",
+        means="it can be read, and drivers take their options; `motiond check` tells of motions",
+    )

@@ -1,0 +1,143 @@
+"""Real-time rights, and how late a process wakes that has them: measured, not guessed.
+
+Exception
+└── NotMeasured       the process that is measured did not come to its end
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import orjson
+
+from .machine import user_name
+from .report import Check, Verdict
+from .wakeups import Measured, Task
+
+if TYPE_CHECKING:
+    from ..config.settings import RealtimeSettings
+
+RATE_HZ = 1000.0
+PATIENCE_S = 30.0
+LATE_SHARE = 0.2
+"""Of a period: a process of which one wake-up in a hundred is later than this is not punctual."""
+MISSED_SHARE = 0.01
+SERVICE = "the service has rights of its own, by its unit"
+LESS_LATE = (
+    "end what is busy on this machine, give the loop a core of its own (realtime.core, isolcpus), "
+    "or install a kernel with PREEMPT_RT"
+)
+
+
+class NotMeasured(Exception):
+    """The process that is measured did not come to its end."""
+
+
+def task_of(realtime: RealtimeSettings, seconds: float) -> Task:
+    """Return what to measure: as a stream process would, but one priority below, so that these go first."""
+    priority = realtime.priority and max(1, realtime.priority - 1)
+    return Task(seconds, RATE_HZ, priority, realtime.core, realtime.lock_memory)
+
+
+def measure(task: Task) -> Measured:
+    """Have a process measure its wake-ups.
+
+    Raises
+    ------
+    NotMeasured
+        If it ends otherwise than it should.
+    """
+    command = [sys.executable, "-m", f"{__package__}.wakeups", orjson.dumps(asdict(task)).decode()]
+    patience_s = task.seconds + PATIENCE_S
+    try:
+        run = subprocess.run(command, capture_output=True, timeout=patience_s, check=True)  # noqa: S603 - ourselves
+        return Measured(**orjson.loads(run.stdout))
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.decode(errors="replace").strip().splitlines() or [f"exit code {error.returncode}"]
+        raise NotMeasured(said[-1]) from error
+    except subprocess.TimeoutExpired as error:
+        raise NotMeasured(f"it took longer than {patience_s:g} s") from error
+
+
+def check_punctuality(task: Task, measured: Measured | NotMeasured) -> list[Check]:
+    """Say what was granted, and how late the process woke."""
+    if isinstance(measured, NotMeasured):
+        found = f"the process that measures has failed: {measured}"
+        means = "stream processes may fail in the same way"
+        mend = "look at the memory and the processes that this user may have (`ulimit -a`)"
+        return [
+            Check(check="real-time", verdict=Verdict.FAILURE, found=found, means=means, mend=mend),
+            _not_measured("the process that measures has failed"),
+        ]
+    return [_rights(task, measured), _wakeups(task, measured)]
+
+
+def _rights(task: Task, measured: Measured) -> Check:
+    figures: dict[str, float | str | None] = {
+        "rtprio_limit": measured.limits["rtprio"],
+        "memlock_limit_bytes": measured.limits["memlock"],
+    }
+    if measured.refused:
+        return Check(
+            check="real-time",
+            verdict=Verdict.WARNING,
+            found=f"as {user_name()}: {' · '.join(measured.refused)}",
+            means=f"a daemon of this user is less punctual under load; {SERVICE}",
+            mend="give this user the right to real time (docs/doctor.md#real-time), or run it as a service",
+            figures=figures,
+        )
+    asked = [f"SCHED_FIFO priority {task.priority}"] if task.priority is not None else []
+    asked += ["locked memory"] if task.lock_memory else []
+    asked += [f"processor {task.core}"] if task.core is not None else []
+    if not asked:
+        return Check(
+            check="real-time",
+            verdict=Verdict.NOT_APPLICABLE,
+            found="the configuration asks for ordinary scheduling",
+            means="robots are as punctual as other programs leave room for",
+            mend="set realtime.priority and realtime.lock_memory",
+            figures=figures,
+        )
+    return Check(
+        check="real-time",
+        verdict=Verdict.OK,
+        found=f"granted to {user_name()}: {', '.join(asked)}",
+        means="a daemon of this user goes before all ordinary programs",
+        figures=figures,
+    )
+
+
+def _not_measured(found: str) -> Check:
+    means = "nothing is known of how punctual this machine is"
+    return Check(check="wake-ups", verdict=Verdict.NOT_APPLICABLE, found=found, means=means)
+
+
+def _wakeups(task: Task, measured: Measured) -> Check:
+    if not measured.late_s:
+        return _not_measured("not measured, as --seconds asks")
+    period_s, late_s = 1 / task.rate_hz, measured.late_s
+    figures: dict[str, float | str | None] = {f"late_{name}_s": value for name, value in late_s.items()}
+    figures |= {"ticks": measured.ticks, "missed": measured.missed, "rate_hz": task.rate_hz}
+    told = ", ".join(f"{name} {1e6 * value:.0f}" for name, value in late_s.items())
+    found = (
+        f"late by µs {told}; {measured.missed} of {measured.ticks} deadlines at {task.rate_hz:g} Hz missed"
+    )
+    if measured.missed >= MISSED_SHARE * measured.ticks:
+        verdict, means = Verdict.FAILURE, "rows of motions are left out again and again"
+    elif measured.missed:
+        verdict, means = Verdict.WARNING, "now and then a row of a motion is left out (`on_late`)"
+    elif late_s["p99"] > LATE_SHARE * period_s:
+        verdict, means = Verdict.WARNING, "setpoints come unevenly; motions at lower rates bear it"
+    else:
+        verdict, means = Verdict.OK, "setpoints go out on time"
+    return Check(
+        check="wake-ups",
+        verdict=verdict,
+        found=found,
+        means=means,
+        mend=None if verdict is Verdict.OK else LESS_LATE,
+        figures=figures,
+    )

@@ -1,0 +1,77 @@
+"""What the checks of a machine found, as one document."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Verdict(StrEnum):
+    """What is to be thought of a finding, from harmless to grave."""
+
+    NOT_APPLICABLE = "not applicable"
+    """There was nothing to look at."""
+    OK = "ok"
+    WARNING = "warning"
+    """motiond runs, but not as well as it could."""
+    FAILURE = "failure"
+    """Something that the configuration asks for cannot work."""
+
+
+CheckName = Literal[
+    "configuration",
+    "broker",
+    "clock",
+    "real-time",
+    "wake-ups",
+    "kernel",
+    "governor",
+    "port",
+    "latency timer",
+    "hebi",
+    "disk",
+    "versions",
+]
+
+
+class Check(BaseModel):
+    """One look at the machine; texts are plain English, each without a full stop at its end."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    check: CheckName
+    subject: str | None = None
+    """What was looked at, where a check looks at several: a broker, a port, a folder."""
+    verdict: Verdict
+    found: str
+    means: str
+    """What it means for robots on this machine."""
+    mend: str | None = None
+    """What to do; null where there is nothing to do."""
+    figures: dict[str, float | str | None] = {}
+    """What was measured; names end in their units."""
+
+
+class Report(BaseModel):
+    """All that the doctor found."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: str
+    """Of motiond."""
+    stamp_utc: str
+    """When it was asked, ISO 8601."""
+    verdict: Verdict
+    """The gravest of all checks."""
+    checks: list[Check]
+
+
+GRAVITY = list(Verdict)
+"""Verdicts, the gravest last."""
+
+
+def gravest(checks: list[Check]) -> Verdict:
+    """Return the gravest verdict of some checks."""
+    return max((one.verdict for one in checks), key=GRAVITY.index, default=Verdict.NOT_APPLICABLE)
