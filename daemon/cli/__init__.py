@@ -9,6 +9,8 @@
 - `files`: subcommands for files
 - `example`: subcommands for a configuration to begin with
 - `actuators`: subcommands for actuators
+- `init`: the subcommand that writes a first configuration; `interview`, `actuator_questions`: what it asks;
+  `questions`: how
 - `dry_run`: what a dry run says
 - `doctor`: the subcommand that looks at the machine
 - `completion`: scripts for shells

@@ -9,10 +9,8 @@ import asyncio
 import atexit
 import gc
 import logging
-import shutil
 import sys
 from importlib.metadata import version
-from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -27,7 +25,8 @@ from .files import app as commands_for_files
 from .fleet import fleet as commands_for_groups
 from .fleet_view import app as commands_that_show_all
 from .forget import app as command_to_forget
-from .output import DEFAULT_CONFIG, DONE, WRONG_INPUT, ConfigFile, tell
+from .init import app as command_to_begin
+from .output import DEFAULT_CONFIG, DONE, WRONG_INPUT, ConfigFile, own_name, tell
 from .play import app as commands_that_play
 from .robots import app as commands_for_robots
 
@@ -49,6 +48,7 @@ app.add_typer(commands_for_files)
 app.add_typer(commands_for_actuators)
 app.add_typer(commands_to_begin_with, name="config")
 app.add_typer(command_for_machines)
+app.add_typer(command_to_begin)
 app.add_typer(command_for_shells)
 
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell more on stderr.")]
@@ -138,12 +138,5 @@ def demo(
         typer.echo(example_config())
         return DONE
     start_logging(logging.INFO if verbose else logging.WARNING)
-    run_demo(load_settings(example_config()), Console(), _own_name(), seconds)
+    run_demo(load_settings(example_config()), Console(), own_name(), seconds)
     return DONE
-
-
-def _own_name() -> str:
-    """Return how another terminal calls this program: by name where that finds the same one."""
-    here = Path(sys.argv[0]).absolute()
-    found = shutil.which(here.name)
-    return here.name if found and Path(found).resolve() == here.resolve() else str(here)

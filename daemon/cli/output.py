@@ -1,5 +1,6 @@
 """What all subcommands share: exit codes, common options, and how they write to stdout and stderr."""
 
+import shutil
 import sys
 from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
@@ -40,6 +41,13 @@ def tell(message: str, code: int) -> int:
     """Write a message to stderr and return the exit code."""
     print(message, file=sys.stderr)  # noqa: T201 - the one place where errors go to people
     return code
+
+
+def own_name() -> str:
+    """Return how another terminal calls this program: by name where that finds the same one."""
+    here = Path(sys.argv[0]).absolute()
+    found = shutil.which(here.name)
+    return here.name if found and Path(found).resolve() == here.resolve() else str(here)
 
 
 def print_json(data: Any) -> None:

@@ -35,7 +35,8 @@ class RealtimeSettings(Section):
     """Keep the stream processes' memory from being swapped out."""
 
 
-def _not_reserved(name: str) -> str:
+def robot_name(name: str) -> str:
+    """Refuse a name that no robot can have: topics of others begin with it, or it cannot be a part of one."""
     if name == "bridge":
         raise SettingError("", "'bridge' cannot be a robot; the daemon's own topics begin with it; rename it")
     if name == "fleet":
@@ -61,7 +62,7 @@ class Settings(Section):
     """What the stream processes ask of the system."""
     max_clock_error_s: Annotated[float, Field(strict=True, ge=1e-6, le=3600)] | None = None
     """How far the machine's clock may be off where a start is appointed; `null`: no limit."""
-    robots: Annotated[dict[Annotated[str, AfterValidator(_not_reserved)], RobotSettings], Field(min_length=1)]
+    robots: Annotated[dict[Annotated[str, AfterValidator(robot_name)], RobotSettings], Field(min_length=1)]
     """The robots by name."""
     model_folders: list[FilePath] = Field(default=[])
     """Folders that robot descriptions may include files from; by default the description's own."""
