@@ -112,10 +112,10 @@ def _schema() -> Path | None:
     """Return the schema that is installed beside the example configuration, if it is."""
     from motiond.formats import FormatError
 
-    from .demo import demo_config
+    from ..tools.example import example_config
 
     try:
-        schema = demo_config().with_name("schema.json")
+        schema = example_config().with_name("schema.json")
     except FormatError:
         return None
     return schema if schema.is_file() else None

@@ -19,8 +19,8 @@ from ..service.interpreter import few_passes
 from .actuators import app as commands_for_actuators
 from .completion import app as command_for_shells
 from .completion import serve_scripts
-from .example import app as commands_to_begin_with
 from .doctor import app as command_for_machines
+from .example import app as commands_to_begin_with
 from .files import app as commands_for_files
 from .fleet import fleet as commands_for_groups
 from .fleet_view import app as commands_that_show_all

@@ -121,6 +121,11 @@ class MotionLibrary:
         Reads the motions of a file; a `MotionCache` remembers large ones.
     min_rate_hz : float
         The lowest rate, below which its actuators would let go between two setpoints.
+
+    Attributes
+    ----------
+    files_read : int
+        How many times a file has been read, as it was new or had changed.
     """
 
     def __init__(
@@ -137,6 +142,7 @@ class MotionLibrary:
         self.max_rate_hz = max_rate_hz
         self._min_rate_hz = min_rate_hz
         self._load = load
+        self.files_read = 0
         self._files: dict[Path, _File] = {}
         self._entries: Mapping[str, Entry] = {}
 
@@ -204,6 +210,7 @@ class MotionLibrary:
         known = self._files.get(path)
         if known and known.max_rate_hz == self.max_rate_hz and _unchanged(known.stamps):
             return known
+        self.files_read += 1
         stamps = {path: _stamp_of(path)}
         return _File(stamps, self.max_rate_hz, self._read_whole(path, stamps))
 

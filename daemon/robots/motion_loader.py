@@ -9,7 +9,6 @@ import asyncio
 import gc
 import logging
 from contextlib import suppress
-from itertools import count
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
@@ -46,6 +45,7 @@ class MotionLoader:
         self._done: asyncio.Future[None] | None = None
         self._reading = False
         self._leaving = Event()
+        self._kept = 0
 
     async def load(self) -> None:
         """Read what is new or has changed.
@@ -99,16 +99,14 @@ class MotionLoader:
 
     def _work(self, loop: asyncio.AbstractEventLoop, done: asyncio.Future[None]) -> None:
         error: Exception | None = None
-        files = count(1)
 
         def stopped() -> bool:
-            if next(files) % FILES_AT_ONCE == 0:
-                _keep_for_good()
+            self._keep_for_good(FILES_AT_ONCE)
             return self._leaving.is_set()
 
         try:
             self._library.load_all(stopped)
-            _keep_for_good()
+            self._keep_for_good(FILES_AT_ONCE if self._kept else 1)
         except Exception as failure:  # noqa: BLE001 - told to whoever waits
             error = failure
         with suppress(RuntimeError):  # the loop is closed: the program ends
@@ -129,12 +127,19 @@ class MotionLoader:
         else:
             done.set_result(None)
 
+    def _keep_for_good(self, least: int) -> None:
+        """Take what there is now out of the garbage collector's full passes, in which a stop would wait.
 
-def _keep_for_good() -> None:
-    """Take what there is now out of the garbage collector's full passes, in which a stop would have to wait.
+        With ten thousand motions a pass takes tenths of a second. A motion that is replaced is freed all the
+        same, as nothing in it refers back to it. Whatever else refers back to itself in this moment is never
+        freed, so that this is for many new files alone, and not for each `reload`.
 
-    With ten thousand motions a pass takes tenths of a second. A motion that is replaced is freed all the
-    same, as nothing in it refers back to it.
-    """
-    gc.collect(1)
-    gc.freeze()
+        Parameters
+        ----------
+        least : int
+            How many files must have been read since the last time.
+        """
+        if self._library.files_read - self._kept >= least:
+            self._kept = self._library.files_read
+            gc.collect(1)
+            gc.freeze()

@@ -14,8 +14,8 @@ import pytest
 import serial
 
 from motiond.daemon.cli import actuator_questions, interview
-from motiond.daemon.cli.demo import demo_config
 from motiond.daemon.config.settings import load_settings
+from motiond.daemon.tools.example import example_config
 from motiond.daemon.tools.setup import hardware
 from motiond.daemon.tools.setup.files import look_into
 from motiond.daemon.tools.setup.hardware import Found, Port, Servo
@@ -162,7 +162,7 @@ def test_the_file_says_what_was_found_and_chosen_and_what_each_line_means(
             "--broker", "mqtt://broker.local", "--http", "127.0.0.1:8081",
         )  # fmt: skip
     file = tmp_path / "motiond.yaml"
-    schema = demo_config().with_name("schema.json")
+    schema = example_config().with_name("schema.json")
     assert (code, err) == (0, "")
     line = f"{f'        - port: {port}':<36} # a path under /dev/serial/by-id outlasts replugging"
     assert file.read_text() == WRITTEN.format(schema=schema, port=line)

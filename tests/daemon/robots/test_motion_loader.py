@@ -35,6 +35,7 @@ class SlowLibrary:
     def __init__(self) -> None:
         self.reading, self.may_end = threading.Event(), threading.Event()
         self.stopped = False
+        self.files_read = 0
         self.error: Exception | None = None
 
     def load_all(self, stopped: Callable[[], bool]) -> bool:
@@ -221,3 +222,13 @@ async def test_motions_that_are_replaced_are_freed_although_no_pass_goes_through
     write_seq(rig.folder / "motions" / "short.seq", sweep(0.4), JOINTS, RATE_HZ)
     await loader.load()
     assert replaced() is None
+
+
+async def test_reading_again_what_has_not_changed_keeps_nothing_from_the_garbage_collector(rig: Rig) -> None:
+    loader = MotionLoader("arm", library_of(rig), lambda: None)
+    await loader.load()
+    gc.collect()
+    passing: list[object] = []
+    passing.append(passing)
+    await loader.load()
+    assert any(one is passing for one in gc.get_objects())
