@@ -10,7 +10,6 @@ import atexit
 import gc
 import logging
 import sys
-from importlib.metadata import version
 from typing import Annotated, NoReturn
 
 import typer
@@ -79,7 +78,9 @@ def _exit_code(arguments: list[str] | None) -> int:
 
 def _print_version(*, wanted: bool) -> None:
     if wanted:
-        typer.echo(f"motiond {version('motiond')}")
+        from .version import own_version
+
+        typer.echo(f"motiond {own_version()}")
         raise typer.Exit
 
 

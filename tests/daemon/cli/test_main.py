@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -473,10 +472,6 @@ def test_a_wrong_command_line_or_file_is_one_line_and_exit_code_2(
     capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
     assert run_here(capsys, *arguments) == (2, "", message + "\n")
-
-
-def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_here(capsys, "--version") == (0, f"motiond {version('motiond')}\n", "")
 
 
 def test_an_unforeseen_error_is_a_plain_traceback_for_the_journal() -> None:
