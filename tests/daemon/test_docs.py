@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from importlib import import_module
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc.states import TRANSITIONS
 from motiond.daemon.mqtt.reports_out import qos_of
 from motiond.daemon.tools.dry_run import run_dry
-from motiond.drivers.registry import make_driver
 from motiond.drivers.sim.faults import FAULTS
 from motiond.formats.registry import MOTIONS, ROBOTS
 from tests.bench.__main__ import NAMES
@@ -46,12 +44,6 @@ def rows_of(page: str, section: str) -> list[list[str]]:
 
 def quoted(text: str) -> list[str]:
     return re.findall(r"`([^`]+)`", text)
-
-
-def configurations(page: Path) -> list[str]:
-    """Return the whole configurations that a page shows, but those of another package's driver."""
-    shown = re.findall(r"^```yaml\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    return [text for text in shown if "robots:\n" in text and "type: toy" not in text]
 
 
 # -- the pages by themselves --------------------------------------------------------------------------------
@@ -158,26 +150,9 @@ def test_every_topic_has_its_row() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if configurations(page)], ids=lambda page: str(page.relative_to(CHECKOUT))
-)
-def test_configurations_on_pages_are_taken(page: Path, tmp_path: Path) -> None:
-    shutil.copy(CHECKOUT / "config" / "robots" / "six_axis.hrdf", tmp_path)
-    cfg = "version: 1.0\nfamilies: [Arm]\nnames: [a, b, c, d, e, f]\nhrdf: six_axis.hrdf\n"
-    (tmp_path / "arm.cfg.yaml").write_text(cfg, encoding="utf-8")
-    for text in configurations(page):
-        (tmp_path / "motiond.yaml").write_text(text, encoding="utf-8")
-        settings = load_settings(tmp_path / "motiond.yaml")
-        for robot in settings.robots.values():
-            options = robot.driver.options
-            if robot.driver.type == "composite":
-                actuators = [name for part in options["parts"].values() for name in part["actuators"]]
-                assert make_driver("composite", options, actuators).actuators == tuple(actuators)
-
-
 def test_a_description_names_the_formats_that_there_are() -> None:
     page = (DOCS / "mqtt.md").read_text(encoding="utf-8")
-    (told,) = re.findall(r'^    motiond/arm/description .*"formats":(\{.*?\})', page, re.MULTILINE)
+    (told,) = re.findall(r'^motiond/arm/description .*"formats":(\{.*?\})', page, re.MULTILINE)
     assert orjson.loads(told) == {
         kind.name: [one.NAME for one in kind.formats()] for kind in (ROBOTS, MOTIONS)
     }
@@ -187,7 +162,7 @@ def test_a_result_on_the_page_has_the_keys_of_one(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     played = run_dry(load_settings(rig.config), "arm", PlayRequest(motion="short")).result
     page = (DOCS / "mqtt.md").read_text(encoding="utf-8")
-    (told,) = re.findall(r"^    motiond/arm/result (.*)$", page, re.MULTILINE)
+    (told,) = re.findall(r"^motiond/arm/result (.*)$", page, re.MULTILINE)
     assert orjson.loads(told).keys() - {"sequence", "stamp_utc"} == played.keys() - {"events"}
 
 

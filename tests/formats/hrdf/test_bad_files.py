@@ -481,7 +481,7 @@ def test_endless_files_end_in_a_message(tmp_path: Path) -> None:
 
 def test_messages_on_the_page_are_real() -> None:
     page = PAGE.read_text(encoding="utf-8").splitlines()
-    shown = [line.strip() for line in page if line.startswith("    arm.hrdf:")]
+    shown = [line.strip() for line in page if line.startswith("arm.hrdf:")]
     assert (
         shown == refusal_of_file(BAD / "page.hrdf").replace(str(BAD / "page.hrdf"), "arm.hrdf").splitlines()
     )

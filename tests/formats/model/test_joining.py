@@ -162,4 +162,4 @@ def test_a_wider_seam_lets_a_jump_pass() -> None:
 def test_the_message_on_the_page_is_real() -> None:
     page = Path(__file__).parents[3] / "docs" / "motions.md"
     message = REFUSED[1][1].splitlines()[0]
-    assert f"\n    {message}\n" in page.read_text(encoding="utf-8")
+    assert f"\n{message}\n" in page.read_text(encoding="utf-8")

@@ -24,7 +24,7 @@ def test_example_on_the_page_is_read() -> None:
 
 
 def test_refusals_on_the_page_are_real() -> None:
-    shown = [line.strip() for line in PAGE.splitlines() if line.startswith("    crane.sdf:")]
+    shown = [line.strip() for line in PAGE.splitlines() if line.startswith("crane.sdf:")]
     with pytest.raises(FormatError) as refused:
         load_robots(BAD / "page.sdf")
     assert str(refused.value).replace(str(BAD / "page.sdf"), "crane.sdf").splitlines() == shown

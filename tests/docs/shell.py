@@ -1,0 +1,228 @@
+"""A shell of somebody who follows a page: its lines run in order, in a folder and a network apart."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import yaml
+
+from tests.docs.blocks import CHECKOUT
+from tests.waiting import eventually, output_until
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+PATIENCE_S = 60.0
+APART = Path(__file__).with_name("apart.py")
+NAMESPACES = ("--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+HOSTS = "127.0.0.1 localhost broker.local robot.local\n"
+# What runs until it is ended, and what it says once others can use it.
+STAYS = {
+    r"(\.venv/bin/)?motiond demo(?! --config-path)": "Ctrl-C stops softly",
+    "make demo": "Ctrl-C stops softly",
+    "motiond run": "online",
+    "motiond fleet serve": "the page is at",
+    "motiond emulate": "/dev/pts/",
+    "mosquitto ": "running",
+    "mosquitto_sub": "motiond/",
+}
+# Stands in for mosquitto_pub where that sends a request: it hears the answer as well, and fails with it.
+ASK = r"""#!/bin/bash
+for word; do
+    [[ $word == */request/* ]] && answer=${word/request/response}
+done
+[ -v answer ] || exec REAL "$@"
+told=$(mosquitto_rr -V 311 -W 60 -e "$answer" "$@")
+echo "$told" >&2
+[[ $told == *'"status":"ok"'* ]]
+"""
+CURL = "fail-with-body\nsilent\nshow-error\n"
+COMMENT = re.compile(r"\s+# .*")
+TERMINAL = re.compile(r"/dev/pts/\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What came of a command: its exit code, and all that it wrote; of one that stays, up to now."""
+
+    code: int
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A command that stays."""
+
+    line: str
+    output: Path
+    process: str
+
+
+@cache
+def refusal() -> str | None:
+    """Return why this machine grants no namespaces, or None if it does."""
+    command = ["unshare", *_as_whom(), *NAMESPACES, "true"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return "unshare is not installed"
+    return f"no namespaces here: {done.stderr.strip()}" if done.returncode else None
+
+
+def _as_whom() -> list[str]:
+    return [] if os.geteuid() == 0 else ["--map-root-user"]
+
+
+class Shell:
+    """A bash, in a folder that has all that a checkout has beside what lines write into it.
+
+    Parameters
+    ----------
+    folder : Path
+        An empty one, for the shell's home, its working folder and what is written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._home, self._here = folder / "home", folder / "here"
+        self._outputs = folder / "outputs"
+        self._jobs: list[_Job] = []
+        self._renamed: dict[str, str] = {}
+        self._count = 0
+        for made in (self._home, self._here, self._outputs):
+            made.mkdir()
+        for entry in CHECKOUT.iterdir():
+            if entry.name not in {".venv", ".git"}:
+                (self._here / entry.name).symlink_to(entry)
+        self._lay_environment(self._here / ".venv")
+        self._programs = folder / "programs"
+        self._programs.mkdir()
+        ask = self._programs / "mosquitto_pub"
+        ask.write_text(ASK.replace("REAL", shutil.which("mosquitto_pub") or ""))
+        ask.chmod(0o755)
+        (self._home / ".curlrc").write_text(CURL)
+        self._hosts = folder / "hosts"
+        self._hosts.write_text(HOSTS)
+
+    @staticmethod
+    def _lay_environment(folder: Path) -> None:
+        """Have the environment that runs the tests stand where `make` would put it."""
+        folder.mkdir()
+        for entry in Path(sys.prefix).iterdir():
+            (folder / entry.name).symlink_to(entry)
+        (folder / ".ready").unlink(missing_ok=True)
+        (folder / ".ready").touch()
+
+    def __enter__(self) -> Self:
+        self._codes, write = os.pipe()
+        command = ["unshare", *_as_whom(), *NAMESPACES, sys.executable, "-I", str(APART)]
+        self._bash = subprocess.Popen(
+            [*command, str(CHECKOUT), str(self._hosts), "bash", "--norc"],
+            stdin=subprocess.PIPE,
+            cwd=self._here,
+            env=self._environment(),
+            pass_fds=[write],
+            text=True,
+        )
+        os.close(write)
+        self._write(f"set -m; exec 9>&{write}")
+        return self
+
+    def _environment(self) -> dict[str, str]:
+        path = os.pathsep.join(
+            (str(self._programs), str(Path(sys.executable).parent), os.environ["PATH"], "/usr/sbin")
+        )
+        return {"HOME": str(self._home), "PATH": path, "LANG": "C.UTF-8", "USER": "ana"}
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bash.kill()  # unshare, which takes all processes of the namespace along
+        assert self._bash.stdin is not None
+        self._bash.stdin.close()
+        self._bash.wait(PATIENCE_S)
+        os.close(self._codes)
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file of the working folder, as a reader does with an editor."""
+        file = self._ask("pwd").output.strip()
+        (Path(file) / name).write_text(self._as_here(text), encoding="utf-8")
+
+    def run(self, line: str, shown: str = "") -> Ran:
+        """Run a line to its end; one that stays, until it is ready or has written what the page shows."""
+        line = self._as_here(line)
+        command = COMMENT.sub("", line).rstrip("& ")
+        awaited = [text for pattern, text in STAYS.items() if re.match(pattern, command)]
+        if not awaited:
+            return self._ask(line)
+        job = self._start(command)
+        names = self._robots_of(command) if awaited[0] == "online" else []
+        texts = [f"{name}: online" for name in names] or awaited
+        eventually(
+            f"{command}: {', '.join(texts)}",
+            lambda: job.output.read_text() + self._ended(job),
+            lambda said: all(text in said for text in texts),
+            PATIENCE_S,
+        )
+        output = job.output.read_text()
+        for told, is_ in zip(TERMINAL.findall(shown), TERMINAL.findall(output), strict=False):
+            self._renamed[told] = is_
+        return Ran(0, output)
+
+    def _robots_of(self, command: str) -> list[str]:
+        """Return the robots of the configuration that a daemon is started with."""
+        folder = Path(self._ask("pwd").output.strip())
+        return list(
+            yaml.safe_load((folder / command.split(" -c ")[1].split(maxsplit=1)[0]).read_text())["robots"]
+        )
+
+    def end(self) -> dict[str, int]:
+        """End what stays, the last first, and return the exit code of each by its line."""
+        codes = {}
+        for job in reversed(self._jobs):
+            codes[job.line] = self._ask(f"kill -TERM -- -{job.process} 2>/dev/null; wait {job.process}").code
+        return codes
+
+    def _start(self, line: str) -> _Job:
+        output = self._next_output()
+        self._write(f"{line} > {output} 2>&1 < /dev/null & echo $! >&9")
+        job = _Job(line, output, self._answer().strip())
+        self._jobs.append(job)
+        return job
+
+    def _ended(self, job: _Job) -> str:
+        """Return what tells that a job has ended, or nothing."""
+        code = self._ask(f"kill -0 {job.process}").code
+        assert code == 0, f"{job.line}: has ended; it wrote:\n{job.output.read_text()}"
+        return ""
+
+    def _ask(self, line: str) -> Ran:
+        output = self._next_output()
+        self._write(f"{{ {line}\n}} > {output} 2>&1 < /dev/null; echo $? >&9")
+        return Ran(int(self._answer()), output.read_text(encoding="utf-8"))
+
+    def _as_here(self, text: str) -> str:
+        for told, is_ in self._renamed.items():
+            text = text.replace(told, is_)
+        return text
+
+    def _next_output(self) -> Path:
+        self._count += 1
+        output = self._outputs / str(self._count)
+        output.touch()
+        return output
+
+    def _write(self, line: str) -> None:
+        assert self._bash.stdin is not None
+        self._bash.stdin.write(line + "\n")
+        self._bash.stdin.flush()
+
+    def _answer(self) -> str:
+        return output_until(self._codes, lambda text: text.endswith("\n"), "end of the line", PATIENCE_S)
