@@ -20,6 +20,7 @@ from paho.mqtt.properties import Properties
 
 from motiond.daemon.http.robot_api import KNOWN
 from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.robots.reservation import UNTOLD
 from tests.daemon.conftest import said
 from tests.waiting import PATIENCE_S
 
@@ -224,6 +225,7 @@ async def _known(session: aiohttp.ClientSession, robots: Iterable[str]) -> dict[
         for subject in KNOWN:
             async with session.get(f"/api/robots/{robot}/{subject}") as response:
                 known[f"motiond/{robot}/{subject}"] = await response.json()
+        known[f"motiond/{robot}/reservation"] = UNTOLD  # by HTTP it is told over WebSockets alone
     return known
 
 
