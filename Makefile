@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-TARGETS := help demo test lint format page page-check bench fuzz fuzz-requests soak soak-kill soak-service soak-fleet clean
+TARGETS := help demo test lint format page page-check docs bench fuzz fuzz-requests soak soak-kill soak-service soak-fleet clean
 .PHONY: $(TARGETS)
 
 help:
@@ -13,6 +13,7 @@ help:
 	@echo "make lint    ruff, mypy and the import contract"
 	@echo "make page    build the page into daemon/http/static; it needs node 20"
 	@echo "make page-check  check the page's types, and that what is committed is what its sources make"
+	@echo "make docs    build the documentation as a site, into site/"
 	@echo "make bench   print each figure beside its yardstick; \`make bench rate stop\` prints those two alone"
 	@echo "make fuzz    feed each reader broken files for ten minutes, or SECONDS=…; READERS=\"seq sdf\" picks"
 	@echo "make fuzz-requests  send a daemon 100,000 hostile requests, or COUNT=…; its robots must hold still"
@@ -59,6 +60,11 @@ page/node_modules/.ready: page/package-lock.json
 		{ echo "npm is missing: the page cannot be built; mend with: apt-get install nodejs npm"; exit 1; }
 	cd page && npm ci --no-audit --no-fund
 	@touch $@
+
+docs: $(VENV)/.ready
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]' || \
+		{ echo "mkdocs-material is missing: the site cannot be built; mend with: a network"; exit 1; }
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # Beside `bench`, a word that is no target is the name of a benchmark.
 ifneq (,$(filter bench,$(MAKECMDGOALS)))

@@ -38,6 +38,8 @@ BOUNDS = {
 def html(document: dict[str, Any]) -> str:
     """Return a page that shows a document, whole and without scripts."""
     title = f"{document['info']['title']}: the MQTT interface"
+    source = '<a href="asyncapi.json">asyncapi.json</a>'
+    more = '<a href="mqtt.md">mqtt.md</a>'
     return "\n".join(
         [
             "<!doctype html>",
@@ -46,17 +48,16 @@ def html(document: dict[str, Any]) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<style>{STYLE}</style></head>",
             f"<body><h1>{escape(title)}</h1>",
-            *_body(document),
+            f"<p>What {source} says, to be read; {more} tells more. Payloads are JSON.</p>",
+            *body(document),
             "</body></html>",
             "",
         ]
     )
 
 
-def _body(document: dict[str, Any]) -> Iterator[str]:
-    source = '<a href="asyncapi.json">asyncapi.json</a>'
-    more = '<a href="mqtt.md">mqtt.md</a>'
-    yield f"<p>What {source} says, to be read; {more} tells more. Payloads are JSON.</p>"
+def body(document: dict[str, Any]) -> Iterator[str]:
+    """Yield what a page shows of a document: topics, operations, and what messages hold."""
     yield from _table(
         ("in topics", "is"),
         ((f"{{{name}}}", _parameter(one)) for name, one in document["components"]["parameters"].items()),

@@ -33,6 +33,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "robots").mkdir()
     for place in (folder, folder / "robots"):
         shutil.copy(CHECKOUT / "config" / "robots" / "six_axis.hrdf", place)
+    for name, source in {"page.pem": "broker.crt", "page.key": "broker.key"}.items():
+        shutil.copy(FILES.parent / "good" / source, folder / name)
     shutil.copytree(FILES / "robot", folder, dirs_exist_ok=True)
     return folder
 

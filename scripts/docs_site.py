@@ -1,0 +1,73 @@
+"""Adds to the documentation's site what nobody writes: pages made of the code, and the list of decisions.
+
+mkdocs calls the functions `on_…` while it builds.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mkdocs.structure.files import File
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+CHECKOUT = Path(__file__).parent.parent
+sys.path.insert(0, str(CHECKOUT))  # mkdocs loads this file by its path
+
+from scripts.docs_reference import PAGES  # noqa: E402 - found by the line above
+
+OUTSIDE = re.compile(
+    r"\]\((?:\.\./)+(?P<path>(?:systemd|config|tests|examples|daemon|drivers|formats)/[^)#]+)\)"
+)
+
+TABLE_ROW, CODE = re.compile(r"^\|.*$", re.MULTILINE), re.compile(r"`[^`\n]+`")
+
+
+def on_config(config: MkDocsConfig) -> None:
+    """List the decisions, each by the title of its page."""
+    pages = sorted((CHECKOUT / "docs" / "decisions").glob("*.md"))
+    titles: list[Any] = [{_title(page): f"decisions/{page.name}"} for page in pages]
+    (explanations,) = (group["Explanations"] for group in config.nav or [] if "Explanations" in group)
+    (decisions,) = (item for item in explanations if "Decisions" in item)
+    decisions["Decisions"] = ["decisions/index.md", *titles]
+
+
+def on_files(files: Files, config: MkDocsConfig) -> None:
+    """Add the pages that are made, and the files outside of docs/ that pages link to."""
+    for name, text in {**PAGES, "contributing.md": _contributing, "decisions/index.md": _decisions}.items():
+        files.append(File.generated(config, name, content=text()))
+    linked = {path for page in files.documentation_pages() for path in OUTSIDE.findall(page.content_string)}
+    for path in sorted(linked):
+        files.append(File.generated(config, f"checkout/{path}", content=(CHECKOUT / path).read_bytes()))
+
+
+def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
+    """Let links that leave docs/ lead to the copies, and one to a folder to its list.
+
+    A `|` in code within a table is escaped for GitHub, and must not be for Python-Markdown.
+    """
+    up = "../" * page.file.src_uri.count("/")
+    text = OUTSIDE.sub(rf"]({up}checkout/\g<path>)", markdown)
+    text = TABLE_ROW.sub(lambda row: CODE.sub(lambda code: code[0].replace("\\|", "|"), row[0]), text)
+    return text.replace("](decisions/)", "](decisions/index.md)")
+
+
+def _title(page: Path) -> str:
+    return page.read_text(encoding="utf-8").split("\n", 1)[0].removeprefix("# ")
+
+
+def _decisions() -> str:
+    pages = sorted((CHECKOUT / "docs" / "decisions").glob("*.md"))
+    lines = [f"- [{_title(page)}]({page.name})" for page in pages]
+    return "\n".join(["# Decisions", "", "Why it is as it is, one page each.", "", *lines, ""])
+
+
+def _contributing() -> str:
+    text = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    return text.replace("](docs/", "](")
