@@ -2,6 +2,7 @@
 
 - `main`, `__main__`: the program, and how errors end it
 - `play`: subcommands that set a robot going; `robots`: the others that ask a daemon
+- `whole`: the subcommand that asks a daemon as a whole
 - `fleet`: subcommands for groups of robots
 - `fleet_view`, `fleet_table`: subcommands that show all robots at a broker
 - `forget`: the subcommand for a robot that is gone

@@ -103,6 +103,13 @@ class Client:
             raise typer.BadParameter(f"{seen}; {mend}", param_hint="--broker")
         return mqtt
 
+    @property
+    def own_config(self) -> Path | None:
+        """The configuration of a daemon that may run on this machine; None where only its broker is named."""
+        if self.broker is not None or self.base is not None:
+            return None
+        return self.config or (DEFAULT_CONFIG if DEFAULT_CONFIG.is_file() else None)
+
     def _configured(self) -> "MqttSettings":
         from ..config.mqtt import MqttSettings
 

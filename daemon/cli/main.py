@@ -28,6 +28,7 @@ from .init import app as command_to_begin
 from .output import DEFAULT_CONFIG, DONE, WRONG_INPUT, ConfigFile, own_name, tell
 from .play import app as commands_that_play
 from .robots import app as commands_for_robots
+from .whole import app as command_for_the_daemon
 
 app = typer.Typer(
     add_completion=False,
@@ -40,6 +41,7 @@ app = typer.Typer(
 
 app.add_typer(commands_that_play)
 app.add_typer(commands_for_robots)
+app.add_typer(command_for_the_daemon)
 app.add_typer(command_to_forget)
 commands_for_groups.add_typer(commands_that_show_all)
 app.add_typer(commands_for_groups)
@@ -102,15 +104,18 @@ def run(config: ConfigFile = DEFAULT_CONFIG, *, verbose: Verbose = False) -> int
     with StreamForks() as forks:
         forks.start()  # it loads while the daemon does
         from ..api.reports import ReportHub
+        from ..clock.monitor import ClockMonitor
         from ..config.settings import load_settings
         from ..log.lines import start_logging
-        from ..robots.assembly import make_registry
-        from ..service.daemon import serve
+        from ..robots.assembly import Assembly
+        from ..service.daemon import Source, serve
 
         start_logging(logging.DEBUG if verbose else logging.INFO)
         settings = load_settings(config)
         hub = ReportHub()
-        asyncio.run(serve(settings, hub, make_registry(settings, hub, forks)))
+        assembly = Assembly(hub, forks, ClockMonitor(settings.max_clock_error_s))
+        registry = assembly.registry(settings)
+        asyncio.run(serve(settings, hub, registry, Source(config, assembly)))
     return DONE
 
 

@@ -23,7 +23,7 @@ from .request import ask, place_of
 from .words import in_own_words, own_words
 
 if TYPE_CHECKING:
-    from ..client.reload import Reloaded
+    from ..client.reload import Reloaded, ReloadedHere
 
 app = typer.Typer()
 
@@ -173,18 +173,40 @@ def reload(
     client: Client,
     json: AsJson = False,
 ) -> int:
-    """Read motion and marker files again; exit code 1 if a motion cannot be played.
+    """Take what has changed in the configuration and in motions; exit code 1 if a motion cannot be played.
 
-    New, changed and removed files count at once. What plays or waits keeps the rows it was accepted with.
-    The configuration, robot descriptions and drivers are not read again: restart the daemon for them.
+    Robots are added, taken out and changed by the daemon of this configuration on this machine; one that
+    moves is left alone until it rests. With ROBOT, or where that daemon is elsewhere, only motion and marker
+    files are read again. What plays or waits keeps the rows it was accepted with.
     """
-    from ..client.reload import reload_motions
+    from ..client.reload import reload_here, reload_motions
 
+    config = client.own_config if robot is None else None
+    if config is not None and (here := reload_here(config)) is not None:
+        if json:
+            print_json(here.payload())
+        return _tell_reloaded_here(here, json=json)
     reloaded = asyncio.run(reload_motions(client.mqtt(), robot))
     if json:
         rows = [one.payload() for one in reloaded]
         print_json(rows if robot is None else rows[0])
     return max(_tell_reloaded(one, json=json) for one in reloaded)
+
+
+def _tell_reloaded_here(here: "ReloadedHere", *, json: bool) -> int:
+    """Say what has become of a daemon's robots, and what waits."""
+    code = DONE
+    for one in here.robots:
+        if not json:
+            typer.echo(f"{one.robot}: {here.changes.get(one.robot, '')}{one.summary()}")
+        for reason in one.unplayable():
+            code = tell(f"{one.robot}: {reason}", FAILED)
+    if not json:
+        for robot in here.removed:
+            typer.echo(f"{robot}: taken out")
+    for option in here.restart:
+        tell(f"{option}: cannot change while the daemon runs; restart it to have the new value", DONE)
+    return code
 
 
 def _tell_reloaded(one: "Reloaded", *, json: bool) -> int:

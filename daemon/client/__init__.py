@@ -1,10 +1,11 @@
-"""Asks a daemon over MQTT, as any client could.
+"""Asks a daemon: over MQTT, as any client could, and on its own machine.
 
 - `session`: one conversation with one robot
 - `finding`: the broker at which a robot's daemon is, of several
 - `play`: a request to play or to go somewhere, and the wait for its end
 - `control`: who is in control of a robot
 - `reload`: reading motions again
+- `local`: asks a daemon on this machine for what concerns it as a whole
 - `forget`: clears what a broker keeps of a robot that is gone
 - `status`: all robots at a broker
 """

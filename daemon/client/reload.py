@@ -1,4 +1,4 @@
-"""Has robots read their motion files again: what `motiond reload` does."""
+"""Has a daemon read its configuration and its motion files again: what `motiond reload` does."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from motiond.formats.errors import listed
 
 from ..api.errors import RequestError
+from .local import ask_here
 from .session import NoAnswer, ask
 from .status import robots_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from ..config.mqtt import MqttSettings
 
@@ -53,6 +55,59 @@ class Reloaded:
         """Yield why motions cannot be played, a line for each reason."""
         for motion in self.motions:
             yield from motion.get("reason", "").splitlines()
+
+
+@dataclass(frozen=True, slots=True)
+class ReloadedHere:
+    """What a daemon on this machine has made of its configuration.
+
+    Attributes
+    ----------
+    robots : list of Reloaded
+        Each robot that there is, with its motions.
+    changes : dict of str to str
+        How those have changed that have, as the beginning of a sentence on them.
+    removed : list of str
+        Robots that there are no more.
+    restart : list of str
+        Options that are taken when the daemon starts the next time.
+    answer : dict
+        The daemon's own.
+    """
+
+    robots: list[Reloaded]
+    changes: dict[str, str]
+    removed: list[str]
+    restart: list[str]
+    answer: dict[str, Any]
+
+    def payload(self) -> dict[str, Any]:
+        """Return it JSON-ready."""
+        return self.answer
+
+
+def reload_here(config: Path) -> ReloadedHere | None:
+    """Have the daemon of a configuration on this machine take what has changed; None where there is none.
+
+    Raises
+    ------
+    Refused
+        If the configuration is wrong, with all that is.
+    NoAnswer
+        If the daemon does not answer.
+    """
+    told = ask_here(config, "reload")
+    if told is None:
+        return None
+    motions = told["motions"]
+    words = {"added": "added, ", "changed": "changed, ", "waiting": "moves, and changes once it rests; "}
+    return ReloadedHere(
+        [Reloaded(robot, one["motions"], one.get("more", 0)) for robot, one in motions.items()],
+        {robot: word for kind, word in words.items() for robot in told[kind]},
+        told["removed"],
+        told["restart"],
+        told,
+    )
 
 
 async def reload_motions(settings: MqttSettings, robot: str | None = None) -> list[Reloaded]:

@@ -45,6 +45,8 @@ class MotionFolderSettings(Section):
     """The folder."""
     upload: bool = False
     """Clients may upload motions into it and delete those in it; one folder of a robot."""
+    watch: bool = False
+    """Read files in it as soon as they are written, without a reload."""
 
 
 def _file_of_model(value: Any) -> Any:
@@ -251,7 +253,7 @@ class RobotSettings(Section):
     driver: DriverSettings
     """What moves the actuators."""
     motions: list[FilePath | MotionFolderSettings] = Field(default=[])
-    """Motion files, and folders of them: paths, or `{folder: …, upload: true}`."""
+    """Motion files, and folders of them: paths, or `{folder: …, upload: true, watch: true}`."""
     motion_joints: Annotated[list[Text], Field(min_length=1)] | None = None
     """The joints of motions that carry no names, in their order."""
     allow_short_files: bool = False
@@ -308,6 +310,11 @@ class RobotSettings(Section):
     def upload_folder(self) -> Path | None:
         """Where clients may upload motions, if anywhere."""
         return next((one.folder for one in self.motions if not isinstance(one, Path) and one.upload), None)
+
+    @property
+    def watched_folders(self) -> tuple[Path, ...]:
+        """Folders of motions that are read whenever something in them changes."""
+        return tuple(one.folder for one in self.motions if not isinstance(one, Path) and one.watch)
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

@@ -79,7 +79,8 @@ class Listener:
         }
 
     async def run(self) -> NoReturn:
-        """Connect, serve and reconnect until cancelled; what fails here ends nothing else."""
+        """Once a robot is in a group, connect, serve and reconnect until cancelled; nothing fails for it."""
+        await self._robots.until_grouped()
         while True:
             try:
                 async with asyncio.TaskGroup() as tasks:

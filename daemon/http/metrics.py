@@ -54,7 +54,7 @@ class MetricsApi:
     ) -> None:
         self._tally = tally
         self._hub = hub
-        self._joints = {robot: joint_map.joints for robot, (_, joint_map) in models.items()}
+        self._models = models
         self._is_broker_connected = is_broker_connected
         self._clients = clients
         self._clock = clock
@@ -66,7 +66,7 @@ class MetricsApi:
             self._expose = await asyncio.to_thread(_load)
         scrape = Scrape(
             self._tally.robots,
-            self._joints,
+            {robot: joint_map.joints for robot, (_, joint_map) in self._models.items()},
             states=self._latest("state"),
             availabilities=self._latest("availability"),
             broker_connected=self._is_broker_connected(),

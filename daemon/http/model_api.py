@@ -65,7 +65,7 @@ class ModelApi:
     def __init__(self, models: Models, commands: Commands) -> None:
         self._models = models
         self._commands = commands
-        self._looks: dict[str, Looks] = {}
+        self._looks: dict[str, tuple[RobotModel, Looks]] = {}
         self._one_at_a_time = asyncio.Lock()
 
     async def show(self, request: web.Request) -> web.StreamResponse:
@@ -103,9 +103,11 @@ class ModelApi:
             why = "the configuration lists joints only"
             return refused(404, "UNKNOWN_MODEL", f"{robot}: no description; {why}; name one by 'model'")
         async with self._one_at_a_time:
-            if robot not in self._looks:
-                self._looks[robot] = await asyncio.to_thread(looks_of, model, joint_map.joints)
-        return self._looks[robot]
+            known, looks = self._looks.get(robot, (None, None))
+            if looks is None or known is not model:
+                looks = await asyncio.to_thread(looks_of, model, joint_map.joints)
+                self._looks[robot] = model, looks
+        return looks
 
 
 async def _send(request: web.Request, file: BinaryIO, kind: str) -> web.StreamResponse:

@@ -131,7 +131,7 @@ class HttpServer:
     ) -> None:
         self._settings = settings
         self._tls = _tls(settings)
-        self._hub, self._tally = hub, Tally(commands.robots)
+        self._hub, self._tally = hub, Tally(models)
         self._make_application = partial(
             make_application,
             settings,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from ..ipc.states import ResultCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from ..api.reports import Report, ReportHub, Subject
 
@@ -115,16 +115,19 @@ class Tally:
 
     Parameters
     ----------
-    robots : iterable of str
-        Their names; reports of any other are left out.
-
-    Attributes
-    ----------
-    robots : dict of str to RobotTally
+    known : container of str
+        Their names as of now; reports of any other are left out.
     """
 
-    def __init__(self, robots: Iterable[str]) -> None:
-        self.robots = {name: RobotTally() for name in robots}
+    def __init__(self, known: Collection[str]) -> None:
+        self._known = known
+        self._robots: dict[str, RobotTally] = {}
+
+    @property
+    def robots(self) -> dict[str, RobotTally]:
+        """By robot; one that has come anew begins with nothing, and one that has gone is forgotten."""
+        self._robots = {name: self._robots.get(name) or RobotTally() for name in self._known}
+        return self._robots
 
     async def run(self, hub: ReportHub) -> NoReturn:
         """Add reports as they come, until cancelled."""
@@ -138,9 +141,10 @@ class Tally:
 
     def take(self, report: Report) -> None:
         """Add a report."""
-        tally = self.robots.get(report.robot)
-        if tally is None:
+        if report.robot not in self._known:
+            self._robots.pop(report.robot, None)
             return
+        tally = self._robots.setdefault(report.robot, RobotTally())
         match report.subject:
             case "diagnostics":
                 tally.add_second(report.data)

@@ -1,8 +1,9 @@
-"""What crosses the border between the daemon and a stream process.
+"""What crosses the border between processes of one machine: the daemon, its stream processes, its clients.
 
 - `messages`: commands and notices
 - `channel`: the socket pair that carries them
 - `forks`: requests for stream processes, and what becomes of these
 - `ring`: the records of the ticks, in shared memory
+- `control`: how the daemon is asked for what concerns it as a whole
 - `states`: the states of a robot, and how a goal may end
 """

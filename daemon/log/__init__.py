@@ -1,4 +1,5 @@
 """What the processes of motiond write to stderr.
 
+- `journal`: log records as entries of systemd's journal
 - `lines`: log records as lines that nothing quoted in them can forge
 """

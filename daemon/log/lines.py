@@ -1,9 +1,9 @@
 """Log records as lines: one an event, in the same form from the daemon and from its stream processes.
 
 Whatever a record quotes, it cannot pass for another one: control characters are escaped, and the further
-lines of a record that has several (a list of problems, a traceback) begin with `CONTINUED`. Under systemd a
-line begins with its priority instead of the time (sd-daemon(3), systemd.exec(5) on JOURNAL_STREAM), as the
-journal knows the time itself.
+lines of a record that has several (a list of problems, a traceback) begin with `CONTINUED`. Under systemd
+records go to the journal (`journal`); where it does not take one, its lines begin with their priority instead
+of the time (sd-daemon(3), systemd.exec(5) on JOURNAL_STREAM), as the journal knows the time itself.
 """
 
 from __future__ import annotations
@@ -15,10 +15,14 @@ from typing import TextIO
 
 from motiond.formats.errors import printable, shortened
 
+from .journal import PRIORITIES, JournalHandler
+
 CONTINUED = "    | "
 LONGEST_LINE, MOST_LINES = 4_000, 200
-# syslog(3); systemd takes anything it does not know for the priority of the unit.
-_PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ERROR: 3, logging.CRITICAL: 2}
+LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+"""From which level on records may be logged, by name."""
+
+_OURS = logging.getLogger("motiond")
 
 
 class _Lines(logging.Formatter):
@@ -36,7 +40,7 @@ class _Journal(_Lines):
     """Gives every line of a record its priority."""
 
     def format(self, record: logging.LogRecord) -> str:
-        prefix = f"<{_PRIORITIES.get(record.levelno, 6)}>"
+        prefix = f"<{PRIORITIES.get(record.levelno, 6)}>"
         return "\n".join(prefix + line for line in super().format(record).split("\n"))
 
 
@@ -53,14 +57,26 @@ class _Stderr(logging.StreamHandler[TextIO]):
 
 def start_logging(level: int) -> None:
     """Send log records to stderr: everyone's warnings, and our own from `level` on."""
-    handler = _Stderr()
+    handler: logging.Handler = _Stderr()
     if _is_journal():
         handler.setFormatter(_Journal("%(message)s"))
+        handler = JournalHandler(instead=handler)
+        handler.setFormatter(_Lines("%(message)s"))
     else:
         handler.setFormatter(_Lines("%(asctime)s %(levelname)-7s %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.captureWarnings(capture=True)
-    logging.getLogger("motiond").setLevel(level)
+    _OURS.setLevel(level)
+
+
+def level_name() -> str:
+    """Return from which level on our own records are logged, as it is called."""
+    return logging.getLevelName(_OURS.getEffectiveLevel()).lower()
+
+
+def set_level(name: str) -> None:
+    """Log our own records from a level on, one of `LEVELS`."""
+    _OURS.setLevel(LEVELS[name])
 
 
 def _is_journal() -> bool:

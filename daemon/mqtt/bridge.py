@@ -7,6 +7,7 @@ before a stop (docs/decisions/stops-apart.md). MQTT 5.0 and 3.1.1 (OASIS), by ai
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, NoReturn
 
 import aiomqtt
@@ -27,6 +28,7 @@ from .stop_order import StopOrder
 from .topics import Topics
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Coroutine
     from pathlib import Path
 
     from ..api.dispatcher import Dispatcher
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
     from .brokers import Broker, Follower
     from .connection import Client
 
+log = logging.getLogger(__name__)
+
+CHANGE_WITHIN_S = 5.0
 SESSION_S = 300
 """How long the broker keeps the main connection's session (MQTT 5), so that what was cut off is resumed."""
 
@@ -77,18 +82,17 @@ class MqttBridge:
         self._settings = settings
         self._topics = Topics(settings.base)
         self._identity = Identity(daemon_id)
-        self._commands = commands
         self._hub = hub
-        self._claims = Claims(daemon_id, commands.robots)
+        self._robots = dict.fromkeys(commands.robots)
+        self._claims = Claims(daemon_id, self._robots)
         self._brokers = Brokers(settings, lambda: asyncio.get_running_loop().time())
         self._requests = self._brokers.follower()
         places = [address_of(one) for one in settings.each()]
         self._results = UntoldResults(state_folder, *(f"{daemon_id}@{one.host}:{one.port}" for one in places))
-        self._home_assistant = HomeAssistant(
-            settings.home_assistant, self._topics, daemon_id, commands.robots
-        )
+        self._home_assistant = HomeAssistant(settings.home_assistant, self._topics, daemon_id, self._robots)
         self._responder = Responder(self._topics, dispatcher, version_5=speaks_5(settings))
         self._main: MainSession | None = None
+        self._others: RequestsSession | None = None
         self._client: Client | None = None
         self._client_of: Broker | None = None
         self.connected = asyncio.Event()
@@ -106,9 +110,9 @@ class MqttBridge:
         raise AssertionError  # connections are kept until cancelled
 
     async def _serve(self, reports: Subscription, requests: asyncio.TaskGroup) -> None:
-        topics, robots = self._topics, self._commands.robots
+        topics, robots = self._topics, self._robots
         order = StopOrder(asyncio.get_running_loop().time)
-        others = RequestsSession(
+        others = self._others = RequestsSession(
             topics,
             robots,
             responder=self._responder,
@@ -161,6 +165,34 @@ class MqttBridge:
                 links.create_task(for_requests.run())
         finally:
             out.keep_untold(self._client)
+
+    # -- robots that come and go ----------------------------------------------------------------------------
+
+    async def take_in(self, robots: Collection[str]) -> None:
+        """Serve robots that have come; before they report anything. Raises nothing but cancellation."""
+        self._robots |= dict.fromkeys(robots)
+        if self._main is not None and self._others is not None and robots:
+            await self._tell_trouble(self._main.take_in(robots))
+            await self._tell_trouble(self._others.take_in(robots))
+
+    async def let_go(self, robot: str) -> None:
+        """Serve a robot no more that has gone, and clear what the broker keeps of it; raises as little."""
+        self._home_assistant.let_go(robot)
+        self._robots.pop(robot, None)
+        if self._main is not None and self._others is not None:
+            await self._tell_trouble(self._main.let_go(robot))
+            await self._tell_trouble(self._others.let_go(robot))
+
+    async def _tell_trouble(self, change: Coroutine[None, None, None]) -> None:
+        """Bring a change to the broker; what fails is made good by the next connection."""
+        try:
+            async with asyncio.timeout(CHANGE_WITHIN_S):
+                await change
+        except (aiomqtt.MqttError, TimeoutError) as error:
+            why = error or f"the broker did not answer in {CHANGE_WITHIN_S:g} s"
+            log.warning("the broker is not told who came or went; %s; the next connection makes it good", why)
+
+    # -- of all connections ---------------------------------------------------------------------------------
 
     def follower(self) -> Follower:
         """Return what keeps a further connection at the broker at which the daemon is."""

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection
 
 log = logging.getLogger(__name__)
 
@@ -21,13 +21,13 @@ class Claims:
     Parameters
     ----------
     daemon_id : str
-    robots : sequence of str
-        The daemon's own.
+    robots : collection of str
+        The daemon's own, as of now.
     """
 
-    def __init__(self, daemon_id: str, robots: Sequence[str]) -> None:
+    def __init__(self, daemon_id: str, robots: Collection[str]) -> None:
         self._daemon_id = daemon_id
-        self._robots = frozenset(robots)
+        self._robots = robots
         self._ours: set[str] = set()
         self._rivals: dict[str, str] = {}
         self._online: dict[str, str] = {}
@@ -43,6 +43,16 @@ class Claims:
         self._ours.clear()
         self._rivals.clear()
         self._online.clear()
+
+    def let_go(self, robot: str) -> None:
+        """Forget a robot that is no longer the daemon's own."""
+        self._ours.discard(robot)
+        self._rivals.pop(robot, None)
+        self._refused.pop(robot, None)
+
+    def knows(self, robot: str) -> bool:
+        """Whether a robot is the daemon's own, whoever has its name."""
+        return robot in self._robots
 
     def settle(self) -> None:
         """Take note that all that was kept at the broker has come."""

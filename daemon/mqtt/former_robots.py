@@ -22,12 +22,12 @@ class FormerRobots:
     ----------
     daemon_id : str
     robots : collection of str
-        The daemon's own by the configuration.
+        The daemon's own by the configuration, as of now.
     """
 
     def __init__(self, daemon_id: str, robots: Collection[str]) -> None:
         self._daemon_id = daemon_id
-        self._robots = frozenset(robots)
+        self._robots = robots
         self._former: set[str] = set()
         self._cleared: set[str] = set()
 

@@ -40,6 +40,7 @@ class Heartbeat:
 
     def __init__(self, topic: str, allowed_s: float | None) -> None:
         self.heard = asyncio.Event()
+        self._echo = asyncio.Event()
         self._topic = topic
         self._beat_s = beat_s(allowed_s)
         self._unanswered = 0
@@ -69,3 +70,10 @@ class Heartbeat:
         """Take note of an echo."""
         self._unanswered = 0
         self.heard.set()
+        self._echo.set()
+        self._echo.clear()
+
+    async def again(self) -> None:
+        """Wait until an echo has come of a beat that was sent after now."""
+        for _ in range(2):  # the first one may have been on its way
+            await self._echo.wait()

@@ -47,7 +47,7 @@ class HomeAssistant:
     topics : Topics
     daemon_id : str
     robots : collection of str
-        The daemon's own.
+        The daemon's own, as of now.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class HomeAssistant:
         self._settings = settings
         self._topics = topics
         self._daemon_id = daemon_id
-        self._robots = frozenset(robots)
+        self._robots = robots
         self._outdated: dict[str, str] = {}
 
     @property
@@ -82,6 +82,11 @@ class HomeAssistant:
             told = told_at(self._topics, robot, data)
             if told is not None and told != self.topic(robot):
                 self._outdated[robot] = told
+
+    def let_go(self, robot: str) -> None:
+        """Take note that a robot is about to go, while it is still the daemon's own."""
+        if (told := self.topic(robot)) is not None:
+            self._outdated[robot] = told
 
     def outdated(self, robot: str) -> str | None:
         """Return where a robot was told of and is not any more, once."""

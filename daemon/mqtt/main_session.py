@@ -19,6 +19,8 @@ from .subscriptions import granted_qos, subscribe, try_to_subscribe
 from .topics import ANY_ROBOT, DaemonTopic, HeartbeatTopic, ReportTopic
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
     from .brokers import Broker
     from .claims import Claims
     from .connection import Client
@@ -44,7 +46,8 @@ class MainSession:
     ----------
     topics : Topics
     identity : Identity
-    robots : tuple of str
+    robots : collection of str
+        The daemon's own, as of now.
     silent_s : float or None
         How long the broker may be silent.
     connected : asyncio.Event
@@ -75,7 +78,7 @@ class MainSession:
         self,
         topics: Topics,
         identity: Identity,
-        robots: tuple[str, ...],
+        robots: Collection[str],
         silent_s: float | None,
         *,
         connected: asyncio.Event,
@@ -229,9 +232,8 @@ class MainSession:
         ourselves = self._topics.daemon(self._identity.daemon_id)
         broker.learn(await granted_qos(client, ourselves, EXACTLY_ONCE))
         qos = broker.listening_qos
-        stops = [topic for robot in self._robots for topic in self._topics.stops(robot)]
-        others = [self._topics.daemon()]
-        others += [topic for robot in self._robots for topic in self._topics.lasting(robot)]
+        stops = self._stops_of(self._robots)
+        others = [self._topics.daemon(), *self._lasting_of(self._robots)]
         others += [self._home_assistant.status_topic] if self._home_assistant.status_topic else []
         refused = await try_to_subscribe(client, others, qos)
         if refused and broker.visits == 1:
@@ -241,6 +243,38 @@ class MainSession:
         await try_to_subscribe(client, [self._topics.report(ANY_ROBOT, "availability")], qos)
         await subscribe(client, stops, qos)
         await subscribe(client, [self._topics.heartbeat(self._identity.daemon_id)], qos=0)
+
+    def _stops_of(self, robots: Iterable[str]) -> list[str]:
+        return [topic for robot in robots for topic in self._topics.stops(robot)]
+
+    def _lasting_of(self, robots: Iterable[str]) -> list[str]:
+        return [topic for robot in robots for topic in self._topics.lasting(robot)]
+
+    # -- robots that come and go ----------------------------------------------------------------------------
+
+    async def take_in(self, robots: Collection[str]) -> None:
+        """Hear of robots that have come, who else has their names, and then their stops.
+
+        Without a connection there is nothing to do: one that is made later hears of all.
+        """
+        client, broker = self._client, self._broker
+        if client is not None and broker is not None and self._connected.is_set():
+            await try_to_subscribe(client, self._lasting_of(robots), broker.listening_qos)
+            await self._heartbeat.again()
+            await subscribe(client, self._stops_of(robots), broker.listening_qos)
+
+    async def let_go(self, robot: str) -> None:
+        """Clear what the broker keeps of a robot that has gone; where it is ours to clear.
+
+        What is not cleared for want of a connection is when there is one: `FormerRobots`.
+        """
+        is_ours, client = self._claims.holder(robot) is None, self._client
+        self._claims.let_go(robot)
+        if client is not None and self._connected.is_set():
+            if is_ours:
+                self._former.expect_cleared(robot)
+                await self._reports.let_go(client, robot)
+            await client.unsubscribe(self._stops_of([robot]) + self._lasting_of([robot]))
 
     async def _say_goodbye(self, client: Client) -> None:
         """Say what is still to be said, within a bounded time."""

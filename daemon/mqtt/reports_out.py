@@ -127,6 +127,12 @@ class ReportsOut:
         if topic is not None:
             await client.publish(topic, b"", 1, True, timeout=PUBLISH_TIMEOUT_S)
 
+    async def let_go(self, client: Client, robot: str) -> None:
+        """Clear what the broker keeps of a robot that was ours until now, and look after it no more."""
+        self._told.discard(robot)
+        self._retained.leave(self._topics.lasting(robot))
+        await self.clear(client, robot)
+
     async def clear(self, client: Client, robot: str) -> None:
         """Let a robot's name go, and clear what the broker keeps of it."""
         await self._clear_outdated(client, robot)
@@ -220,7 +226,10 @@ class ReportsOut:
 
     def _payload(self, report: Report) -> bytes | None:
         """Return what is published of a report, None if nothing."""
-        if self._claims.holder(report.robot) is not None:
+        robot = report.robot
+        if self._claims.holder(robot) is not None:
+            return None
+        if report.subject in LASTING and not self._claims.knows(robot):  # or it would last for ever
             return None
         data = report.data
         if report.subject == "availability":

@@ -15,7 +15,7 @@ from .stop_intake import StopIntake
 from .subscriptions import subscribe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     import aiomqtt
 
@@ -35,7 +35,8 @@ class RequestsSession:
     Parameters
     ----------
     topics : Topics
-    robots : tuple of str
+    robots : collection of str
+        The daemon's own, as of now.
     responder : Responder
     order : StopOrder
         Is told of the stops that come by.
@@ -56,7 +57,7 @@ class RequestsSession:
     def __init__(
         self,
         topics: Topics,
-        robots: tuple[str, ...],
+        robots: Collection[str],
         *,
         responder: Responder,
         order: StopOrder,
@@ -74,6 +75,7 @@ class RequestsSession:
         self._is_main_connected = is_main_connected
         self._stops = StopIntake(self._serve_stop, responder.act, tasks)
         self._client: Client | None = None
+        self._broker: Broker | None = None
         self._pace = Pace(SERVED_HZ, MOST_AT_ONCE, asyncio.get_running_loop().time)
         self._tasks = tasks
         self._room = asyncio.Semaphore(MOST_AT_ONCE)
@@ -92,7 +94,7 @@ class RequestsSession:
 
     async def run(self, client: Client, broker: Broker) -> None:
         """Serve until the connection breaks; the log is told when requests are taken."""
-        self._client = client
+        self._client, self._broker = client, broker
         await broker.known.wait()
         await subscribe(
             client, [self._topics.requests(robot) for robot in self._robots], broker.listening_qos
@@ -107,6 +109,17 @@ class RequestsSession:
                 await client.broken()
         finally:
             self.ready.clear()
+
+    async def take_in(self, robots: Collection[str]) -> None:
+        """Take the requests to robots that have come; a connection that is made later takes all."""
+        if self._client is not None and self._broker is not None and self.ready.is_set():
+            topics = [self._topics.requests(robot) for robot in robots]
+            await subscribe(self._client, topics, self._broker.listening_qos)
+
+    async def let_go(self, robot: str) -> None:
+        """Take no more requests to a robot that has gone."""
+        if self._client is not None and self.ready.is_set():
+            await self._client.unsubscribe(self._topics.requests(robot))
 
     async def _serve(self, client: Client) -> None:
         while True:

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
 log = logging.getLogger(__name__)
 
@@ -73,6 +73,13 @@ class RetainedTopics:
             what = "what is published there does not come back"
             mend = "permit the daemon to publish and subscribe there in the broker's access list"
             log.warning("%s: %s%s; %s", silent[0], what, others, mend)
+
+    def leave(self, topics: Iterable[str]) -> None:
+        """Look after some topics no more."""
+        for topic in topics:
+            self._said.pop(topic, None)
+            self._heard.pop(topic, None)
+            self._warned_s.pop(topic, None)
 
     def forget(self) -> None:
         """Begin anew on a new connection."""

@@ -101,11 +101,18 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """What one file held, with its marker files, when each of them looked like its stamp."""
+    """What one file held, with its marker files, when each of them looked like its stamp.
+
+    Attributes
+    ----------
+    kept : bool
+        Whether it is what the file held before it became what cannot be played.
+    """
 
     stamps: Mapping[Path, Stamp]
     max_rate_hz: float
     entries: tuple[Entry, ...]
+    kept: bool = False
 
 
 class MotionLibrary:
@@ -146,7 +153,11 @@ class MotionLibrary:
         self._files: dict[Path, _File] = {}
         self._entries: Mapping[str, Entry] = {}
 
-    def load_all(self, stopped: Callable[[], bool] = lambda: False) -> bool:
+    def load_all(
+        self,
+        stopped: Callable[[], bool] = lambda: False,
+        may_read: Callable[[Path], bool] | None = None,
+    ) -> bool:
         """Read and plan what is new or has changed, and forget what is gone; takes as long as it takes.
 
         May run in a thread: the library changes in one step, when all is read.
@@ -155,6 +166,9 @@ class MotionLibrary:
         ----------
         stopped : callable
             Asked before each file; once it says so, nothing more is read, and the library stays as it was.
+        may_read : callable, optional
+            Which files may be read now, where nobody has asked for it: others stay as they were. So does one
+            that could be played and cannot any more, and a warning says why.
 
         Returns
         -------
@@ -166,7 +180,10 @@ class MotionLibrary:
         for path in found.motions:
             if stopped():
                 return False
-            files[path] = self._loaded(path)
+            if may_read is None:
+                files[path] = self._loaded(path)
+            elif one := self._watched(path, may_read):
+                files[path] = one
         entries = [entry for file in files.values() for entry in file.entries]
         entries += (Entry(printable(path.name), path, reason=why) for path, why in found.unlisted.items())
         entries += _lost_markers(found.markers, {path for file in files.values() for path in file.stamps})
@@ -208,11 +225,28 @@ class MotionLibrary:
 
     def _loaded(self, path: Path) -> _File:
         known = self._files.get(path)
-        if known and known.max_rate_hz == self.max_rate_hz and _unchanged(known.stamps):
+        if known and not known.kept and self._is_as_before(known):
             return known
         self.files_read += 1
-        stamps = {path: _stamp_of(path)}
+        stamps = {path: stamp_of(path)}
         return _File(stamps, self.max_rate_hz, self._read_whole(path, stamps))
+
+    def _watched(self, path: Path, may_read: Callable[[Path], bool]) -> _File | None:
+        """Return what a file holds that nobody asked for; None of a new one that is being written."""
+        known = self._files.get(path)
+        if known and self._is_as_before(known):
+            return known
+        if not all(map(may_read, known.stamps if known else (path, marker_file(path)))):
+            return known
+        read = self._loaded(path)
+        if known is None or not (broken := _broken(known.entries, read.entries)):
+            return read
+        told = shortened(f"the file has changed and cannot be played as it is now; {broken}", LONGEST_REASON)
+        log.warning("%s: %s; what it held before stays", printable(str(path)), told)
+        return _File(read.stamps, read.max_rate_hz, known.entries, kept=True)
+
+    def _is_as_before(self, known: _File) -> bool:
+        return known.max_rate_hz == self.max_rate_hz and _unchanged(known.stamps)
 
     def _read_whole(self, path: Path, stamps: dict[Path, Stamp]) -> tuple[Entry, ...]:
         """Return the entries of a file; one that fails unforeseen must not take the others with it."""
@@ -234,12 +268,12 @@ class MotionLibrary:
         try:
             motions = self._load(path)
         except FormatError as error:
-            stamps[marker_file(path)] = _stamp_of(marker_file(path))
+            stamps[marker_file(path)] = stamp_of(marker_file(path))
             yield Entry(printable(path.stem), path, reason=str(error))
             return
         for motion in motions:
             markers = marker_file(path, motion.name if len(motions) > 1 else None)
-            stamps[markers] = _stamp_of(markers)
+            stamps[markers] = stamp_of(markers)
             yield _marked(self._planned(path, motion), motion, markers)
 
     def _planned(self, path: Path, motion: Motion) -> Entry:
@@ -296,7 +330,7 @@ def _short_of_frames(motion: Motion) -> Iterator[str]:
 
 def _lost_markers(found: Iterable[Path], read: Collection[Path]) -> Iterator[Entry]:
     """Yield an unplayable entry for each marker file that belongs to no motion."""
-    lost = [path for path in found if path not in read and _stamp_of(path)]
+    lost = [path for path in found if path not in read and stamp_of(path)]
     if not lost:
         return
     known = [path.name for path in read if path.name.endswith(SUFFIX)]
@@ -315,7 +349,7 @@ def _first_of(lines: Sequence[str], what: str) -> list[str]:
 
 def _marked(entry: Entry, motion: Motion, path: Path) -> Entry:
     """Add the markers of a motion, where it has any."""
-    if not _stamp_of(path):
+    if not stamp_of(path):
         return entry
     try:
         return replace(entry, markers=read_markers(path, motion))
@@ -324,11 +358,20 @@ def _marked(entry: Entry, motion: Motion, path: Path) -> Entry:
         return replace(entry, plan=None, reason="\n".join(reason for reason in reasons if reason))
 
 
+def _broken(before: Iterable[Entry], now: Sequence[Entry]) -> str:
+    """Return why what could be played cannot any more; '' where it still can, or is there no more."""
+    playable = {entry.name for entry in before if entry.plan}
+    faults = [entry for entry in now if entry.plan is None]
+    if not playable or not (playable & {entry.name for entry in faults} or len(faults) == len(now)):
+        return ""
+    return "\n".join(entry.reason for entry in faults)
+
+
 def _unchanged(stamps: Mapping[Path, Stamp]) -> bool:
-    return all(_stamp_of(path) == stamp for path, stamp in stamps.items())
+    return all(stamp_of(path) == stamp for path, stamp in stamps.items())
 
 
-def _stamp_of(path: Path) -> Stamp:
+def stamp_of(path: Path) -> Stamp:
     """Return a file's state without reading it; another file in its place has another inode."""
     try:
         status = path.stat()

@@ -1,7 +1,8 @@
 """The robots: their goals, and the life of their stream processes.
 
 - `registry`: all robots of a daemon
-- `assembly`: makes robots of a configuration
+- `member`: one of them, with all that serves it
+- `assembly`, `parts`: makes robots of a configuration; what each is made of
 - `handlers`: which requests a robot takes, and what it answers
 - `robot`: one robot, and what becomes of it
 - `goal_runner`, `goal_queue`: what plays and what waits
@@ -11,6 +12,7 @@
 - `reservation`: whether it is reserved for a start of its group, and how far that is
 - `readiness`: what a robot's state forbids
 - `motion_loader`: reads the motions beside everything else
+- `motion_watch`: has them read when files change
 - `uploads`: the folder for motions of clients
 - `shared_tracks`: motions in shared memory
 - `status`: what the stream process has told last

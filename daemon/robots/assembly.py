@@ -18,6 +18,8 @@ from ..joints.description import load_model, missing_limits
 from ..joints.gravity import with_gravity
 from ..joints.joint_map import build_joint_map
 from ..planning.library import MotionLibrary
+from .member import Member
+from .parts import Parts
 from .registry import RobotRegistry
 from .robot import Robot
 from .stream_process import StreamProcess
@@ -25,9 +27,6 @@ from .stream_supervisor import StreamSupervisor
 from .telemetry_reporter import TelemetryRates
 
 if TYPE_CHECKING:
-    from motiond.drivers.base import Driver
-    from motiond.formats import RobotModel
-
     from ..api.reports import ReportHub
     from ..config.robot import RobotSettings
     from ..config.settings import Settings
@@ -60,40 +59,82 @@ def make_registry(
     FormatError, JointMapError, DriverError
         If a robot cannot be made of its description, joints and driver, or two robots drive one device.
     """
-    robots: dict[str, Robot] = {}
-    drivers: dict[str, Driver] = {}
-    models: dict[str, RobotModel | None] = {}
-    rates = _telemetry_rates(settings)
     clock = clock or ClockMonitor(settings.max_clock_error_s)
-    for name, robot in settings.robots.items():
-        model = models[name] = load_model(robot, settings)
-        joint_map = build_joint_map(name, model, robot.joints)
-        options = with_gravity(robot.driver.options, model, joint_map)
-        drivers[name] = make_driver(robot.driver.type, options, joint_map.actuators)
-        setup = make_setup(name, robot, settings, joint_map, options)
+    return Assembly(hub, forks, clock).registry(settings)
+
+
+class Assembly:
+    """Makes robots of a configuration, at the daemon's start and whenever the configuration has changed.
+
+    Parameters
+    ----------
+    hub : ReportHub
+        Where the robots report.
+    forks : StreamForks
+        Who forks their stream processes; it has to last as long as they do.
+    clock : ClockMonitor
+        Of the machine.
+    """
+
+    def __init__(self, hub: ReportHub, forks: StreamForks, clock: ClockMonitor) -> None:
+        self._hub = hub
+        self._forks = forks
+        self._clock = clock
+
+    def registry(self, settings: Settings) -> RobotRegistry:
+        """Return all robots of a configuration; raises as `all_parts` does."""
+        members = [self.member(parts) for parts in self.all_parts(settings).values()]
+        return RobotRegistry(members, self._clock)
+
+    def all_parts(self, settings: Settings) -> dict[str, Parts]:
+        """Return what every robot of a configuration is to be made of, by name; may run in a thread.
+
+        Raises
+        ------
+        FormatError, JointMapError, DriverError
+            If a robot cannot be made of its description, joints and driver, or two robots drive one device.
+        """
+        parts = {name: _parts_of(name, robot, settings) for name, robot in settings.robots.items()}
+        refuse_shared_devices({name: one.driver for name, one in parts.items()})
+        return parts
+
+    def member(self, parts: Parts) -> Member:
+        """Make a robot, and what serves it."""
+        if missing := missing_limits(parts.joint_map):
+            log.warning("%s: %s", parts.name, missing)
         library = MotionLibrary(
-            joint_map,
-            robot,
-            drivers[name].max_rate_hz,
+            parts.joint_map,
+            parts.settings,
+            parts.driver.max_rate_hz,
             MotionCache(default_folder()).load_motions,
-            min_rate_hz=drivers[name].min_rate_hz,
+            min_rate_hz=parts.driver.min_rate_hz,
         )
-        stream = _make_stream(forks, setup, robot, rates)
-        robots[name] = Robot(
-            name,
-            robot,
-            joint_map=joint_map,
+        robot = Robot(
+            parts.name,
+            parts.settings,
+            joint_map=parts.joint_map,
             library=library,
-            stream=stream,
-            telemetry=rates,
-            hub=hub,
-            clock=clock,
+            stream=_make_stream(self._forks, parts.setup, parts.settings, parts.rates),
+            telemetry=parts.rates,
+            hub=self._hub,
+            clock=self._clock,
         )
-    refuse_shared_devices(drivers)
-    for name, made in robots.items():
-        if missing := missing_limits(made.joint_map):
-            log.warning("%s: %s", name, missing)
-    return RobotRegistry(robots, models, clock)
+        return Member(robot, parts)
+
+
+def _parts_of(name: str, robot: RobotSettings, settings: Settings) -> Parts:
+    model = load_model(robot, settings)
+    joint_map = build_joint_map(name, model, robot.joints)
+    options = with_gravity(robot.driver.options, model, joint_map)
+    return Parts(
+        name,
+        robot,
+        model,
+        joint_map,
+        make_setup(name, robot, settings, joint_map, options),
+        _telemetry_rates(settings),
+        make_driver(robot.driver.type, options, joint_map.actuators),
+    )
 
 
 def _telemetry_rates(settings: Settings) -> TelemetryRates:

@@ -45,6 +45,11 @@ class Control:
                 on_change=self.tell,
             )
 
+    def succeed(self, former: Control) -> None:
+        """Leave whoever was in control of the robot before in control of it."""
+        if self.lease is not None and former.lease is not None:
+            self.lease.succeed(former.lease)
+
     # -- requests -------------------------------------------------------------------------------------------
 
     async def acquire(self, request: HolderRequest) -> dict[str, Any]:

@@ -72,6 +72,11 @@ class RequestHandlers:
             name: getattr(self, verb.handler) for name, verb in VERBS.items()
         }
 
+    @property
+    def begins(self) -> bool:
+        """Whether a motion is about to begin."""
+        return self._one_play.locked()
+
     async def handle(self, verb: str, request: Request) -> dict[str, Any]:
         """Act on a request.
 

@@ -17,6 +17,7 @@ from .shutdown import SHUTS_DOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from ..planning.library import MotionLibrary
 
@@ -46,9 +47,15 @@ class MotionLoader:
         self._reading = False
         self._leaving = Event()
         self._kept = 0
+        self._leaves_for = SHUTS_DOWN
 
-    async def load(self) -> None:
+    async def load(self, may_read: Callable[[Path], bool] | None = None) -> None:
         """Read what is new or has changed.
+
+        Parameters
+        ----------
+        may_read : callable, optional
+            Which files may be read, where nobody has asked for it (`MotionLibrary.load_all`).
 
         Raises
         ------
@@ -61,15 +68,17 @@ class MotionLoader:
         loop = asyncio.get_running_loop()
         done = self._done = loop.create_future()
         if self._leaving.is_set():
-            self.leave()
+            self.leave(self._leaves_for)
         else:
-            work = Thread(target=self._work, args=(loop, done), name=f"{self._robot}.motions", daemon=True)
+            work = Thread(
+                target=self._work, args=(loop, done, may_read), name=f"{self._robot}.motions", daemon=True
+            )
             work.start()
             self._reading = True
         await done
 
-    async def load_again(self) -> None:
-        """Read what has changed until now, after the reading that is under way, if any.
+    async def load_again(self, may_read: Callable[[Path], bool] | None = None) -> None:
+        """Read what has changed until now, after the reading that is under way, if any; else as `load`.
 
         Raises
         ------
@@ -78,7 +87,7 @@ class MotionLoader:
         """
         while self._reading and self._done is not None and not self._done.done():
             await asyncio.wait((self._done,))
-        await self.load()
+        await self.load(may_read)
 
     async def load_first(self) -> None:
         """Read all motions; a robot that has none of them can still go to postures, and try again."""
@@ -89,15 +98,19 @@ class MotionLoader:
         except Exception:
             log.exception("%s: the motions could not be read", self._robot)
 
-    def leave(self) -> None:
+    def leave(self, why: str = SHUTS_DOWN) -> None:
         """Read no more, and let `load` end now; the file that is being read is read in vain."""
+        self._leaves_for = why
         self._leaving.set()
         if self._done is not None and not self._done.done():
-            self._done.set_exception(
-                RequestError("OFFLINE", self._robot, "the motions were not read", SHUTS_DOWN)
-            )
+            self._done.set_exception(RequestError("OFFLINE", self._robot, "the motions were not read", why))
 
-    def _work(self, loop: asyncio.AbstractEventLoop, done: asyncio.Future[None]) -> None:
+    def _work(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        done: asyncio.Future[None],
+        may_read: Callable[[Path], bool] | None,
+    ) -> None:
         error: Exception | None = None
 
         def stopped() -> bool:
@@ -105,7 +118,7 @@ class MotionLoader:
             return self._leaving.is_set()
 
         try:
-            self._library.load_all(stopped)
+            self._library.load_all(stopped, may_read)
             self._keep_for_good(FILES_AT_ONCE if self._kept else 1)
         except Exception as failure:  # noqa: BLE001 - told to whoever waits
             error = failure

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from ..api.errors import RequestError
 from ..ipc.states import State
-from .shutdown import SHUTS_DOWN
 
 if TYPE_CHECKING:
     from .robot import Robot
@@ -22,7 +21,7 @@ def refuse_unless_able(robot: Robot, what: str) -> None:
     """
     status = robot.status
     if robot.leaving:
-        raise RequestError("OFFLINE", robot.name, what, SHUTS_DOWN)
+        raise RequestError("OFFLINE", robot.name, what, robot.leaves_for)
     if status.state is State.OFFLINE:
         raise RequestError("OFFLINE", robot.name, what, f"the robot is offline; {status.message}")
     if status.state is State.ESTOPPED or robot.estop_latched:

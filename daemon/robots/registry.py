@@ -1,11 +1,10 @@
-"""All robots of one daemon: run together, stopped together, and asked by name."""
+"""All robots of one daemon: run together, stopped together, asked by name, and exchanged where they rest."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from itertools import chain, repeat
-from types import MappingProxyType
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from motiond.formats.errors import listed, nearest, shortened
@@ -14,12 +13,9 @@ from ..api.errors import RequestError
 from ..api.motions import PlannedMotion
 from ..clock.monitor import ClockMonitor
 from ..planning.preview import curves, preview
-from .control import Control
-from .handlers import RequestHandlers
-from .reservation import Reservation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from motiond.formats import RobotModel
     from motiond.formats.arrays import Floats
@@ -27,12 +23,14 @@ if TYPE_CHECKING:
     from ..api.lease import Lease
     from ..api.schemas import Request
     from ..joints.joint_map import JointMap
+    from .member import Member
+    from .reservation import Reservation
     from .robot import Robot
 
 log = logging.getLogger(__name__)
 
-BACK_OFF_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
-LONGEST_REASON = 300
+TAKEN_OUT = "it is not in the configuration any more"
+EXCHANGED = "its configuration has changed"
 
 
 class RobotRegistry:
@@ -40,85 +38,146 @@ class RobotRegistry:
 
     Parameters
     ----------
-    robots : mapping of str to Robot
-    models : mapping of str to RobotModel or None
-        Their descriptions; None, or nothing, of one that has only joints.
+    members : iterable of Member
     clock : ClockMonitor, optional
         Of the machine; kept fresh while the robots run.
 
     Attributes
     ----------
     clock : ClockMonitor
+    models : dict of str to (RobotModel or None, JointMap)
+        Each robot's description, where it has one, with the columns of its telemetry; as of now.
     reservations : dict of str to Reservation
-        For which starts of their groups the robots are reserved.
+        For which starts of their groups the robots are reserved; as of now.
     """
 
-    def __init__(
-        self,
-        robots: Mapping[str, Robot],
-        models: Mapping[str, RobotModel | None] = MappingProxyType({}),
-        clock: ClockMonitor | None = None,
-    ) -> None:
+    def __init__(self, members: Iterable[Member], clock: ClockMonitor | None = None) -> None:
         self.clock = clock or ClockMonitor()
-        self._robots = robots
-        self._models = models
-        self._controls = {name: Control(robot) for name, robot in robots.items()}
-        self.reservations = {name: Reservation(robot) for name, robot in robots.items()}
-        self._handlers = {
-            name: RequestHandlers(robot, self._controls[name], self.reservations[name])
-            for name, robot in robots.items()
-        }
+        self.models: dict[str, tuple[RobotModel | None, JointMap]] = {}
+        self.reservations: dict[str, Reservation] = {}
+        self._members: dict[str, Member] = {}
+        for member in members:
+            self._know(member)
+        self._tasks: asyncio.TaskGroup | None = None
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._exchanges = 0
+        self._leaving = False
+        self._changed = asyncio.Event()
+
+    def _know(self, member: Member) -> None:
+        name = member.robot.name
+        self._members[name] = member
+        self.models[name] = (member.parts.model, member.parts.joint_map)
+        self.reservations[name] = member.reservation
 
     @property
     def robots(self) -> tuple[str, ...]:
         """The names of all robots."""
-        return tuple(self._robots)
+        return tuple(self._members)
 
     @property
-    def models(self) -> dict[str, tuple[RobotModel | None, JointMap]]:
-        """Each robot's description, where it has one, with the columns of its telemetry."""
-        return {name: (self._models.get(name), robot.joint_map) for name, robot in self._robots.items()}
+    def members(self) -> dict[str, Member]:
+        """All robots, with what serves them, by name."""
+        return dict(self._members)
 
     @property
     def leases(self) -> dict[str, Lease]:
         """The lease of each robot that requires one."""
-        return {name: control.lease for name, control in self._controls.items() if control.lease}
+        controls = {name: member.control for name, member in self._members.items()}
+        return {name: control.lease for name, control in controls.items() if control.lease}
 
     @property
     def grouped(self) -> tuple[str, ...]:
         """The names of the robots that are in groups."""
-        return tuple(name for name, robot in self._robots.items() if robot.settings.groups)
+        return tuple(name for name, member in self._members.items() if member.robot.settings.groups)
+
+    async def until_grouped(self) -> None:
+        """Wait until a robot is in a group."""
+        while not self.grouped:
+            await self._changed.wait()
 
     @property
     def ticking(self) -> bool:
         """Whether every stream process ticks, or its end is being dealt with."""
-        return not any(robot.stream.stuck for robot in self._robots.values())
+        return not any(member.robot.stream.stuck for member in self._members.values())
+
+    # -- life -----------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
         """Run all robots until `leave`; each ends by itself, and none ends another."""
-        async with asyncio.TaskGroup() as watches:
-            watching = [
-                watches.create_task(self._controls[name].watch(), name=f"{name}.lease")
-                for name in self.leases
-            ]
-            watching.append(watches.create_task(self.clock.run(), name="clock"))
-            watching += [
-                watches.create_task(self.reservations[name].watch(), name=f"{name}.reservation")
-                for name in self.grouped
-            ]
-            for control in self._controls.values():
-                control.tell()
-            for reservation in self.reservations.values():
-                reservation.tell()
-            async with asyncio.TaskGroup() as tasks:
-                for name, robot in self._robots.items():
-                    tasks.create_task(_keep_running(robot), name=f"{name}.run")
-            for watch in watching:
-                watch.cancel()
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            watching = tasks.create_task(self.clock.run(), name="clock")
+            for member in self._members.values():
+                self._begin(member)
+            while self._running or self._exchanges:
+                await self._changed.wait()
+            self._tasks = None
+            watching.cancel()
+
+    def _begin(self, member: Member) -> None:
+        """Run a robot beside the others, from now on until it leaves."""
+        if self._tasks is None or self._leaving:
+            return
+        name = member.robot.name
+        task = self._running[name] = self._tasks.create_task(member.run(), name=f"{name}.run")
+
+        def end(_: asyncio.Task[None]) -> None:
+            del self._running[name]
+            self._tell_change()
+
+        task.add_done_callback(end)
+
+    def _tell_change(self) -> None:
+        """Let whoever waits for a change look again."""
+        self._changed.set()
+        self._changed.clear()
 
     def leave(self) -> None:
         """Stop all robots softly and let `run` return."""
+        self._leaving = True
         self._each(lambda robot: robot.leave())
+
+    # -- who there is ---------------------------------------------------------------------------------------
+
+    def add(self, member: Member) -> None:
+        """Run another robot beside those that there are."""
+        self._know(member)
+        self._begin(member)
+        self._tell_change()
+
+    async def remove(self, name: str) -> None:
+        """Let a robot that rests do what its `on_exit` asks for, and go; return when all of it has ended."""
+        with self.staying():
+            self._members[name].robot.leave(TAKEN_OUT)
+            await self._ended(name)
+            del self._members[name], self.models[name], self.reservations[name]
+
+    async def exchange(self, member: Member) -> None:
+        """Let a robot that rests go where it stands, and run another one of its name in its place."""
+        name = member.robot.name
+        with self.staying():
+            former = self._members[name]
+            member.succeed(former)
+            former.robot.leave(EXCHANGED, goes_home=False)
+            await self._ended(name)
+            self.add(member)
+
+    async def _ended(self, name: str) -> None:
+        while name in self._running:
+            await self._changed.wait()
+
+    @contextmanager
+    def staying(self) -> Iterator[None]:
+        """Keep `run` from returning while one robot has ended and another is about to begin."""
+        self._exchanges += 1
+        try:
+            yield
+        finally:
+            self._exchanges -= 1
+            self._tell_change()
+
+    # -- what they are asked for ----------------------------------------------------------------------------
 
     def stop(self, message: str) -> None:
         """Stop all robots softly; they stay on line."""
@@ -126,9 +185,9 @@ class RobotRegistry:
 
     def _each(self, act: Callable[[Robot], None]) -> None:
         """Act on every robot, also where acting on one of them fails."""
-        for name, robot in self._robots.items():
+        for name, member in self._members.items():
             try:
-                act(robot)
+                act(member.robot)
             except Exception:
                 log.exception("%s: failed inside motiond", name)
 
@@ -140,8 +199,7 @@ class RobotRegistry:
         RequestError
             If it is refused.
         """
-        self._known(robot)
-        return await self._handlers[robot].handle(verb, request)
+        return await self._known(robot).handlers.handle(verb, request)
 
     async def preview(self, robot: str, motion: str) -> PlannedMotion:
         """Return the setpoints that a play of a motion would begin with.
@@ -151,7 +209,7 @@ class RobotRegistry:
         RequestError
             If there is no such robot or motion, or the motion cannot be played.
         """
-        one = self._known(robot)
+        one = self._known(robot).robot
         playback = one.planner.whole_motion(motion)
         return PlannedMotion(*await asyncio.to_thread(preview, playback, one.joint_map))
 
@@ -163,7 +221,7 @@ class RobotRegistry:
         RequestError
             If there is no such robot or motion, or the motion cannot be played.
         """
-        return curves(self._known(robot).planner.whole_motion(motion).plan)
+        return curves(self._known(robot).robot.planner.whole_motion(motion).plan)
 
     async def upload(self, robot: str, name: str, content: bytes) -> dict[str, Any]:
         """Check a file, keep it if all of it can be played, and return what is in it.
@@ -174,35 +232,12 @@ class RobotRegistry:
             If it is not taken, with what is in it.
         """
         one = self._known(robot)
-        entries = await asyncio.to_thread(self._handlers[robot].uploads.take, name, content)
-        await one.motions.load_again()
+        entries = await asyncio.to_thread(one.handlers.uploads.take, name, content)
+        await one.robot.motions.load_again()
         return {"motions": [{**entry.payload(), "file": name} for entry in entries]}
 
-    def _known(self, robot: str) -> Robot:
-        if robot not in self._robots:
-            known, mend = f"there are {listed(self._robots)}", nearest(robot, self._robots)
+    def _known(self, robot: str) -> Member:
+        if robot not in self._members:
+            known, mend = f"there are {listed(self._members)}", nearest(robot, self._members)
             raise RequestError("UNKNOWN_ROBOT", "", f"no robot '{shortened(robot, 60)}'", known, mend)
-        return self._robots[robot]
-
-
-async def _keep_running(robot: Robot) -> None:
-    """Run a robot until it leaves; one that fails unforeseen is offline for a while, and is tried again."""
-    for wait_s in chain(BACK_OFF_S, repeat(BACK_OFF_S[-1])):
-        try:
-            await robot.run()
-        except Exception as error:
-            log.exception("%s: failed inside motiond", robot.name)
-            _tell_failure(robot, error)
-        if robot.leaving:
-            return
-        await robot.rest(wait_s)
-
-
-def _tell_failure(robot: Robot, error: Exception) -> None:
-    """Let a robot that has failed be offline, as far as it still can."""
-    causes = error.exceptions if isinstance(error, ExceptionGroup) else (error,)
-    told = shortened(" and ".join(map(repr, causes)), LONGEST_REASON)
-    try:
-        robot.on_exit(f"failed inside motiond; {told}; the daemon's log says more")
-    except Exception:
-        log.exception("%s: failed inside motiond", robot.name)
+        return self._members[robot]

@@ -104,6 +104,12 @@ class Reservation:
         self._preparing = asyncio.Lock()
         self._commits: OrderedDict[str, CommitRequest] = OrderedDict()
 
+    @property
+    def holds(self) -> bool:
+        """Whether the robot is reserved, or is being prepared."""
+        self.look()
+        return self._held is not None or self._preparing.locked()
+
     def phase_of(self, start: str) -> ReservationPhase | None:
         """Return how far a start is here; None where the robot is not reserved for it, or not any more."""
         self.look()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 RESTART_TIMEOUT_S = 25.0
+
+HOLD_AGAIN_S = 10.0
+"""A robot that took over from one that held holds again if it is on line by then; later nobody expects it."""
 
 REASONS = frozenset({"fault", "deadline_missed"})
 """Kinds of events that are why a robot is in the state that it is in."""
@@ -70,6 +74,8 @@ class Robot:
         What it plays and what waits.
     estop_latched : bool
         Until a reset, whatever becomes of the stream process.
+    leaves_for : str
+        Why it leaves, once it does.
     stops : int
         Counts the stops, so that a play that has not begun does not begin after one.
     planner : GoalPlanner
@@ -107,10 +113,13 @@ class Robot:
         )
         self.estop_latched = False
         self.stops = 0
+        self.leaves_for = SHUTS_DOWN
         self._hub = hub
         self._numbering = Numbering()
         self._max_rate_hz: float | None = None
         self._leaving = asyncio.Event()
+        self._goes_home = True
+        self._hold_until_s = 0.0
         self.motions = MotionLoader(name, library, self._take_motions)
         self._telemetry = TelemetryReporter(self.report, telemetry, hub.is_heard, clock)
         self._lost_for = ""
@@ -145,18 +154,39 @@ class Robot:
             async with asyncio.timeout(duration_s):
                 await self._leaving.wait()
 
-    def leave(self) -> None:
-        """Stop softly, do what `on_exit` asks for, let the stream process end, and let `run` return."""
+    @property
+    def rests(self) -> bool:
+        """Whether nothing plays, waits or is about to follow, and nothing moves."""
+        return self.goals.rests and self.status.state not in ACTIVE
+
+    def leave(self, why: str = SHUTS_DOWN, *, goes_home: bool = True) -> None:
+        """Stop softly, do what `on_exit` asks for, let the stream process end, and let `run` return.
+
+        Parameters
+        ----------
+        why : str
+            As clients are told.
+        goes_home : bool
+            Whether to do what `on_exit` asks for; without it, the actuators are left as they are.
+        """
+        if not self.leaving:
+            self.leaves_for, self._goes_home = why, goes_home
+        self._goes_home |= goes_home
         self.goals.leaving = True
-        self.motions.leave()
+        self.motions.leave(self.leaves_for)
         self._leaving.set()
         self.status.wake()
+
+    def hold_again(self) -> None:
+        """Switch torque on as soon as the actuators answer, if that is soon: they have held until now."""
+        self._hold_until_s = time.monotonic() + HOLD_AGAIN_S
 
     async def _say_farewell(self) -> None:
         """Wait for `leave`; whatever becomes of the way home, the stream process is then told to end."""
         await self._leaving.wait()
-        await go_home(self)
-        self.goals.clear_queue(ResultCode.CANCELED, SHUTS_DOWN)
+        if self._goes_home:
+            await go_home(self)
+        self.goals.clear_queue(ResultCode.CANCELED, self.leaves_for)
         self.stream.leave()
 
     def _take_motions(self) -> None:
@@ -290,10 +320,10 @@ class Robot:
     def on_exit(self, why: str) -> None:
         """Note that nothing can be moved, and end the goal; `why` is empty if it was to end."""
         if why and why != self._lost_for:
-            log.error("%s: %s", self.name, why)
+            log.error("%s: %s", self.name, why, extra={"robot": self.name})
             self.report("event", {"kind": "stream_lost", "message": why})
             self._lost_for = why
-        self.status.message = why or "shut down"
+        self.status.message = why or ("shut down" if self.leaves_for is SHUTS_DOWN else self.leaves_for)
         if (goal := self.goals.goal) is not None:
             lost = messages.Ended(goal.goal_id, ResultCode.COMM_LOST, self.status.message, None, {})
             self.goals.conclude(lost)
@@ -310,6 +340,9 @@ class Robot:
         self.status.message = ""
         if self.estop_latched:
             self.stream.send(messages.Estop())
+        elif time.monotonic() < self._hold_until_s:
+            self.stream.send(messages.Enable())
+        self._hold_until_s = 0.0
         self._describe()
 
     def _enter(self, before: State) -> None:

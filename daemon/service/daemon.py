@@ -6,8 +6,10 @@ It ends when it is told to: robots first, softly, then MQTT, so that the last re
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..api.dispatcher import Dispatcher
@@ -17,28 +19,67 @@ from ..mqtt.bridge import MqttBridge
 from ..mqtt.broker import EmbeddedBroker, login_of
 from ..mqtt.results import default_folder
 from . import descriptors, systemd
+from .control_socket import ControlSocket
 from .interpreter import prefer_latency
+from .log_level import serve_log_level
 from .logs import write_journal
+from .reconfiguration import Reconfiguration
+from .status_text import tell_status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from ..api.groups import Groups
     from ..api.reports import ReportHub
     from ..config.settings import Settings
     from ..http.server import HttpServer
+    from ..robots.assembly import Assembly
     from ..robots.registry import RobotRegistry
+    from .control_socket import Act
 
 LOOK_PERIOD_S = 0.1
 
 
-async def serve(settings: Settings, hub: ReportHub, robots: RobotRegistry) -> None:
-    """Run the daemon until it is told to end (SIGTERM, SIGINT, SIGHUP or SIGQUIT).
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What the robots were made of, so that they can be made anew.
 
-    Nothing else ends it once it runs. Its tasks `mqtt`, `http`, `fleet`, `lost` and `journal` are cancelled
-    at the end, and so is `watchdog`, which ends by itself where systemd wants none. What fails inside stays
-    there: a connection is made anew, a port that is taken is tried again, a robot that fails is tried again
-    while the others go on, and what cannot be said to systemd or the log is left unsaid.
+    Attributes
+    ----------
+    config : Path
+        The configuration.
+    assembly : Assembly
+        Makes robots of it.
+    """
+
+    config: Path
+    assembly: Assembly
+
+    def changes(
+        self, settings: Settings, robots: RobotRegistry, bridge: MqttBridge, hub: ReportHub
+    ) -> Reconfiguration:
+        """Return what takes changes of the configuration into robots that run."""
+        return Reconfiguration(
+            self.config, settings, assembly=self.assembly, robots=robots, bridge=bridge, hub=hub
+        )
+
+
+async def serve(
+    settings: Settings, hub: ReportHub, robots: RobotRegistry, source: Source | None = None
+) -> None:
+    """Run the daemon until it is told to end (SIGTERM, SIGINT, SIGQUIT; SIGHUP from its terminal).
+
+    Nothing else ends it once it runs. Its tasks `mqtt`, `http`, `fleet`, `lost`, `journal`, `status`,
+    `reload` and `control` are cancelled at the end, and so is `watchdog`, which ends by itself where systemd
+    wants none. What fails inside stays there: a connection is made anew, a port that is taken is tried again,
+    a robot that fails is tried again while the others go on, and what cannot be said to systemd or the log is
+    left unsaid.
+
+    Parameters
+    ----------
+    source : Source, optional
+        Without it, the configuration cannot be read again.
 
     Raises
     ------
@@ -51,7 +92,8 @@ async def serve(settings: Settings, hub: ReportHub, robots: RobotRegistry) -> No
     bridge = MqttBridge(settings.mqtt, settings.id, robots, dispatcher, hub, state_folder=default_folder())
     desk = FleetDesk(settings.mqtt)
     page = _page(settings, dispatcher, robots, groups=desk, hub=hub, bridge=bridge)
-    fleet = Listener(settings.mqtt, settings.id, bridge, robots) if robots.grouped else None
+    fleet = Listener(settings.mqtt, settings.id, bridge, robots)
+    change = None if source is None else source.changes(settings, robots, bridge, hub)
     descriptors.raise_limit()
     prefer_latency()
     embedded = settings.mqtt.broker == "embedded"
@@ -67,15 +109,25 @@ async def serve(settings: Settings, hub: ReportHub, robots: RobotRegistry) -> No
                 _stop_when_lost(bridge, page, robots, settings.mqtt.stop_when_lost_s), name="lost"
             ),
             tasks.create_task(write_journal(hub), name="journal"),
+            tasks.create_task(tell_status(robots), name="status"),
             *([tasks.create_task(page.run(), name="http")] if page else []),
-            *([tasks.create_task(fleet.run(), name="fleet")] if fleet else []),
+            tasks.create_task(fleet.run(), name="fleet"),
         ]
-        with _leave_on_signals(robots):
+        if source is not None and change is not None:
+            control = ControlSocket(source.config, _acts(change))
+            helpers.append(tasks.create_task(change.run(), name="reload"))
+            helpers.append(tasks.create_task(control.run(), name="control"))
+        with _heed_signals(robots, change):
             systemd.notify("READY=1")
             await robots.run()
         systemd.notify("STOPPING=1")
         for helper in helpers:
             helper.cancel()
+
+
+def _acts(change: Reconfiguration) -> Mapping[str, Act]:
+    """Return what the daemon as a whole can be asked for, on its own machine."""
+    return {"reload": lambda _: change.reload(), "log-level": serve_log_level}
 
 
 def _page(
@@ -130,13 +182,25 @@ async def _stop_when_lost(
 
 
 @contextmanager
-def _leave_on_signals(robots: RobotRegistry) -> Iterator[None]:
+def _heed_signals(robots: RobotRegistry, change: Reconfiguration | None) -> Iterator[None]:
+    """Leave on signals that ask for it; SIGHUP does from a terminal, and else has us reload."""
     loop = asyncio.get_running_loop()
-    signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
-    for number in signals:
-        loop.add_signal_handler(number, robots.leave)
+    acts = dict.fromkeys((signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP), robots.leave)
+    if change is not None and not _has_terminal():
+        acts[signal.SIGHUP] = change.ask
+    for number, act in acts.items():
+        loop.add_signal_handler(number, act)
     try:
         yield
     finally:
-        for number in signals:
+        for number in acts:
             loop.remove_signal_handler(number)
+
+
+def _has_terminal() -> bool:
+    """Whether a terminal controls this process, which sends SIGHUP when it closes (tty(4))."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True

@@ -41,30 +41,36 @@ async def write_journal(hub: ReportHub) -> NoReturn:
 def log_report(report: Report) -> None:
     """Log one report in one line."""
     robot, data = report.robot, report.data
+    found = {"robot": robot, "goal": data.get("goal_id"), "code": data.get("code")}
     match report.subject:
         case "result":
             level = logging.INFO if data["code"] in AS_WISHED else logging.WARNING
-            log.log(level, "%s: %s ended with %s; %s", robot, data["motion"], data["code"], data["message"])
+            told = (robot, data["motion"], data["code"], data["message"])
+            log.log(level, "%s: %s ended with %s; %s", *told, extra=found)
         case "event":
-            log.log(LEVELS.get(data["kind"], logging.WARNING), "%s: %s", robot, data["message"])
+            level = LEVELS.get(data["kind"], logging.WARNING)
+            log.log(level, "%s: %s", robot, data["message"], extra=found)
         case "availability":
-            log.info("%s: %s", robot, data["state"])
+            log.info("%s: %s", robot, data["state"], extra=found)
         case "motions":
             _log_motions(robot, data["motions"], data.get("more", 0))
         case "state":
-            log.debug("%s: %s", robot, data["state"])
+            log.debug("%s: %s", robot, data["state"], extra=found)
         case _:
             pass
 
 
 def _log_motions(robot: str, motions: list[dict[str, object]], more: int) -> None:
     playable = [str(motion["name"]) for motion in motions if motion["ok"]]
-    log.info("%s: motions: %s", robot, listed(playable) or "none")
+    found = {"robot": robot}
+    log.info("%s: motions: %s", robot, listed(playable) or "none", extra=found)
     unplayable = [motion for motion in motions if not motion["ok"]]
     for motion in unplayable[:MOST_LISTED]:
-        log.warning("%s: %s", robot, motion["reason"])
+        log.warning("%s: %s", robot, motion["reason"], extra=found)
     if len(unplayable) > MOST_LISTED:
         untold = len(unplayable) - MOST_LISTED
-        log.warning("%s: %d more motions cannot be played; `motiond check` says why", robot, untold)
+        log.warning(
+            "%s: %d more motions cannot be played; `motiond check` says why", robot, untold, extra=found
+        )
     if more:
-        log.info("%s: %d more motions; `motiond check` names them", robot, more)
+        log.info("%s: %d more motions; `motiond check` names them", robot, more, extra=found)

@@ -114,9 +114,10 @@ async def running(folder: Path, layout: Layout) -> AsyncIterator[Fleet]:
         registry = make_registry(settings, ReportHub(), forks)
         run = asyncio.create_task(registry.run(), name="fleet.run")
         try:
-            for robot in registry._robots.values():
+            robots = {name: member.robot for name, member in registry.members.items()}
+            for robot in robots.values():
                 await robot.status.until(_is_idle(robot), "the robot did not come on line", PATIENCE_S)
-            yield Fleet(registry, registry._robots)
+            yield Fleet(registry, robots)
         finally:
             registry.leave()
             async with asyncio.timeout(PATIENCE_S):

@@ -15,7 +15,7 @@ import pytest
 from motiond.daemon.log.lines import _Journal, _Lines
 from tests.daemon.programs import background, streams_of
 from tests.daemon.rig import Rig
-from tests.waiting import PATIENCE_S, eventually
+from tests.waiting import PATIENCE_S, eventually, started
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,14 +70,18 @@ def test_of_a_record_without_end_the_last_lines_are_kept() -> None:
     assert (len(lines), lines[-1]) == (202, "    | 9999")
 
 
-def test_the_journal_gets_priorities_in_place_of_times(tmp_path: Path, free_port: int) -> None:
+def test_a_journal_that_is_away_gets_lines_with_priorities_in_place_of_times(
+    tmp_path: Path, free_port: int
+) -> None:
     rig = Rig(tmp_path)
     rig.daemon = {"mqtt": {"listen": f"127.0.0.1:{free_port}"}}
     journal = tmp_path / "journal"
     with journal.open("w") as stream:
         status = os.fstat(stream.fileno())
         named = {"JOURNAL_STREAM": f"{status.st_dev}:{status.st_ino}"}
-        with background("run", "-c", rig.config, stderr=stream, env=os.environ | named) as daemon:
+        away = "from motiond.daemon.log import journal; journal.SOCKET = '/nowhere'"
+        run = f"{away}; from motiond.daemon.cli.main import main; main(['run', '-c', '{rig.config}'])"
+        with started([sys.executable, "-c", run], stderr=stream, env=os.environ | named) as daemon:
             eventually(
                 "the robot is told to be online, or the daemon has ended",
                 journal.read_text,

@@ -478,6 +478,54 @@ async def test_what_others_clear_or_overwrite_is_told_again(broker: AnyBroker, e
     await is_told(broker, LASTING)
 
 
+async def test_a_robot_that_comes_is_served_and_of_one_that_goes_nothing_is_kept(
+    broker: AnyBroker, bridge: WatchedBridge, robots: Robots, hub: ReportHub, ear: Ear
+) -> None:
+    settings = broker.settings
+    async with listening(settings) as leg:
+        await bridge.take_in(["leg"])
+        hub.publish(Report("leg", "availability", {"state": "online"}))
+        hub.publish(Report("leg", "state", told.state()))
+        await leg.until("motiond/leg/state")
+        answer = await ear.ask("motiond/leg/request/status", b"")
+        assert (answer["status"], robots.handled[-1][:2]) == ("ok", ("leg", "status"))
+        await ear.ask("motiond/leg/request/stop", b"")
+        assert robots.handled[-1][:2] == ("leg", "stop")
+        hub.publish(Report("leg", "result", told.result("g7")))
+        await leg.until("motiond/leg/result")
+        hub.forget("leg")
+        await bridge.let_go("leg")
+        hub.publish(Report("leg", "state", told.state("playing")))  # one that comes late
+        hub.publish(Report("arm", "event", told.event("next")))
+        await ear.until("motiond/arm/event")
+        await asyncio.sleep(2.5)  # what others clear is told again after a second
+    asked = len(robots.handled)
+    await ear.client.publish("motiond/leg/request/status", b"{}", qos=1)
+    await ear.client.publish("motiond/leg/request/stop", b"{}", qos=1)
+    await ear.ask("motiond/arm/request/status", b"")
+    assert [one[0] for one in robots.handled[asked:]] == ["arm"]
+    async with listening(settings) as newcomer:
+        await newcomer.ask("motiond/arm/request/status", b"")  # what is kept has come before its answer
+        kept = [one.topic.value for one in newcomer.heard if one.retain and one.payload]
+        assert [topic for topic in kept if topic.startswith("motiond/leg/")] == []
+        assert "motiond/arm/state" in kept
+
+
+async def test_a_robot_that_came_is_served_after_a_new_connection_too(
+    broker: AnyBroker, bridge: WatchedBridge, hub: ReportHub
+) -> None:
+    await bridge.take_in(["leg"])
+    await bridge.let_go("hand")
+    await broker.kill()
+    await is_lost(bridge)
+    hub.publish(Report("leg", "availability", {"state": "online"}))
+    await broker.start()
+    await is_connected(bridge)
+    await is_told(broker, LASTING | {"motiond/leg/availability": {"state": "online", "bridge": "d1"}})
+    async with listening(broker.settings) as ear:
+        assert (await ear.ask("motiond/leg/request/status", b""))["status"] == "ok"
+
+
 async def test_of_two_daemons_with_one_robot_the_first_keeps_it_until_it_goes(
     mosquitto: Mosquitto, robots: Robots, hub: ReportHub, ear_at_mosquitto: Ear, caplog: Any
 ) -> None:

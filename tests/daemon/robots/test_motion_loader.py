@@ -38,7 +38,7 @@ class SlowLibrary:
         self.files_read = 0
         self.error: Exception | None = None
 
-    def load_all(self, stopped: Callable[[], bool]) -> bool:
+    def load_all(self, stopped: Callable[[], bool], _may_read: object = None) -> bool:
         self.reading.set()
         assert self.may_end.wait(PATIENCE_S)
         if self.error is not None:

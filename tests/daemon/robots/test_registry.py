@@ -11,16 +11,17 @@ import pytest
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.schemas import StatusRequest
 from motiond.daemon.config.robot import LeaseSettings
-from motiond.daemon.robots import registry as module
+from motiond.daemon.robots import member as module
+from motiond.daemon.robots.member import Member
 from motiond.daemon.robots.registry import RobotRegistry
 from motiond.daemon.robots.stream_supervisor import StreamSupervisor
 from tests.daemon.rig import Rig, ask
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
+    from motiond.daemon.robots.parts import Parts
     from motiond.daemon.robots.robot import Robot
 
 
@@ -29,7 +30,7 @@ class FakeRobot:
 
     def __init__(self, name: str, *errors: Exception) -> None:
         self.name = name
-        self.settings = SimpleNamespace(lease=LeaseSettings(), groups=[])
+        self.settings = SimpleNamespace(lease=LeaseSettings(), groups=[], watched_folders=())
         self.errors = list(errors)
         self.told: list[str] = []
         self.rests: list[float] = []
@@ -66,7 +67,8 @@ class FakeRobot:
 
 def registry_of(*robots: FakeRobot, monkeypatch: pytest.MonkeyPatch) -> RobotRegistry:
     monkeypatch.setattr(module, "RequestHandlers", lambda robot, *_: robot)
-    return RobotRegistry(cast("Mapping[str, Robot]", {robot.name: robot for robot in robots}))
+    parts = cast("Parts", SimpleNamespace(model=None, joint_map=None))
+    return RobotRegistry([Member(cast("Robot", robot), parts) for robot in robots])
 
 
 async def test_a_robot_that_fails_is_offline_and_tried_again_while_the_others_go_on(

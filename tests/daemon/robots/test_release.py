@@ -33,7 +33,7 @@ class Stage:
         rig = Rig(folder)
         rig.robot["on_end"] = "release"
         self.registry = make_registry(load_settings(rig.config), ReportHub(), FORKS)
-        self.robot = self.registry._robots["arm"]
+        self.robot = self.registry._members["arm"].robot
         self.robot.library.load_all()
         self.sent: list[messages.Command] = []
         monkeypatch.setattr(self.robot.stream, "send", self._send)

@@ -44,7 +44,7 @@ def rig(tmp_path: Path) -> Rig:
 
 
 def arm(registry: RobotRegistry) -> Robot:
-    return registry._robots["arm"]
+    return registry._members["arm"].robot
 
 
 def stream_pid(registry: RobotRegistry) -> int:

@@ -168,7 +168,7 @@ async def test_a_process_that_is_killed_is_replaced_though_who_forked_it_has_end
             await rig.until_state("idle")
             first = forks.pid
             forks.kill()
-            stream = registry._robots["arm"].stream
+            stream = registry._members["arm"].robot.stream
             assert stream.pid is not None
             os.kill(stream.pid, signal.SIGKILL)
             lost = await rig.until("event", lambda data: data["kind"] == "stream_lost")

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import signal
 import socket
+import termios
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import psutil
 import pytest
 
 from motiond.daemon.service.daemon import _feed_watchdog
 from motiond.daemon.service.systemd import notify, watchdog_period_s
-from tests.daemon.programs import background, motiond, streams_of
+from tests.daemon.programs import background, motiond, run_here, streams_of
 from tests.daemon.rig import Rig
-from tests.waiting import PATIENCE_S, eventually
+from tests.waiting import PATIENCE_S, eventually, lines_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +86,10 @@ def test_a_terminal_that_goes_stops_a_motion_softly(
     systemd: socket.socket, rig: Rig, number: signal.Signals
 ) -> None:
     port = rig.daemon["mqtt"]["listen"].rpartition(":")[2]
-    with background("run", "-c", rig.config, env=under(systemd)) as daemon:
+    ours, terminal = os.openpty()
+    options: dict[str, Any] = {"stdin": terminal, "start_new_session": True, "preexec_fn": _be_controlled}
+    with background("run", "-c", rig.config, env=under(systemd), **options) as daemon:
+        os.close(terminal)
         assert heard(systemd) == "READY=1"
         wait_for_idle(port)
         played = motiond("play", "arm", "long", "--no-wait", "--broker", f"mqtt://127.0.0.1:{port}")
@@ -92,11 +97,63 @@ def test_a_terminal_that_goes_stops_a_motion_softly(
         (stream,) = streams_of(daemon)
         assert os.getsid(stream.pid) == stream.pid != os.getsid(daemon.pid)
         stream.send_signal(number)
-        daemon.send_signal(number)
+        if number == signal.SIGHUP:
+            os.close(ours)  # the kernel sends it
+        else:
+            daemon.send_signal(number)
         _, log = daemon.communicate(timeout=PATIENCE_S)
     assert daemon.returncode == 0
     assert "arm: long ended with CANCELED" in log
     assert "Traceback" not in log
+
+
+def _be_controlled() -> None:
+    """Let the terminal at stdin be the one that controls this new session."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def told_until(systemd: socket.socket, told: str) -> None:
+    eventually(f"systemd is told {told}", lambda: heard(systemd).split("\n"), lambda lines: told in lines)
+
+
+def test_a_daemon_without_a_terminal_reloads_by_sighup_and_by_motiond_reload(
+    systemd: socket.socket, rig: Rig, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del rig.driver["plant"], rig.driver["trace"]
+    config = rig.config
+    with background("run", "-c", config, env=under(systemd), start_new_session=True) as daemon:
+        told_until(systemd, "READY=1")
+        lines_until(daemon.stderr, "arm: online")
+
+        rig.others = {"leg": {**rig.robot}}
+        assert rig.config == config
+        daemon.send_signal(signal.SIGHUP)
+        told_until(systemd, "RELOADING=1")
+        told_until(systemd, "READY=1")
+        lines_until(daemon.stderr, "leg: added, as the configuration names it now")
+
+        rig.others = {"hand": {**rig.robot, "stop_duration_s": 0.4}}
+        rig.daemon["mqtt"]["keepalive_s"] = 20
+        assert rig.config == config
+        assert run_here(capsys, "reload", "-c", config) == (
+            0,
+            "arm: plays long, short\nhand: added, plays long, short\nleg: taken out\n",
+            "mqtt.keepalive_s: cannot change while the daemon runs; restart it to have the new value\n",
+        )
+        assert run_here(capsys, "status", "hand", "-c", config)[0] == 0
+
+        config.write_text(config.read_text().replace("broker: embedded", "broker: ["))
+        code, out, err = run_here(capsys, "reload", "-c", config)
+        assert (code, out) == (1, "")
+        assert err.startswith(f"{config}:")
+        *_, first, whole = lines_until(daemon.stderr, "    | ")
+        refused = "the configuration is not taken; nothing has changed; correct it and reload"
+        assert first.endswith(f"{config}: {refused}")
+        assert whole == f"    | {err.strip()}"
+
+        daemon.terminate()
+        _, log = daemon.communicate(timeout=PATIENCE_S)
+    assert (daemon.returncode, "Traceback" in log) == (0, False)
 
 
 def test_a_sigterm_to_all_its_processes_leaves_the_time_to_park(systemd: socket.socket, rig: Rig) -> None:

@@ -24,7 +24,7 @@ def systemd_program(name: str) -> str:
 
 def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
     unit = (SYSTEMD / "motiond.service").read_text()
-    assert unit.count(INSTALLED) == 1
+    assert unit.count(INSTALLED) == 2
     here = tmp_path / "motiond.service"
     here.write_text(unit.replace(INSTALLED, str(MOTIOND)))
     verified = subprocess.run(

@@ -1,0 +1,37 @@
+"""The subcommand that asks the daemon of this machine for what concerns it as a whole."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from .output import DEFAULT_CONFIG, NOBODY_ANSWERS, AsJson, ConfigFile, say, tell
+
+app = typer.Typer()
+
+
+class Level(StrEnum):
+    """From which level on the daemon logs."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@app.command("log-level")
+def log_level(
+    level: Annotated[Level | None, typer.Argument(help="The least that is logged from now on.")] = None,
+    config: ConfigFile = DEFAULT_CONFIG,
+    *,
+    json: AsJson = False,
+) -> int:
+    """Say from which level on the daemon of this configuration, on this machine, logs; or set it."""
+    from ..client.local import ask_here
+
+    answer = ask_here(config, "log-level", **({} if level is None else {"level": str(level)}))
+    if answer is None:
+        mend = "start it with `motiond run`, or name its configuration with -c"
+        return tell(f"{config}: no daemon of this configuration runs on this machine; {mend}", NOBODY_ANSWERS)
+    say(answer, answer["level"], json=json)
+    return 0

@@ -1,0 +1,53 @@
+"""Asks the daemon of a configuration on this machine for what concerns it as a whole."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from ..ipc.control import LONGEST_ANSWER, Refused, address_of
+from .session import NoAnswer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ANSWER_TIMEOUT_S = 85.0
+"""Less than the 90 s that systemd gives to `ExecReload=`."""
+PIECE = 1 << 16
+
+
+def ask_here(config: Path, verb: str, **values: Any) -> dict[str, Any] | None:
+    """Send a request and return the data of its answer; None where no daemon of that configuration runs here.
+
+    Raises
+    ------
+    Refused
+        If the daemon does not do it; the message says why.
+    NoAnswer
+        If it does not answer.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(ANSWER_TIMEOUT_S)
+        try:
+            connection.connect(address_of(config))
+        except ConnectionRefusedError:
+            return None
+        try:
+            connection.sendall(orjson.dumps({"verb": verb, **values}) + b"\n")
+            answer = orjson.loads(_line(connection))
+        except (OSError, ValueError) as error:
+            why = f"no answer in {ANSWER_TIMEOUT_S:g} s" if isinstance(error, TimeoutError) else str(error)
+            raise NoAnswer(f"{config}: its daemon does not answer; {why}; look at its log") from error
+    if answer["status"] != "ok":
+        raise Refused(answer["error"])
+    data: dict[str, Any] = answer["data"]
+    return data
+
+
+def _line(connection: socket.socket) -> bytes:
+    pieces = bytearray()
+    while (piece := connection.recv(PIECE)) and len(pieces) < LONGEST_ANSWER:
+        pieces += piece
+    return bytes(pieces)

@@ -1,0 +1,112 @@
+"""One robot of a registry, with who commands it, what it is reserved for and which requests it takes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from itertools import chain, repeat
+from typing import TYPE_CHECKING
+
+from motiond.formats.errors import shortened
+
+from .control import Control
+from .handlers import RequestHandlers
+from .motion_loader import MotionLoader
+from .motion_watch import MotionWatch
+from .reservation import Reservation
+
+if TYPE_CHECKING:
+    from .parts import Parts
+    from .robot import Robot
+
+log = logging.getLogger(__name__)
+
+BACK_OFF_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+LONGEST_REASON = 300
+
+
+class Member:
+    """One robot and what serves it: the owner of its stream process and of all its tasks.
+
+    Parameters
+    ----------
+    robot : Robot
+    parts : Parts
+        What it was made of.
+
+    Attributes
+    ----------
+    control : Control
+    reservation : Reservation
+    handlers : RequestHandlers
+    """
+
+    def __init__(self, robot: Robot, parts: Parts) -> None:
+        self.robot = robot
+        self.parts = parts
+        self.control = Control(robot)
+        self.reservation = Reservation(robot)
+        self.handlers = RequestHandlers(robot, self.control, self.reservation)
+
+    @property
+    def rests(self) -> bool:
+        """Whether nothing moves, is about to, or was promised to: what the robot is may be exchanged."""
+        return self.robot.rests and not self.handlers.begins and not self.reservation.holds
+
+    async def run(self) -> None:
+        """Run the robot until it leaves; nothing else ends it."""
+        robot = self.robot
+        async with asyncio.TaskGroup() as watches:
+            watching = []
+            if self.control.lease:
+                watching.append(watches.create_task(self.control.watch(), name=f"{robot.name}.lease"))
+            if robot.settings.groups:
+                reserving = watches.create_task(self.reservation.watch(), name=f"{robot.name}.reservation")
+                watching.append(reserving)
+            if folders := robot.settings.watched_folders:
+                watch = MotionWatch(robot.name, folders, robot.motions.load_again).run()
+                watching.append(watches.create_task(watch, name=f"{robot.name}.motions"))
+            self.control.tell()
+            self.reservation.tell()
+            await self._keep_running()
+            for one in watching:
+                one.cancel()
+
+    async def prepare(self) -> None:
+        """Read all motions before the robot runs, so that it need not do it while nothing holds it."""
+        await MotionLoader(self.robot.name, self.robot.library, lambda: None).load_first()
+
+    def succeed(self, former: Member) -> None:
+        """Take over from the same robot as it was before, which is at rest.
+
+        An emergency stop stays latched, and who was in control stays so. Where the same driver moves the same
+        actuators, those that held are to hold again.
+        """
+        self.robot.estop_latched = former.robot.estop_latched
+        if former.robot.status.torque and self.parts.drives_the_same(former.parts):
+            self.robot.hold_again()
+        if self.robot.settings.lease == former.robot.settings.lease:
+            self.control.succeed(former.control)
+
+    async def _keep_running(self) -> None:
+        """Run the robot until it leaves; one that fails unforeseen is offline meanwhile, and tried again."""
+        robot = self.robot
+        for wait_s in chain(BACK_OFF_S, repeat(BACK_OFF_S[-1])):
+            try:
+                await robot.run()
+            except Exception as error:
+                log.exception("%s: failed inside motiond", robot.name)
+                _tell_failure(robot, error)
+            if robot.leaving:
+                return
+            await robot.rest(wait_s)
+
+
+def _tell_failure(robot: Robot, error: Exception) -> None:
+    """Let a robot that has failed be offline, as far as it still can."""
+    causes = error.exceptions if isinstance(error, ExceptionGroup) else (error,)
+    told = shortened(" and ".join(map(repr, causes)), LONGEST_REASON)
+    try:
+        robot.on_exit(f"failed inside motiond; {told}; the daemon's log says more")
+    except Exception:
+        log.exception("%s: failed inside motiond", robot.name)

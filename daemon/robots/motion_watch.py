@@ -1,0 +1,161 @@
+"""Watches folders of motions: what is written there is read once it is written completely, and never before.
+
+A file is complete when it has been quiet for a while, as one is that was renamed into its place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from motiond.formats.errors import printable
+
+from ..api.errors import RequestError
+from ..planning.library import stamp_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from ..planning.library import Stamp
+
+log = logging.getLogger(__name__)
+
+QUIET_S = 0.3
+LOOK_PERIOD_S = 0.05
+TRY_AGAIN_S = 2.0
+IDLE_S = 5.0
+"""So often it is looked whether the folder is still the one that is watched."""
+
+
+class MotionWatch:
+    """Has the motions of one robot read whenever something in its watched folders has changed.
+
+    Parameters
+    ----------
+    robot : str
+        The robot's name, for messages.
+    folders : tuple of Path
+    load : callable
+        Reads what has changed; it is told which files may be read.
+    """
+
+    def __init__(
+        self,
+        robot: str,
+        folders: tuple[Path, ...],
+        load: Callable[[Callable[[Path], bool]], Awaitable[None]],
+    ) -> None:
+        self._robot = robot
+        self._folders = folders
+        self._load = load
+        self._unsettled: dict[Path, tuple[Stamp, float]] = {}
+        self._came = asyncio.Event()
+
+    async def run(self) -> NoReturn:
+        """Watch until cancelled; a folder that cannot be watched is tried again, and told of once."""
+        async with asyncio.TaskGroup() as tasks:
+            for folder in self._folders:
+                tasks.create_task(self._watch_for_ever(folder), name=f"{self._robot}.watch")
+            while True:
+                await self._came.wait()
+                await self._settle()
+
+    async def _watch_for_ever(self, folder: Path) -> NoReturn:
+        told = ""
+        while True:
+            try:
+                await self._watch(folder)
+                told = ""
+            except OSError as error:
+                why = error.strerror or str(error)
+                if why != told:
+                    what = "%s: %s: is not watched; %s; it is tried again; make the folder, or raise %s"
+                    limit = "fs.inotify.max_user_watches"
+                    log.warning(what, self._robot, printable(str(folder)), why, limit)
+                told = why
+                await asyncio.sleep(TRY_AGAIN_S)
+
+    async def _watch(self, folder: Path) -> None:
+        """Watch a folder until another one has taken its place."""
+        from watchfiles import awatch  # noqa: PLC0415 - whoever watches nothing loads nothing of it
+
+        watched = await asyncio.to_thread(_identity, folder)
+        changes = awatch(
+            folder,
+            watch_filter=None,
+            debounce=50,
+            step=50,
+            rust_timeout=round(1000 * IDLE_S),
+            yield_on_timeout=True,
+            recursive=False,
+        )
+        changing = asyncio.ensure_future(anext(changes))
+        try:
+            # What came before the watch had begun is told by nobody.
+            await asyncio.sleep(LOOK_PERIOD_S)
+            await self._note(await asyncio.to_thread(_inside, folder))
+            while True:
+                paths = [folder / Path(path).name for _, path in await changing]
+                changing = asyncio.ensure_future(anext(changes))
+                await self._note(paths)
+                if await asyncio.to_thread(_identity, folder) != watched:
+                    return
+        finally:
+            changing.cancel()
+            await asyncio.wait((changing,))
+            await changes.aclose()
+
+    async def _note(self, paths: list[Path]) -> None:
+        """Take note that files have changed just now."""
+        if not paths:
+            return
+        stamps = await asyncio.to_thread(_stamps_of, paths)
+        now_s = asyncio.get_running_loop().time()
+        self._unsettled |= {path: (stamp, now_s) for path, stamp in stamps.items()}
+        if self._unsettled:
+            self._came.set()
+
+    async def _settle(self) -> None:
+        """Wait until files that have changed are quiet, and have them read, the first ones first."""
+        loop = asyncio.get_running_loop()
+        while self._unsettled:
+            await asyncio.sleep(LOOK_PERIOD_S)
+            stamps = await asyncio.to_thread(_stamps_of, [*self._unsettled])
+            quiet = []
+            for path, now in stamps.items():
+                before, since_s = self._unsettled[path]
+                if now != before:
+                    self._unsettled[path] = now, loop.time()
+                elif loop.time() - since_s >= QUIET_S:
+                    quiet.append(path)
+            for path in quiet:
+                del self._unsettled[path]
+            if quiet:
+                await self._read()
+        self._came.clear()
+
+    async def _read(self) -> None:
+        try:
+            await self._load(self._may_read)
+        except RequestError as error:  # the robot leaves, or somebody else has them read
+            log.info("%s", error)
+        except Exception:
+            log.exception("%s: the motions could not be read", self._robot)
+
+    def _may_read(self, path: Path) -> bool:
+        return path.parent in self._folders and path not in self._unsettled
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    status = folder.stat()
+    return status.st_dev, status.st_ino
+
+
+def _inside(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
+
+
+def _stamps_of(paths: list[Path]) -> dict[Path, Stamp]:
+    return {path: stamp_of(path) for path in paths}

@@ -1,0 +1,127 @@
+"""Takes requests that concern the daemon as a whole, from programs of its own user and of root here.
+
+They come over a socket and not over MQTT: a configuration that names another broker is to be read as well,
+and whoever may move a robot need not be one who may change what it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import struct
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import orjson
+
+from motiond.formats.errors import listed, nearest, shortened
+
+from ..ipc.control import LONGEST_REQUEST, Refused, address_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+    from pathlib import Path
+
+    Act = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
+
+log = logging.getLogger(__name__)
+
+MOST_CLIENTS = 8
+ASK_WITHIN_S = 5.0
+TRY_AGAIN_S = 1.0
+_CREDENTIALS = struct.Struct("=3i")
+
+
+class ControlSocket:
+    """Serves the requests to one daemon.
+
+    Parameters
+    ----------
+    config : Path
+        The daemon's configuration, by which programs find it.
+    acts : mapping of str to callable
+        What is done for each verb; it gets the other keys of the request, and raises `Refused`.
+    """
+
+    def __init__(self, config: Path, acts: Mapping[str, Act]) -> None:
+        self._config = config
+        self._acts = acts
+        self._served = 0
+
+    async def run(self) -> NoReturn:
+        """Serve until cancelled; where another daemon of this configuration still does, try again."""
+        told = False
+        while True:
+            try:
+                server = await asyncio.start_unix_server(
+                    self._serve, address_of(self._config), limit=LONGEST_REQUEST
+                )
+            except OSError as error:
+                if not told:
+                    what = "%s: `motiond reload` and `motiond log-level` are not served; %s; tried again"
+                    log.warning(what, self._config, os.strerror(error.errno or 0))
+                told = True
+                await asyncio.sleep(TRY_AGAIN_S)
+                continue
+            async with server:
+                await asyncio.get_running_loop().create_future()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer one request; nothing that is asked here ends the daemon."""
+        self._served += 1
+        try:
+            writer.write(orjson.dumps(await self._answer(reader, _user_of(writer))) + b"\n")
+            async with asyncio.timeout(ASK_WITHIN_S):
+                await writer.drain()
+        except (ConnectionError, TimeoutError):
+            log.info("control: whoever asked has not waited for the answer")
+        except Exception:
+            log.exception("control: failed inside motiond")
+        finally:
+            self._served -= 1
+            writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, user: int) -> dict[str, Any]:
+        try:
+            request = await _read(reader)
+            if user not in {0, os.geteuid()}:
+                what, why = f"user {user} may not ask", "root may, and the user that the daemon runs as"
+                return _refused(f"control: {what}; {why}; use sudo")
+            if self._served > MOST_CLIENTS:
+                return _refused(f"control: {MOST_CLIENTS} requests are being served; wait for their answers")
+            return {"status": "ok", "data": await self._act(request)}
+        except Refused as error:
+            return _refused(str(error))
+
+    async def _act(self, request: dict[str, Any]) -> dict[str, Any]:
+        verb = str(request.pop("verb", ""))
+        if verb not in self._acts:
+            what, why = f"control: no verb '{shortened(verb, 60)}'", f"there are {listed(self._acts)}"
+            mend = nearest(verb, self._acts)
+            raise Refused("; ".join(part for part in (what, why, mend) if part))
+        return await self._acts[verb](request)
+
+
+def _refused(message: str) -> dict[str, Any]:
+    return {"status": "error", "error": message}
+
+
+async def _read(reader: asyncio.StreamReader) -> dict[str, Any]:
+    try:
+        async with asyncio.timeout(ASK_WITHIN_S):
+            request = orjson.loads(await reader.readline())
+    except (TimeoutError, ValueError) as error:  # too long a line is a ValueError as well
+        what, mend = "no line of JSON", f"send one of at most {LONGEST_REQUEST} bytes"
+        raise Refused(f"control: {what}; {str(error) or 'none came'}; {mend}") from error
+    if not isinstance(request, dict):
+        raise Refused("control: the request is no JSON object; put keys and values in { }")
+    return request
+
+
+def _user_of(writer: asyncio.StreamWriter) -> int:
+    """Return who is at the other end, as the kernel knows it (unix(7), SO_PEERCRED)."""
+    connection: socket.socket = writer.get_extra_info("socket")
+    told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    _, user, _ = _CREDENTIALS.unpack(told)
+    return int(user)

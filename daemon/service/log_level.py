@@ -1,0 +1,36 @@
+"""From which level on the daemon logs, as it is asked for."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from motiond.formats.errors import listed, nearest, shortened
+
+from ..ipc.control import Refused
+from ..log.lines import LEVELS, level_name, set_level
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+log = logging.getLogger(__name__)
+
+
+async def serve_log_level(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Set the level that a request names, if it names one, and return the one that holds.
+
+    Raises
+    ------
+    Refused
+        If there is no such level.
+    """
+    if (wanted := request.get("level")) is not None:
+        name = str(wanted)
+        if name not in LEVELS:
+            mend = nearest(name, LEVELS)
+            what, why = f"log-level: no level '{shortened(name, 60)}'", f"there are {listed(LEVELS)}"
+            raise Refused("; ".join(part for part in (what, why, mend) if part))
+        before = level_name()
+        set_level(name)
+        log.warning("the log tells from level %s on; it was %s", name, before)
+    return {"level": level_name()}

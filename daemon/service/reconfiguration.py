@@ -1,0 +1,254 @@
+"""Takes what has changed in the configuration into the running daemon, of each robot when it rests.
+
+A configuration that is wrong in anything changes nothing. What belongs to the daemon as a whole, such as its
+broker, is taken when it starts the next time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from motiond.drivers.base import DriverError
+from motiond.formats import FormatError
+from motiond.formats.errors import listed
+
+from ..api.errors import RequestError
+from ..config.section import ConfigError, Section
+from ..config.settings import Settings, load_settings
+from ..ipc.control import Refused
+from ..joints.joint_map import JointMapError
+from . import systemd
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from ..api.reports import ReportHub
+    from ..mqtt.bridge import MqttBridge
+    from ..robots.assembly import Assembly
+    from ..robots.parts import Parts
+    from ..robots.registry import RobotRegistry
+
+log = logging.getLogger(__name__)
+
+LOOK_PERIOD_S = 0.05
+OF_ROBOTS = frozenset({"robots", "realtime", "model_folders"})
+"""Options of the configuration that make robots what they are; the others are the daemon's own."""
+
+
+class Reconfiguration:
+    """What the robots are to be by the configuration that was read last, and what they still have to become.
+
+    Parameters
+    ----------
+    config : Path
+    settings : Settings
+        As the daemon was started with.
+    assembly : Assembly
+        Makes robots.
+    robots : RobotRegistry
+        Those that there are.
+    bridge : MqttBridge
+        Is told who comes and goes.
+    hub : ReportHub
+        Forgets who goes.
+    """
+
+    def __init__(
+        self,
+        config: Path,
+        settings: Settings,
+        *,
+        assembly: Assembly,
+        robots: RobotRegistry,
+        bridge: MqttBridge,
+        hub: ReportHub,
+    ) -> None:
+        self._config = config
+        self._settings = settings
+        self._assembly = assembly
+        self._robots = robots
+        self._bridge = bridge
+        self._hub = hub
+        self._wanted: dict[str, Parts] = {name: one.parts for name, one in robots.members.items()}
+        self._waiting: set[str] = set()
+        self._lock = asyncio.Lock()
+        self._asked = asyncio.Event()
+
+    def ask(self) -> None:
+        """Have the configuration read soon; the log tells how that went."""
+        self._asked.set()
+
+    async def run(self) -> NoReturn:
+        """Read when asked, and change robots once they rest, until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._keep_settling(), name="reconfiguration.settle")
+            while True:
+                await self._asked.wait()
+                self._asked.clear()
+                with suppress(Refused):  # the log has it
+                    await self.reload()
+
+    async def reload(self) -> dict[str, Any]:
+        """Read the configuration and all motions again, and take what has changed.
+
+        Returns
+        -------
+        dict
+            `added`, `removed` and `changed`: the robots that are so by now; `waiting`: those that will be
+            once they rest; `restart`: the options that are taken at the next start; `motions`: by robot, as
+            published.
+
+        Raises
+        ------
+        Refused
+            With all that is wrong; then nothing has changed.
+        """
+        async with self._lock:
+            with _told_to_systemd(), self._robots.staying():
+                try:
+                    return await self._reload()
+                except Refused:
+                    raise
+                except Exception as error:
+                    log.exception("%s: the configuration could not be taken", self._config)
+                    why = f"failed inside motiond; {error!r}; the daemon's log says more"
+                    raise Refused(f"{self._config}: {why}") from error
+
+    async def _reload(self) -> dict[str, Any]:
+        try:
+            settings, restart, wanted = await asyncio.to_thread(self._read)
+        except (ConfigError, FormatError, JointMapError, DriverError) as error:
+            what = "%s: the configuration is not taken; nothing has changed; correct it and reload\n%s"
+            log.error(what, self._config, error)  # noqa: TRY400 - it is the operator's mistake
+            raise Refused(str(error)) from error
+        self._settings, self._wanted = settings, wanted
+        members = self._robots.members
+        added = [name for name in wanted if name not in members]
+        removed = [name for name in members if name not in wanted]
+        changed = [name for name in members if self._has_to_change(name)]
+        same = [name for name in members if name not in {*removed, *changed}]
+        self._waiting.clear()
+        await asyncio.gather(*(self._settle(name) for name in (*removed, *changed)))
+        await self._add(added)
+        await asyncio.gather(*(self._read_motions(name) for name in (*same, *self._waiting)))
+        told = {
+            "added": added,
+            "removed": [name for name in removed if name not in self._waiting],
+            "changed": [name for name in changed if name not in self._waiting],
+            "waiting": sorted(self._waiting),
+            "restart": restart,
+        }
+        _log_outcome(told)
+        motions = {name: one.robot.library.payload() for name, one in self._robots.members.items()}
+        return told | {"motions": motions}
+
+    def _read(self) -> tuple[Settings, list[str], dict[str, Parts]]:
+        """Return the configuration as far as it can be taken, what cannot, and what robots are made of."""
+        new, old = load_settings(self._config), self._settings
+        kept = {name: getattr(old, name) for name in Settings.model_fields if name not in OF_ROBOTS}
+        restart = [*_differences(kept, {name: getattr(new, name) for name in kept})]
+        taken = new.model_copy(update=kept)
+        return taken, restart, self._assembly.all_parts(taken)
+
+    def _has_to_change(self, name: str) -> bool:
+        """Whether a robot that there is has to become another one of its name."""
+        members = self._robots.members
+        return (
+            name in members
+            and name in self._wanted
+            and not self._wanted[name].makes_the_same(members[name].parts)
+        )
+
+    # -- one robot ------------------------------------------------------------------------------------------
+
+    async def _keep_settling(self) -> NoReturn:
+        """Change robots that moved when the configuration was read, once they rest."""
+        while True:
+            await asyncio.sleep(LOOK_PERIOD_S)
+            members = self._robots.members
+            for name in [one for one in self._waiting if one not in members or members[one].rests]:
+                async with self._lock:
+                    if name in self._waiting:
+                        self._waiting.discard(name)
+                        await self._settle(name)
+
+    async def _settle(self, name: str) -> None:
+        """Let a robot be what it is to be; one that moves waits."""
+        member = self._robots.members.get(name)
+        if member is None:
+            return
+        try:
+            if not member.rests:
+                self._wait_for(name)
+            elif name not in self._wanted:
+                await self._remove(name)
+            elif self._has_to_change(name):
+                await self._exchange(name)
+        except Exception:
+            log.exception("%s: failed inside motiond; its configuration was not taken", name)
+
+    def _wait_for(self, name: str) -> None:
+        self._waiting.add(name)
+        becomes = "changed as the configuration says" if name in self._wanted else "taken out"
+        log.info("%s: moves, and is left alone; it is %s once it rests", name, becomes, extra={"robot": name})
+
+    async def _remove(self, name: str) -> None:
+        await self._robots.remove(name)
+        self._hub.forget(name)
+        await self._bridge.let_go(name)
+        log.info("%s: taken out, as the configuration does not name it any more", name, extra={"robot": name})
+
+    async def _exchange(self, name: str) -> None:
+        member = self._assembly.member(self._wanted[name])
+        await member.prepare()
+        if not self._robots.members[name].rests:  # it has begun to move meanwhile
+            self._wait_for(name)
+            return
+        await self._robots.exchange(member)
+        log.info("%s: changed as the configuration says", name, extra={"robot": name})
+
+    async def _add(self, names: list[str]) -> None:
+        await self._bridge.take_in(names)
+        for name in names:
+            member = self._assembly.member(self._wanted[name])
+            await member.prepare()
+            self._robots.add(member)
+            log.info("%s: added, as the configuration names it now", name, extra={"robot": name})
+
+    async def _read_motions(self, name: str) -> None:
+        """Read what has changed in a robot's motions; one that leaves meanwhile needs none."""
+        with suppress(RequestError):
+            await self._robots.members[name].robot.motions.load_again()
+
+
+@contextmanager
+def _told_to_systemd() -> Iterator[None]:
+    """Let systemd know that the configuration is being read (sd_notify(3), RELOADING=1)."""
+    systemd.notify("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
+    try:
+        yield
+    finally:
+        systemd.notify("READY=1")
+
+
+def _differences(old: dict[str, Any], new: dict[str, Any], above: str = "") -> Iterable[str]:
+    """Yield the options that differ, in sections by their own names."""
+    for name, before in old.items():
+        after = new[name]
+        if isinstance(before, Section) and isinstance(after, Section):
+            yield from _differences(dict(before), dict(after), f"{above}{name}.")
+        elif before != after:
+            yield f"{above}{name}"
+
+
+def _log_outcome(told: dict[str, list[str]]) -> None:
+    if not any(told.values()):
+        log.info("the configuration was read again; nothing in it has changed")
+    if told["restart"]:
+        what = "the configuration was read again; %s cannot change while the daemon runs; restart it"
+        log.warning(what, listed(told["restart"]))

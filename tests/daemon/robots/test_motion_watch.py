@@ -1,0 +1,143 @@
+"""Behaviour of a robot whose motion folder is watched."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from motiond.daemon.robots import motion_watch
+from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, sweep, write_seq
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from motiond.daemon.planning.library import MotionLibrary
+    from motiond.daemon.robots.registry import RobotRegistry
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    rig = Rig(tmp_path)
+    del rig.driver["trace"]
+    rig.robot["motions"] = [{"folder": "motions", "watch": True}]
+    return rig
+
+
+@asynccontextmanager
+async def watching(rig: Rig) -> AsyncIterator[tuple[RobotRegistry, MotionLibrary, Path]]:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        library = registry.members["arm"].robot.library
+        folder = rig.folder / "motions"
+        write_seq(folder / "first.seq", sweep(0.5), JOINTS, RATE_HZ)
+        await until(lambda: library.get("first"))  # it is watched by now
+        yield registry, library, folder
+
+
+async def until(holds: Callable[[], object]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not holds():  # noqa: ASYNC110 - a thread of the library makes it hold
+            await asyncio.sleep(0.01)
+
+
+def frames(library: MotionLibrary, name: str) -> int:
+    entry = library.get(name)
+    return entry.frames if entry else 0
+
+
+async def test_what_is_written_changed_and_removed_counts_without_a_reload_and_what_plays_plays_on(
+    rig: Rig,
+) -> None:
+    async with watching(rig) as (registry, library, folder):
+        goal = await ask(registry, "play", motion="long")
+        write_seq(folder / "new.seq", sweep(0.5), JOINTS, RATE_HZ)
+        await until(lambda: frames(library, "new") == 101)
+        write_seq(folder / "elsewhere.txt", sweep(1.0), JOINTS, RATE_HZ)
+        (folder / "elsewhere.txt").rename(folder / "new.seq")
+        await until(lambda: frames(library, "new") == 201)
+        (folder / "long.seq").unlink()
+        await until(lambda: library.get("long") is None)
+        (folder / "new.markers.yaml").write_text("markers: {go: {frame: 5}}\n")
+        await until(lambda: (entry := library.get("new")) and entry.markers)
+        state = registry.members["arm"].robot.state_payload()
+        assert (state["goal_id"], rig.results()) == (goal["goal_id"], [])
+        await ask(registry, "stop")
+
+
+async def test_a_broken_file_leaves_the_motion_of_before_and_a_warning_says_why(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with watching(rig) as (registry, library, folder):
+        file = folder / "short.seq"
+        text = file.read_text()
+        file.write_text(text.replace("num_frames: 101", "num_frames: 500"))
+        await until(lambda: any("what it held before stays" in line for line in caplog.messages))
+        (warning,) = [line for line in caplog.messages if "stays" in line]
+        assert warning == (
+            f"{file}: the file has changed and cannot be played as it is now; short: JointDisplacement ends "
+            "after 101 of the 500 frames that its file states; so does a copy that was interrupted; copy it "
+            "anew, correct the count, or set `allow_short_files: true`; what it held before stays"
+        )
+        goal = await ask(registry, "play", motion="short")
+        assert (await rig.result_of(goal["goal_id"]))["code"] == "SUCCESSFUL"
+        told = await ask(registry, "motions/reload")
+        refused = {one["name"]: one["ok"] for one in told["motions"]}
+        assert refused == {"first": True, "long": True, "short": False}, "as who asks for it is told"
+        file.write_text(text)
+        await until(lambda: (entry := library.get("short")) and entry.plan)
+
+
+async def test_a_file_is_not_read_while_it_is_being_written(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(motion_watch, "QUIET_S", 2.0)
+    async with watching(rig) as (_, library, folder):
+        write_seq(rig.folder / "whole.seq", sweep(0.5), JOINTS, RATE_HZ)
+        lines = (rig.folder / "whole.seq").read_text().splitlines(keepends=True)
+        with (folder / "slow.seq").open("w") as file:
+            for place in range(0, len(lines), 20):
+                file.writelines(lines[place : place + 20])
+                file.flush()
+                if place == 40:  # others are read meanwhile
+                    write_seq(folder / "other.seq", sweep(0.5), JOINTS, RATE_HZ)
+                await asyncio.sleep(0.6)
+                assert library.get("slow") is None
+        await until(lambda: frames(library, "slow") == 101)
+        assert frames(library, "other") == 101
+    assert [line for line in caplog.messages if "slow" in line] == []
+
+
+async def test_a_folder_that_is_exchanged_or_comes_later_is_watched_too(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(motion_watch, "TRY_AGAIN_S", 0.1)
+    monkeypatch.setattr(motion_watch, "IDLE_S", 0.2)
+    async with watching(rig) as (_, library, folder):
+        folder.rename(rig.folder / "before")
+        lost = "No such file or directory; it is tried again"
+        await until(lambda: any(lost in line for line in caplog.messages))
+        folder.mkdir()
+        await asyncio.sleep(0.3)
+        write_seq(folder / "later.seq", sweep(0.5), JOINTS, RATE_HZ)
+        await until(lambda: library.get("later"))
+        assert library.get("short") is None
+    told = [line for line in caplog.messages if "is not watched" in line]
+    where = f"arm: {folder}: is not watched; No such file or directory; it is tried again"
+    assert told == [f"{where}; make the folder, or raise fs.inotify.max_user_watches"]
+
+
+async def test_without_watch_nothing_is_read_until_somebody_asks(rig: Rig) -> None:
+    rig.robot["motions"] = ["motions"]
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        library = registry.members["arm"].robot.library
+        write_seq(rig.folder / "motions" / "new.seq", sweep(0.5), JOINTS, RATE_HZ)
+        await asyncio.sleep(1.0)
+        assert library.get("new") is None
+        told: dict[str, Any] = await ask(registry, "motions/reload")
+        assert "new" in {one["name"] for one in told["motions"]}

@@ -1,0 +1,45 @@
+"""What `systemctl status` shows of the daemon in one line."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from motiond.daemon.ipc.states import State
+from motiond.daemon.service.status_text import status_text
+
+if TYPE_CHECKING:
+    from motiond.daemon.robots.robot import Robot
+
+
+def robot(name: str, state: str = "idle", motion: str | None = None) -> Robot:
+    goal = motion and SimpleNamespace(motion=motion)
+    goals = SimpleNamespace(goal=goal)
+    return cast("Robot", SimpleNamespace(name=name, status=SimpleNamespace(state=State(state)), goals=goals))
+
+
+@pytest.mark.parametrize(
+    ("robots", "text"),
+    [
+        ([robot("arm")], "1 robot, idle"),
+        ([robot("arm", "playing", "wave"), robot("leg")], "2 robots, arm plays wave"),
+        (
+            [robot("arm", "approaching", "wave"), robot("leg", "paused", "step")],
+            "2 robots, arm goes to the first row of wave, leg pauses step",
+        ),
+        ([robot("arm", "offline"), robot("leg", "estopped")], "2 robots, arm is offline, leg is estopped"),
+        (
+            [robot(f"r{number}", "playing", "wave") for number in range(8)],
+            f"8 robots, {', '.join(f'r{number} plays wave' for number in range(6))}, and 2 more",
+        ),
+    ],
+)
+def test_it_says_how_many_robots_there_are_and_what_they_do(robots: list[Robot], text: str) -> None:
+    assert status_text(robots) == text
+
+
+def test_it_is_one_line_of_bounded_length() -> None:
+    text = status_text([robot(f"r{number}", "playing", "x" * 255) for number in range(8)])
+    assert len(text) <= 300
