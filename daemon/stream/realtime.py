@@ -39,7 +39,12 @@ def prepare(priority: int | None, core: int | None, *, lock_memory: bool) -> lis
     gc.disable()
     refused: list[str] = []
     if priority is not None:
-        _try(refused, f"SCHED_FIFO priority {priority}", "grant CAP_SYS_NICE", lambda: _fifo(priority))
+        _try(
+            refused,
+            f"SCHED_FIFO priority {priority}",
+            "raise LimitRTPRIO or grant CAP_SYS_NICE",
+            lambda: _fifo(priority),
+        )
     if core is not None:
         _try(refused, f"processor {core}", "correct realtime.core", lambda: os.sched_setaffinity(0, {core}))
     if lock_memory:

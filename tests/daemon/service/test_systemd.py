@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pytest
 
 from tests.daemon.programs import MOTIOND
@@ -42,7 +44,29 @@ def test_the_unit_lets_the_daemon_read_the_clock_and_not_set_it() -> None:
     options = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line and line[0] != "#")
     assert options["SystemCallFilter"] == "@system-service adjtimex clock_adjtime clock_adjtime64"
     assert "ProtectClock" not in options  # which refuses adjtimex whatever it is asked for
-    assert options["CapabilityBoundingSet"] == "CAP_SYS_NICE CAP_IPC_LOCK"
+    assert options["CapabilityBoundingSet"] == ""
+
+
+def exposed() -> list[dict[str, Any]]:
+    """Return what systemd finds that the unit leaves open."""
+    unit = str(SYSTEMD / "motiond.service")
+    analyze = [systemd_program("systemd-analyze"), "security", "--offline=true", unit]
+    told = subprocess.run(
+        [*analyze, "--json=short"], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    found: list[dict[str, Any]] = orjson.loads(told.stdout)
+    assert subprocess.run([*analyze, "--threshold=20"], capture_output=True, check=False).returncode == 0, (
+        found
+    )
+    return [one for one in found if one["set"] is False]
+
+
+def test_the_units_exposure_is_at_most_2_and_each_point_that_is_left_has_its_reason() -> None:
+    page = (SYSTEMD.parent / "docs" / "service.md").read_text()
+    _, _, table = page.partition("| point | why it is left |")
+    lines = table.partition("\n\n")[0].splitlines()[2:]
+    reasons = {line.split(" | ")[0].strip("| `").replace("\\|", "|") for line in lines}
+    assert {one["name"].rstrip("=") for one in exposed()} == reasons
 
 
 def test_systemd_can_make_the_user_of_the_unit(tmp_path: Path) -> None:
