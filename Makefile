@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-TARGETS := help demo test lint format page page-check docs bench fuzz fuzz-requests soak soak-kill soak-service soak-fleet clean
+TARGETS := help demo test lint format page page-check docs bench fuzz fuzz-requests soak soak-kill soak-service soak-fleet dist deb try-install try-deb built clean
 .PHONY: $(TARGETS)
 
 help:
@@ -20,6 +20,10 @@ help:
 	@echo "make soak-kill  pull the plugs of real processes 500 times, or ROUNDS=… from FIRST=…"
 	@echo "make soak-service  serve observers and pages while the broker comes and goes for 30 minutes, or MINUTES=…"
 	@echo "make soak-fleet  start a group 1000 times while daemons, brokers and coordinators are killed, or STARTS=…"
+	@echo "make dist    build wheel and sdist into dist/, play from each, and list what ships, with its licences"
+	@echo "make deb     make a Debian package of the wheel, for the Debian that this is"
+	@echo "make try-install  install what is in dist/ with each Python and pipx, and play"
+	@echo "make try-deb      install, upgrade and purge the package in dist/ on a fresh Debian; needs root"
 	@echo "make soak    play 100,000 random sequences through the engine, or COUNT=… from seed FIRST=…"
 
 demo: $(VENV)/.ready
@@ -96,6 +100,37 @@ soak-service: $(VENV)/.ready
 soak-fleet: $(VENV)/.ready
 	@$(BIN)/python -m tests.soak.fleet --starts $(or $(STARTS),1000) --seed $(or $(FIRST),0)
 
+# The wheel is made from the source distribution, which so is known to hold all of it. What dist/ has of this very
+# commit is kept; a version that ends in a date (.d20…) is of changed files.
+built: $(VENV)/.ready
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[release]'
+	@version="$$($(BIN)/python -m hatchling version)"; \
+	case "$$version" in \
+		*.d20* | 0+unknown) ;; \
+		*) [ ! -e "dist/motiond-$$version-py3-none-any.whl" ] || exit 0 ;; \
+	esac; \
+	rm -rf dist && $(BIN)/python -m build --no-isolation --outdir dist >/dev/null
+
+dist: built
+	rm -rf build/environment
+	$(BIN)/python -m venv --without-pip build/environment
+	$(BIN)/python -m pip --python build/environment/bin/python install --quiet --disable-pip-version-check \
+		"$$(echo dist/motiond-*.whl)[dynamixel]"
+	$(BIN)/python scripts/make_bom.py build/environment dist
+	scripts/try_install.sh dist/motiond-*.whl $(CURDIR)/$(BIN)/python
+	scripts/try_install.sh dist/motiond-*.tar.gz $(CURDIR)/$(BIN)/python
+	@ls dist
+
+deb: built
+	scripts/make_deb.sh dist/motiond-*.whl dist
+
+try-install:
+	scripts/try_install.sh dist/motiond-*.whl
+	scripts/try_install.sh dist/motiond-*.tar.gz $(PYTHON)
+
+try-deb:
+	scripts/try_deb.sh dist/motiond_*.deb
+
 $(VENV)/.ready: pyproject.toml
 	@command -v $(PYTHON) >/dev/null || \
 		{ echo "python3 is missing: motiond needs Python 3.11 or newer; mend with: apt-get install python3 python3-venv"; exit 1; }
@@ -111,4 +146,4 @@ $(VENV)/.ready: pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
