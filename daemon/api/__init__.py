@@ -1,6 +1,7 @@
 """What a robot is asked for, what is answered and what is reported, without any transport.
 
 - `schemas`: what each verb takes
+- `names`: the names that clients need before they know any schema
 - `requests`: a request on its way in, and the table of verbs
 - `errors`: how a request is refused
 - `dispatcher`: answers every request, and acts once

@@ -75,8 +75,9 @@ class Verb:
     handler : str
         The method of the robot's request handlers that acts on it.
     stops : bool
-        Whether it stops the robot: served however many requests are being served, as often as it is sent,
-        and whatever it carries, since whoever sends it wants the robot to stop.
+        Whether it stops the robot, as those of `names.STOPS` do: served however many requests are being
+        served, as often as it is sent, and whatever it carries, since whoever sends it wants the robot to
+        stop.
     begins : bool
         Whether it may set the robot going, so that a stop that was sent later must not find it done.
     interferes : bool
@@ -123,8 +124,6 @@ VERBS: dict[str, Verb] = {
 }
 SCHEMAS: dict[str, type[Request]] = {name: verb.schema for name, verb in VERBS.items()}
 
-FLEET = "fleet"
-"""Stands where a robot's name does in requests to all robots that they name."""
 FLEET_SCHEMAS: dict[str, type[Request]] = {
     "commit": schemas.CommitRequest,
     "release": schemas.ReleaseStartRequest,

@@ -61,9 +61,11 @@ def completion(
     typer.echo(SCRIPTS[shell], nl=False)
 
 
-def serve_scripts() -> None:
-    """Let typer answer where a script asks, which it does once its classes are known to it."""
-    if ASKED_BY in os.environ:
-        from typer._completion_classes import completion_init
+def serve_scripts() -> bool:
+    """Let typer answer where a script asks, once its classes are known to it; return whether one does."""
+    if ASKED_BY not in os.environ:
+        return False
+    from typer._completion_classes import completion_init
 
-        completion_init()
+    completion_init()
+    return True

@@ -8,10 +8,12 @@ import typer
 
 from .output import DONE
 
-app = typer.Typer(no_args_is_help=True, help="Begin a configuration of your own.")
+config = typer.Typer(name="config", no_args_is_help=True, help="Begin a configuration of your own.")
+app = typer.Typer()
+app.add_typer(config)
 
 
-@app.command()
+@config.command()
 def example(
     folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where; here by default.")] = Path(),
     *,
@@ -29,7 +31,7 @@ def example(
     return DONE
 
 
-@app.command()
+@config.command()
 def schema() -> int:
     """Write the schema of configurations to stdout, for an editor: after an update, say."""
     from ..tools.example import example_config

@@ -7,6 +7,7 @@ import typer
 
 from ..api.errors import RequestError
 from .broker import Client, asks_a_daemon
+from .fleet_view import app as commands_that_show_all
 from .output import (
     DONE,
     FAILED,
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 fleet = typer.Typer(
     name="fleet", no_args_is_help=True, help="Command all robots of a group, on one daemon or many."
 )
+fleet.add_typer(commands_that_show_all)
+app = typer.Typer()
+app.add_typer(fleet)
 
 LONGEST_AHEAD_S = 86_400.0
 

@@ -46,6 +46,9 @@ CONNECT_TRIES, CONNECT_PAUSE_S = 3, 0.2
 RENEWALS_A_TTL = 3  # so that two of them may be lost
 RELEASE_TIMEOUT_S = 1.0
 LONGEST_HOLDER = 60
+FIRST_S, SILENCE_S = 3.0, 0.3  # until something retained must have come, and then each next one
+# The same once a robot has answered, for brokers that look up meanwhile what they have retained.
+SETTLED_S = 0.05
 START_IT = "start it with `motiond run`"
 
 
@@ -237,6 +240,49 @@ async def watch(
         await connection.listen(*subjects)
         async for report in connection.reports(None):
             yield report
+
+
+async def retained(
+    settings: MqttSettings, robot: str = ANY_ROBOT, subjects: Iterable[Subject] = SUBJECTS
+) -> tuple[list[Report], dict[str, dict[str, Any]]]:
+    """Return what the broker has retained, and the answer of a robot that was asked for its status.
+
+    A broker does not say when that was all. What it has retained is on its way before the answer of a robot
+    that is asked afterwards; where none answers soon, only silence tells.
+
+    Raises
+    ------
+    NoAnswer
+        If there is no broker, or no longer.
+    """
+    told: list[Report] = []
+    answers: dict[str, dict[str, Any]] = {}
+    loop, silence_s, asked = asyncio.get_running_loop(), SILENCE_S, False
+    async with _connection(settings, robot) as connection:
+        await connection.listen(*subjects)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FIRST_S) as limit:
+                async for report in connection.reports(None):
+                    told.append(report)
+                    if not asked and _is_online(report):
+                        asked = True
+                        limit.reschedule(None)
+                        answers = await _status_of(connection, report.robot)
+                        silence_s = SETTLED_S if answers else SILENCE_S
+                    limit.reschedule(loop.time() + silence_s)
+    return told, answers
+
+
+def _is_online(report: Report) -> bool:
+    return report.subject == "availability" and report.data.get("state") == "online"
+
+
+async def _status_of(connection: _Connection, robot: str) -> dict[str, dict[str, Any]]:
+    """Return the status of a robot by its name; nothing where it does not answer soon."""
+    connection.robot = robot
+    with suppress(NoAnswer, RequestError):
+        return {robot: await connection.ask("status", {}, SILENCE_S)}
+    return {}
 
 
 async def _connected(settings: MqttSettings, stack: AsyncExitStack) -> Client:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
 from ..api.errors import RequestError
-from .session import NoAnswer, ask, nobody_at, watch
+from ..mqtt.topics import ANY_ROBOT
+from .session import NoAnswer, ask, nobody_at, retained
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ..api.reports import Subject
     from ..config.mqtt import MqttSettings
 
-FIRST_S = 3.0
-MORE_S = 0.3
 HEARD: tuple[Subject, ...] = ("availability", "motions")
 
 
@@ -35,12 +33,15 @@ async def overview(settings: MqttSettings, robot: str | None = None) -> list[dic
     RequestError
         If the one robot refuses to tell.
     """
-    heard = await _heard(settings, robot)
+    heard, answered = await _heard(settings, robot)
     if robot is not None:
-        return [_row(robot, heard, await ask(settings, robot, "status"))]
+        return [_row(robot, heard, answered.get(robot) or await ask(settings, robot, "status"))]
     _refuse_empty(heard, settings.base)
-    answers = await asyncio.gather(*(_ask_or_tell(settings, name) for name in heard))
-    return [_row(name, heard, answer) for name, answer in zip(heard, answers, strict=True)]
+    silent = [name for name in heard if name not in answered]
+    answered |= zip(
+        silent, await asyncio.gather(*(_ask_or_tell(settings, name) for name in silent)), strict=True
+    )
+    return [_row(name, heard, answered[name]) for name in heard]
 
 
 async def robots_at(settings: MqttSettings) -> list[str]:
@@ -51,7 +52,7 @@ async def robots_at(settings: MqttSettings) -> list[str]:
     NoAnswer
         If there is no broker, or nobody has ever been at it.
     """
-    heard = await _heard(settings, None)
+    heard, _ = await _heard(settings, None)
     _refuse_empty(heard, settings.base)
     return list(heard)
 
@@ -76,14 +77,12 @@ def _row(
     return {"robot": robot, **answer, "motions": playable, "more_motions": told.get("more", 0)}
 
 
-async def _heard(settings: MqttSettings, robot: str | None) -> dict[str, dict[Subject, dict[str, Any]]]:
-    """Listen to what the broker has retained, until it falls silent."""
+async def _heard(
+    settings: MqttSettings, robot: str | None
+) -> tuple[dict[str, dict[Subject, dict[str, Any]]], dict[str, dict[str, Any]]]:
+    """Return what the broker has retained, by robot, and the status of those that have answered meanwhile."""
+    told, answers = await retained(settings, robot or ANY_ROBOT, HEARD)
     heard: dict[str, dict[Subject, dict[str, Any]]] = {}
-    loop = asyncio.get_running_loop()
-    async with aclosing(watch(settings, robot or "+", HEARD)) as reports:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(FIRST_S) as limit:
-                async for report in reports:
-                    heard.setdefault(report.robot, {})[report.subject] = report.data
-                    limit.reschedule(loop.time() + MORE_S)
-    return dict(sorted(heard.items()))
+    for report in told:
+        heard.setdefault(report.robot, {})[report.subject] = report.data
+    return dict(sorted(heard.items())), answers

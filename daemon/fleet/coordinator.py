@@ -20,7 +20,7 @@ import aiomqtt
 from motiond.formats.errors import listed, nearest
 
 from ..api.errors import RequestError
-from ..api.requests import FLEET
+from ..api.names import FLEET
 from ..client.session import NoAnswer, holder_of
 from ..mqtt.topics import ANY_ROBOT
 from .appointment import Appointment, Prepared, appoint

@@ -13,8 +13,9 @@ import orjson
 
 from ..api.dispatcher import accepted, refused
 from ..api.errors import RequestError
+from ..api.names import FLEET
 from ..api.pace import Pace
-from ..api.requests import FLEET, FLEET_SCHEMAS, MOST_BYTES, RawRequest, parse
+from ..api.requests import FLEET_SCHEMAS, MOST_BYTES, RawRequest, parse
 from ..mqtt.brokers import MovedOn
 from ..mqtt.connection import address_of, make_client
 from ..mqtt.connection_log import ConnectionLog

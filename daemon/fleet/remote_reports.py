@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import orjson
 
+from ..api.names import FLEET
 from ..api.reports import LASTING, SUBJECTS, Report
-from ..api.requests import FLEET
 from ..config.section import SettingError
 from ..config.types import topic_safe
 from ..mqtt.topics import DaemonTopic, ReportTopic, Topics

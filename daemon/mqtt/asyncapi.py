@@ -13,9 +13,10 @@ from pydantic.json_schema import models_json_schema
 
 from ..api.answers import DATA_MODELS, FLEET_DATA_MODELS, Answer, Refusal
 from ..api.lasting_models import Availability, Told
+from ..api.names import FLEET
 from ..api.report_models import REPORT_MODELS
 from ..api.reports import LASTING, SUBJECTS
-from ..api.requests import FLEET, FLEET_SCHEMAS, MOST_BYTES, VERBS
+from ..api.requests import FLEET_SCHEMAS, MOST_BYTES, VERBS
 from ..config.described import DescribedSchema
 from .reports_out import qos_of
 from .topics import Topics

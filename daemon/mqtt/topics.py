@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..api.names import FLEET, STOPS
 from ..api.reports import LASTING
-from ..api.requests import FLEET, VERBS
 
 ANY_ROBOT = "+"
-STOPS = [name for name, verb in VERBS.items() if verb.stops]
 
 
 class DaemonTopic(NamedTuple):

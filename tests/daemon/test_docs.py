@@ -13,7 +13,7 @@ import typer.main
 from motiond.daemon.api.reports import LASTING, SUBJECTS
 from motiond.daemon.api.requests import VERBS
 from motiond.daemon.api.schemas import PlayRequest, Request
-from motiond.daemon.cli.main import app
+from motiond.daemon.cli.tree import make_app
 from motiond.daemon.config.robot import CheckSettings
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc.states import TRANSITIONS
@@ -168,7 +168,7 @@ def test_a_result_on_the_page_has_the_keys_of_one(tmp_path: Path) -> None:
 
 def test_every_subcommand_has_its_row() -> None:
     told = {text.split()[1] for row in rows_of("cli.md", "Command line") for text in quoted(row[0])}
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(make_app())
     assert isinstance(group, typer.core.TyperGroup)
     assert told == set(group.commands)
 

@@ -1,0 +1,66 @@
+"""The subcommands that run the daemon: as a service, or as the demonstration."""
+
+import logging
+from typing import Annotated
+
+import typer
+
+from .output import DEFAULT_CONFIG, DONE, ConfigFile, own_name
+
+app = typer.Typer()
+
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell more on stderr.")]
+
+
+@app.command()
+def run(config: ConfigFile = DEFAULT_CONFIG, *, verbose: Verbose = False) -> int:
+    """Run the daemon until SIGTERM or SIGINT."""
+    import asyncio
+
+    from ..robots.stream_forks import StreamForks
+
+    with StreamForks() as forks:
+        forks.start()  # it loads while the daemon does
+        from ..api.reports import ReportHub
+        from ..clock.monitor import ClockMonitor
+        from ..config.settings import load_settings
+        from ..log.lines import start_logging
+        from ..robots.assembly import Assembly
+        from ..service.daemon import Source, serve
+
+        start_logging(logging.DEBUG if verbose else logging.INFO)
+        settings = load_settings(config)
+        hub = ReportHub()
+        assembly = Assembly(hub, forks, ClockMonitor(settings.max_clock_error_s))
+        registry = assembly.registry(settings)
+        asyncio.run(serve(settings, hub, registry, Source(config, assembly)))
+    return DONE
+
+
+@app.command()
+def demo(
+    seconds: Annotated[float | None, typer.Option(min=0, help="End by itself after so long.")] = None,
+    *,
+    config_path: Annotated[
+        bool,
+        typer.Option(
+            "--config-path",
+            help="Say where its configuration is; `motiond config example` makes a copy.",
+        ),
+    ] = False,
+    verbose: Verbose = False,
+) -> int:
+    """Play on a simulated arm and show it, with a broker inside."""
+    from rich.console import Console
+
+    from ..config.settings import load_settings
+    from ..log.lines import start_logging
+    from ..tools.example import example_config
+    from .demo import run_demo
+
+    if config_path:
+        typer.echo(example_config())
+        return DONE
+    start_logging(logging.INFO if verbose else logging.WARNING)
+    run_demo(load_settings(example_config()), Console(), own_name(), seconds)
+    return DONE

@@ -1,0 +1,88 @@
+"""Every subcommand: its module and its line of the help, so that only what is asked for is loaded."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+HELP = "Plays motion files on real actuators."
+EPILOG = (
+    "Exit codes: 0 done; 1 refused or failed; 2 wrong command line, configuration or file; "
+    "3 nobody answers; 130 interrupted."
+)
+
+
+class Subcommand(NamedTuple):
+    """Where a subcommand is, and what the help says of it.
+
+    Attributes
+    ----------
+    module : str
+        A module of this package with a typer app called `app`.
+    told : str
+        The first paragraph of its docstring.
+    """
+
+    module: str
+    told: str
+
+
+SUBCOMMANDS = {
+    "run": Subcommand("run", "Run the daemon until SIGTERM or SIGINT."),
+    "demo": Subcommand("run", "Play on a simulated arm and show it, with a broker inside."),
+    "play": Subcommand("play", "Play a motion; exit code 1 if it does not end successfully."),
+    "goto": Subcommand("play", "Go to a posture; with --wait, exit code 1 if it does not get there."),
+    "seek": Subcommand("robots", "Go to another place of the motion, and play on from there if it played."),
+    "queue": Subcommand("robots", "List the motions that wait for the one that plays."),
+    "enable": Subcommand("robots", "Switch torque on, holding where the joints are."),
+    "disable": Subcommand("robots", "Switch torque off, while no motion plays."),
+    "pause": Subcommand("robots", "Slow down on the path and wait there."),
+    "resume": Subcommand("robots", "Go on along the path."),
+    "speed": Subcommand("robots", "Play at another speed from now on."),
+    "stop": Subcommand("robots", "Stop softly, on the path."),
+    "estop": Subcommand("robots", "Halt at once and stay so until reset; this is no safety-rated stop."),
+    "reset": Subcommand("robots", "Leave the emergency stop or a fault."),
+    "control": Subcommand(
+        "robots",
+        (
+            "Say who is in control of a robot; "
+            "other subcommands are in control by themselves where they have to."
+        ),
+    ),
+    "reload": Subcommand(
+        "robots", "Read motion and marker files again; exit code 1 if a motion cannot be played."
+    ),
+    "status": Subcommand("robots", "Say what the robots do, and which motions they have."),
+    "log-level": Subcommand(
+        "whole", "Say from which level on the daemon of this configuration, on this machine, logs; or set it."
+    ),
+    "forget": Subcommand("forget", "Clear what the broker keeps of a robot that no daemon has any more."),
+    "fleet": Subcommand("fleet", "Command all robots of a group, on one daemon or many."),
+    "inspect": Subcommand(
+        "files", "Say what is in robot descriptions and motion files; exit code 1 if one cannot be read."
+    ),
+    "check": Subcommand(
+        "files", "Plan motions without moving anything; exit code 1 if one cannot be played."
+    ),
+    "convert": Subcommand("files", "Convert a motion file; nothing is lost that --drop does not name."),
+    "plot": Subcommand(
+        "files", "Draw each joint's positions and velocities over time, as they are played, and markers."
+    ),
+    "scan": Subcommand(
+        "actuators",
+        "Find serial servos (DYNAMIXEL, Protocol 2.0) and say how they are; exit code 1 if there are none.",
+    ),
+    "emulate": Subcommand("actuators", "Emulate actuators, to try without hardware."),
+    "config": Subcommand("example", "Begin a configuration of your own."),
+    "doctor": Subcommand(
+        "doctor",
+        "Look at the machine: broker, clock, real time, ports, disk; exit code 1 if something cannot work.",
+    ),
+    "init": Subcommand(
+        "init",
+        "Write a first configuration, checked, with comments; looks for hardware and files and moves nothing.",
+    ),
+    "completion": Subcommand(
+        "completion", "Write the script by which a shell completes subcommands, options and what they take."
+    ),
+}
+"""In the order in which the help lists them."""
