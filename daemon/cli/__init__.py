@@ -7,6 +7,8 @@
 - `whole`: the subcommand that asks a daemon as a whole
 - `fleet`: subcommands for groups of robots
 - `fleet_view`, `fleet_table`: subcommands that show all robots at a broker
+- `monitor`: the subcommand that shows one robot, with keys; `monitor_screen`: what it shows; `robot_view`:
+  what is known of a robot; `sparkline`: numbers over time; `commander`: what keys ask for; `terminal`: keys
 - `forget`: the subcommand for a robot that is gone
 - `broker`: how these find the broker; `request`, `words`: how they ask, and what they say of a refusal
 - `files`: subcommands for files

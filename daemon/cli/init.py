@@ -2,7 +2,7 @@
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -37,7 +37,7 @@ def init(
     upper: Annotated[str | None, typer.Option(metavar="RAD", help="Their highest position.")] = None,
     velocity: Annotated[str | None, typer.Option(metavar="RAD/S", help="Their highest speed.")] = None,
     driver: Annotated[
-        str | None, typer.Option(metavar="sim|hebi|dynamixel", help="Look for such actuators alone.")
+        Literal["sim", "hebi", "dynamixel"] | None, typer.Option(help="Look for such actuators alone.")
     ] = None,
     port: Annotated[
         list[str] | None, typer.Option(help="A serial port to look at for servos; may be repeated.")
@@ -70,8 +70,6 @@ def init(
             raise already_there(target)
     if not folder.is_dir():
         raise typer.BadParameter(f"{folder} is no folder; make it first", param_hint="DIR")
-    if driver not in {None, "sim", "hebi", "dynamixel"}:
-        raise typer.BadParameter(f"'{driver}' is none of sim, hebi, dynamixel", param_hint="--driver")
     given = Given(
         robot, model, model_name, _names(joints), lower, upper, velocity,
         tuple(motions) if motions else None, broker, http,

@@ -31,6 +31,9 @@ RobotName = Annotated[
 GroupName = Annotated[str, typer.Argument(help="The group, as configurations name it.", callback=_robot_name)]
 AnyGroupName = Annotated[str | None, typer.Argument(help="The group; all by default.", callback=_robot_name)]
 AnyRobotName = Annotated[str | None, typer.Argument(help="The robot; all by default.", callback=_robot_name)]
+ShownRobotName = Annotated[
+    str | None, typer.Argument(help="Who is shown first; the first by name.", callback=_robot_name)
+]
 ConfigFile = Annotated[
     Path, typer.Option("--config", "-c", envvar="MOTIOND_CONFIG", help="The daemon's configuration.")
 ]

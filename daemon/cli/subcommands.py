@@ -52,6 +52,9 @@ SUBCOMMANDS = {
         "robots", "Read motion and marker files again; exit code 1 if a motion cannot be played."
     ),
     "status": Subcommand("robots", "Say what the robots do, and which motions they have."),
+    "monitor": Subcommand(
+        "monitor", "Show a robot as it moves, with keys to stop, pause and resume it, until q or Ctrl-C."
+    ),
     "log-level": Subcommand(
         "whole", "Say from which level on the daemon of this configuration, on this machine, logs; or set it."
     ),
@@ -79,7 +82,10 @@ SUBCOMMANDS = {
     ),
     "init": Subcommand(
         "init",
-        "Write a first configuration, checked, with comments; looks for hardware and files and moves nothing.",
+        (
+            "Write a first configuration, checked, with comments; "
+            "looks for hardware and files and moves nothing."
+        ),
     ),
     "completion": Subcommand(
         "completion", "Write the script by which a shell completes subcommands, options and what they take."

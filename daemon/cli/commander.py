@@ -1,0 +1,178 @@
+"""What keys ask of a robot, whether it was answered, and the question before anything that may move."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from motiond.formats.errors import printable
+
+from ..api.errors import RequestError
+from ..api.requests import VERBS
+from ..client.session import NoAnswer
+from .words import in_own_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+ANSWER_S = 3.0
+"""After so long without an answer, that there is none is told loudly; it may still come."""
+MOST_UNANSWERED = 32
+VERB_OF = {"s": "stop", "e": "estop", "p": "pause", "r": "resume"}
+ASKED_FIRST = frozenset({"resume"})
+
+
+@dataclass(slots=True)
+class Sent:
+    """One request, and what became of it.
+
+    Attributes
+    ----------
+    said : str
+        Of its end; '' while its answer is waited for.
+    is_bad : bool
+        Whether the robot may not do what was asked.
+    """
+
+    robot: str
+    verb: str
+    since_s: float
+    said: str = ""
+    is_bad: bool = False
+    is_late: bool = False
+
+    @property
+    def stops(self) -> bool:
+        """Whether it was to make the robot stop."""
+        return VERBS[self.verb].stops
+
+
+class Commander:
+    """Sends what keys ask for.
+
+    Parameters
+    ----------
+    ask : callable
+        Sends a verb to a robot and returns the data of the answer; raises as `daemon.client.session.ask`.
+    changed : callable
+        Is called whenever there is something new to show.
+    now : callable
+        Returns monotonic time in s.
+
+    Attributes
+    ----------
+    question : tuple of (str, str) or None
+        The robot and the verb that somebody has to agree to.
+    last : Sent or None
+        The latest request.
+    alarm : Sent or None
+        A stop that was not accepted, until one is.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[str, str], Coroutine[Any, Any, dict[str, Any]]],
+        changed: Callable[[], None],
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.question: tuple[str, str] | None = None
+        self.last: Sent | None = None
+        self.alarm: Sent | None = None
+        self._ask = ask
+        self._changed = changed
+        self._is_question_shown = False
+        self._now = now
+        self._waiting: dict[asyncio.Task[None], Sent] = {}
+
+    def press(self, key: str, robot: str | None) -> None:
+        """Take a key.
+
+        A stop is sent at once, whatever else goes on. Only a `y` after the question was shown agrees to it:
+        one that came before was meant for something else.
+        """
+        question, self.question = self.question, None
+        verb = VERB_OF.get(key)
+        if question is not None and key == "y" and self._is_question_shown:
+            self._send(*question)
+        elif verb in ASKED_FIRST and robot is not None:
+            self.question, self._is_question_shown = (robot, verb), False
+        elif verb is not None and robot is not None:
+            self._send(robot, verb)
+        elif verb is not None:
+            why = "no robot is known yet, and nothing was sent"
+            self.last = Sent("any robot", verb, self._now(), why, is_bad=True)
+
+    def note_shown(self) -> None:
+        """Take note that all there is has been shown."""
+        self._is_question_shown = True
+
+    def _send(self, robot: str, verb: str) -> None:
+        sent = Sent(robot, verb, self._now())
+        if sum(one.stops == sent.stops for one in self._waiting.values()) >= MOST_UNANSWERED:
+            return  # as many of them are on their way
+        self.last = sent
+        task = asyncio.create_task(self._follow(sent), name=f"monitor.{verb}")
+        self._waiting[task] = sent
+        task.add_done_callback(self._waiting.pop)
+
+    async def _follow(self, sent: Sent) -> None:
+        asking = asyncio.create_task(self._ask(sent.robot, sent.verb), name="monitor.ask")
+        try:
+            if not (await asyncio.wait((asking,), timeout=ANSWER_S))[0]:
+                sent.is_late = True
+                self._judge(sent, is_bad=True)
+            self._judge(sent, is_bad=False, said=_accepted(sent.verb, await asking))
+        except RequestError as error:
+            told = str(in_own_words(error, sent.robot, sent.verb)).partition("\n")[0]
+            self._judge(sent, is_bad=True, said=_without(sent.robot, sent.verb, told))
+        except NoAnswer as error:
+            self._judge(sent, is_bad=True, said=_without(sent.robot, sent.verb, str(error)))
+        finally:
+            asking.cancel()
+
+    def _judge(self, sent: Sent, *, is_bad: bool, said: str = "") -> None:
+        sent.said, sent.is_bad = printable(said), is_bad
+        if sent.stops and is_bad:
+            self.alarm = sent
+        elif sent.stops and self.alarm is not None and self.alarm.robot == sent.robot:
+            self.alarm = None
+        self._changed()
+
+    async def finish(self) -> None:
+        """Wait until every stop is answered, or has had its time; give up all else."""
+        stops = [task for task, sent in self._waiting.items() if sent.stops and not sent.is_late]
+        if stops:
+            await asyncio.wait(stops, timeout=ANSWER_S)
+        for task in self._waiting:
+            task.cancel()
+        if self._waiting:
+            await asyncio.wait([*self._waiting])
+
+    def words(self, sent: Sent) -> str:
+        """Say what became of a request."""
+        verb, robot = sent.verb, sent.robot
+        if sent.said:
+            if sent.is_bad and sent.stops:
+                return f"{verb.upper()} OF {robot} HAS FAILED: {sent.said}"
+            return f"{robot}: {verb} {'failed: ' if sent.is_bad else ''}{sent.said}"
+        if sent.is_late:
+            loud = (
+                f"{verb.upper()} OF {robot} IS NOT ANSWERED"
+                if sent.stops
+                else f"{robot}: {verb} is not answered"
+            )
+            waited_s = self._now() - sent.since_s
+            return f"{loud} for {waited_s:.0f} s; use the robot's own switch"
+        return f"{robot}: {verb} is sent"
+
+
+def _accepted(verb: str, data: dict[str, Any]) -> str:
+    if verb == "stop":
+        return f"accepted; {'nothing plays' if data.get('goal_id') is None else 'stops softly'}"
+    return f"accepted; {data.get('state')}"
+
+
+def _without(robot: str, verb: str, message: str) -> str:
+    return message.removeprefix(f"{robot}/{verb}: ").removeprefix(f"{robot}: ")

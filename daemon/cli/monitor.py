@@ -1,0 +1,238 @@
+"""The subcommand that shows any robot of a broker as it moves, with keys to stop it."""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from .broker import Client, asks_a_daemon
+from .output import DONE, FAILED, ShownRobotName, tell
+from .terminal import MOST_AT_ONCE, Keys, raw_keys, refuse_no_terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..api.reports import Subject, Subscription
+    from ..config.mqtt import MqttSettings
+
+app = typer.Typer()
+
+DRAW_S = 0.2
+SOON_S = 1.0
+"""A lost broker is tried again so soon, as somebody waits for it."""
+MOST_VIEWS = 200
+"""Of so many robots it is remembered what they did; of others only while they are looked at."""
+SHOWN: "frozenset[Subject]" = frozenset(
+    {"availability", "description", "state", "result", "samples", "diagnostics", "event", "lease"}
+)
+
+
+@app.command()
+@asks_a_daemon
+def monitor(robot: ShownRobotName = None, *, client: Client) -> int:
+    """Show a robot as it moves, with keys to stop, pause and resume it, until q or Ctrl-C."""
+    refuse_no_terminal("monitor", "`motiond status`")
+    return asyncio.run(_run(client.mqtt(), robot))
+
+
+async def _run(mqtt: "MqttSettings", robot: str | None) -> int:
+    from ..client.session import reaching
+
+    async with reaching(mqtt):  # who names a wrong broker is told so
+        pass
+    shown = Monitor(mqtt, robot)
+    await shown.run()
+    commander = shown.commander
+    return DONE if commander.alarm is None else tell(commander.words(commander.alarm), FAILED)
+
+
+class Monitor:
+    """The screen, the keys, and what is heard.
+
+    Parameters
+    ----------
+    robot : str or None
+        Who is shown first; the first one by name where nobody is named.
+
+    Attributes
+    ----------
+    commander : Commander
+    """
+
+    def __init__(self, mqtt: "MqttSettings", robot: str | None) -> None:
+        from ..api.reports import ReportHub
+        from ..fleet.site import Site
+        from .commander import Commander
+        from .robot_view import RobotView
+
+        soon = {"reconnect_min_s": min(mqtt.reconnect_min_s, SOON_S), "reconnect_max_s": SOON_S}
+        self._mqtt = mqtt
+        self._hub = ReportHub()
+        self._site: Site = Site(mqtt.model_copy(update=soon), self._hub)
+        self._robot = robot
+        self._make_view = RobotView
+        self._views: dict[str, RobotView] = {}
+        self._changed, self._ended = asyncio.Event(), asyncio.Event()
+        self._keys = Keys()
+        self.commander = Commander(self._ask, self._changed.set)
+
+    async def run(self) -> None:
+        """Show, and heed keys, until somebody ends it; the terminal is then as it was."""
+        from rich.console import Console
+        from rich.live import Live
+
+        from .monitor_screen import MonitorScreen
+
+        screen = MonitorScreen(lambda: self._site.robots.robots, self._broker, self._view, self.commander)
+        live = Live(screen, console=Console(), screen=True, auto_refresh=False)
+        descriptor = sys.stdin.fileno()
+        with (
+            raw_keys(descriptor),
+            live,
+            self._hub.subscribe(SHOWN, length=10_000) as reports,
+            _heeding(self._ended, self._changed),
+            _logged_to(self._note),
+        ):
+            async with asyncio.TaskGroup() as tasks:
+                listening = tasks.create_task(self._site.run(), name="monitor.site")
+                asyncio.get_running_loop().add_reader(descriptor, self._read_keys, descriptor)
+                try:
+                    while not self._ended.is_set():
+                        self._take(reports)
+                        live.refresh()
+                        self.commander.note_shown()
+                        await self._wait()
+                    await self.commander.finish()
+                finally:
+                    asyncio.get_running_loop().remove_reader(descriptor)
+                    listening.cancel()
+
+    async def _wait(self) -> None:
+        """Wait until it is time to draw, or there is something to show at once."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(DRAW_S):
+                await self._changed.wait()
+        self._changed.clear()
+
+    # -- what is heard --------------------------------------------------------------------------------------
+
+    def _broker(self) -> tuple[str, bool]:
+        return self._site.uplink.address, self._site.uplink.connected.is_set()
+
+    def _view(self) -> Any:
+        """Return the robot that is looked at, once one is known."""
+        if self._robot is None and (names := self._site.robots.robots):
+            self._robot = names[0]
+        return None if self._robot is None else self._view_of(self._robot)
+
+    def _view_of(self, name: str) -> Any:
+        if name not in self._views:
+            if len(self._views) >= MOST_VIEWS:
+                del self._views[next(other for other in self._views if other != self._robot)]
+            self._views[name] = self._make_view(name)
+            for report in self._hub.latest():
+                if report.robot == name:
+                    self._views[name].take(report)
+        return self._views[name]
+
+    def _take(self, reports: "Subscription") -> None:
+        """Remember what has come; telemetry comes of the robot alone that is looked at."""
+        while report := reports.get_now():
+            if report.robot in self._views or len(self._views) < MOST_VIEWS:
+                self._view_of(report.robot).take(report)
+        self._view()
+        wanted = [] if self._robot is None else [self._robot]
+        self._site.uplink.want(self._site.reports.telemetry_of(wanted))
+
+    def _note(self, text: str) -> None:
+        """Show a line of the log among the events."""
+        view = self._view()
+        if view is not None:
+            view.note(text)
+            self._changed.set()
+
+    # -- keys -----------------------------------------------------------------------------------------------
+
+    def _read_keys(self, descriptor: int) -> None:
+        try:
+            data = os.read(descriptor, MOST_AT_ONCE)
+        except OSError:
+            data = b""
+        if not data:  # the terminal is gone
+            asyncio.get_running_loop().remove_reader(descriptor)
+            self._ended.set()
+        for key in self._keys.take(data):
+            self.commander.press(key, self._robot)
+            if key == "q":
+                self._ended.set()
+            elif key in {"next", "back"}:
+                self._switch(1 if key == "next" else -1)
+        self._changed.set()
+
+    def _switch(self, by: int) -> None:
+        names = self._site.robots.robots
+        if not names:
+            return
+        at = names.index(self._robot) + by if self._robot in names else 0
+        self._robot = names[at % len(names)]
+
+    async def _ask(self, robot: str, verb: str) -> dict[str, Any]:
+        """Ask on the connection that there is, or on one of its own where that may reach further.
+
+        Control is acquired as other subcommands do; a stop waits for no connection to be made again, and
+        goes out also to a robot of which nothing was heard.
+        """
+        from ..api.errors import RequestError
+        from ..api.requests import SCHEMAS, VERBS
+        from ..client.session import ask
+
+        try:
+            return await self._site.robots.handle(robot, verb, SCHEMAS[verb]())
+        except RequestError as error:
+            is_free = error.code == "NOT_IN_CONTROL" and error.data.get("holder") is None
+            unheard = error.code == "UNKNOWN_ROBOT" or not self._site.uplink.connected.is_set()
+            if not is_free and not (VERBS[verb].stops and unheard):
+                raise
+        return await ask(self._mqtt, robot, verb)
+
+
+@contextmanager
+def _heeding(ended: asyncio.Event, resized: asyncio.Event) -> "Iterator[None]":
+    """Have signals end it, and a terminal of another size be drawn anew at once."""
+    from ..fleet.serving import ended_by_signals
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGWINCH, resized.set)
+    loop.add_signal_handler(signal.SIGHUP, ended.set)
+    try:
+        with ended_by_signals(ended):
+            yield
+    finally:
+        for number in (signal.SIGWINCH, signal.SIGHUP):
+            loop.remove_signal_handler(number)
+
+
+class _Lines(logging.Handler):
+    """Hands lines of the log on, in place of stderr, which is the screen."""
+
+    def __init__(self, note: Any) -> None:
+        super().__init__(logging.WARNING)
+        self._note = note
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._note(record.getMessage())
+
+
+@contextmanager
+def _logged_to(note: Any) -> "Iterator[None]":
+    handler = _Lines(note)
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
