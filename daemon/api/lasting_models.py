@@ -49,6 +49,8 @@ class Status(Told):
     """The pass that plays."""
     loops: int | None = None
     """How many there are; null: for ever."""
+    start_at: float | None = None
+    """Unix time in s at which the first row is due; null where it was not appointed."""
 
 
 class State(Status):

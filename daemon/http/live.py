@@ -11,6 +11,7 @@ import asyncio
 import math
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
+from uuid import uuid4
 
 import orjson
 from aiohttp import web
@@ -72,7 +73,8 @@ class Live:
         self._dispatcher = dispatcher
         self._commands = commands
         self._hub = hub
-        self._about = {"version": VERSION, "id": daemon_id} | ({"fleet": True} if is_fleet else {})
+        about = {"version": VERSION, "id": daemon_id, "instance": uuid4().hex[:8]}
+        self._about = about | ({"fleet": True} if is_fleet else {})
         self._places: dict[str, int] = {}
         self._robots: tuple[str, ...] | None = None
         self._hello = b""

@@ -29,6 +29,7 @@ Kind = Literal["lower", "upper", "velocity", "acceleration", "effort"]
 
 # Differences of rounded times and positions leave a last-digit error that is no violation.
 ROUNDING = 1e-9
+MOST_DIGITS = 6
 
 _SAYS: dict[Kind, tuple[str, str, str]] = {
     "lower": ("reaches", "raise the motion", "lower"),
@@ -80,6 +81,8 @@ class Violation:
     def __str__(self) -> str:
         does, others, change = _SAYS[self.kind]
         value, limit = _told_apart(self.value, self.limit)
+        # What rounding hides is told by itself; all the digits of a float would be read by nobody.
+        by = f", passed by {abs(self.value - self.limit):.3g} {self.unit}" if value == limit else ""
         worst = f", the worst of {self.count}" if self.count > 1 else ""
         after = "after " if self.between else ""
         where = f"at {self.time_s:.3f} s ({after}frame {self.frame}{worst})"
@@ -90,7 +93,7 @@ class Violation:
         mend = " or ".join(part for part in (others, f"{change} {limited_by}") if part)
         return (
             f"joint '{self.joint}' {does} {value} {self.unit} {where}; "
-            f"its {self.kind} limit is {limit} {self.unit}; {mend}"
+            f"its {self.kind} limit is {limit} {self.unit}{by}; {mend}"
         )
 
 
@@ -109,8 +112,8 @@ class PlanError(ValueError):
 
 
 def _told_apart(value: float, limit: float) -> tuple[str, str]:
-    """Return two numbers with as few digits as show that they differ."""
-    for digits in range(3, 18):
+    """Return two numbers with as few digits as show that they differ, if so many do."""
+    for digits in range(3, MOST_DIGITS + 1):
         texts = f"{value:.{digits}g}", f"{limit:.{digits}g}"
         if texts[0] != texts[1]:
             break

@@ -68,6 +68,7 @@ def _progress(goal: Goal, sample: Sample | None) -> dict[str, Any]:
         "speed": goal.speed,
         "loop": int(loop),
         "loops": passes.count or None,
+        "start_at": goal.request.start_at,
     }
 
 

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.drivers.registry import make_driver, refuse_shared_devices
 from motiond.formats import load_robot
-from motiond.formats.errors import listed, printable
+from motiond.formats.errors import BadText, listed, printable
+from motiond.formats.io.mesh_file import refuse_damaged
 
 from ..config.robot import DriverSettings, ModelSettings, RobotSettings
-from ..joints.description import make_joint_map, missing_limits
+from ..joints.description import load_model, missing_limits
 from ..joints.joint_map import build_joint_map
 from ..planning.library import MotionLibrary
 from .batch import for_each_file
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from motiond.drivers import Driver
+    from motiond.formats import RobotModel
 
     from ..config.settings import Settings
     from ..joints.joint_map import JointMap
@@ -99,7 +101,11 @@ def check_motions(
     FormatError, JointMapError, DriverError
         If a robot cannot be made of its description, joints and driver, or two robots drive one device.
     """
-    maps = {name: make_joint_map(name, robot, settings) for name, robot in settings.robots.items()}
+    maps = {}
+    for name, robot in settings.robots.items():
+        model = load_model(robot, settings)
+        _warn_of_meshes(model)
+        maps[name] = build_joint_map(name, model, robot.joints)
     drivers = {
         name: make_driver(robot.driver.type, robot.driver.options, maps[name].actuators)
         for name, robot in settings.robots.items()
@@ -113,6 +119,16 @@ def check_motions(
         for name, robot in settings.robots.items()
         for finding in _warned(_check_robot(name, robot, maps[name], drivers[name], names), maps[name])
     ]
+
+
+def _warn_of_meshes(model: RobotModel | None) -> None:
+    """Look into the files of a robot's meshes, which nobody else does before somebody wants to see them."""
+    shapes = (shape for link in model.links for shape in link.shapes) if model else ()
+    for mesh in {shape.mesh.path: shape.mesh for shape in shapes if shape.mesh}.values():
+        try:
+            refuse_damaged(mesh)
+        except BadText as error:
+            log.warning("%s: %s", printable(str(mesh.path.parent)), error)
 
 
 def _check_robot(
@@ -171,6 +187,7 @@ def check_files(against: Against, motions: Sequence[Path], jobs: int, console: C
     joint_map = build_joint_map(model.name, model, {})
     for warning in model.warnings:
         log.warning("%s", warning)
+    _warn_of_meshes(model)
     work = partial(_check_file, against=against, joint_map=joint_map)
     found = [finding for findings in for_each_file(work, motions, jobs, console) for finding in findings]
     return _warned(found, joint_map)

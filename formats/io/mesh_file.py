@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from .source import Source
 
 MESH_SIZE = SizeBound(64_000_000, "a mesh", "save it with fewer triangles, or as binary STL or GLB")
+STL_HEAD_BYTES, STL_TRIANGLE_BYTES = 84, 50
+"""Of a binary one; the head ends with the number of triangles."""
+STL_WORD_WITHIN_BYTES = 9
+"""So near to its beginning a text has `solid`, which its readers look for."""
+STL_LOOK_BYTES = 1 << 16
 FORMATS: dict[str, MeshFormat] = {
     ".stl": "stl",
     ".obj": "obj",
@@ -79,6 +84,31 @@ def open_mesh(mesh: Mesh) -> BinaryIO:
         file.close()
         raise
     return file
+
+
+def refuse_damaged(mesh: Mesh) -> None:
+    """Look into the file of an STL mesh; of the others, only whether it can be read.
+
+    Raises
+    ------
+    BadText
+        If it cannot be read, or nobody could draw it.
+    """
+    with open_mesh(mesh) as file:
+        if mesh.format == "stl" and not _is_whole_stl(file, os.fstat(file.fileno()).st_size):
+            why = "its file is damaged, holds no triangles or is not STL"
+            raise BadText(f"mesh '{mesh.path.name}' cannot be drawn", why, "export it anew")
+
+
+def _is_whole_stl(file: BinaryIO, size: int) -> bool:
+    head = file.read(STL_HEAD_BYTES)
+    triangles = int.from_bytes(head[-4:], "little") if len(head) == STL_HEAD_BYTES else 0
+    needs = STL_HEAD_BYTES + STL_TRIANGLE_BYTES * triangles
+    if b"solid" not in head[:STL_WORD_WITHIN_BYTES] or size == needs:
+        return triangles > 0 and size >= needs
+    begin = head + file.read(STL_LOOK_BYTES)
+    file.seek(max(0, size - STL_LOOK_BYTES))
+    return b"vertex" in begin and b"endsolid" in file.read()
 
 
 def _refuse_outside(name: str, file: BinaryIO, within: tuple[Path, ...]) -> None:

@@ -58,7 +58,7 @@ class KeyFrames:
 
     def __post_init__(self) -> None:
         if not 0 < self.frame_period_s < float("inf"):
-            raise ValueError(f"frame period is {self.frame_period_s} s; it is above 0; XMDI's is 0.032 s")
+            raise ValueError(f"frame period is {self.frame_period_s:g} s; it is above 0; XMDI's is 0.032 s")
 
 
 def _read(file: BinaryIO, size: int, most_bytes: int) -> bytes:

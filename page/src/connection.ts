@@ -1,13 +1,13 @@
 /** The way to the daemon: reports by WebSocket, requests by it too, and by HTTP where it does not answer. */
 
-import type { Answer, Daemon, Message, Report, Telemetry } from "./protocol";
+import type { Answer, Daemon, Hello, Message, Report, Telemetry } from "./protocol";
 import { readTelemetry } from "./protocol";
 
 export type Link = "connecting" | "connected" | "lost" | "login";
 
 export interface Listener {
   link(link: Link): void;
-  hello(id: string, robots: string[], isFleet: boolean): void;
+  hello(hello: Hello): void;
   daemon(daemon: Daemon): void;
   report(report: Report): void;
   telemetry(telemetry: Telemetry): void;
@@ -93,7 +93,7 @@ export class Connection {
     const message = JSON.parse(data) as Message;
     if ("hello" in message) {
       this.waitMs = FIRST_WAIT_MS;
-      this.listener.hello(message.hello.id, message.hello.robots, message.hello.fleet ?? false);
+      this.listener.hello(message.hello);
       this.listener.link("connected");
     } else if ("answer" in message) {
       this.waiting.get(Number(message.id))?.(message.answer);

@@ -10,6 +10,12 @@ export function clock(seconds: number | null | undefined): string {
   return `${Math.floor(tenths / 600)}:${rest}`;
 }
 
+/** The time of the day that a clock on the wall shows at a Unix time in s, and whether that is tomorrow's. */
+export function timeOfDay(unixS: number): string {
+  const at = new Date(1000 * unixS);
+  return `${at.toTimeString().slice(0, 8)}${at.getDate() === new Date().getDate() ? "" : " tomorrow"}`;
+}
+
 /** A number with fixed digits, or a dash where there is none. */
 export function fixed(value: number | null | undefined, digits = 3): string {
   return value === null || value === undefined || !Number.isFinite(value) ? "–" : value.toFixed(digits).replace(/^-(?=[0.]+$)/, "");

@@ -20,7 +20,8 @@ import type { Robot } from "./store";
 
 function current(): Robot | null {
   const all = robots.value;
-  return all.find((robot) => robot.name === robotName.value) ?? (all.length === 1 && !fleet.value ? all[0]! : null);
+  if (robotName.value === "") return all.length === 1 && !fleet.value ? all[0]! : null;
+  return all.find((robot) => robot.name === robotName.value) ?? null;
 }
 
 function Page() {

@@ -2,7 +2,7 @@
 
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { clock, fixed } from "./format";
+import { clock, fixed, timeOfDay } from "./format";
 import { now } from "./header";
 import { fetching, open } from "./preview";
 import type { Answer, MotionInfo } from "./protocol";
@@ -46,11 +46,10 @@ export async function play(robot: Robot, motion: string): Promise<void> {
   asked.add(which);
   const time = options.startAt.peek();
   const body = playBody(motion);
-  const day = time && isTomorrow(time) ? " tomorrow" : "";
   const busy = robot.moving.peek() || robot.pending.peek().has("play");
   const answer = await command(robot, "play", busy ? { ...body, on_busy: "queue" } : body);
   asked.delete(which);
-  if (time && answer.status === "ok") notify(`${motion} starts at ${time}${day}.`, false);
+  if (time && answer.status === "ok") notify(`${motion} starts at ${timeOfDay(startTime(time).getTime() / 1000)}.`, false);
 }
 
 function isTomorrow(time: string): boolean {

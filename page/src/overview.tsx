@@ -6,8 +6,9 @@ import { StateBadge, StopButton } from "./header";
 import { absenceOf, clockOf, groups, placeOf } from "./fleet";
 import { clock, count } from "./format";
 import { Groups } from "./groups";
-import { href } from "./route";
-import { fleet, robots } from "./store";
+import { Appointed } from "./player";
+import { href, robotName } from "./route";
+import { fleet, heard, robots } from "./store";
 import type { Robot } from "./store";
 
 export function Overview() {
@@ -15,6 +16,7 @@ export function Overview() {
   const shown = robots.value.filter((robot) => fits(robot, wanted.value));
   return (
     <main class={robots.value.length > MANY ? "all many" : "all"}>
+      {heard.value && robotName.value !== "" && <p class="unknown" role="alert">No robot here is called {robotName.value}. {robots.value.length > 0 && "These are:"}</p>}
       {fleet.value && <Groups />}
       {fleet.value && <Filter wanted={wanted} shown={shown.length} />}
       <div class="overview">{shown.map((robot) => <Tile key={robot.name} robot={robot} />)}</div>
@@ -60,7 +62,7 @@ function Tile({ robot }: { robot: Robot }) {
       <h2><a href={href(robot.name)}>{robot.name}</a></h2>
       <StateBadge robot={robot} />
       <p class="facts">
-        {absence ? <span class="bad">{absence}</span> : state?.motion ? <><strong>{state.motion}</strong> <span class="num">{clock(progress * (state.duration ?? 0))} / {clock(state.duration)}</span></> : <span>{count(robot.jointNames.value.length, "joint")}</span>}
+        {absence ? <span class="bad">{absence}</span> : state?.motion ? <><strong>{state.motion}</strong> <span class="num">{clock(progress * (state.duration ?? 0))} / {clock(state.duration)}</span> <Appointed state={state} /></> : <span>{count(robot.jointNames.value.length, "joint")}</span>}
         {!absence && !!state?.queued && <span>{state.queued} waiting</span>}
         {!absence && <span>Torque {state?.torque ? "on" : "off"}</span>}
         {robot.control.who.value === "me" && <span>You are in control</span>}

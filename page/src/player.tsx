@@ -1,8 +1,9 @@
 /** What plays, or is looked at in advance, on a timeline. */
 
 import { useSignal } from "@preact/signals";
-import { clock, fixed } from "./format";
-import type { Marker, Near } from "./protocol";
+import { clock, fixed, timeOfDay } from "./format";
+import { now } from "./header";
+import type { Marker, Near, State } from "./protocol";
 import { close, preview, run, runs, scrubbed } from "./preview";
 import { canCommand, play } from "./motions";
 import { command } from "./store";
@@ -47,6 +48,7 @@ function PlayBar({ robot }: { robot: Robot }) {
         )}
         <strong class="name">{state.motion}</strong>
         <span class="num time">{clock(progress * duration)} / {clock(duration)}</span>
+        <Appointed state={state} />
         {loops !== 1 && loops !== undefined && <span class="num">pass {state.loop} of {loops}</span>}
         <label class="speed">
           Speed
@@ -62,6 +64,13 @@ function PlayBar({ robot }: { robot: Robot }) {
       />
     </section>
   );
+}
+
+/** For when its start is appointed, to whoever looks on. */
+export function Appointed({ state }: { state: State }) {
+  const at = state.start_at ?? 0;
+  if (state.state !== "approaching" || 1000 * at <= now.value) return null;
+  return <span class="tag appointed">starts at {timeOfDay(at)}</span>;
 }
 
 /** Where a motion is slowed down to its limits, so are the times of its markers. */

@@ -34,6 +34,8 @@ export interface State {
   speed?: number;
   loop?: number;
   loops?: number | null;
+  /** Unix time in s. */
+  start_at?: number | null;
 }
 
 export type Unit = "rad" | "m";
@@ -152,8 +154,17 @@ export interface Daemon {
   broker: "connected" | "lost";
 }
 
+/** `instance` is another after each start of the program that serves the page. */
+export interface Hello {
+  version: number;
+  id: string;
+  robots: string[];
+  instance: string;
+  fleet?: boolean;
+}
+
 export type Message =
-  | { hello: { version: number; id: string; robots: string[]; fleet?: boolean } }
+  | { hello: Hello }
   | { id: number | string | null; answer: Answer }
   | { daemon: Daemon }
   | Report;

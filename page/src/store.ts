@@ -5,6 +5,7 @@ import type { Signal } from "@preact/signals";
 import type { Link } from "./connection";
 import { Connection, post } from "./connection";
 import { Control } from "./control";
+import { clock } from "./format";
 import { History, WINDOW_S } from "./history";
 import type {
   Answer, Availability, Daemon, Description, Diagnostics, Model, Motions, Plan, Report, RobotEvent, State, Telemetry, Waiting,
@@ -86,6 +87,16 @@ export class Robot {
     }, READ_MS);
   }
 
+  /** Its daemon is another one now, and the one before has not told how the last goal ended. */
+  tellCutOff(): void {
+    const { goal_id, motion, time, state } = this.state.peek() ?? {};
+    if (!goal_id) return;
+    const where = state === "approaching" ? "on its way to the first row" : `at ${clock(time)}`;
+    const text = `${motion}: no result; it was ${where} when last heard of, and the daemon has been started anew, which cuts off what plays`;
+    this.add("cut_off", text, true);
+    notify(`${this.name}: ${text}.`);
+  }
+
   private takeState(state: State): void {
     const before = this.state.peek();
     this.state.value = state;
@@ -162,6 +173,7 @@ export const locked = stored<boolean>("locked", false);
 export const theme = stored<"auto" | "light" | "dark">("theme", "auto");
 
 let noticed = 0;
+let instance = "";
 
 /** Show a text for a while; a grave one stays until it is closed. */
 export function notify(text: string, grave = true): void {
@@ -180,12 +192,15 @@ export const connection = new Connection({
     else if (link.peek() === "connected") lostSince.value = new Date();
     link.value = now;
   },
-  hello(id, names, isFleet) {
+  hello(hello) {
     batch(() => {
-      fleet.value = isFleet;
-      daemonId.value = id;
+      fleet.value = hello.fleet ?? false;
+      daemonId.value = hello.id;
+      // The robots of a fleet are those of other daemons, which play on.
+      if (instance !== "" && instance !== hello.instance && !hello.fleet) robots.peek().forEach((robot) => robot.tellCutOff());
+      instance = hello.instance;
       const known = new Map(robots.peek().map((robot) => [robot.name, robot]));
-      robots.value = names.map((name) => known.get(name) ?? new Robot(name));
+      robots.value = hello.robots.map((name) => known.get(name) ?? new Robot(name));
     });
   },
   daemon(told) {

@@ -21,7 +21,8 @@ import yaml
 from motiond.daemon.client.session import NoAnswer, ask
 from motiond.daemon.config.client import load_mqtt_settings
 from motiond.daemon.mqtt.connection import address_of
-from tests.daemon.programs import MOTIOND, background
+from tests.daemon.launched import MOTIOND
+from tests.daemon.programs import background
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S, eventually
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack
+from pathlib import Path
 from typing import IO, Any, Self, TextIO
 
 import orjson
@@ -19,6 +20,7 @@ import orjson
 from tests.lasting import LASTING
 from tests.waiting import PATIENCE_S
 
+MOTIOND = Path(sys.executable).with_name("motiond")
 ANSWER_BYTES = 32
 
 
@@ -83,7 +85,7 @@ class Program:
         cwd: str | os.PathLike[str] | None = None,
         env: dict[str, str] | None = None,
     ) -> None:
-        self.args = ["motiond", *arguments]
+        self.args = [str(MOTIOND), *arguments]
         self.returncode: int | None = None
         self._told, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with ExitStack() as stack:

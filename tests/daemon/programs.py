@@ -6,16 +6,14 @@ import asyncio
 import logging
 import signal
 import subprocess
-import sys
 from contextlib import asynccontextmanager, contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
 
 from motiond.daemon.cli.main import main
-from tests.daemon.launched import Program
+from tests.daemon.launched import MOTIOND, Program
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
 
     from motiond.daemon.config.mqtt import MqttSettings
     from tests.daemon.rig import Rig
-
-MOTIOND = Path(sys.executable).with_name("motiond")
 
 
 def motiond(*arguments: object) -> subprocess.CompletedProcess[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from motiond.formats.errors import BadText
-from motiond.formats.io.mesh_file import MESH_SIZE, find_mesh, open_mesh
+from motiond.formats.io.mesh_file import MESH_SIZE, find_mesh, open_mesh, refuse_damaged
 from motiond.formats.io.source import Source
 from motiond.formats.model.shapes import Mesh
 
@@ -109,3 +109,47 @@ def test_a_file_that_is_no_gltf_is_not_shown(tmp_path: Path, content: str) -> No
     file = tmp_path / "a.gltf"
     file.write_text(content)
     assert refusal(file, tmp_path) == f"mesh '{file}'; its file is damaged or is not glTF; export it anew"
+
+
+BINARY = b"made by a program".ljust(80) + (2).to_bytes(4, "little") + bytes(100)
+TEXT = (
+    b"solid a\n facet normal 0 0 1\n outer loop\n" + 3 * b"vertex 0 0 0\n" + b"endloop endfacet\nendsolid a\n"
+)
+
+
+@pytest.mark.parametrize("content", [BINARY, BINARY + b"more", b"solid" + BINARY[5:], TEXT])
+def test_a_whole_stl_is_not_complained_of(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.stl").write_bytes(content)
+    refuse_damaged(Mesh(tmp_path / "a.stl", "stl"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        BINARY[:50],
+        BINARY[:-1],
+        b"solid" + BINARY[5:-1],
+        BINARY[:80] + bytes(4),
+        TEXT[: len(TEXT) // 2],
+        b"solid a\nendsolid a\n",
+        b"<html>no such file</html>".ljust(200),
+    ],
+)
+def test_a_damaged_stl_is_told(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.stl").write_bytes(content)
+    with pytest.raises(BadText) as refused:
+        refuse_damaged(Mesh(tmp_path / "a.stl", "stl"))
+    assert str(refused.value) == (
+        "mesh 'a.stl' cannot be drawn; its file is damaged, holds no triangles or is not STL; export it anew"
+    )
+
+
+def test_of_a_mesh_that_is_no_stl_only_whether_it_can_be_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.obj").write_bytes(b"")
+    refuse_damaged(Mesh(tmp_path / "a.obj", "obj"))
+    (tmp_path / "a.obj").unlink()
+    with pytest.raises(
+        BadText, match=r"^mesh 'a.obj'; cannot be read: No such file or directory; check the file$"
+    ):
+        refuse_damaged(Mesh(tmp_path / "a.obj", "obj"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -195,6 +196,26 @@ async def test_a_start_that_is_past_today_is_told_to_be_tomorrow(rig: ArmRig) ->
         await browsed.until_says("nod starts at 00:00:00 tomorrow.")
 
 
+async def test_an_appointed_start_is_seen_by_every_page(rig: ArmRig) -> None:
+    async with on_the_page(rig) as browsed, browsing(rig) as other:
+        await browsed.page.click("text=How to play")
+        await browsed.page.fill(".options input[type=time]", "00:00:00")
+        await browsed.page.click("button[aria-label='Play nod']")
+        for page in (browsed, other):
+            await page.until("document.querySelector('.player .appointed')")
+            assert await page.page.inner_text(".player .appointed") == "starts at 00:00:00 tomorrow"
+
+
+async def test_a_robot_that_is_not_there_is_told_instead_of_another_one(rig: ArmRig) -> None:
+    async with on_the_page(rig) as browsed:
+        await browsed.page.evaluate("location.hash = '#/nosuch/joints'")
+        await browsed.until_says("No robot here is called nosuch. These are:")
+        assert await browsed.page.locator("button.estop").inner_text() == "Emergency stop, all"
+        await browsed.page.click(".tile a:text('arm')")
+        await browsed.until_state("idle")
+        assert await browsed.page.locator(".unknown").count() == 0
+
+
 async def test_who_uses_the_keyboard_keeps_the_place_after_a_command(rig: ArmRig) -> None:
     async with on_the_page(rig) as browsed:
         await browsed.page.focus("button[aria-label='Play long']")
@@ -288,18 +309,30 @@ async def test_an_overview_has_a_tile_for_each_robot_and_a_link_names_robot_and_
 
 
 async def test_a_daemon_that_is_killed_is_told_and_found_again(rig: ArmRig) -> None:
-    async with running(rig) as daemon, browsing_once_it_listens(rig) as browsed:
+    async with running(rig) as daemon, browsing_once_it_listens(rig, "#/arm/health") as browsed:
+        await browsed.page.click("button[aria-label='Play long']")
+        await browsed.until_state("playing")
+        await browsed.until(f"({TIME_OF_MOTION}) > 1")
         await daemon.kill()
         await browsed.until_says("Connection lost")
         await browsed.until_state("unknown")
         # How long it is lost stands beside it: what is read aloud does not change twice a second.
         alert = await browsed.page.inner_text("[role=alert]")
         assert alert == "Connection lost; trying again"
-        assert await browsed.page.is_disabled("button[aria-label='Play long']")
+        assert await browsed.page.is_disabled("button[aria-label='Queue long']")
         await browsed.page.click("button.stop")
         await browsed.until_says("The robot was not told to stop. Use its own switch.")
         async with running(rig):
             await browsed.until_state("idle")
+            await browsed.until_says(
+                " when last heard of, and the daemon has been started anew, which cuts off"
+            )
+            said = await browsed.page.locator(".log .message:has-text('no result')").inner_text()
+            assert re.fullmatch(
+                r"long: no result; it was at 0:\d\d\.\d when last heard of, "
+                "and the daemon has been started anew, which cuts off what plays",
+                said,
+            )
             await browsed.page.click("button[aria-label='Play long']")
             await browsed.until_state("playing")
 

@@ -30,7 +30,7 @@ from motiond.daemon.fleet.coordinator import GroupPlay, GroupStart
 from motiond.daemon.mqtt.connection import make_client
 from tests.daemon.fleet.machines import GROUP, MOTION, machines, until_online
 from tests.daemon.fleet.nats import Cluster
-from tests.daemon.programs import MOTIOND
+from tests.daemon.launched import MOTIOND
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:

@@ -28,7 +28,8 @@ import psutil
 
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.conftest import Ear, Mosquitto, listening, said
-from tests.daemon.programs import MOTIOND, streams_of, use
+from tests.daemon.launched import MOTIOND
+from tests.daemon.programs import streams_of, use
 from tests.daemon.rig import RATE_HZ, Rig
 from tests.ports import free_port
 

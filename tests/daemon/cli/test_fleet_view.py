@@ -15,7 +15,8 @@ from motiond.daemon.cli.fleet_table import FleetTable, clock_words
 from tests.daemon import told
 from tests.daemon.conftest import Embedded
 from tests.daemon.fleet.members import members
-from tests.daemon.programs import MOTIOND, run_here
+from tests.daemon.launched import MOTIOND
+from tests.daemon.programs import run_here
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S
 

@@ -25,7 +25,8 @@ from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
 from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
 from motiond.drivers.dynamixel.models import models_by_name
 from motiond.formats import FormatError
-from tests.daemon.programs import MOTIOND, run_here
+from tests.daemon.launched import MOTIOND
+from tests.daemon.programs import run_here
 from tests.daemon.rig import sweep, write_seq
 from tests.waiting import lines_until, started
 

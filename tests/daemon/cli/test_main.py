@@ -19,7 +19,7 @@ from motiond.daemon.client.session import NoAnswer, ask
 from motiond.daemon.config.settings import load_settings
 from motiond.formats.errors import echoed
 from tests.daemon.programs import background, motiond, run_here
-from tests.daemon.rig import Rig, write_seq
+from tests.daemon.rig import Rig, sweep, write_seq
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S, eventually
 
@@ -229,6 +229,28 @@ def test_check_fails_on_a_motion_beyond_the_limits(
     (finding,) = orjson.loads(out)
     assert (code, finding["robot"], finding["motion"], finding["ok"]) == (1, "arm", "fast", False)
     assert len(finding["problems"]) == 2
+
+
+def test_check_tells_of_a_mesh_that_is_damaged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "cut.stl").write_bytes(b"solid cut\nfacet normal 0 0 1\nouter loop\nvertex 0 0")
+    visual = "<visual name='v'><geometry><mesh><uri>cut.stl</uri></mesh></geometry></visual>"
+    (tmp_path / "arm.sdf").write_text(
+        f"<sdf version='1.9'><model name='arm'><link name='base'>{visual}</link><link name='tip'/>"
+        "<joint name='elbow' type='revolute'><parent>base</parent><child>tip</child>"
+        "<axis><xyz>0 0 1</xyz></axis></joint></model></sdf>"
+    )
+    motion = tmp_path / "short.seq"
+    write_seq(motion, sweep(0.5, joints=1), ("elbow",), 200)
+    config = tmp_path / "motiond.yaml"
+    robot = {"model": "arm.sdf", "driver": {"type": "sim"}, "motions": ["short.seq"]}
+    config.write_text(yaml.safe_dump({"robots": {"arm": robot}}))
+    why = "its file is damaged, holds no triangles or is not STL; export it anew"
+    for words in (("-c", config), ("--robot", tmp_path / "arm.sdf", motion)):
+        caplog.clear()
+        assert run_here(capsys, "check", *words)[0] == 0
+        assert caplog.messages == [f"{tmp_path}: mesh 'cut.stl' cannot be drawn; {why}"]
 
 
 def test_check_says_where_there_is_nothing_to_check(

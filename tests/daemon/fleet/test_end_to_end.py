@@ -22,7 +22,8 @@ from motiond.daemon.config.mqtt import MqttSettings
 from tests.daemon.conftest import mosquitto_program
 from tests.daemon.fleet.members import Members, members
 from tests.daemon.http import contract
-from tests.daemon.programs import MOTIOND, background, motiond, run_here
+from tests.daemon.launched import Program
+from tests.daemon.programs import background, motiond, run_here
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, sweep, write_seq
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S, eventually, started
@@ -383,13 +384,12 @@ async def test_by_http_too_one_refusal_keeps_both_from_playing(idle: Stage) -> N
 
 def test_subcommands_for_groups_complete() -> None:
     environment = {"_MOTIOND_COMPLETE": "complete_fish", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
-    asked = subprocess.run(
-        [MOTIOND],
+    asking = Program(
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         env=environment | {"_TYPER_COMPLETE_ARGS": "motiond fleet "},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
     )
-    offered = {line.split("\t")[0] for line in asked.stdout.splitlines()}
+    with asking as asked:
+        said, _ = asked.communicate(PATIENCE_S)
+    offered = {line.split("\t")[0] for line in said.splitlines()}
     assert offered >= {"play", "stop", "estop", "pause", "resume", "status"}

@@ -53,7 +53,10 @@ async def known(page: Page) -> None:
 async def test_a_client_hears_who_there_is_what_is_known_and_then_what_comes(site: Site) -> None:
     async with site.live() as page:
         await known(page)
-        assert page.heard[0] == {"hello": {"version": 1, "id": "d1", "robots": ["arm", "hand"]}}
+        instance = page.heard[0]["hello"]["instance"]
+        assert page.heard[0] == {
+            "hello": {"version": 1, "id": "d1", "instance": instance, "robots": ["arm", "hand"]}
+        }
         told = {(one["robot"], one["subject"]) for one in page.heard[1:]}
         lasting = ("availability", "description", "motions", "state")
         assert told == {(robot, subject) for robot in ("arm", "hand") for subject in lasting}

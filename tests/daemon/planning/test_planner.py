@@ -116,8 +116,16 @@ def test_a_mimic_joints_own_column_is_left_out_with_a_warning() -> None:
         (
             [*np.linspace(0, -2, 620), -2.0000001],
             (
-                "wave: joint 'elbow' reaches -2.0000001 rad at 1.240 s (frame 620); "
-                "its lower limit is -2 rad; raise the motion or lower `joints.elbow.limits.lower`"
+                "wave: joint 'elbow' reaches -2 rad at 1.240 s (frame 620); "
+                "its lower limit is -2 rad, passed by 1e-07 rad; "
+                "raise the motion or lower `joints.elbow.limits.lower`"
+            ),
+        ),
+        (
+            [0, np.nextafter(2.09, 3.0)],
+            (
+                "wave: joint 'elbow' reaches 2.09 rad at 0.002 s (frame 1); its upper limit is 2.09 rad, "
+                "passed by 4.44e-16 rad; lower the motion or raise `joints.elbow.limits.upper`"
             ),
         ),
         (

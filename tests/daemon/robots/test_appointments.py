@@ -131,10 +131,14 @@ async def test_diagnostics_tell_the_clock_as_it_is_now(rig: Rig) -> None:
 
 async def test_a_result_tells_how_far_a_motion_was_from_its_appointed_time(rig: Rig) -> None:
     async with running(rig, HandedClock()) as registry:
-        appointed = await ask(registry, "play", motion="short", start_at=time.time() + AHEAD_S)
+        at = time.time() + AHEAD_S
+        appointed = await ask(registry, "play", motion="short", start_at=at)
+        status = await ask(registry, "status")
         told = (await rig.rest_after(appointed["goal_id"]))["timing"]["drift_s"]
         played = await ask(registry, "play", motion="short")
         without = await rig.result_of(played["goal_id"])
+    starts = {report.data.get("start_at") for report in rig.reports if report.subject == "state"}
+    assert (status["start_at"], starts) == (at, {at, None})
     assert told.keys() == {"p50", "p99", "max", "first", "last"}
     assert -0.001 < told["first"] < AHEAD_S  # never early; how late is the machine's affair
     assert 0.0 <= told["p50"] <= told["p99"] <= told["max"] < AHEAD_S

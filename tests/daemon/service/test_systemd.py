@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.daemon.programs import MOTIOND
+from tests.daemon.launched import MOTIOND
 from tests.waiting import PATIENCE_S
 
 SYSTEMD = Path(__file__).parents[3] / "systemd"
