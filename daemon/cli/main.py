@@ -32,8 +32,8 @@ def _exit_code(arguments: list[str]) -> int:
     from .output import DONE, WRONG_INPUT, tell
     from .tree import make_app
 
-    asked = next(iter(arguments), "")
-    app = make_app(asked if asked in SUBCOMMANDS and not serve_scripts() else None)
+    asked = None if serve_scripts() else next(iter(arguments), None)
+    app = make_app(asked if asked in SUBCOMMANDS else None)
     try:
         return app(arguments, prog_name="motiond", standalone_mode=False) or DONE
     except typer.TyperException as error:

@@ -49,7 +49,8 @@ SUBCOMMANDS = {
         ),
     ),
     "reload": Subcommand(
-        "robots", "Read motion and marker files again; exit code 1 if a motion cannot be played."
+        "robots",
+        "Take what has changed in the configuration and in motions; exit code 1 if a motion cannot be played.",
     ),
     "status": Subcommand("robots", "Say what the robots do, and which motions they have."),
     "monitor": Subcommand(
