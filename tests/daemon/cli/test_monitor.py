@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from motiond.daemon.cli.monitor import Monitor
 from motiond.daemon.client.session import NoAnswer, ask
 from motiond.daemon.config.client import load_mqtt_settings
+from motiond.daemon.config.mqtt import MqttSettings
 from tests.daemon import told
 from tests.daemon.cli.terminals import on_terminal
 from tests.daemon.conftest import Embedded
-from tests.daemon.fleet.members import members
+from tests.daemon.fleet.members import Member, members, until
 from tests.daemon.programs import background, run_here
 from tests.daemon.rig import Rig
 from tests.ports import free_port
@@ -204,6 +206,26 @@ async def test_a_stop_that_nobody_answers_is_told_loudly_and_so_is_a_daemon_that
     why = "its daemon says that it is online; use the robot's own switch"
     assert (code, err) == (1, f"{last}; {why}\n")
     assert crowd.verbs("left") == ["stop"]
+
+
+async def test_a_stop_waits_for_no_connection_and_reaches_a_robot_of_which_nothing_was_heard(
+    broker: Embedded,
+) -> None:
+    settings = MqttSettings(broker=f"mqtt://{broker.settings.listen}", protocol="3.1.1")
+    async with members(broker.settings) as crowd:
+        crowd.robots["ghost"] = Member("ghost", [])
+        monitor = Monitor(settings, "ghost")  # its screen, and so its own connection, is not begun
+        monitor.commander.press("s", "ghost")
+        await until(lambda: monitor.commander.last is not None and monitor.commander.last.said)
+        last = monitor.commander.last
+        assert last is not None
+        assert monitor.commander.words(last) == "ghost: stop accepted; stops softly"
+        monitor.commander.press("p", "ghost")
+        await until(
+            lambda: monitor.commander.last is not last and getattr(monitor.commander.last, "said", "")
+        )
+        await monitor.commander.finish()
+    assert crowd.verbs("ghost") == ["stop"]
 
 
 # -- no terminal --------------------------------------------------------------------------------------------
