@@ -1,11 +1,13 @@
 """The subcommand that shows any robot of a broker as it moves, with keys to stop it."""
 
 import asyncio
+import errno
 import logging
 import os
 import signal
 import sys
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -46,9 +48,20 @@ async def _run(mqtt: "MqttSettings", robot: str | None) -> int:
     async with reaching(mqtt):  # who names a wrong broker is told so
         pass
     shown = Monitor(mqtt, robot)
-    await shown.run()
+    try:
+        await shown.run()
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        _forget_terminal()
     commander = shown.commander
     return DONE if commander.alarm is None else tell(commander.words(commander.alarm), FAILED)
+
+
+def _forget_terminal() -> None:
+    """Write nothing more to a terminal that is gone, and with it whoever would read it."""
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 class Monitor:
@@ -98,19 +111,21 @@ class Monitor:
             _heeding(self._ended, self._changed),
             _logged_to(self._note),
         ):
-            async with asyncio.TaskGroup() as tasks:
-                listening = tasks.create_task(self._site.run(), name="monitor.site")
-                asyncio.get_running_loop().add_reader(descriptor, self._read_keys, descriptor)
-                try:
-                    while not self._ended.is_set():
-                        self._take(reports)
-                        live.refresh()
-                        self.commander.note_shown()
-                        await self._wait()
-                    await self.commander.finish()
-                finally:
-                    asyncio.get_running_loop().remove_reader(descriptor)
-                    listening.cancel()
+            listening = asyncio.create_task(self._site.run(), name="monitor.site")
+            asyncio.get_running_loop().add_reader(descriptor, self._read_keys, descriptor)
+            try:
+                while not self._ended.is_set():
+                    if listening.done():
+                        listening.result()
+                    self._take(reports)
+                    live.refresh()
+                    self.commander.note_shown()
+                    await self._wait()
+            finally:
+                asyncio.get_running_loop().remove_reader(descriptor)
+                await self.commander.finish()
+                listening.cancel()
+                await asyncio.wait((listening,))
 
     async def _wait(self) -> None:
         """Wait until it is time to draw, or there is something to show at once."""

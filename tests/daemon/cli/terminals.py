@@ -10,7 +10,7 @@ import struct
 import subprocess
 import termios
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import pyte
@@ -61,6 +61,12 @@ class Terminal:
     def type(self, keys: str) -> None:
         os.write(self._master, keys.encode())
 
+    def hang_up(self) -> int:
+        """Close the window; return the exit code of the program, once it has ended."""
+        os.close(self._slave)
+        os.close(self._master)
+        return self.process.wait(PATIENCE_S)
+
     def until(self, holds: Callable[[str], object], what: str = "what is waited for") -> str:
         """Read on until what stands on the screen holds, and give it."""
         deadline_s = time.monotonic() + PATIENCE_S
@@ -110,9 +116,16 @@ def on_terminal(*arguments: object, columns: int = 100, lines: int = 30) -> Iter
             stderr=subprocess.PIPE,
             text=True,
             env=environment | {"TERM": "xterm-256color", "PYTHONUTF8": "1"},
-            preexec_fn=os.setsid,
+            preexec_fn=_take_terminal,
         ) as terminal.process:
             yield terminal
     finally:
-        os.close(master)
-        os.close(slave)
+        for descriptor in (master, slave):
+            with suppress(OSError):  # it has hung up
+                os.close(descriptor)
+
+
+def _take_terminal() -> None:
+    """Have Ctrl-C, another size and the terminal's end told to the program, as a shell's terminal does."""
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)

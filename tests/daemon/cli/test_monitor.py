@@ -141,10 +141,19 @@ def test_robots_are_switched_by_a_key_and_a_narrow_terminal_keeps_what_matters(p
         terminal.shows("arm: playing long")
         terminal.resize(100, 30)
         terminal.until(lambda shown: terminal.widest > 60 and "arm: playing" in shown)
-        terminal.type("\x03")  # Ctrl-C, as a terminal sends it
-        terminal.process.send_signal(signal.SIGINT)
+        terminal.type("\x03")  # Ctrl-C
         assert terminal.ended() == (0, "")
         assert terminal.modes == before
+    assert state(playing) == "playing"
+
+
+def test_it_ends_with_its_terminal_and_the_robot_goes_on(playing: Path) -> None:
+    with on_terminal("monitor", "arm", "-c", playing) as terminal:
+        terminal.shows("arm: playing long")
+        code = terminal.hang_up()
+        stderr = terminal.process.stderr
+        assert stderr is not None
+        assert (code, stderr.read()) == (0, "")
     assert state(playing) == "playing"
 
 
