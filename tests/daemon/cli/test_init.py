@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 import serial
+import yaml
 
 from motiond.daemon.cli import actuator_questions, interview
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.tools.example import example_config
 from motiond.daemon.tools.setup import hardware
+from motiond.daemon.tools.setup.choices import Choices, Model
+from motiond.daemon.tools.setup.document import document
 from motiond.daemon.tools.setup.files import look_into
-from motiond.daemon.tools.setup.hardware import Found, Port, Servo
+from motiond.daemon.tools.setup.hardware import Found, HebiModule, Port, Servo
 from motiond.daemon.tools.setup.proof import write_checked
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
 from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
@@ -205,7 +208,7 @@ def test_modules_that_are_called_as_the_joints_need_no_question(
 def test_what_modules_are_called_stays_on_its_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nasty = ("x\nrobots: {}\x1b[2J", "no", "a: b # c", "{", "é\u2028")
+    nasty = ("two\nlines", "x\nrobots: {}\x1b[2J", "no", "a: b # c", "{", "é\u2028")
     modules(monkeypatch, *nasty)
     names = [f"j{number}" for number in range(len(nasty))]
     options = [
@@ -222,6 +225,18 @@ def test_what_modules_are_called_stays_on_its_line(
     assert not any("\x1b" in shown or "\n" in shown for shown in (*asked, *out.splitlines()))
     driver = load_settings(tmp_path / "motiond.yaml").robots["robot"].driver
     assert sorted(driver.options["names"]) == sorted(nasty)
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "two\u2028lines", "two\r\nlines", "no", "#", "a: b"])
+def test_what_joints_are_called_ends_no_comment(name: str) -> None:
+    def text_for(joint: str, *, simulated: bool) -> str:
+        actuators = {} if simulated else {joint: HebiModule("Arm", "m")}
+        return document(Choices("arm", Model(Path("arm.hrdf"), None), (joint,), actuators), None)
+
+    for simulated in (True, False):
+        text = text_for(name, simulated=simulated)
+        assert len(text.splitlines()) == len(text_for("elbow", simulated=simulated).splitlines())
+        assert yaml.safe_load(text) == yaml.safe_load(text_for("elbow", simulated=simulated))
 
 
 # -- questions ----------------------------------------------------------------------------------------------
