@@ -50,7 +50,10 @@ SUBCOMMANDS = {
     ),
     "reload": Subcommand(
         "robots",
-        "Take what has changed in the configuration and in motions; exit code 1 if a motion cannot be played.",
+        (
+            "Take what has changed in the configuration and in motions; "
+            "exit code 1 if a motion cannot be played."
+        ),
     ),
     "status": Subcommand("robots", "Say what the robots do, and which motions they have."),
     "monitor": Subcommand(

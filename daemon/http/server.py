@@ -131,7 +131,9 @@ class HttpServer:
     ) -> None:
         self._settings = settings
         self._tls = _tls(settings)
-        self._hub, self._tally = hub, Tally(models)
+        self._hub = hub
+        # Robots of other daemons are counted by these.
+        self._tally = Tally(lambda: () if is_fleet else commands.robots)
         self._make_application = partial(
             make_application,
             settings,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from ..ipc.states import ResultCode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from ..api.reports import Report, ReportHub, Subject
 
@@ -115,18 +115,18 @@ class Tally:
 
     Parameters
     ----------
-    known : container of str
-        Their names as of now; reports of any other are left out.
+    known : callable
+        Returns their names as of now; reports of any other are left out.
     """
 
-    def __init__(self, known: Collection[str]) -> None:
+    def __init__(self, known: Callable[[], Collection[str]]) -> None:
         self._known = known
         self._robots: dict[str, RobotTally] = {}
 
     @property
     def robots(self) -> dict[str, RobotTally]:
         """By robot; one that has come anew begins with nothing, and one that has gone is forgotten."""
-        self._robots = {name: self._robots.get(name) or RobotTally() for name in self._known}
+        self._robots = {name: self._robots.get(name) or RobotTally() for name in self._known()}
         return self._robots
 
     async def run(self, hub: ReportHub) -> NoReturn:
@@ -141,7 +141,7 @@ class Tally:
 
     def take(self, report: Report) -> None:
         """Add a report."""
-        if report.robot not in self._known:
+        if report.robot not in self._known():
             self._robots.pop(report.robot, None)
             return
         tally = self._robots.setdefault(report.robot, RobotTally())

@@ -66,7 +66,7 @@ async def test_every_route_stands_in_the_document_and_every_path_is_served(
         hub=hub,
         models={},
         daemon_id="d1",
-        tally=Tally(robots.robots),
+        tally=Tally(lambda: robots.robots),
         is_broker_connected=lambda: True,
         clock=lambda: ClockMonitor().payload(),
     )
