@@ -6,6 +6,7 @@
 #
 # The new root is the machine's own under an overlay in memory: what happens there changes nothing here. It needs
 # root, cgroup2, overlayfs, and python3 with venv; docs/service.md says what it shows.
+# shellcheck disable=SC2317 # functions are called by names that are passed on
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -15,7 +16,6 @@ root=$work/root
 group=$(findmnt --noheadings --first-only --output TARGET --types cgroup2)/$(basename "$work")
 failed=0
 
-# shellcheck disable=SC2317 # the trap calls it
 finish() {
     [ -z "${booted:-}" ] || kill -KILL "$booted" 2>/dev/null || true
     for _ in $(seq 50); do # its processes take a moment to end
@@ -117,7 +117,6 @@ holds() {
 is() { [ "$($1)" = "$2" ]; }
 shows() { [ "$(unit "$1")" = "$2" ]; }
 says() { journal | grep --fixed-strings --quiet -- "$1"; }
-counts() { [ "$(journal | grep --fixed-strings --count -- "$1")" -ge "$2" ]; }
 differs() { [ "$(unit MainPID)" != "$1" ] && shows ActiveState active; }
 fails() { ! "$@"; }
 is_empty() { ! inside test -e /sys/fs/cgroup/system.slice/motiond.service/cgroup.procs; }
