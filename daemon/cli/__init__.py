@@ -1,7 +1,8 @@
 """The command line, and the demonstration.
 
 - `main`, `__main__`: the program, and how errors end it
-- `subcommands`: which there are; `tree`: puts them together for typer
+- `subcommands`: which there are; `tree`: puts them together for typer;
+  `help`: lists them without it
 - `run`: the subcommands that run the daemon
 - `play`: subcommands that set a robot going; `robots`: the others that ask a daemon
 - `whole`: the subcommand that asks a daemon as a whole

@@ -38,7 +38,11 @@ def scan(
     json: AsJson = False,
 ) -> int:
     """Find serial servos (DYNAMIXEL, Protocol 2.0) and say how they are; exit code 1 if there are none."""
+    from rich.console import Console
+
     from motiond.drivers.dynamixel import scan as dynamixel_scan
+
+    from ..tools.batch import progress_if_slow
 
     if reboot:
         if baud is None or len(baud) != 1:
@@ -46,7 +50,8 @@ def scan(
         dynamixel_scan.reboot(port, baud[0], reboot)
         typer.echo(f"{port}: restarted {', '.join(map(str, reboot))}")
         return DONE
-    found = dynamixel_scan.scan(port, baud or ())
+    with progress_if_slow(Console(stderr=True), f"scanning {port}", None):
+        found = dynamixel_scan.scan(port, baud or ())
     if json:
         print_json([asdict(servo) for servo in found])
     elif found:

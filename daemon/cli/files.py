@@ -77,12 +77,14 @@ def check(
     from rich.console import Console
 
     from ..config.settings import load_settings
+    from ..tools.batch import progress_if_slow
     from ..tools.check import Against, check_files, check_motions, nothing_to_check
 
     if robot is None:
         _refuse_without("--robot", {"--name": name, "--motion-joints": motion_joints})
         settings = load_settings(config)
-        findings = check_motions(settings, motions or (), partial(typer.echo, err=True))
+        with progress_if_slow(Console(stderr=True), "planning", None):
+            findings = check_motions(settings, motions or (), partial(typer.echo, err=True))
         for line in nothing_to_check(settings, findings):
             tell(line, DONE)
     elif motions:

@@ -12,6 +12,7 @@ import sys
 from typing import NoReturn
 
 from ..service.interpreter import few_passes
+from .help import quick_help
 from .subcommands import SUBCOMMANDS
 
 
@@ -26,6 +27,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _exit_code(arguments: list[str]) -> int:
+    if arguments == ["--help"] and (page := quick_help()) is not None:
+        sys.stdout.write(page)
+        return 0
     import typer
 
     from .completion import serve_scripts
