@@ -177,8 +177,6 @@ class Reservation(Told):
     """`ready`: on the first row, for its time; `released`: let go before the motion ended well."""
     start_at: float | None
     """Unix time in s at which the first row is due; null until that is committed."""
-    robots: list[str] | None
-    """Who starts together; null until that is committed."""
     reason: str | None
     """Why it was released."""
     expires_at: float | None

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MARGIN_S = 1.0
 """From the commit until the slowest member has to begin its approach: all have to hear of all before."""
+ANSWERS = 2.0
+"""It is at least so many times as long as the slowest answer has taken, when all were asked at once."""
 LEAST_MARGIN_S = 0.3
 APART_S = 0.2
 """So far apart clocks may be, beside what the way of an answer leaves open."""
@@ -35,6 +37,11 @@ class Prepared:
 
     ready_in_s: float
     ahead_s: tuple[float, float]
+
+    @property
+    def answered_in_s(self) -> float:
+        """How long its answer has taken."""
+        return self.ahead_s[1] - self.ahead_s[0]
 
 
 class Appointment(NamedTuple):
@@ -81,7 +88,8 @@ def appoint(
     slowest = max(prepared, key=lambda robot: prepared[robot].ready_in_s)
     needs_s = prepared[slowest].ready_in_s
     if start_at is None:
-        start_at = now + (needs_s + MARGIN_S if start_in is None else start_in)
+        margin_s = max(MARGIN_S, ANSWERS * max(one.answered_in_s for one in prepared.values()))
+        start_at = now + (needs_s + margin_s if start_in is None else start_in)
     within_s = start_at - now - needs_s
     if within_s < LEAST_MARGIN_S:
         late_s = LEAST_MARGIN_S - within_s

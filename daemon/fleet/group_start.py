@@ -1,6 +1,9 @@
-"""One start of a group in this daemon: its robots begin when all are committed, and play when all are ready.
+"""One start of a group in this daemon: its robots begin when all are committed, and play when all agree.
 
-Whatever happens here, a robot that was not told to go on lets the start go by itself (`robots.reservation`).
+All agree when it is known of each daemon that it knows that all are ready. From then on the first row is
+played, whatever becomes of the connection to the broker, unless somebody is heard to fail, or nothing is
+heard of somebody for too long before it (docs/decisions/all-or-none.md). Whatever happens here, a robot that
+was not told to go on lets the start go by itself (`robots.reservation`).
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ import asyncio
 import logging
 import time
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from motiond.formats.errors import listed
@@ -28,6 +32,14 @@ log = logging.getLogger(__name__)
 
 LOOK_PERIOD_S = 0.5
 MOST_NAMED = 5
+PULSE_S, SLOW_PULSE_S = 0.1, 1.0
+"""How often others are told how far ours are: until all have to be known to play, and from then on."""
+SILENCE_S = 2.0
+"""Of whom nothing is heard for so long before the first row counts as gone."""
+CONFIRM_S = 2.0
+"""So long after the first row all have to be known to play."""
+LINGER_S = 5.0
+"""For so long others are still told how it ended, as a daemon may be on its way to another broker."""
 
 
 class GroupStart:
@@ -40,6 +52,8 @@ class GroupStart:
         The daemon's own robots that take part.
     daemons : Daemons
         Which are at the broker.
+    tell : callable
+        Tells all daemons how far ours are, while there is a connection.
     unix_now : callable
         Returns Unix time in s.
 
@@ -55,18 +69,32 @@ class GroupStart:
         commit: CommitRequest,
         ours: Mapping[str, Reservation],
         daemons: Daemons,
+        tell: Callable[[dict[str, Any]], None],
         unix_now: Callable[[], float] = time.time,
     ) -> None:
         self.commit = commit
         self.members = Members(commit.start, commit.robots, daemons)
         self._ours = ours
-        self._news = asyncio.Event()
-        start_s = asyncio.get_running_loop().time() + commit.start_at - unix_now()
-        self._begins_s, self._plays_s = start_s - commit.ready_in_s, start_s - GUARD_S
+        self._tell = tell
+        self._phases = dict.fromkeys(ours, "committed")
+        self._reasons: dict[str, str] = {}
+        self._agrees = False
+        self._is_connected = True
+        self._news, self._pulse_is_due = asyncio.Event(), asyncio.Event()
+        self._now = asyncio.get_running_loop().time
+        self._start_s = self._now() + commit.start_at - unix_now()
+        self._begins_s, self._plays_s = self._start_s - commit.ready_in_s, self._start_s - GUARD_S
 
-    def hear(self, robot: str, subject: str, data: dict[str, Any]) -> None:
-        """Take note of what a member reports, and act on it at once."""
-        self.members.hear(robot, subject, data)
+    # -- what is heard --------------------------------------------------------------------------------------
+
+    def hear(self, robot: str, data: dict[str, Any]) -> None:
+        """Take note of what a member reports of its reservation, and act on it at once."""
+        self.members.hear(robot, data)
+        self.look()
+
+    def hear_pulse(self, daemon_id: str, data: dict[str, Any]) -> None:
+        """Take note of what a daemon tells of its robots, and act on it at once."""
+        self.members.hear_pulse(daemon_id, data, self._now())
         self.look()
 
     def look(self) -> None:
@@ -79,45 +107,114 @@ class GroupStart:
             self._fail(failure)
 
     def lose_connection(self) -> None:
-        """Take note that nothing is heard any more: who has not played yet cannot know of the others."""
-        self.members.forget()
-        for robot, reservation in self._ours.items():
-            if reservation.phase_of(self.commit.start) != "playing":
-                why = f"{robot}: the daemon's connection was lost, by which it hears the others"
-                reservation.break_off(self.commit.start, why)
-        self._news.set()
+        """Take note that nothing is heard any more, nor told."""
+        self._is_connected = False
+        self.members.lose_connection()
+
+    def regain_connection(self) -> None:
+        """Tell others at once how far ours are, who may have waited for it."""
+        self._is_connected = True
+        self._pulse_is_due.set()
+
+    # -- what is told ---------------------------------------------------------------------------------------
+
+    def _note(self, robot: str, told: dict[str, Any]) -> None:
+        """Take note of what one of ours tells of its reservation, and let others know at once."""
+        if told["start"] == self.commit.start:
+            self._phases[robot] = told["phase"]
+            if told["phase"] == "released":
+                self._reasons[robot] = told["reason"]
+        elif self._phases[robot] == "playing":
+            self._phases[robot] = "ended"
+        self._pulse_is_due.set()
+
+    async def _beat(self) -> None:
+        """Tell how far ours are, again and again, and at once where that changes."""
+        while True:
+            self._pulse_is_due.clear()
+            start, robots = self.commit.start, self._phases
+            self._tell({"start": start, "robots": robots, "agrees": self._agrees, "reasons": self._reasons})
+            is_near = self._now() < self._start_s + CONFIRM_S
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PULSE_S if is_near else SLOW_PULSE_S):
+                    await self._pulse_is_due.wait()
+
+    # -- what is done ---------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Bring the start to its end; raises nothing but cancellation."""
+        """Bring the start to its end, and tell for a while how it ended; raises nothing but cancellation."""
+        notes = {robot: partial(self._note, robot) for robot in self._ours}
+        for robot, reservation in self._ours.items():
+            reservation.listeners.append(notes[robot])
+            if reservation.phase_of(self.commit.start) is None:
+                self._phases[robot] = "released"
+        beating = asyncio.create_task(self._beat(), name=f"fleet.{self.commit.start}.pulse")
         try:
-            await self._run()
-        except Exception:
-            log.exception("start '%s' failed inside motiond", self.commit.start)
-            self._break_off("it failed inside motiond; the daemon's log says more")
+            try:
+                await self._run()
+            except Exception:
+                log.exception("start '%s' failed inside motiond", self.commit.start)
+                self._break_off("it failed inside motiond; the daemon's log says more")
+            await asyncio.sleep(LINGER_S)
+        finally:
+            beating.cancel()
+            await asyncio.wait((beating,))
+            for robot, reservation in self._ours.items():
+                reservation.listeners.remove(notes[robot])
 
     async def _run(self) -> None:
-        start = self.commit.start
-        if await self._heard("committed", self.members.not_committed, self._begins_s):
-            for reservation in self._ours.values():
-                reservation.begin(start)
-        if await self._heard("ready", self.members.not_ready, self._plays_s):
-            for reservation in self._ours.values():
-                reservation.go(start)
+        if await self._agree():
+            await self._confirm()
         while not self._is_over():
             await self._wait(LOOK_PERIOD_S)
             self._heed_failures()
 
-    async def _heard(self, what: str, missing: Callable[[], list[str]], deadline_s: float) -> bool:
+    async def _agree(self) -> bool:
+        """Bring ours to where nothing is left to be agreed on; return whether it came to that."""
+        members, start = self.members, self.commit.start
+        if not await self._heard(members.not_committed, self._begins_s, "not heard to be committed in time"):
+            return False
+        for reservation in self._ours.values():
+            reservation.begin(start)
+        if not await self._heard(members.not_ready, self._plays_s, "not heard to be ready in time"):
+            return False
+        self._agrees = True
+        self._pulse_is_due.set()
+        why = "not heard in time to know that all are ready"
+        if not await self._heard(members.not_agreed, self._plays_s, why):
+            return False
+        for reservation in self._ours.values():
+            reservation.go(start)
+        return True
+
+    async def _heard(self, missing: Callable[[], list[str]], deadline_s: float, why: str) -> bool:
         """Wait until nobody is missing; where that is not so in time, break off."""
-        loop = asyncio.get_running_loop()
         while (names := missing()) and not self._is_over():
-            left_s = deadline_s - loop.time()
+            left_s = deadline_s - self._now()
             if left_s <= 0.0:
-                told = listed(names[:MOST_NAMED], more=max(0, len(names) - MOST_NAMED))
-                self._break_off(f"not heard to be {what} in time: {told}", names[0])
+                self._break_off(f"{why}: {_named(names)}", names[0])
                 return False
             await self._wait(left_s)
         return not names
+
+    async def _confirm(self) -> None:
+        """Let go where somebody falls silent before the first row; stop where somebody has not played it."""
+        while (now_s := self._now()) < self._plays_s and not self._is_over():
+            if names := self.members.silent(now_s - SILENCE_S):
+                why = f"nothing was heard for {SILENCE_S:g} s of: {_named(names)}"
+                if not self._is_connected:
+                    why = "the daemon's connection was lost, by which it hears the others"
+                self._break_off(why, names[0] if self._is_connected else None)
+                return
+            await self._wait(min(PULSE_S, self._plays_s - now_s))
+        while (names := self.members.not_playing()) and not self._is_over():
+            left_s = self._start_s + CONFIRM_S - self._now()
+            if left_s <= 0.0:
+                if self.commit.on_member_failure == "stop":
+                    why = f"not heard to play {CONFIRM_S:g} s after the first row: {_named(names)}"
+                    self._break_off(why, names[0], also_playing=True)
+                return
+            await self._wait(left_s)
 
     async def _wait(self, within_s: float) -> None:
         """Wait for news, for so long at most."""
@@ -132,13 +229,15 @@ class GroupStart:
     def _fail(self, failure: Failure) -> None:
         """Stop ours because of one that does not play with them."""
         goes_on = failure.has_played and self.commit.on_member_failure == "continue"
-        for reservation in self._ours.values():
-            if goes_on and reservation.phase_of(self.commit.start) == "playing":
-                continue
-            reservation.break_off(self.commit.start, f"{failure.member}: {failure.why}", failure.member)
+        why = f"{failure.member}: {failure.why}"
+        self._break_off(why, failure.member, also_playing=not goes_on)
 
-    def _break_off(self, why: str, member: str | None = None) -> None:
-        """Let go what has not come to its first row."""
+    def _break_off(self, why: str, member: str | None = None, *, also_playing: bool = False) -> None:
+        """Let go what has not come to its first row, or all of it."""
         for reservation in self._ours.values():
-            if reservation.phase_of(self.commit.start) != "playing":
+            if also_playing or reservation.phase_of(self.commit.start) != "playing":
                 reservation.break_off(self.commit.start, why, member)
+
+
+def _named(names: list[str]) -> str:
+    return listed(names[:MOST_NAMED], more=max(0, len(names) - MOST_NAMED))

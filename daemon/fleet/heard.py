@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 MOST_DAEMONS = 10_000
 
@@ -34,25 +35,39 @@ class _Member:
 
     Attributes
     ----------
-    committed, ready, playing : bool
-        Whether it was heard to have come so far.
+    committed, ready, agrees, playing : bool
+        Whether it was heard to have come so far; `agrees` is that its daemon knows that all are ready.
     ended : bool
         Whether it was heard to have played to its end.
-    online : bool or None
-        What it says of itself; None where nothing was heard.
+    is_reserved : bool
+        Whether the robot itself, besides its daemon, was heard to be committed at least.
+    may_have_played : bool
+        Whether it was ready when the connection was lost.
     daemon : str or None
         Whose robot it is.
+    heard_s : float
+        When its daemon's pulse told of it last.
     why : str
         Why it does not play with the others; '' where it does.
     """
 
     committed: bool = False
     ready: bool = False
+    agrees: bool = False
     playing: bool = False
     ended: bool = False
-    online: bool | None = None
+    is_reserved: bool = False
+    may_have_played: bool = False
     daemon: str | None = None
+    heard_s: float = -inf
     why: str = ""
+
+    def reach(self, phase: str) -> None:
+        """Take note of how far it has come; what lies before that, it has done."""
+        self.ended |= phase == "ended"
+        self.playing |= self.ended or phase == "playing"
+        self.ready |= self.playing or phase == "ready"
+        self.committed |= self.ready or phase == "committed"
 
 
 class Daemons:
@@ -93,68 +108,75 @@ class Members:
     def __contains__(self, robot: str) -> bool:
         return robot in self._members
 
-    def hear(self, robot: str, subject: str, data: dict[str, Any]) -> None:
-        """Take note of what one of them reports."""
-        member = self._members[robot]
-        match subject:
-            case "availability":
-                member.online = data.get("state") == "online"
-                member.daemon = str(data.get("bridge"))
-            case "reservation":
-                self._hear_reservation(member, data)
-            case "result":
-                self._hear_result(member, data)
-
-    def _hear_reservation(self, member: _Member, data: dict[str, Any]) -> None:
-        phase = data.get("phase")
+    def hear(self, robot: str, data: dict[str, Any]) -> None:
+        """Take note of what one of them reports of its reservation."""
+        member, phase = self._members[robot], str(data.get("phase"))
         if data.get("start") != self._start:
             # That it is not reserved for a third start is told in between.
-            if member.committed and phase != "released":
-                member.ended |= member.playing
+            if member.is_reserved and phase != "released":
+                member.ended |= member.playing or member.may_have_played
                 member.why = member.why or ("" if member.ended else "it is not reserved any more")
             return
         if phase == "released":
             member.why = member.why or str(data.get("reason"))
-        member.playing |= phase == "playing"
-        member.ready |= member.playing or phase == "ready"
-        member.committed |= member.ready or phase == "committed"
-
-    def _hear_result(self, member: _Member, data: dict[str, Any]) -> None:
-        details = data.get("details")
-        if not isinstance(details, dict) or details.get("start") != self._start:
             return
-        if data.get("code") == "SUCCESSFUL":
-            member.ended = True
-        else:
-            member.why = member.why or f"{data.get('motion')} ended with {data.get('code')}"
+        member.reach(phase)
+        member.is_reserved |= member.committed
+
+    def hear_pulse(self, daemon_id: str, data: dict[str, Any], now_s: float) -> None:
+        """Take note of what a daemon tells of its robots; where it is no pulse, of nothing."""
+        robots, reasons = data.get("robots"), data.get("reasons")
+        for robot, phase in robots.items() if isinstance(robots, dict) else ():
+            member = self._members.get(robot)
+            if member is None or member.daemon not in {None, daemon_id}:
+                continue
+            member.daemon, member.heard_s = daemon_id, now_s
+            member.agrees |= data.get("agrees") is True
+            if phase == "released":
+                told = reasons.get(robot) if isinstance(reasons, dict) else None
+                member.why = member.why or str(told or "it was let go")
+            else:
+                member.reach(str(phase))
 
     def not_committed(self) -> list[str]:
         """Return of whom it was not heard that they are committed, and there."""
-        return [name for name, one in self._members.items() if not (one.committed and self._is_there(one))]
+        return self._without(lambda one: one.committed and self._is_there(one))
 
     def not_ready(self) -> list[str]:
         """Return of whom it was not heard that they are ready, and there."""
-        return [name for name, one in self._members.items() if not (one.ready and self._is_there(one))]
+        return self._without(lambda one: one.ready and self._is_there(one))
+
+    def not_agreed(self) -> list[str]:
+        """Return of whom it was not heard that their daemons know that all are ready."""
+        return self._without(lambda one: one.agrees)
+
+    def not_playing(self) -> list[str]:
+        """Return of whom it was not heard that they have come to their first row."""
+        return self._without(lambda one: one.playing)
+
+    def silent(self, since_s: float) -> list[str]:
+        """Return of whom no pulse has told since a time."""
+        return self._without(lambda one: one.heard_s >= since_s)
+
+    def _without(self, holds: Callable[[_Member], bool]) -> list[str]:
+        return [name for name, one in self._members.items() if not holds(one)]
 
     def _is_there(self, member: _Member) -> bool:
-        return bool(member.online) and self._daemons.state(member.daemon) == "online"
+        return member.daemon is not None and not self._why_gone(member)
 
     def failures(self) -> list[Failure]:
         """Return who does not play with the others, and why."""
         return [
-            Failure(name, why, one.playing)
+            Failure(name, why, one.playing or one.may_have_played)
             for name, one in self._members.items()
             if not one.ended and (why := one.why or self._why_gone(one))
         ]
 
     def _why_gone(self, member: _Member) -> str:
         state = self._daemons.state(member.daemon)
-        if state not in {None, "online"}:
-            return f"its daemon is {state}"
-        return "it is offline" if member.online is False else ""
+        return "" if state in {None, "online"} else f"its daemon is {state}"
 
-    def forget(self) -> None:
-        """Begin anew on a new connection; who was ready has played meanwhile, or says otherwise."""
+    def lose_connection(self) -> None:
+        """Take note that nothing is heard: what was heard holds; who was ready may play, and end."""
         for member in self._members.values():
-            member.online = member.daemon = None
-            member.playing |= member.ready
+            member.may_have_played |= member.ready

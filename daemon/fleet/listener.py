@@ -23,14 +23,13 @@ from ..mqtt.inbox import Inbox
 from ..mqtt.link import BackOff, Link, heed_cancellation
 from ..mqtt.responder import retained
 from ..mqtt.subscriptions import subscribe, try_to_subscribe
-from ..mqtt.topics import DaemonTopic, ReportTopic, RequestTopic, Topics
+from ..mqtt.topics import DaemonTopic, PulseTopic, ReportTopic, RequestTopic, Topics
 from .group_start import GroupStart
 from .heard import Daemons
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ..api.reports import Subject
     from ..api.schemas import CommitRequest, ReleaseStartRequest, Request
     from ..config.mqtt import MqttSettings
     from ..mqtt.bridge import MqttBridge
@@ -42,10 +41,6 @@ log = logging.getLogger(__name__)
 
 SERVED_HZ, MOST_AT_ONCE = 20.0, 64
 AGAIN_S = 1.0
-LINGER_S = 5.0
-"""How long topics are kept for the next start of the same robots."""
-TOLD: tuple[Subject, ...] = ("reservation", "availability", "result")
-"""What is heard of each robot of a start."""
 
 
 class Listener:
@@ -64,6 +59,7 @@ class Listener:
         self, settings: MqttSettings, daemon_id: str, bridge: MqttBridge, robots: RobotRegistry
     ) -> None:
         self._settings = settings
+        self._daemon_id = daemon_id
         self._name = f"motiond-{daemon_id}-fleet"
         self._bridge = bridge
         self._robots = robots
@@ -116,9 +112,12 @@ class Listener:
 
     async def _listen(self, client: Client, broker: Broker) -> NoReturn:
         pace = Pace(SERVED_HZ, MOST_AT_ONCE, asyncio.get_running_loop().time)
+        await subscribe(client, [self._topics.pulse()], qos=0)
+        for start in self._starts.values():
+            start.regain_connection()
         await broker.known.wait()
         await subscribe(client, [self._topics.daemon()], broker.listening_qos)
-        for start in self._starts.values():
+        for start in list(self._starts.values()):
             await self._hear_members(start)
         await subscribe(client, [self._topics.fleet_requests()], broker.listening_qos)
         heed_cancellation()
@@ -142,7 +141,7 @@ class Listener:
             self._log_of(broker).lose(reason)
 
     async def _hear_members(self, start: GroupStart) -> None:
-        """Subscribe to what the robots of a start tell; what is not heard lets the start go in time."""
+        """Subscribe to what the robots of a start tell, and keep, besides the pulses of their daemons."""
         if self._client is None:
             return
         topics = self._told_by(start.commit.robots)
@@ -151,7 +150,9 @@ class Listener:
         except aiomqtt.MqttError:
             return  # the connection has broken; once it is back, they are subscribed to again
         if unheard:
-            what = "%s: the broker refuses the subscription; start '%s' is let go; permit it"
+            what = (
+                "%s: the broker refuses the subscription; who leaves start '%s' may go unnoticed; permit it"
+            )
             log.warning(what, unheard[0], start.commit.start)
 
     async def _hear_no_more(self, start: GroupStart) -> None:
@@ -162,7 +163,7 @@ class Listener:
                 await self._client.unsubscribe(self._told_by(gone))
 
     def _told_by(self, robots: Iterable[str]) -> list[str]:
-        return [self._topics.report(robot, subject) for robot in robots for subject in TOLD]
+        return [self._topics.report(robot, "reservation") for robot in robots]
 
     def _starts_of(self, robot: str) -> list[GroupStart]:
         return [start for start in self._starts.values() if robot in start.members]
@@ -180,9 +181,13 @@ class Listener:
                 self._daemons.hear(daemon_id, _decode(payload))
                 for start in self._starts.values():
                     start.look()
-            case ReportTopic(robot, subject):
+            case PulseTopic(daemon_id):
+                data = _decode(payload)
+                if (told := self._starts.get(str(data.get("start")))) is not None:
+                    told.hear_pulse(daemon_id, data)
+            case ReportTopic(robot, "reservation"):
                 for start in self._starts_of(robot):
-                    start.hear(robot, subject, _decode(payload))
+                    start.hear(robot, _decode(payload))
 
     async def _serve_one(self, message: aiomqtt.Message, client: Client) -> None:
         """Act on what is asked of all robots that it names, then answer for each of ours."""
@@ -222,17 +227,23 @@ class Listener:
     def _follow(self, request: CommitRequest, robots: list[str]) -> None:
         """Bring a start to its end, beside whatever else is asked."""
         ours = {robot: self._robots.reservations[robot] for robot in robots}
-        start = self._starts[request.start] = GroupStart(request, ours, self._daemons)
+        start = self._starts[request.start] = GroupStart(request, ours, self._daemons, self._tell)
         self._tasks.create_task(self._run(start), name=f"fleet.{request.start}")
 
     async def _run(self, start: GroupStart) -> None:
+        hearing = asyncio.create_task(self._hear_members(start), name=f"fleet.{start.commit.start}.members")
         try:
-            await self._hear_members(start)
             await start.run()
         finally:
             del self._starts[start.commit.start]
-        await asyncio.sleep(LINGER_S)
+            hearing.cancel()
+            await asyncio.wait((hearing,))
         await self._hear_no_more(start)
+
+    def _tell(self, pulse: dict[str, Any]) -> None:
+        """Tell all daemons how far a start is here; what is not told now is told again soon."""
+        if self._client is not None:
+            self._client.hand_over(self._topics.pulse(self._daemon_id), orjson.dumps(pulse), 0)
 
     def _release(self, request: ReleaseStartRequest) -> dict[str, bytes]:
         """Let ours go that are reserved for a start; return their answers."""

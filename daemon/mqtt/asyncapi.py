@@ -61,6 +61,19 @@ class Heartbeat(Told):
     """Nothing: that it comes back is all."""
 
 
+class Pulse(Told):
+    """How far a daemon's robots are with a start; several times a second, and at once where that changes."""
+
+    start: str
+    """The start's id."""
+    robots: dict[str, Literal["committed", "ready", "playing", "ended", "released"]]
+    """Its own robots that take part; `ended`: played to its end."""
+    agrees: bool
+    """Whether the daemon knows of all robots of the start that they are ready."""
+    reasons: dict[str, str]
+    """Why robots were released."""
+
+
 MODELS: dict[str, type[Told]] = {**REPORT_MODELS, "availability": OwnedAvailability}
 
 
@@ -121,9 +134,10 @@ def _servers() -> dict[str, Any]:
 
 
 def _daemon() -> Iterator[tuple[str, dict[str, Any]]]:
-    address, beat = TOPICS.daemon(DAEMON), TOPICS.heartbeat(DAEMON)
+    address, beat, pulse = TOPICS.daemon(DAEMON), TOPICS.heartbeat(DAEMON), TOPICS.pulse(DAEMON)
     yield "send_daemon_availability", _sent("daemon_availability", address, DaemonAvailability, 1, lasts=True)
     yield "send_heartbeat", _sent("heartbeat", beat, Heartbeat, 0, lasts=False)
+    yield "send_pulse", _sent("pulse", pulse, Pulse, 0, lasts=False)
 
 
 def _reports() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -252,7 +266,7 @@ def _first_line(model: type[BaseModel] | None) -> str:
 
 def _schemas() -> dict[str, Any]:
     requests: list[type[BaseModel]] = [*(verb.schema for verb in VERBS.values()), *FLEET_SCHEMAS.values()]
-    of_daemon: list[type[BaseModel]] = [DaemonAvailability, Heartbeat, Refusal]
+    of_daemon: list[type[BaseModel]] = [DaemonAvailability, Heartbeat, Pulse, Refusal]
     answers = [*DATA_MODELS.values(), *FLEET_DATA_MODELS.values()]
     models = [*of_daemon, *MODELS.values(), *answers, *requests]
     _, told = models_json_schema(

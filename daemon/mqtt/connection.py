@@ -347,7 +347,7 @@ class Client(aiomqtt.Client):
     ) -> int:
         """Have a message delivered, on this connection or, with a session, a later one; return its number.
 
-        It takes QoS 1 or 2; what is handed over is published in this order.
+        What is handed over is published in this order; of QoS 0 nothing is kept without a connection.
         """
         return self._client.publish(topic, payload, qos, retain, properties).mid
 

@@ -23,11 +23,24 @@ class HeartbeatTopic(NamedTuple):
     daemon_id: str
 
 
+class PulseTopic(NamedTuple):
+    """Where a daemon tells how far its robots are with a start of their group."""
+
+    daemon_id: str
+
+
 class ReportTopic(NamedTuple):
     """Where a robot reports on a subject."""
 
     robot: str
     subject: str
+
+
+OF_DAEMONS: dict[str, type[DaemonTopic | HeartbeatTopic | PulseTopic]] = {
+    "availability": DaemonTopic,
+    "heartbeat": HeartbeatTopic,
+    "pulse": PulseTopic,
+}
 
 
 class RequestTopic(NamedTuple):
@@ -44,7 +57,7 @@ class ResponseTopic(NamedTuple):
     verb: str
 
 
-Meaning = DaemonTopic | HeartbeatTopic | ReportTopic | RequestTopic | ResponseTopic
+Meaning = DaemonTopic | HeartbeatTopic | PulseTopic | ReportTopic | RequestTopic | ResponseTopic
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +83,10 @@ class Topics:
     def doctor(self, daemon_id: str, name: str) -> str:
         """Return where a look at the broker hears itself: where a daemon may write and nobody listens."""
         return f"{self.base}/bridge/{daemon_id}/doctor/{name}"
+
+    def pulse(self, daemon_id: str = "+") -> str:
+        """Return where a daemon tells of a start; without an id, the filter of all daemons."""
+        return f"{self.base}/bridge/{daemon_id}/pulse"
 
     def report(self, robot: str, subject: str) -> str:
         """Return where a robot reports on a subject; `+` stands for any robot."""
@@ -120,10 +137,8 @@ class Topics:
     def meaning(self, topic: str) -> Meaning | None:
         """Return what a topic is for; None if it is none of ours."""
         match topic.removeprefix(f"{self.base}/").split("/"):
-            case ["bridge", daemon_id, "availability"]:
-                return DaemonTopic(daemon_id)
-            case ["bridge", daemon_id, "heartbeat"]:
-                return HeartbeatTopic(daemon_id)
+            case ["bridge", daemon_id, subject] if subject in OF_DAEMONS:
+                return OF_DAEMONS[subject](daemon_id)
             case [robot, "request", *verb]:
                 return RequestTopic(robot, "/".join(verb))
             case [robot, "response", *verb]:

@@ -45,7 +45,6 @@ UNTOLD: dict[str, Any] = {
     "start": None,
     "phase": None,
     "start_at": None,
-    "robots": None,
     "reason": None,
     "expires_at": None,
 }
@@ -89,6 +88,11 @@ class Reservation:
     robot : Robot
     now, unix_now : callable
         Return the time of a monotonic clock and Unix time, in s.
+
+    Attributes
+    ----------
+    listeners : list of callable
+        Are told at once what the world is told; they must not ask for anything then.
     """
 
     def __init__(
@@ -100,6 +104,7 @@ class Reservation:
         self._robot = robot
         self._now = now
         self._unix_now = unix_now
+        self.listeners: list[Callable[[dict[str, Any]], None]] = []
         self._held: _Held | None = None
         self._preparing = asyncio.Lock()
         self._commits: OrderedDict[str, CommitRequest] = OrderedDict()
@@ -359,8 +364,8 @@ class Reservation:
         """Tell that the robot is not reserved for a start; where it is for another, tell that last."""
         told: dict[str, Any] = {"start": start, "phase": "released", "reason": why}
         if commit is not None:
-            told |= {"start_at": commit.start_at, "robots": commit.robots}
-        self._robot.report("reservation", UNTOLD | told)
+            told["start_at"] = commit.start_at
+        self._report(UNTOLD | told)
         if self._held is not None:
             self.tell()
 
@@ -374,8 +379,13 @@ class Reservation:
         if (held := self._held) is not None and held.phase is not None:
             told |= {"start": held.request.start, "phase": held.phase, "expires_at": held.expires_at}
             if held.commit is not None:
-                told |= {"start_at": held.commit.start_at, "robots": held.commit.robots}
+                told["start_at"] = held.commit.start_at
+        self._report(told)
+
+    def _report(self, told: dict[str, Any]) -> None:
         self._robot.report("reservation", told)
+        for listener in self.listeners:
+            listener(told)
 
 
 def _refuse_time(robot: str, request: CommitRequest, held: _Held, in_s: float) -> None:

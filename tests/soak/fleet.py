@@ -1,8 +1,8 @@
 """Starts a group while plugs are pulled: `python -m tests.soak.fleet [--starts N] [--seed N]`.
 
 Robots of several daemons meet at three brokers. In most starts something goes wrong at a random moment: a
-robot refuses, a daemon, the coordinator or a broker is killed. What the actuators received then tells whether
-all robots that could play have played their first row, at one time, or none; each goal has one result.
+robot refuses, a daemon, the coordinator, a broker, or a daemon with its broker is killed. What the actuators
+received then tells what became of the start (`tests.soak.fleet_judge`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import aiomqtt
-import numpy as np
 import orjson
 
 from motiond.daemon.api.errors import RequestError
@@ -28,9 +27,10 @@ from motiond.daemon.client.session import NoAnswer, ask
 from motiond.daemon.fleet.conversation import conversing
 from motiond.daemon.fleet.coordinator import GroupPlay, GroupStart
 from motiond.daemon.mqtt.connection import make_client
-from tests.daemon.fleet.machines import GROUP, MOTION, machines, until_online
+from tests.daemon.fleet.machines import GROUP, MOTION, RATE_HZ, machines, until_online
 from tests.daemon.fleet.nats import Cluster
 from tests.daemon.launched import MOTIOND
+from tests.soak.fleet_judge import Killed, Part, Verdict, judged
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -40,13 +40,16 @@ if TYPE_CHECKING:
     from tests.daemon.fleet.machines import Machine
 
 STARTS, MACHINES, ROBOTS = 1000, 3, 3
-MISHAPS = {"none": 4, "refusal": 3, "daemon": 4, "coordinator": 3, "broker": 3}
-"""How often each is chosen."""
-LATEST_S = 4.0
+MOTION_S = 3.0
+"""Longer than it takes to stop what is not known to play with the others."""
+MISHAPS = {"none": 3, "refusal": 2, "daemon": 4, "coordinator": 2, "broker": 4, "machine": 2}
+"""How often each is chosen; a machine is a daemon with the broker that it is at."""
+LATEST_S = 5.0
 """Into a start: by then its robots play, or have been let go."""
-TOGETHER_S = 0.1
-RESULT_S = 5.0
-PROGRESS = 25
+BEFORE_S, AFTER_S = 2.0, 0.2
+"""Half of the kills are in the last moment: between these, before and after the first row is due."""
+RESULT_S = 0.5
+PROGRESS = 10
 
 
 class Site:
@@ -54,15 +57,15 @@ class Site:
 
     Attributes
     ----------
-    results : Counter of (robot, start)
-        How many goals of each start have ended; copies of one report are counted once.
+    results : dict of str to list of dict
+        What each robot has told of goals of starts; copies of one report are left out.
     """
 
     def __init__(self, cluster: Cluster, made: list[Machine]) -> None:
         self.cluster = cluster
         self.machines = made
         self.robots = [robot for machine in made for robot in machine.robots]
-        self.results: Counter[tuple[str, str]] = Counter()
+        self.results: dict[str, list[dict[str, Any]]] = {}
         self._heard: set[tuple[str, str, int]] = set()
 
     @property
@@ -71,25 +74,25 @@ class Site:
         return self.cluster.settings(3)
 
     async def hear_results(self) -> None:
-        """Count results, for ever."""
+        """Note results, for ever."""
         while True:
             with suppress(aiomqtt.MqttError):
                 async with make_client(self.settings) as client:
                     await client.subscribe("motiond/+/result", qos=0)
                     async for message in client.messages:
-                        self._count(message.topic.value.split("/")[1], orjson.loads(message.payload))
+                        self._note(message.topic.value.split("/")[1], orjson.loads(message.payload))
             await asyncio.sleep(0.1)
 
-    def _count(self, robot: str, result: dict[str, Any]) -> None:
+    def _note(self, robot: str, result: dict[str, Any]) -> None:
         report = robot, result["goal_id"], result["sequence"]
         if "start" in result["details"] and report not in self._heard:
             self._heard.add(report)
-            self.results[robot, result["details"]["start"]] += 1
+            self.results.setdefault(robot, []).append(result)
 
     async def until_at_rest(self) -> None:
         """Have everything run again, and wait until all robots are idle and reserved for nothing."""
         for node in self.cluster.nodes:
-            node.start_again()
+            await asyncio.to_thread(node.start_again)
         for machine in self.machines:
             machine.start()
         await until_online(self.settings, self.robots)
@@ -110,58 +113,83 @@ class Site:
             or reports.get("reservation", {}).get("phase") not in {None, "released"}
         }
 
-    def first_rows(self, since_s: float) -> dict[str, list[float]]:
-        """Return when each robot left a first row since a time."""
+    def parts(self, since_s: float) -> dict[str, Part]:
+        """Return what each robot has done since a time, and forget its results."""
+        told, self.results = self.results, {}
         return {
-            robot: [float(one) for one in machine.first_rows(robot) if one >= since_s]
+            robot: Part(
+                [float(one) for one in machine.first_rows(robot) if one >= since_s], told.get(robot, [])
+            )
             for machine in self.machines
             for robot in machine.robots
         }
 
 
-async def start_of(site: Site, mishap: str, chance: random.Random) -> list[str]:
-    """Start the group once, let something go wrong, and return what was found."""
-    begun_s, moment_s = time.monotonic(), chance.uniform(0.0, LATEST_S)
-    lost: tuple[str, ...] = ()
+async def start_of(site: Site, mishap: str, chance: random.Random) -> Verdict:
+    """Start the group once, let something go wrong, and return what became of it."""
+    begun_s, killed = time.monotonic(), Killed()
+    site.results.clear()
     if mishap == "coordinator":
-        await _killed_coordinator(site, moment_s)
+        await _killed_coordinator(site, chance.uniform(0.0, LATEST_S))
     elif mishap == "refusal":
         robot = chance.choice(site.robots)
         await ask(site.settings, robot, "play", {"motion": MOTION, "loop": "forever", "seam": "approach"})
         begun_s = time.monotonic()
-        found = [] if await _begin(site) is None else [f"{robot} was busy, and others began"]
+        began = await _begin(site) is not None
         await ask(site.settings, robot, "stop")
-        others = {one: at for one, at in site.first_rows(begun_s).items() if one != robot}
         await site.until_at_rest()
-        return found + [f"{one} has played though {robot} refused" for one, at in others.items() if at]
+        parts = {one: part for one, part in site.parts(begun_s).items() if one != robot}
+        verdict = judged(parts, Killed())
+        wrong = began or verdict.kind != "none"
+        return Verdict("though one refused", [f"{robot} was busy, and others began"]) if wrong else verdict
     else:
-        starting = asyncio.create_task(_begin(site))
+        committed: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+        starting = asyncio.create_task(_begin(site, committed))
         if mishap != "none":
-            await asyncio.sleep(moment_s)
-            lost = await _pull(site, mishap, chance)
+            await _until_moment(chance, committed)
+            killed = await _pull(site, mishap, chance)
         await starting
     await site.until_at_rest()
-    await asyncio.sleep(RESULT_S / 10)
-    return await _judged(site, begun_s, lost, must_play=mishap == "none")
+    await asyncio.sleep(RESULT_S)
+    verdict = judged(site.parts(begun_s), killed)
+    if mishap == "none" and verdict.kind != "all":
+        verdict.problems.append("not all played, though nothing went wrong")
+    return verdict
 
 
-async def _pull(site: Site, mishap: str, chance: random.Random) -> tuple[str, ...]:
-    """Kill a daemon, or a broker; return the robots that are lost with it."""
-    if mishap == "broker":
-        await asyncio.to_thread(chance.choice(site.cluster.nodes[:2]).kill)
-        return ()
-    machine = chance.choice(site.machines)
-    await asyncio.to_thread(machine.kill)
-    return machine.robots
+async def _until_moment(chance: random.Random, committed: asyncio.Future[float]) -> None:
+    """Wait for any moment of a start, or for one near the first row."""
+    if chance.random() < 0.5:
+        await asyncio.sleep(chance.uniform(0.0, LATEST_S))
+        return
+    near_s = chance.uniform(-BEFORE_S, AFTER_S)
+    await asyncio.wait((committed,), timeout=2 * LATEST_S)
+    if committed.done():
+        await asyncio.sleep(max(0.0, committed.result() + near_s - time.time()))
 
 
-async def _begin(site: Site) -> float | None:
+async def _pull(site: Site, mishap: str, chance: random.Random) -> Killed:
+    """Kill a daemon, a broker, or both; return the robots that are lost with it."""
+    machine = chance.choice(site.machines[:2] if mishap == "machine" else site.machines)
+    node = site.machines.index(machine) if mishap == "machine" else chance.randrange(2)
+    at_s = time.monotonic()
+    if mishap in {"broker", "machine"}:
+        await asyncio.to_thread(site.cluster.nodes[node].kill)
+    if mishap in {"daemon", "machine"}:
+        await asyncio.to_thread(machine.kill)
+        return Killed(machine.robots, at_s, has_will=mishap == "daemon")
+    return Killed((), at_s)
+
+
+async def _begin(site: Site, committed: asyncio.Future[float] | None = None) -> float | None:
     """Start all, and follow them to the end; return the appointed time, None where nobody was to play."""
     try:
         async with conversing(site.settings) as conversation:
             start = GroupStart(conversation, GroupPlay(GROUP, MOTION))
             async with start.leases:
                 await start.begin()
+                if committed is not None and start.start_at is not None:
+                    committed.set_result(start.start_at)
                 while not await start.watch.next():
                     pass
             return start.start_at
@@ -184,28 +212,6 @@ async def _killed_coordinator(site: Site, after_s: float) -> None:
         await process.wait()
 
 
-async def _judged(site: Site, since_s: float, lost: tuple[str, ...], *, must_play: bool) -> list[str]:
-    """Hold what the robots did against all or none, one time, and one result for each."""
-    rows = site.first_rows(since_s)
-    played = {robot for robot, at in rows.items() if at}
-    able = set(site.robots) - set(lost)
-    found = [f"{robot} played {len(at)} first rows" for robot, at in rows.items() if len(at) > 1]
-    if played & able not in (set(), able):
-        found.append(f"{len(played & able)} of {len(able)} robots played: {sorted(played & able)}")
-    if played - able and not played & able:
-        found.append(f"{sorted(played - able)} played, and nobody else")
-    if must_play and not played:
-        found.append("nobody played, though nothing went wrong")
-    times = [at for robot in played for at in rows[robot]]
-    if times and np.ptp(times) > TOGETHER_S:
-        found.append(f"first rows are {np.ptp(times):.3f} s apart")
-    twice = [f"{robot} has {count} results" for (robot, _), count in site.results.items() if count > 1]
-    with_result = {robot for robot, _ in site.results}
-    missing = [f"{robot} played and has no result" for robot in sorted(played & able - with_result)]
-    site.results.clear()
-    return [*found, *twice, *missing]
-
-
 @asynccontextmanager
 async def running() -> AsyncIterator[Site]:
     """Run brokers, daemons and the judge."""
@@ -215,7 +221,8 @@ async def running() -> AsyncIterator[Site]:
         stack.callback(cluster.kill)
         await asyncio.to_thread(cluster.start)
         urls = [node.settings.url for node in cluster.nodes]
-        site = Site(cluster, stack.enter_context(machines(folder, MACHINES, ROBOTS, urls)))
+        rows = round(MOTION_S * RATE_HZ) + 1
+        site = Site(cluster, stack.enter_context(machines(folder, MACHINES, ROBOTS, urls, rows)))
         hearing = asyncio.create_task(site.hear_results())
         stack.callback(hearing.cancel)
         await site.until_at_rest()
@@ -224,20 +231,22 @@ async def running() -> AsyncIterator[Site]:
 
 async def pull(starts: int, seed: int) -> int:
     """Start so often; return in how many starts something was found."""
-    chance, failed, played = random.Random(seed), 0, Counter[str]()
+    chance, failed, kinds = random.Random(seed), 0, Counter[tuple[str, str]]()
     async with running() as site:
         for number in range(starts):
             mishap = chance.choices([*MISHAPS], [*MISHAPS.values()])[0]
             try:
-                found = await start_of(site, mishap, chance)
+                verdict = await start_of(site, mishap, chance)
             except (TimeoutError, RequestError, NoAnswer) as error:
-                found = [str(error)]
-            played[mishap] += 1
-            if found:
+                verdict = Verdict("no verdict", [str(error)])
+            kinds[mishap, verdict.kind] += 1
+            if verdict.problems:
                 failed += 1
-                print(f"start {number}, {mishap}: {'; '.join(found)}", flush=True)
-            if number % PROGRESS == PROGRESS - 1:
-                print(f"{number + 1} starts, {failed} with findings; {dict(played)}", flush=True)
+                print(f"start {number}, {mishap}: {'; '.join(verdict.problems)}", flush=True)
+            if number % PROGRESS == PROGRESS - 1 or number == starts - 1:
+                print(f"{number + 1} starts of seed {seed}, {failed} with findings", flush=True)
+                for (what, kind), count in sorted(kinds.items()):
+                    print(f"  {what:12}{kind:40}{count:6}", flush=True)
     return failed
 
 
@@ -247,9 +256,7 @@ def main() -> int:
     parser.add_argument("--starts", type=int, default=STARTS)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
-    failed = asyncio.run(pull(asked.starts, asked.seed))
-    print(f"{asked.starts} starts, {failed} with findings")
-    return 1 if failed else 0
+    return 1 if asyncio.run(pull(asked.starts, asked.seed)) else 0
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from motiond.daemon.config.mqtt import MqttSettings
+    from motiond.daemon.mqtt.brokers import Brokers
     from motiond.daemon.robots.registry import RobotRegistry
     from tests.daemon.conftest import Ear
 
@@ -57,6 +58,19 @@ class MemberRig(Rig):
         return float(read_trace(self.folder / "trace.npy")["position"].max())
 
 
+class NoWay:
+    """Brokers at which no connection may be made any more."""
+
+    def __init__(self, brokers: Brokers) -> None:
+        self._brokers = brokers
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._brokers, name)
+
+    async def may_follow(self) -> None:
+        await asyncio.Event().wait()
+
+
 class Member:
     """A robot with a daemon of its own, in this process."""
 
@@ -64,6 +78,18 @@ class Member:
         self.rig = rig
         self.registry = registry
         self.listener = listener
+
+    def agree(self, start: str) -> bool:
+        """Whether it knows that all daemons know that all are ready."""
+        known = self.listener._starts.get(start)
+        return known is not None and not known.members.not_agreed()
+
+    def lose_connection_for_good(self) -> None:
+        """Cut the connection by which it hears the others, and let it find no way back."""
+        client, follower = self.listener._client, self.listener._follower
+        assert client is not None
+        follower._brokers = NoWay(follower._brokers)  # type: ignore[assignment]
+        client._break_off()
 
     def phases(self) -> list[str | None]:
         return [report.data["phase"] for report in self.rig.reports if report.subject == "reservation"]

@@ -44,16 +44,20 @@ class Machine:
         How many it has.
     brokers : sequence of str
         URLs, in the order in which it tries them.
+    rows : int
+        Of the motion.
     """
 
-    def __init__(self, number: int, folder: Path, robots: int, brokers: Sequence[str]) -> None:
+    def __init__(
+        self, number: int, folder: Path, robots: int, brokers: Sequence[str], rows: int = ROWS
+    ) -> None:
         self.name = f"machine{number}"
         self.robots = tuple(f"robot{number}x{one}" for one in range(robots))
         self._folder = folder
         self._process: Program | None = None
         (folder / "motions").mkdir(parents=True)
-        rows = np.repeat(np.linspace(FIRST, LAST, ROWS)[:, None], len(JOINTS), axis=1)
-        write_seq(folder / "motions" / f"{MOTION}.seq", rows, JOINTS, RATE_HZ)
+        positions = np.repeat(np.linspace(FIRST, LAST, rows)[:, None], len(JOINTS), axis=1)
+        write_seq(folder / "motions" / f"{MOTION}.seq", positions, JOINTS, RATE_HZ)
         limits = {"lower": -2.0, "upper": 2.0, "velocity": 3.0}
         common: dict[str, Any] = {
             "joints": {joint: {"limits": limits} for joint in JOINTS},
@@ -111,12 +115,14 @@ class Machine:
 
 
 @contextmanager
-def machines(folder: Path, count: int, robots: int, brokers: Sequence[str]) -> Iterator[list[Machine]]:
+def machines(
+    folder: Path, count: int, robots: int, brokers: Sequence[str], rows: int = ROWS
+) -> Iterator[list[Machine]]:
     """Run machines, each with another broker at first; whatever happens, all have ended afterwards."""
     made = []
     for number in range(count):
         order = [*brokers[number % len(brokers) :], *brokers[: number % len(brokers)]]
-        made.append(Machine(number, folder / f"machine{number}", robots, order))
+        made.append(Machine(number, folder / f"machine{number}", robots, order, rows))
     try:
         for machine in made:
             machine.start()

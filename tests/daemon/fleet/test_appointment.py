@@ -19,6 +19,10 @@ def test_the_first_row_is_due_as_soon_as_the_slowest_can_be_there() -> None:
     assert appoint("choir", group(), NOW) == Appointment(NOW + 3.0, 1.0)
 
 
+def test_where_answers_take_long_the_agreement_is_given_twice_as_long() -> None:
+    assert appoint("choir", group(right=(-0.5, 2.5)), NOW) == Appointment(NOW + 8.0, 6.0)
+
+
 def test_an_appointed_time_is_taken_as_it_is() -> None:
     assert appoint("choir", group(), NOW, start_at=NOW + 60.0) == Appointment(NOW + 60.0, 58.0)
 
@@ -31,7 +35,7 @@ def test_a_time_from_now_on_is_taken_as_it_is() -> None:
 def test_a_coordinator_whose_clock_is_wrong_goes_by_that_of_the_members(ahead_s: float) -> None:
     prepared = group((ahead_s - 0.5, ahead_s), (ahead_s - 0.25, ahead_s + 0.5))
     nearest_s = ahead_s if ahead_s < 0.0 else ahead_s - 0.25
-    assert appoint("choir", prepared, NOW) == Appointment(NOW + nearest_s + 3.0, 1.0)
+    assert appoint("choir", prepared, NOW) == Appointment(NOW + nearest_s + 3.5, 1.5)
     assert appoint("choir", prepared, NOW, start_in=5.0) == Appointment(NOW + nearest_s + 5.0, 3.0)
     start_at = NOW + nearest_s + 60.0
     assert appoint("choir", prepared, NOW, start_at=start_at) == Appointment(start_at, 58.0)

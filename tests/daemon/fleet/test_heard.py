@@ -1,4 +1,4 @@
-"""What is made of what the robots of a start report."""
+"""What is made of what daemons and robots tell of a start."""
 
 from __future__ import annotations
 
@@ -8,65 +8,107 @@ import pytest
 
 from motiond.daemon.fleet.heard import Daemons, Failure, Members
 
-ONLINE = ("availability", {"state": "online", "bridge": "d1"})
-COMMITTED = ("reservation", {"start": "s1", "phase": "committed"})
-READY = ("reservation", {"start": "s1", "phase": "ready"})
-PLAYING = ("reservation", {"start": "s1", "phase": "playing"})
-NULL = ("reservation", {"start": None, "phase": None})
-RELEASED = ("reservation", {"start": "s1", "phase": "released", "reason": "a stop came"})
+Report = tuple[str, dict[str, Any]]
 
 
-def heard(*reports: tuple[str, dict[str, Any]], daemon: str | None = "online") -> Members:
+def pulse(phase: str, *, agrees: bool = False, daemon: str = "d1", **reasons: str) -> Report:
+    return daemon, {"start": "s1", "robots": {"arm": phase}, "agrees": agrees, "reasons": reasons}
+
+
+def reserved(phase: str | None, start: str | None = "s1", reason: str | None = None) -> Report:
+    return "arm", {"start": start, "phase": phase, "reason": reason}
+
+
+NULL = reserved(None, None)
+RELEASED = reserved("released", reason="a stop came")
+
+
+def heard(*reports: Report, daemon: str | None = "online") -> Members:
     daemons = Daemons()
     if daemon is not None:
         daemons.hear("d1", {"state": daemon})
     members = Members("s1", ["arm"], daemons)
-    for subject, data in reports:
-        members.hear("arm", subject, data)
+    for of, data in reports:
+        if of == "arm":
+            members.hear("arm", data)
+        else:
+            members.hear_pulse(of, data, 7.0)
     return members
 
 
-def test_who_is_committed_counts_once_it_and_its_daemon_are_heard_to_be_there() -> None:
-    assert heard(ONLINE, COMMITTED).not_committed() == []
-    assert heard(COMMITTED).not_committed() == ["arm"]
-    assert heard(ONLINE).not_committed() == ["arm"]
-    assert heard(ONLINE, COMMITTED, daemon=None).not_committed() == ["arm"]
-    assert heard(ONLINE, ("reservation", {"start": "s0", "phase": "committed"})).not_committed() == ["arm"]
+def test_who_is_committed_counts_once_its_daemon_tells_of_it() -> None:
+    assert heard(pulse("committed")).not_committed() == []
+    assert heard(pulse("committed"), daemon=None).not_committed() == []
+    assert heard(reserved("committed")).not_committed() == ["arm"]
+    assert heard(pulse("committed"), daemon="broken").not_committed() == ["arm"]
+    assert heard().not_committed() == ["arm"]
 
 
 def test_who_is_ready_or_plays_is_committed_too() -> None:
-    for report in (READY, PLAYING):
-        members = heard(ONLINE, report)
+    for phase in ("ready", "playing", "ended"):
+        members = heard(pulse(phase))
         assert (members.not_committed(), members.not_ready()) == ([], [])
-    assert heard(ONLINE, COMMITTED).not_ready() == ["arm"]
+    assert heard(pulse("committed")).not_ready() == ["arm"]
+
+
+def test_who_is_ready_agrees_only_once_its_daemon_says_that_it_knows_of_all() -> None:
+    assert heard(pulse("ready")).not_agreed() == ["arm"]
+    assert heard(pulse("ready", agrees=True)).not_agreed() == []
+
+
+def test_who_has_ended_has_played() -> None:
+    assert heard(pulse("ready")).not_playing() == ["arm"]
+    assert heard(pulse("playing")).not_playing() == []
+    assert heard(pulse("ended")).not_playing() == []
+    assert heard(reserved("playing")).not_playing() == []
+
+
+def test_who_is_silent_is_known_by_the_last_pulse() -> None:
+    members = heard(pulse("ready"), reserved("ready"))
+    assert (members.silent(7.0), members.silent(7.1)) == ([], ["arm"])
+
+
+def test_another_daemon_tells_nothing_of_a_robot() -> None:
+    members = heard(pulse("committed"), pulse("ready", agrees=True, daemon="d2"))
+    assert (members.not_ready(), members.not_agreed()) == (["arm"], ["arm"])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {},
+        {"robots": None},
+        {"robots": ["arm"]},
+        {"robots": {"arm": 7, "stranger": "ready"}},
+        {"robots": {"arm": "dancing"}, "agrees": "yes", "reasons": 3},
+    ],
+)
+def test_what_is_no_pulse_tells_nothing(data: dict[str, Any]) -> None:
+    members = heard(("d1", data))
+    assert (members.not_committed(), members.not_agreed(), members.failures()) == (["arm"], ["arm"], [])
 
 
 @pytest.mark.parametrize(
     ("reports", "failure"),
     [
-        ([COMMITTED, RELEASED], Failure("arm", "a stop came", has_played=False)),
-        ([READY, PLAYING, RELEASED], Failure("arm", "a stop came", has_played=True)),
-        ([COMMITTED, NULL], Failure("arm", "it is not reserved any more", has_played=False)),
+        ([pulse("committed"), RELEASED], Failure("arm", "a stop came", has_played=False)),
         (
-            [PLAYING, ("availability", {"state": "offline", "bridge": "d1"})],
-            Failure("arm", "it is offline", True),
+            [pulse("committed"), pulse("released", arm="a stop came")],
+            Failure("arm", "a stop came", has_played=False),
         ),
-        (
-            [PLAYING, ("result", {"motion": "wave", "code": "COMM_LOST", "details": {"start": "s1"}})],
-            Failure("arm", "wave ended with COMM_LOST", has_played=True),
-        ),
+        ([pulse("released")], Failure("arm", "it was let go", has_played=False)),
+        ([pulse("playing"), RELEASED], Failure("arm", "a stop came", has_played=True)),
+        ([reserved("committed"), NULL], Failure("arm", "it is not reserved any more", has_played=False)),
     ],
-    ids=["released", "released in motion", "not reserved", "offline", "result"],
+    ids=["released", "by its daemon", "without a reason", "released in motion", "not reserved"],
 )
-def test_who_does_not_play_with_the_others_is_named(
-    reports: list[tuple[str, dict[str, Any]]], failure: Failure
-) -> None:
-    assert heard(ONLINE, *reports).failures() == [failure]
+def test_who_does_not_play_with_the_others_is_named(reports: list[Report], failure: Failure) -> None:
+    assert heard(*reports).failures() == [failure]
 
 
 @pytest.mark.parametrize("state", ["broken", "offline"])
 def test_a_daemon_that_is_gone_is_told_of(state: str) -> None:
-    assert heard(ONLINE, COMMITTED, daemon=state).failures() == [
+    assert heard(pulse("committed"), daemon=state).failures() == [
         Failure("arm", f"its daemon is {state}", False)
     ]
 
@@ -74,34 +116,33 @@ def test_a_daemon_that_is_gone_is_told_of(state: str) -> None:
 @pytest.mark.parametrize(
     "reports",
     [
-        [PLAYING, NULL],
-        [PLAYING, NULL, ("availability", {"state": "offline", "bridge": "d1"})],
-        [PLAYING, ("reservation", {"start": "s2", "phase": "reserved"})],
-        [PLAYING, ("result", {"code": "SUCCESSFUL", "details": {"start": "s1"}})],
-        [COMMITTED, ("reservation", {"start": "s2", "phase": "released", "reason": "not reserved"})],
-        [COMMITTED, ("result", {"code": "CANCELED", "details": {"start": "s0"}})],
-        [COMMITTED, ("result", {"code": "CANCELED", "details": "none"})],
-        [NULL, ("reservation", {"start": "s0", "phase": "released", "reason": "long ago"})],
+        [reserved("playing"), NULL],
+        [reserved("playing"), reserved("reserved", "s2")],
+        [pulse("playing"), pulse("ended")],
+        [reserved("committed"), reserved("released", "s2", "not reserved")],
+        [reserved("released", "s0", "long ago")],
+        [pulse("committed"), NULL],
     ],
-    ids=[
-        "end",
-        "end and gone",
-        "next start",
-        "result",
-        "misdirected",
-        "other result",
-        "no details",
-        "before",
-    ],
+    ids=["end", "next start", "end by its daemon", "misdirected", "before", "kept from before"],
 )
-def test_who_ended_well_or_tells_of_another_start_is_no_failure(
-    reports: list[tuple[str, dict[str, Any]]],
-) -> None:
-    assert heard(ONLINE, *reports).failures() == []
+def test_who_ended_well_or_tells_of_another_start_is_no_failure(reports: list[Report]) -> None:
+    assert heard(*reports).failures() == []
+
+
+def test_whose_daemon_goes_after_it_has_ended_is_no_failure() -> None:
+    assert heard(pulse("ended"), daemon="offline").failures() == []
 
 
 def test_who_was_ready_before_the_connection_was_lost_may_have_ended_well_meanwhile() -> None:
-    members = heard(ONLINE, READY)
-    members.forget()
-    members.hear("arm", *NULL)
+    members = heard(reserved("ready"))
+    members.lose_connection()
+    assert members.not_playing() == ["arm"]
+    members.hear(*NULL)
     assert members.failures() == []
+
+
+def test_who_was_ready_before_the_connection_was_lost_may_have_failed_in_motion() -> None:
+    members = heard(pulse("ready"))
+    members.lose_connection()
+    members.hear(*RELEASED)
+    assert members.failures() == [Failure("arm", "a stop came", has_played=True)]

@@ -320,7 +320,6 @@ async def test_a_commit_without_a_reservation_is_refused_and_told(rig: Rig) -> N
             "start": "s2",
             "phase": "released",
             "start_at": other.start_at,
-            "robots": ["arm"],
             "reason": "arm: not reserved for start 's2'; it is for 's1'; prepare it first",
             "expires_at": None,
         }
@@ -402,7 +401,6 @@ async def test_it_plays_when_it_is_told_that_all_are_committed_and_that_all_are_
             "start": "s1",
             "phase": "ready",
             "start_at": commit.start_at,
-            "robots": ["arm"],
             "reason": None,
             "expires_at": None,
         }

@@ -1,0 +1,72 @@
+"""What the soak of groups says became of a start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.soak.fleet_judge import Killed, Part, judged
+
+WELL: dict[str, Any] = {"code": "SUCCESSFUL", "played_s": 3.0}
+STOPPED: dict[str, Any] = {"code": "CANCELED", "played_s": 2.1}
+LATE: dict[str, Any] = {"code": "CANCELED", "played_s": 3.2}
+IDLE = Part([], [])
+
+
+def part(result: dict[str, Any], at_s: float = 100.0) -> Part:
+    return Part([at_s], [result])
+
+
+@pytest.mark.parametrize(
+    ("parts", "killed", "kind"),
+    [
+        ([IDLE, IDLE], Killed(), "none"),
+        ([part(WELL), part(WELL, 100.05)], Killed(), "all"),
+        ([part(STOPPED), part(STOPPED)], Killed(), "all, and stopped together"),
+        ([part(STOPPED), part(LATE)], Killed(), "all, and stopped apart"),
+        ([part(STOPPED), part(WELL)], Killed(), "all, and stopped apart"),
+        ([part(STOPPED), Part([100.0], [])], Killed(("b",), 101.0), "all, and stopped together"),
+        ([part(STOPPED), IDLE], Killed(("b",), 99.95), "all but who was killed just before"),
+        ([part(STOPPED), IDLE], Killed(("b",), 98.0, False), "all but who was killed unheard before"),
+    ],
+)
+def test_what_became_of_a_start_is_told_apart(parts: list[Part], killed: Killed, kind: str) -> None:
+    assert judged(dict(zip("ab", parts, strict=True)), killed) == (kind, [])
+
+
+@pytest.mark.parametrize(
+    ("parts", "killed", "kind", "problem"),
+    [
+        (
+            [part(STOPPED), IDLE],
+            Killed(),
+            "only some",
+            "1 of 2 robots began, not b",
+        ),
+        (
+            [part(STOPPED), IDLE],
+            Killed(("b",), 99.0),
+            "only some",
+            "1 of 2 robots began, not b; 1.000 s after the kill",
+        ),
+        (
+            [IDLE, Part([100.0], [])],
+            Killed(("b",), 99.95),
+            "only some",
+            "1 of 2 robots began, not a; 0.050 s after the kill",
+        ),
+        (
+            [part(WELL), IDLE],
+            Killed(("b",), 99.95),
+            "all but who was killed just before",
+            "1 of 2 robots began, not b, killed 0.050 s before; the others: all",
+        ),
+        ([part(WELL), part(WELL, 100.2)], Killed(), "all", "first rows are 0.200 s apart"),
+        ([part(WELL), Part([100.0, 100.0], [WELL])], Killed(), "all", "b played 2 first rows"),
+        ([part(WELL), Part([100.0], [WELL, WELL])], Killed(), "all", "b has 2 results"),
+        ([part(WELL), Part([100.0], [])], Killed(), "all", "b played and has no result"),
+    ],
+)
+def test_what_must_not_be_is_a_finding(parts: list[Part], killed: Killed, kind: str, problem: str) -> None:
+    assert judged(dict(zip("ab", parts, strict=True)), killed) == (kind, [problem])
