@@ -30,6 +30,9 @@ MODEL = load_robot(EXAMPLE / "robots/six_axis.hrdf")
 JOINTS = ("base", "shoulder", "elbow", "wrist1", "wrist2", "wrist3")
 CHROMIUM = ("--no-sandbox", "--disable-gpu", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 """The page itself is painted without a graphics processor; one that is imitated for it costs more."""
+COARSE, SHARP = 0.5, 1
+"""Device pixels to a pixel of the page. To draw in 3D without a graphics processor costs by the pixel; few
+tests look at the picture, and these want it sharp."""
 DRAWN = "(view => view?.robot && view.drawn && !view.dirty)(document.querySelector('canvas')?.view)"
 
 
@@ -181,7 +184,8 @@ class Browsers:
             pytest.skip("chromium is not installed")
         playwright, browser = self._running
         as_device = {} if device is None else dict(playwright.devices[device])
-        context = await browser.new_context(**({"color_scheme": "dark"} | as_device | options))
+        as_device |= {"color_scheme": "dark", "device_scale_factor": COARSE}
+        context = await browser.new_context(**(as_device | options))
         try:
             yield context
         finally:
@@ -208,9 +212,9 @@ async def browsing(
 
 
 @asynccontextmanager
-async def on_the_page(rig: ArmRig, view: str = "") -> AsyncIterator[Browsed]:
+async def on_the_page(rig: ArmRig, view: str = "", **options: Any) -> AsyncIterator[Browsed]:
     """Run a daemon, look at its page, and let nothing be in the console at the end."""
-    async with running(rig), browsing_once_it_listens(rig, view) as browsed:
+    async with running(rig), browsing_once_it_listens(rig, view, **options) as browsed:
         yield browsed
         assert browsed.errors == [], browsed.errors
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.daemon.rig import sweep, write_seq
-from tests.page.browser import JOINTS, on_the_page
+from tests.page.browser import JOINTS, SHARP, on_the_page
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -179,7 +179,7 @@ async def test_meshes_of_every_format_are_drawn_where_the_description_has_them(r
     places = np.array([(0.0, 0.5 * k - 1.0, 0.5) for k in range(len(MESHES))])
     describe(rig.folder, places)
     rig.others["stand"] = {"model": "stand.sdf", "driver": {"type": "sim"}}
-    async with on_the_page(rig, "#/stand/joints") as browsed:
+    async with on_the_page(rig, "#/stand/joints", device_scale_factor=SHARP) as browsed:
         await browsed.until_drawn()
         await browsed.until(f"({BODIES}) === {len(MESHES)}")
         columns, rows = (await browsed.pixels_of(places)).T

@@ -13,7 +13,7 @@ import pytest
 from tests import ports
 from tests.daemon.conftest import Mosquitto
 from tests.daemon.programs import running, use
-from tests.page.browser import JOINTS, MODEL, browsing, browsing_once_it_listens, on_the_page
+from tests.page.browser import JOINTS, MODEL, SHARP, browsing, browsing_once_it_listens, on_the_page
 
 if TYPE_CHECKING:
     from tests.page.browser import ArmRig, Browsed
@@ -123,7 +123,7 @@ async def test_what_waits_is_put_earlier_and_taken_out(rig: ArmRig) -> None:
 async def test_the_drawn_robot_moves_and_stands_where_forward_kinematics_says(rig: ArmRig) -> None:
     places = MODEL.forward_kinematics([REACHING[name] for name in JOINTS])
     reached = np.array([places[name][:3, 3] for name in ("elbow", "wrist1", "wrist3")])
-    async with on_the_page(rig, "#/arm/joints") as browsed:
+    async with on_the_page(rig, "#/arm/joints", device_scale_factor=SHARP) as browsed:
         await browsed.until_drawn()
         before = await browsed.picture()
         columns, rows = (await browsed.pixels_of(reached)).T
@@ -158,7 +158,7 @@ async def test_a_robot_that_rests_is_not_drawn_again(rig: ArmRig) -> None:
 
 async def test_a_preview_is_scrubbed_on_the_ghost_while_the_robot_rests(rig: ArmRig) -> None:
     rig.limit("shoulder", velocity=0.336)  # where the motion is at 0.3125 rad/s at most
-    async with on_the_page(rig) as browsed:
+    async with on_the_page(rig, device_scale_factor=SHARP) as browsed:
         await browsed.until_drawn()
         alone = await browsed.picture()
         await browsed.page.click("li.motion:has-text('wave') button:text('Preview')")
