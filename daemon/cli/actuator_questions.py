@@ -69,6 +69,11 @@ class ActuatorQuestions:
         """The joints of which options say what moves them, in that order."""
         return tuple(joint for joint, _ in self._given.actuators) or None
 
+    @property
+    def _wanted(self) -> str | None:
+        """The driver that options ask for: who names a port wants what is on it."""
+        return self._given.driver or ("dynamixel" if self._given.ports else None)
+
     def driver(self, described: Described | None) -> str:
         """Look for what the options leave open, and return the type of the driver."""
         self._found = self._look()
@@ -79,7 +84,7 @@ class ActuatorQuestions:
         for kind, called in KINDS.items():
             if found := self._found.of(kind):
                 typer.echo(f"found {_counted(len(found), called)}: {printable(listed(_labels(found)))}")
-        wanted = self._given.driver
+        wanted = self._wanted
         if wanted in KINDS and wanted not in able:
             raise self._too_few(wanted, needed)
         if not able:
@@ -101,8 +106,8 @@ class ActuatorQuestions:
 
     def _look(self) -> Found:
         modules = servos = Found()
-        wanted = self._given.driver
-        if wanted in {None, "hebi"} and not (wanted is None and self._given.ports):
+        wanted = self._wanted
+        if wanted in {None, "hebi"}:
             modules = find_modules(typer.echo)
         if wanted in {None, "dynamixel"} and (ports := self._ports()):
             servos = find_servos(ports, self._given.baud_rate, typer.echo)

@@ -81,7 +81,11 @@ def _put(part: Path, target: Path, *, may_replace: bool) -> None:
         part.replace(os.path.realpath(target))
         return
     try:
-        target.hardlink_to(part)
+        try:
+            target.hardlink_to(part)
+        except PermissionError:  # a file system without links: its name is taken first, and then filled
+            target.touch(exist_ok=False)
+            part.replace(target)
     except FileExistsError as error:
         raise already_there(target) from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -307,27 +308,27 @@ def test_an_answer_that_cannot_be_is_asked_for_again(
     ("options", "message"),
     [
         (("--robot", "a/b"),
-         "robot: 'a/b' cannot be a part of a topic; letters, digits, _ and - can; rename it"),
-        (("--driver", "kuka"), "driver: 'kuka' is none of sim, hebi, dynamixel"),
+         "--robot: 'a/b' cannot be a part of a topic; letters, digits, _ and - can; rename it"),
+        (("--driver", "kuka"), "'--driver': 'kuka' is not one of 'sim', 'hebi', 'dynamixel'"),
         (("--model-name", "leg", "--model", MODEL),
-         f"model-name: {MODEL} has no robot 'leg' that moves; it has six_axis; choose one"),
+         f"--model-name: {MODEL} has no robot 'leg' that moves; it has six_axis; choose one"),
         (("--model", "none", "--lower", "2"),
-         "upper: 1.5 is not above the lowest position, 2; make it greater"),
+         "--upper: 1.5 is not above the lowest position, 2; make it greater"),
         (("--model", "none", "--velocity", "fast"),
-         "velocity: 'fast' is no number in rad; write one such as 1.5"),
+         "--velocity: 'fast' is no number in rad; write one such as 1.5"),
         (("--model", "none", "--velocity", "nan"),
-         "velocity: 'nan' is no number in rad; write one such as 1.5"),
-        (("--broker", "mqtt://u:p@b"), f"broker: {REFUSED_LOGIN}"),
+         "--velocity: 'nan' is no number in rad; write one such as 1.5"),
+        (("--broker", "mqtt://u:p@b"), f"--broker: {REFUSED_LOGIN}"),
         (("--actuator", "elbow=1", "--driver", "sim"),
-         "actuator: simulated actuators are called as their joints; leave it out"),
-        (("--actuator", "elbow"), "actuator: 'elbow' is no JOINT=ID or JOINT=NAME; write both"),
+         "--actuator: simulated actuators are called as their joints; leave it out"),
+        (("--actuator", "elbow"), "--actuator: 'elbow' is no JOINT=ID or JOINT=NAME; write both"),
     ],
 )  # fmt: skip
 def test_an_option_that_cannot_be_is_refused(
     folder: Path, capsys: pytest.CaptureFixture[str], options: Sequence[object], message: str
 ) -> None:
     refused = run_here(capsys, "init", folder, "--yes", *options)
-    assert (refused[0], refused[2]) == (2, f"motiond: invalid value for --{message}; see `motiond --help`\n")
+    assert (refused[0], refused[2]) == (2, f"motiond: invalid value for {message}; see `motiond --help`\n")
     assert of_this_test(folder) == []
 
 
@@ -436,9 +437,11 @@ def test_a_port_that_a_daemon_drives_is_left_alone(
     folder: Path, capsys: pytest.CaptureFixture[str], port: EmulatedPort
 ) -> None:
     with serial.Serial(port.path, exclusive=True):
-        code, out, _ = run_here(capsys, "init", folder, "--yes", "--port", port.path, *CLOSED)
+        code, out, err = run_here(capsys, "init", folder, "--yes", "--port", port.path)
     assert f"{port.path}: cannot be opened; " in out
-    assert (code, load_settings(folder / "motiond.yaml").robots["six_axis"].driver.type) == (0, "sim")
+    mend = "check power and cables, or begin with --driver sim"
+    said = f"driver dynamixel: 0 servos answered; the robot needs 6 at least; {mend}\n"
+    assert (code, err, of_this_test(folder)) == (2, said, [])
 
 
 def test_a_port_goes_by_the_name_that_lasts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -455,6 +458,12 @@ def test_a_port_goes_by_the_name_that_lasts(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr("serial.tools.list_ports.comports", lambda: there)
     ports = hardware.serial_ports(by_id)
     assert ports == [Port("/dev/ttyACM7", is_likely=False), Port(str(by_id / "usb-FTDI_A"), is_likely=True)]
+
+
+def test_a_shell_completes_what_moves_the_joints() -> None:
+    asks = {"_MOTIOND_COMPLETE": "complete_bash", "COMP_WORDS": "motiond init --driver ", "COMP_CWORD": "3"}
+    told = subprocess.run([MOTIOND], env=os.environ | asks, capture_output=True, text=True, check=False)
+    assert (told.stdout.split(), told.stderr) == (["sim", "hebi", "dynamixel"], "")
 
 
 # -- files --------------------------------------------------------------------------------------------------
@@ -500,6 +509,20 @@ def test_a_file_that_comes_meanwhile_stays(folder: Path) -> None:
         == f"{file}: exists already; it would be replaced; name another folder, or --force it"
     )
     assert (file.read_text(), of_this_test(folder)) == ("mine\n", ["motiond.yaml"])
+
+
+def test_a_file_system_without_links_takes_it_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    file = folder / "motiond.yaml"
+    text = "robots: {a: {model: robots/six_axis.hrdf, driver: {type: sim}}}\n"
+    write_checked(file, text, may_replace=False, tell=lambda _: None)
+    assert (file.read_text(), of_this_test(folder)) == (text, ["motiond.yaml"])
+    with pytest.raises(FormatError):
+        write_checked(file, text, may_replace=False, tell=lambda _: None)
+    assert (file.read_text(), of_this_test(folder)) == (text, ["motiond.yaml"])
 
 
 def test_a_motion_that_cannot_be_played_is_told_and_the_configuration_is_written(
