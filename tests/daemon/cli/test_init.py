@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -154,8 +153,10 @@ def of_this_test(folder: Path) -> list[str]:
 
 
 def test_the_file_says_what_was_found_and_chosen_and_what_each_line_means(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    program = tmp_path.parent / "motiond"
+    monkeypatch.setattr("sys.argv", [str(program)])
     (tmp_path / "motions").mkdir()
     write_seq(tmp_path / "motions" / "nod.seq", sweep(1.0, 40), ("shoulder", "elbow"), 40)
     emulate = (MOTIOND, "emulate", "dynamixel", "--pty", "--id", "1", "--id", "3", "--model", "XL430-W250")
@@ -178,7 +179,7 @@ def test_the_file_says_what_was_found_and_chosen_and_what_each_line_means(
         f"{file}: written, and checked",
         "arm: nod: ok; 1 s",
         f"arm: warning: no acceleration limit for any joint; {UNLIMITED}",
-        f"next: {sys.argv[0]} run -c {file}",
+        f"next: {program} run -c {file}",
     ]
     assert of_this_test(tmp_path) == ["motiond.yaml"]
 
