@@ -182,10 +182,13 @@ def reload(
     from ..client.reload import reload_here, reload_motions
 
     config = client.own_config if robot is None else None
-    if config is not None and (here := reload_here(config)) is not None:
-        if json:
-            print_json(here.payload())
-        return _tell_reloaded_here(here, json=json)
+    if config is not None:
+        if (here := reload_here(config)) is not None:
+            if json:
+                print_json(here.payload())
+            return _tell_reloaded_here(here, json=json)
+        why = "no daemon of this configuration runs on this machine"
+        tell(f"{config}: {why}; motions are read again, the configuration is not", DONE)
     reloaded = asyncio.run(reload_motions(client.mqtt(), robot))
     if json:
         rows = [one.payload() for one in reloaded]

@@ -27,5 +27,8 @@ class Refused(Exception):
 
 
 def address_of(config: Path) -> str:
-    """Return the name of the socket at which the daemon of a configuration is asked."""
-    return "\0motiond:control:" + sha256(os.fsencode(config.resolve())).hexdigest()
+    """Return the name of the socket at which the daemon of a configuration is asked.
+
+    It is named after the path as it is written: a link may lead to another file by the time of a reload.
+    """
+    return "\0motiond:control:" + sha256(os.fsencode(os.path.abspath(config))).hexdigest()  # noqa: PTH100

@@ -170,6 +170,17 @@ def test_reload_says_what_cannot_be_played(idle: Path, rig: Rig, capsys: pytest.
     assert run_here(capsys, "reload", "arm", "-c", idle)[0] == 0
 
 
+def test_reload_by_a_copy_of_the_configuration_says_that_it_reads_motions_alone(
+    idle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "copy.yaml"
+    copy.write_text(idle.read_text())
+    code, out, err = run_here(capsys, "reload", "-c", copy)
+    assert (code, out.splitlines()[0]) == (0, "arm: plays long, short")
+    why = "no daemon of this configuration runs on this machine"
+    assert err == f"{copy}: {why}; motions are read again, the configuration is not\n"
+
+
 def test_reload_of_a_robot_that_nobody_has_is_told(idle: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = "amr: no answer in 5 s; the robots here are arm, hand, leg; did you mean 'arm'?\n"
     assert run_here(capsys, "reload", "amr", "-c", idle) == (3, "", said)

@@ -97,6 +97,17 @@ async def test_what_is_no_request_is_refused_and_the_next_is_served(tmp_path: Pa
         assert (await answer_to(config, b'{"verb":"log-level"}\n'))["status"] == "ok"
 
 
+async def test_a_link_that_leads_elsewhere_meanwhile_is_still_the_configuration(tmp_path: Path) -> None:
+    for name in ("one.yaml", "two.yaml"):
+        (tmp_path / name).write_text("")
+    config = tmp_path / "motiond.yaml"
+    config.symlink_to("one.yaml")
+    async with served(config):
+        config.unlink()
+        config.symlink_to("two.yaml")
+        assert await asyncio.to_thread(ask_here, config, "log-level") is not None
+
+
 async def test_other_users_may_not_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = tmp_path / "motiond.yaml"
     monkeypatch.setattr(control_socket, "_user_of", lambda _: os.geteuid() + 1)
