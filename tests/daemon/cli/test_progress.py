@@ -1,0 +1,57 @@
+"""Subcommands that may take more than a second show on a terminal what they are at, and nowhere else."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rich.console import Console
+
+from motiond.daemon.doctor.report import Report, Verdict
+from tests.daemon.programs import run_here
+from tests.waiting import eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DEMO = Path(__file__).parents[3] / "config" / "demo.yaml"
+REPORT = Report(version="1", stamp_utc="2026-11-22T12:00:00", verdict=Verdict.OK, checks=[])
+CASES: list[tuple[str, object, str, tuple[object, ...]]] = [
+    ("motiond.daemon.tools.check.check_motions", [], "planning", ("check", "-c", DEMO)),
+    ("motiond.drivers.dynamixel.scan.scan", [], "scanning /dev/null", ("scan", "/dev/null")),
+    ("motiond.daemon.doctor.examination.examine", REPORT, "looking at the machine", ("doctor",)),
+]
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+@pytest.mark.parametrize("case", CASES)
+def test_progress_is_shown_while_it_works_and_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    case: tuple[str, object, str, tuple[object, ...]],
+    *,
+    is_terminal: bool,
+) -> None:
+    (work, result, shown, words), stderr = case, io.StringIO()
+
+    def console(**options: Any) -> Console:
+        assert options == {"stderr": True}
+        return Console(file=stderr, force_terminal=is_terminal, width=80)
+
+    monkeypatch.setattr("motiond.daemon.tools.batch.QUIET_S", 0.0)
+    monkeypatch.setattr("rich.console.Console", console)
+    monkeypatch.setattr(work, working(lambda: not is_terminal or shown in stderr.getvalue(), result))
+    run_here(capsys, *words)
+    assert (shown in stderr.getvalue()) is is_terminal
+
+
+def working(is_seen: Callable[[], bool], result: object) -> Callable[..., object]:
+    """Return work that lasts until its progress is seen."""
+
+    def work(*_: object) -> object:
+        eventually("progress is shown", is_seen, bool)
+        return result
+
+    return work
