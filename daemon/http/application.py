@@ -48,7 +48,9 @@ def make_application(
     is_fleet: bool = False,
 ) -> tuple[web.Application, Live]:
     """Put the parts together, and return also the one that serves WebSocket clients."""
-    robots = RobotApi(dispatcher, commands, hub, daemon_id)
+    robots = RobotApi(
+        dispatcher, commands, hub, daemon_id, is_stale=lambda: is_fleet and not is_broker_connected()
+    )
     fleet = FleetApi(groups)
     looks = ModelApi(models, commands)
     live = Live(dispatcher, commands, hub, daemon_id, is_broker_connected, is_fleet=is_fleet)

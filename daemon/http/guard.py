@@ -131,7 +131,7 @@ async def try_token(request: web.Request, token: Token, shown: str) -> web.Respo
     if token.is_tried_too_often(address):
         return refused(429, "NOT_ALLOWED", "too many wrong tokens at once; wait a second")
     await token.punish(address)
-    return refused(401, "NOT_ALLOWED", "the token is wrong; it is the first line of http.token_file")
+    return refused(401, "NOT_ALLOWED", f"the token is wrong; it is the first line of {token.option}")
 
 
 def _not_served(request: web.Request, error: web.HTTPException) -> web.Response:

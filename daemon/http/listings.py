@@ -21,6 +21,8 @@ class RobotList(Told):
     id: str
     """The daemon's own name."""
     robots: list[ListedRobot]
+    stale: bool
+    """Whether this is what was known last, as the server has lost the broker by which it hears of them."""
 
 
 class UploadAnswer(Told):

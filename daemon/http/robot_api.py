@@ -10,6 +10,8 @@ from ..api.requests import MOST_BYTES, VERBS, RawRequest
 from .exchange import BodyError, answered, passed_on, read_body, refused
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aiohttp import web
 
     from ..api.dispatcher import Dispatcher
@@ -32,13 +34,23 @@ class RobotApi:
         Whose robots there are.
     hub : ReportHub
     daemon_id : str
+    is_stale : callable
+        Whether what the robots have reported is not heard any more.
     """
 
-    def __init__(self, dispatcher: Dispatcher, commands: Commands, hub: ReportHub, daemon_id: str) -> None:
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        commands: Commands,
+        hub: ReportHub,
+        daemon_id: str,
+        is_stale: Callable[[], bool],
+    ) -> None:
         self._dispatcher = dispatcher
         self._commands = commands
         self._hub = hub
         self._daemon_id = daemon_id
+        self._is_stale = is_stale
 
     async def list_robots(self, _request: web.Request) -> web.Response:
         """Answer with every robot, its availability and its state."""
@@ -47,7 +59,7 @@ class RobotApi:
             {"name": name} | {subject: latest.get((name, subject)) for subject in ("availability", "state")}
             for name in self._commands.robots
         ]
-        return answered({"id": self._daemon_id, "robots": robots})
+        return answered({"id": self._daemon_id, "robots": robots, "stale": self._is_stale()})
 
     async def show(self, request: web.Request) -> web.Response:
         """Answer with what a robot has reported last on one subject."""

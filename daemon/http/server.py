@@ -57,6 +57,9 @@ HANDLING: Mapping[str, Any] = {
     "lingering_time": LINGER_S,
 }
 """How each connection is handled by aiohttp."""
+OPTIONS = ("http.token_file", "http.cert_file", "http.key_file")
+FLEET_OPTIONS = ("--token-file", "--cert-file", "--key-file")
+"""By which they are given to a daemon, and to `motiond fleet serve`."""
 
 
 class HttpError(Exception):
@@ -129,7 +132,8 @@ class HttpServer:
         clock: Callable[[], dict[str, Any]],
         is_fleet: bool = False,
     ) -> None:
-        self._settings = settings
+        options = FLEET_OPTIONS if is_fleet else OPTIONS
+        self._settings, self._tls_options = settings, options[1:]
         self._tls = _tls(settings)
         self._hub = hub
         # Robots of other daemons are counted by these.
@@ -137,7 +141,7 @@ class HttpServer:
         self._make_application = partial(
             make_application,
             settings,
-            read_token(settings.token_file),
+            read_token(settings.token_file, options[0]),
             dispatcher=dispatcher,
             commands=commands,
             motions=motions,
@@ -172,7 +176,7 @@ class HttpServer:
         """Serve until cancelled; an address that is taken is tried again, and the robots run on meanwhile."""
         if self._tls is None and not self._settings.is_loopback:
             why = "whoever listens to the network learns the token"
-            log.warning("http: %s: not encrypted; %s; set http.cert_file and http.key_file", self.url, why)
+            log.warning("http: %s: not encrypted; %s; set %s and %s", self.url, why, *self._tls_options)
         async with asyncio.TaskGroup() as tasks:  # neither of the two ends by itself
             tasks.create_task(self._tally.run(self._hub), name="http.tally")
             await self._keep_listening()

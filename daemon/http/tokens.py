@@ -25,21 +25,28 @@ class TokenError(Exception):
     exit_code = 2
 
 
+OPTION = "http.token_file"
+
+
 class Token:
     """The token that everybody has to show.
 
     Parameters
     ----------
     text : str
+    option : str
+        By which its file is given.
 
     Attributes
     ----------
+    option : str
     cookie_name, cookie : str
         Both made of the token, so that a browser tells daemons on one machine apart; a cookie does not tell
         the token.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, option: str = OPTION) -> None:
+        self.option = option
         self._text = text.encode()
         self.cookie_name = f"motiond-{self._derive(b'motiond name')[:8]}"
         self.cookie = self._derive(b"motiond page")
@@ -71,8 +78,14 @@ class Token:
                 del self._wrong[address]
 
 
-def read_token(file: Path | None) -> Token | None:
+def read_token(file: Path | None, option: str = OPTION) -> Token | None:
     """Read the first line of a token file.
+
+    Parameters
+    ----------
+    file : Path or None
+    option : str
+        By which it is given, for messages.
 
     Raises
     ------
@@ -87,8 +100,8 @@ def read_token(file: Path | None) -> Token | None:
         raise TokenError(f"{file}: {error.strerror}") from error
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise TokenError(f"{file}: cannot be read; {why.lower()}; correct http.token_file") from error
+        raise TokenError(f"{file}: cannot be read; {why.lower()}; correct {option}") from error
     if len(text) < LEAST_LENGTH:
         what = f"its first line has {len(text)} characters; a token has {LEAST_LENGTH} at least"
         raise TokenError(f"{file}: {what}; write one, as by: openssl rand -hex 16")
-    return Token(text)
+    return Token(text, option)

@@ -124,6 +124,15 @@ def test_a_token_that_could_be_guessed_is_refused(capsys: pytest.CaptureFixture[
     assert run_here(capsys, *asked) == (2, "", message)
 
 
+def test_a_token_that_cannot_be_read_is_told_with_its_option(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "token"
+    asked = ("fleet", "serve", "--broker", "mqtt://127.0.0.1:1", "--token-file", file)
+    message = f"{file}: cannot be read; no such file or directory; correct --token-file\n"
+    assert run_here(capsys, *asked) == (2, "", message)
+
+
 def test_a_monitor_without_a_broker_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     url = f"mqtt://127.0.0.1:{free_port()}"
     code, out, err = run_here(capsys, "fleet", "monitor", "--broker", url)

@@ -11,6 +11,7 @@ import numpy as np
 import psutil
 import yaml
 
+from motiond.daemon.client.session import NoAnswer
 from motiond.daemon.fleet.conversation import conversing
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.launched import Program
@@ -137,13 +138,14 @@ async def until_online(settings: MqttSettings, robots: list[str]) -> None:
     deadline_s = time.monotonic() + PATIENCE_S
     absent = dict.fromkeys(robots, "not heard of")
     while absent and time.monotonic() < deadline_s:
-        async with conversing(settings) as conversation:
-            await conversation.look_around("description", "availability")
-            members = conversation.roster.members(GROUP)
-            absent = {
-                robot: conversation.roster.absence(robot) if robot in members else "not heard of"
-                for robot in robots
-            }
-            absent = {robot: why for robot, why in absent.items() if why}
+        try:
+            async with conversing(settings) as conversation:
+                await conversation.look_around("description", "availability")
+                roster = conversation.roster
+        except NoAnswer:  # none has come yet, or nodes elect
+            continue
+        members = roster.members(GROUP)
+        known = {robot: roster.absence(robot) if robot in members else "not heard of" for robot in robots}
+        absent = {robot: why for robot, why in known.items() if why}
     if absent:
         raise TimeoutError(f"not online in {PATIENCE_S:g} s: {absent}")

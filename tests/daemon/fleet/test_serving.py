@@ -308,6 +308,8 @@ async def test_the_broker_may_be_lost_and_come_back(tmp_path: Path, free_port: i
                     may = "it may have been acted on; look at what the robot does"
                     assert (status, answer["error"]) == (503, f"left/pause: {lost}; {may}")
                     await page.until_daemon({"clients": ["127.0.0.1"], "broker": "lost"})
+                    _, listed = await fleet.get("/api/robots")
+                    assert ([one["name"] for one in listed["robots"]], listed["stale"]) == (["left"], True)
                     status, answer = await fleet.post("/api/robots/left/stop")
                     none = "no connection to the broker; nothing was sent; it is tried again; ask again"
                     assert (status, answer["error"]) == (503, f"mqtt://127.0.0.1:{free_port}: {none}")
@@ -317,6 +319,7 @@ async def test_the_broker_may_be_lost_and_come_back(tmp_path: Path, free_port: i
                         back.add("left", "choir")
                         await page.until_daemon({"clients": ["127.0.0.1"], "broker": "connected"})
                         await fleet.until_robots("left")
+                        assert (await fleet.get("/api/robots"))[1]["stale"] is False
                         assert (await fleet.post("/api/robots/left/stop"))[0] == 200
     finally:
         await broker.kill()
