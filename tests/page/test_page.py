@@ -260,6 +260,14 @@ async def test_the_scale_of_errors_has_the_unit_of_the_joints(rig: ArmRig) -> No
         assert await browsed.page.inner_text(".scene .legend .num") == "error 0 to 0.1 rad"
 
 
+async def test_an_error_that_comes_near_the_tolerance_stays_in_its_row(rig: ArmRig) -> None:
+    rig.robot["tolerances"] = {"goal": 0.001}
+    async with on_the_page(rig, "#/arm/joints") as browsed:
+        await browsed.page.click("button[aria-label='Play long']")
+        position = "(cell => cell && getComputedStyle(cell).position)(document.querySelector('td.near'))"
+        assert await browsed.until(position) == "static"
+
+
 async def test_a_joint_is_jogged_only_where_that_is_switched_on(rig: ArmRig) -> None:
     async with on_the_page(rig, "#/arm/joints") as browsed:
         await browsed.page.click(".joints button:text('elbow')")
