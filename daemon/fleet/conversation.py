@@ -16,7 +16,7 @@ from paho.mqtt.properties import Properties
 from ..api.errors import RequestError
 from ..client.session import NoAnswer, nobody_at, reaching
 from ..mqtt.connection import address_of
-from ..mqtt.topics import ANY_ROBOT, ReportTopic, ResponseTopic, Topics
+from ..mqtt.topics import ANY_ROBOT, PulseTopic, ReportTopic, ResponseTopic, Topics
 from .roster import Roster
 
 if TYPE_CHECKING:
@@ -44,12 +44,15 @@ class Conversation:
         Who was heard of.
     listeners : list of callable
         Are told of each report, once the roster knows it.
+    pulse_listeners : list of callable
+        Are told what daemons tell of starts.
     """
 
     def __init__(self, client: Client, settings: MqttSettings) -> None:
         self.topics = Topics(settings.base)
         self.roster = Roster()
         self.listeners: list[Callable[[ReportTopic, dict[str, Any]], None]] = []
+        self.pulse_listeners: list[Callable[[dict[str, Any]], None]] = []
         self._client = client
         self._settings = settings
         self._subscribed: set[str] = set()
@@ -87,6 +90,10 @@ class Conversation:
             asked = self._asked.get(str(data.get("transaction")))
             if asked is not None and not asked.done():
                 asked.set_result(data)
+            return
+        if isinstance(meaning, PulseTopic):
+            for hear in self.pulse_listeners:
+                hear(data)
             return
         self.roster.hear(meaning, data)
         if isinstance(meaning, ReportTopic):

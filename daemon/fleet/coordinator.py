@@ -122,7 +122,7 @@ class GroupStart:
         topics = self._conversation.topics
         reports = (topics.report(ANY_ROBOT, subject) for subject in ("reservation", "result"))
         answers = (topics.response(ANY_ROBOT, verb) for verb in ("fleet/prepare", "stop"))
-        await self._conversation.subscribe(*reports, *answers)
+        await self._conversation.subscribe(*reports, *answers, topics.pulse())
         await self._conversation.look_around("description", "availability")
         self._refuse_strangers(self._conversation.roster.must_have(self._asked.group))
         try:

@@ -19,7 +19,10 @@ BACK_S = 10.0
 """So long a member may be away, as it may be on its way to another broker."""
 COMMIT_S = 5.0
 """Within so long after the commit all have to have told that they heard it."""
+SILENT_S = 3.0
+"""For so long a daemon that takes part does not fall silent while it lives, and reaches the broker."""
 LOOK_S = 0.5
+SILENT = "its daemon has fallen silent"
 FORGOTTEN = "its daemon was started anew and knows nothing of the start"
 ACCEPTED = frozenset({"committed", "ready", "playing"})
 PHASES = frozenset({"reserved", "released"} | ACCEPTED)
@@ -60,6 +63,7 @@ class _Member:
         self.gone_s: float | None = None
         self.absence = ""
         self.has_forgotten = False
+        self.heard_s: float | None = None
 
     def end(self) -> End:
         if self.result is not None:
@@ -86,6 +90,7 @@ class Watch:
         self._members: dict[str, _Member] = {}
         self._committed_by_s = float("inf")
         conversation.listeners.append(self._hear)
+        conversation.pulse_listeners.append(self._hear_pulse)
 
     def follow(self, motions: Mapping[str, str]) -> None:
         """Follow members, of whom each plays a motion."""
@@ -151,6 +156,8 @@ class Watch:
         """See who of the members is there."""
         for one in self._members.values():
             absence = FORGOTTEN if one.has_forgotten else self._conversation.roster.absence(one.robot)
+            if not absence and one.heard_s is not None and self._now() >= one.heard_s + SILENT_S:
+                absence = SILENT
             if not absence:
                 one.gone_s = None
             elif one.gone_s is None:
@@ -159,6 +166,12 @@ class Watch:
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
+
+    def _hear_pulse(self, data: dict[str, Any]) -> None:
+        robots = data.get("robots")
+        if data.get("start") == self._start and isinstance(robots, dict):
+            for robot in robots.keys() & self._members.keys():
+                self._members[robot].heard_s = self._now()
 
     def _hear(self, topic: ReportTopic, data: dict[str, Any]) -> None:
         one = self._members.get(topic.robot)

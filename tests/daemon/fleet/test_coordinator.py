@@ -7,6 +7,7 @@ import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+import orjson
 import pytest
 
 from motiond.daemon.api.errors import RequestError
@@ -377,6 +378,22 @@ async def test_a_member_whose_daemon_comes_back_is_waited_for(broker: Embedded, 
     choir.result("left", "SUCCESSFUL")
     left, _ = await playing
     assert left.code == "SUCCESSFUL"
+
+
+async def test_a_member_whose_daemon_falls_silent_without_a_will_is_given_up(
+    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its machine has died together with the broker's node that kept the will."""
+    monkeypatch.setattr(watch, "BACK_S", SOON_S)
+    monkeypatch.setattr(watch, "SILENT_S", SOON_S)
+    choir.robots["left"].code = None
+    async with starting(broker) as start:
+        await start.begin()
+        pulse = {"start": start.id, "robots": {"left": "playing"}, "agrees": True, "reasons": {}}
+        await choir.publish("bridge/d1/pulse", orjson.dumps(pulse))
+        left, right = await ended(start)
+    assert (left.code, left.message) == ("GONE", "its daemon has fallen silent")
+    assert right.code == "SUCCESSFUL"
 
 
 async def test_a_member_that_was_started_anew_is_given_up(
