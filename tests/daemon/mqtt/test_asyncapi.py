@@ -61,7 +61,7 @@ def test_every_topic_has_its_channel_and_every_channel_its_operation() -> None:
     responses = {topics.response("{robot}", verb) for verb in VERBS}
     fleet = {topics.request("fleet", verb) for verb in ("commit", "release")}
     fleet.add(topics.response("{robot}", "fleet/commit"))
-    daemons = {topics.daemon("{daemon}"), topics.heartbeat("{daemon}")}
+    daemons = {topics.daemon("{daemon}"), topics.heartbeat("{daemon}"), topics.pulse("{daemon}")}
     addresses = [channel["address"] for channel in DOCUMENT["channels"].values()]
     assert sorted(addresses) == sorted(reports | requests | responses | fleet | daemons)
     used = set()
