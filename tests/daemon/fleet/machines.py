@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from motiond.drivers.base import Floats
 
 GROUP, MOTION = "choir", "nudge"
+DRIVER = {"type": "sim", "command_lifetime_s": 20.0}
+"""Its actuators hold where a busy machine leaves the stream without processor time for seconds."""
 RATE_HZ, JOINTS = 100, ("shoulder", "elbow")
 FIRST, LAST, ROWS = 0.1, 0.101, 31
 """The motion goes from the first place to the last one, so that a trace tells when its first row was left."""
@@ -71,9 +73,7 @@ class Machine:
             "stream_timeout_s": 20.0,
             "daemon_timeout_s": 10.0,
         }
-        robots_of = {
-            name: common | {"driver": {"type": "sim", "trace": f"{name}.npy"}} for name in self.robots
-        }
+        robots_of = {name: common | {"driver": DRIVER | {"trace": f"{name}.npy"}} for name in self.robots}
         mqtt = {
             "broker": list(brokers),
             "protocol": "3.1.1",
