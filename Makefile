@@ -65,10 +65,11 @@ page/node_modules/.ready: page/package-lock.json
 	cd page && npm ci --no-audit --no-fund
 	@touch $@
 
+# Not --quiet, by which --strict would hear of no warning and let links lead nowhere.
 docs: $(VENV)/.ready
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]' || \
 		{ echo "mkdocs-material is missing: the site cannot be built; mend with: a network"; exit 1; }
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # Beside `bench`, a word that is no target is the name of a benchmark.
 ifneq (,$(filter bench,$(MAKECMDGOALS)))

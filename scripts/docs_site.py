@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,12 +31,18 @@ TABLE_ROW, CODE = re.compile(r"^\|.*$", re.MULTILINE), re.compile(r"`[^`\n]+`")
 
 
 def on_config(config: MkDocsConfig) -> None:
-    """List the decisions, each by the title of its page."""
+    """List the decisions, each by the title of its page, and call headings as web hosts of git do."""
+    config.mdx_configs["toc"]["slugify"] = anchor
     pages = sorted((CHECKOUT / "docs" / "decisions").glob("*.md"))
     titles: list[Any] = [{_title(page): f"decisions/{page.name}"} for page in pages]
     (explanations,) = (group["Explanations"] for group in config.nav or [] if "Explanations" in group)
     (decisions,) = (item for item in explanations if "Decisions" in item)
     decisions["Decisions"] = ["decisions/index.md", *titles]
+
+
+def anchor(heading: str, separator: str) -> str:
+    """Return what links call a heading: each blank counts, and what stands between < and > does, too."""
+    return re.sub(r"[^\w\- ]", "", unescape(heading).lower()).replace(" ", separator)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> None:
@@ -48,14 +55,14 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Let links that leave docs/ lead to the copies, and one to a folder to its list.
+    """Let links that leave docs/ lead to the copies, one to a folder to its list, and to the README home.
 
     A `|` in code within a table is escaped for GitHub, and must not be for Python-Markdown.
     """
     up = "../" * page.file.src_uri.count("/")
     text = OUTSIDE.sub(rf"]({up}checkout/\g<path>)", markdown)
     text = TABLE_ROW.sub(lambda row: CODE.sub(lambda code: code[0].replace("\\|", "|"), row[0]), text)
-    return text.replace("](decisions/)", "](decisions/index.md)")
+    return text.replace("](decisions/)", "](decisions/index.md)").replace("](../README.md)", "](index.md)")
 
 
 def _title(page: Path) -> str:
