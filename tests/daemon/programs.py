@@ -65,6 +65,20 @@ def background(*arguments: object, **options: Any) -> Iterator[Program]:
         process.end()
 
 
+@contextmanager
+def in_a_session(*arguments: object, **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """Run motiond beside the test in a session of its own, which what is forked cannot have."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    command = [str(MOTIOND), *map(str, arguments)]
+    with subprocess.Popen(command, text=True, start_new_session=True, **(pipes | options)) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.communicate(timeout=PATIENCE_S)
+
+
 def streams_of(daemon: Program | subprocess.Popen[Any]) -> list[psutil.Process]:
     """Return the stream processes of a program, which its fork server has forked."""
     found = []

@@ -80,7 +80,7 @@ def shell(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     home = tmp_path_factory.mktemp(request.param)
     shell = Shell(request.param, home)
     section = PAGE.read_text(encoding="utf-8").split("\n## Completion\n")[1].split("\n## ")[0]
-    documented = section.split(f"\nIn {shell.name}:\n\n```sh\n")[1].split("```\n")[0]
+    documented = section.split(f"\nIn {shell.name}:\n")[1].split("```sh\n")[1].split("```\n")[0]
     assert shell.run(documented) == ""
     for settings in (".bashrc", ".zshrc"):
         with (home / settings).open("a") as file:

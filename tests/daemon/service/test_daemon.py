@@ -17,7 +17,7 @@ import pytest
 
 from motiond.daemon.service.daemon import _feed_watchdog
 from motiond.daemon.service.systemd import notify, watchdog_period_s
-from tests.daemon.programs import background, motiond, run_here, streams_of
+from tests.daemon.programs import background, in_a_session, motiond, run_here, streams_of
 from tests.daemon.rig import Rig
 from tests.waiting import PATIENCE_S, eventually, lines_until
 
@@ -94,8 +94,8 @@ def test_a_terminal_that_goes_stops_a_motion_softly(
 ) -> None:
     port = rig.daemon["mqtt"]["listen"].rpartition(":")[2]
     ours, terminal = os.openpty()
-    options: dict[str, Any] = {"stdin": terminal, "start_new_session": True, "preexec_fn": _be_controlled}
-    with background("run", "-c", rig.config, env=under(systemd), **options) as daemon:
+    options: dict[str, Any] = {"stdin": terminal, "preexec_fn": _be_controlled}
+    with in_a_session("run", "-c", rig.config, env=under(systemd), **options) as daemon:
         os.close(terminal)
         assert heard(systemd) == "READY=1"
         wait_for_idle(port)
@@ -128,7 +128,7 @@ def test_a_daemon_without_a_terminal_reloads_by_sighup_and_by_motiond_reload(
 ) -> None:
     del rig.driver["plant"], rig.driver["trace"]
     config = rig.config
-    with background("run", "-c", config, env=under(systemd), start_new_session=True) as daemon:
+    with in_a_session("run", "-c", config, env=under(systemd)) as daemon:
         told_until(systemd, "READY=1")
         eventually(
             "the robot is said to be idle", lambda: shown(systemd), lambda told: told == "1 robot, idle"

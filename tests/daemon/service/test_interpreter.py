@@ -6,7 +6,7 @@ import gc
 import sys
 from typing import TYPE_CHECKING
 
-from motiond.daemon.cli import main as command_line
+from motiond.daemon.cli import completion
 from motiond.daemon.service.interpreter import few_passes, prefer_latency
 from tests.daemon.programs import run_here
 
@@ -34,7 +34,7 @@ def test_a_program_is_loaded_with_few_passes(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
-    monkeypatch.setattr(command_line, "serve_scripts", lambda: seen.append(gc.get_threshold()[0]))
+    monkeypatch.setattr(completion, "serve_scripts", lambda: seen.append(gc.get_threshold()[0]))
     before = gc.get_threshold()
     assert run_here(capsys, "--version")[0] == 0
     assert seen == [50_000]

@@ -202,7 +202,7 @@ def test_a_file_that_is_there_stays_unless_forced(
         ),
         (
             (LOGGED, "x.seq", "--frame-period", "0"),
-            f"{LOGGED}: frame period is 0.0 s; it is above 0; XMDI's is 0.032 s",
+            f"{LOGGED}: frame period is 0 s; it is above 0; XMDI's is 0.032 s",
         ),
         (
             (LOGGED, "x.seq", "--frame-period", "0.01"),

@@ -80,7 +80,7 @@ def test_the_frame_period_and_the_interpolation_can_be_chosen() -> None:
 def test_a_frame_period_is_a_time_above_zero(period_s: float) -> None:
     with pytest.raises(ValueError, match="frame period") as caught:
         KeyFrames(period_s)
-    assert str(caught.value) == f"frame period is {period_s} s; it is above 0; XMDI's is 0.032 s"
+    assert str(caught.value) == f"frame period is {period_s:g} s; it is above 0; XMDI's is 0.032 s"
 
 
 def test_rows_may_lie_closer_than_frames() -> None:
