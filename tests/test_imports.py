@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from motiond.daemon.client.session import NoAnswer, ask
+from motiond.daemon.client.connection import NoAnswer
+from motiond.daemon.client.session import ask
 from motiond.daemon.config.client import load_mqtt_settings
 from tests.daemon.programs import background
 from tests.daemon.rig import Rig

@@ -11,7 +11,7 @@ from motiond.formats.errors import printable
 
 from ..api.errors import RequestError
 from ..api.requests import VERBS
-from ..client.session import NoAnswer
+from ..client.connection import NoAnswer
 from .words import in_own_words
 
 if TYPE_CHECKING:

@@ -88,7 +88,7 @@ async def _monitor(mqtt: "MqttSettings", console: "Console", seconds: float | No
     from contextlib import suppress
 
     from ..api.reports import ReportHub
-    from ..client.session import reaching
+    from ..client.finding import reaching
     from ..fleet.serving import ended_by_signals
     from ..fleet.site import Site
     from .fleet_table import SHOWN, FleetTable

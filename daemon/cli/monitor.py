@@ -43,7 +43,7 @@ def monitor(robot: ShownRobotName = None, *, client: Client) -> int:
 
 
 async def _run(mqtt: "MqttSettings", robot: str | None) -> int:
-    from ..client.session import reaching
+    from ..client.finding import reaching
 
     async with reaching(mqtt):  # who names a wrong broker is told so
         pass

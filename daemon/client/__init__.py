@@ -1,6 +1,7 @@
 """Asks a daemon: over MQTT, as any client could, and on its own machine.
 
-- `session`: one conversation with one robot
+- `connection`: one connection, and a conversation with one robot there
+- `session`: what is asked of a robot, and what follows
 - `finding`: the broker at which a robot's daemon is, of several
 - `play`: a request to play or to go somewhere, and the wait for its end
 - `control`: who is in control of a robot

@@ -6,7 +6,8 @@ import asyncio
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from .session import NoAnswer, ask, holder_of, watch
+from .connection import NoAnswer
+from .session import ask, holder_of, watch
 
 if TYPE_CHECKING:
     from ..config.mqtt import MqttSettings

@@ -16,7 +16,8 @@ from motiond.formats.errors import listed, nearest
 
 from ..mqtt.home_assistant import told_at
 from ..mqtt.topics import ANY_ROBOT, DaemonTopic, ReportTopic, Topics
-from .session import NoAnswer, reaching
+from .connection import NoAnswer
+from .finding import reaching
 
 if TYPE_CHECKING:
     import aiomqtt

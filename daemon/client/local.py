@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..ipc.control import LONGEST_ANSWER, Refused, address_of
-from .session import NoAnswer
+from .connection import NoAnswer
 
 if TYPE_CHECKING:
     from pathlib import Path

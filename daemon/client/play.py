@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.progress import BarColumn, Progress, TextColumn
 
-from .session import NoAnswer, ask, begin_and_wait
+from .connection import NoAnswer
+from .session import ask, begin_and_wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

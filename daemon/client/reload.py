@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from motiond.formats.errors import listed
 
 from ..api.errors import RequestError
+from .connection import NoAnswer
 from .local import ask_here
-from .session import NoAnswer, ask
+from .session import ask
 from .status import robots_at
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..api.errors import RequestError
 from ..mqtt.topics import ANY_ROBOT
-from .session import NoAnswer, ask, nobody_at, retained
+from .connection import NoAnswer, nobody_at
+from .session import ask, retained
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,13 +14,14 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from ..api.errors import RequestError
-from ..client.session import NoAnswer, nobody_at, reaching
+from ..client.connection import NoAnswer, at_broker, nobody_at
+from ..client.finding import ALSO_S, NobodyHeard, ask_everywhere, broker_of, first_heard
 from ..mqtt.connection import address_of
 from ..mqtt.topics import ANY_ROBOT, PulseTopic, ReportTopic, ResponseTopic, Topics
 from .roster import Roster
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from ..config.mqtt import MqttSettings
     from ..mqtt.connection import Client
@@ -37,6 +38,9 @@ class Conversation:
     ----------
     client : Client
     settings : MqttSettings
+        The one broker that the client is connected to.
+    others : sequence of MqttSettings
+        The other brokers that the configuration names.
 
     Attributes
     ----------
@@ -48,13 +52,14 @@ class Conversation:
         Are told what daemons tell of starts.
     """
 
-    def __init__(self, client: Client, settings: MqttSettings) -> None:
+    def __init__(self, client: Client, settings: MqttSettings, others: Sequence[MqttSettings] = ()) -> None:
         self.topics = Topics(settings.base)
         self.roster = Roster()
         self.listeners: list[Callable[[ReportTopic, dict[str, Any]], None]] = []
         self.pulse_listeners: list[Callable[[dict[str, Any]], None]] = []
         self._client = client
         self._settings = settings
+        self._others = others
         self._subscribed: set[str] = set()
         self._may_subscribe = asyncio.Lock()
         self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
@@ -180,6 +185,18 @@ class Conversation:
             del self._asked[transaction]
         return _data_of(told)
 
+    async def stop(self, robot: str) -> dict[str, Any]:
+        """Stop a robot softly, at every broker at once: its daemon may have gone on to another."""
+        here = self.ask(robot, "stop", {})
+        if not self._others:
+            return await here
+        try:
+            return await first_heard(
+                [here, ask_everywhere(self._others, robot, "stop", {}, ANSWER_S)], ALSO_S
+            )
+        except NobodyHeard as error:
+            raise NoAnswer("\n".join(map(str, error.failures))) from None
+
     def send(self, robot: str, verb: str, payload: dict[str, Any], expires_s: float) -> int:
         """Hand a request over, which nobody wants any more after so long; return its number."""
         if self._lost is not None:
@@ -211,8 +228,10 @@ async def conversing(settings: MqttSettings) -> AsyncIterator[Conversation]:
     NoAnswer
         If the broker cannot be reached, or goes away.
     """
-    async with reaching(settings) as client:
-        conversation = Conversation(client, settings)
+    broker = await broker_of(settings)
+    async with at_broker(broker) as client:
+        others = [one for one in settings.each() if one != broker]
+        conversation = Conversation(client, broker, others)
         hearing = asyncio.create_task(conversation.hear(), name="fleet.hear")
         try:
             yield conversation

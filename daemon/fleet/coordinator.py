@@ -21,7 +21,8 @@ from motiond.formats.errors import listed, nearest
 
 from ..api.errors import RequestError
 from ..api.names import FLEET
-from ..client.session import NoAnswer, holder_of
+from ..client.connection import NoAnswer
+from ..client.session import holder_of
 from ..mqtt.topics import ANY_ROBOT
 from .appointment import Appointment, Prepared, appoint
 from .leases import Leases
@@ -267,7 +268,7 @@ class GroupStart:
 
     async def stop(self) -> list[str]:
         """Ask all members to stop softly; return for each that has not taken it what to say."""
-        asked = (self._conversation.ask(robot, "stop", {}) for robot in self.members)
+        asked = (self._conversation.stop(robot) for robot in self.members)
         answers = await asyncio.gather(*asked, return_exceptions=True)
         return [
             str(answer)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from ..api.errors import RequestError
-from ..client.session import NoAnswer
+from ..client.connection import NoAnswer
 from .conversation import conversing
 from .coordinator import GroupPlay, GroupStart
 from .gathering import command, shortfall

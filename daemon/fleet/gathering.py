@@ -14,7 +14,8 @@ from motiond.formats.errors import listed
 
 from ..api.errors import RequestError
 from ..api.requests import VERBS
-from ..client.session import NoAnswer, holder_of
+from ..client.connection import NoAnswer
+from ..client.session import holder_of
 from ..mqtt.topics import ANY_ROBOT
 from .conversation import conversing
 from .leases import Leases

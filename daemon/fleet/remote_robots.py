@@ -13,6 +13,7 @@ from motiond.formats.errors import listed, nearest, shortened
 
 from ..api.errors import RequestError
 from ..api.requests import VERBS
+from ..client.finding import ALSO_S, ask_everywhere, first_heard
 from ..mqtt.topics import ANY_ROBOT, ResponseTopic
 
 if TYPE_CHECKING:
@@ -115,7 +116,12 @@ class RemoteRobots:
         within_s = ABSENT_S if absence else READING_S if verb in READS_FILES else ANSWER_S
         body = request.model_dump(mode="json", exclude_unset=True)
         asked = robot, verb, request.transaction or uuid4().hex
-        return _data_of(where, await self._ask(asked, body, within_s))
+        here = self._ask(asked, body, within_s)
+        others = self._uplink.others() if stops else []
+        if not others:
+            return await here
+        elsewhere = ask_everywhere(others, robot, verb, {**body, "transaction": asked[2]}, ANSWER_S)
+        return await first_heard([here, elsewhere], ALSO_S)  # what fails here is the refusal that is raised
 
     async def _ask(self, asked: Asked, body: dict[str, Any], within_s: float) -> dict[str, Any]:
         robot, verb, transaction = asked
@@ -128,7 +134,7 @@ class RemoteRobots:
                     self._uplink.send(topic, payload, within_s)
                 else:
                     await self._uplink.send_in_turn(topic, payload, within_s)
-                return await answer
+                return _data_of(f"{robot}/{verb}", await answer)
         except TimeoutError:
             absence = self._reports.roster.absence(robot)
             why = absence or "its daemon says that it is online"

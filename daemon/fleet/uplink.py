@@ -39,7 +39,7 @@ class Uplink:
     Parameters
     ----------
     settings : MqttSettings
-        Of several brokers the one is used where a daemon's heart beats.
+        Of several brokers the one is used where robots answer.
     hear : callable
         Takes each message as it arrives.
     is_deserted : callable
@@ -78,6 +78,11 @@ class Uplink:
     def address(self) -> str:
         """Where the broker is that is used or tried now."""
         return str(address_of(self._present))
+
+    def others(self) -> list[MqttSettings]:
+        """Return where else a stop has to go, of several brokers: a daemon may have moved on unheard."""
+        several = self._settings.each()
+        return [one for one in several if len(several) > 1 and (self._client is None or one != self._present)]
 
     async def run(self, lasting: Iterable[str]) -> NoReturn:
         """Connect, hear and connect again, until cancelled.

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import yaml
 
-from motiond.daemon.client.session import NoAnswer, ask
+from motiond.daemon.client.connection import NoAnswer
+from motiond.daemon.client.session import ask
 from motiond.daemon.config.client import load_mqtt_settings
 from motiond.daemon.mqtt.connection import address_of
 from tests.daemon.launched import MOTIOND

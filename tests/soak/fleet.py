@@ -23,7 +23,8 @@ import aiomqtt
 import orjson
 
 from motiond.daemon.api.errors import RequestError
-from motiond.daemon.client.session import NoAnswer, ask
+from motiond.daemon.client.connection import NoAnswer
+from motiond.daemon.client.session import ask
 from motiond.daemon.fleet.conversation import conversing
 from motiond.daemon.fleet.coordinator import GroupPlay, GroupStart
 from motiond.daemon.mqtt.connection import make_client

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from motiond.daemon.client.session import NoAnswer, ask, holder_of
+from motiond.daemon.client.connection import NoAnswer
+from motiond.daemon.client.session import ask, holder_of
 from motiond.daemon.config.client import load_mqtt_settings
 from tests.daemon.programs import background, run_here
 from tests.daemon.rig import Rig

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from motiond.daemon.client.session import NoAnswer, ask
+from motiond.daemon.client.connection import NoAnswer
+from motiond.daemon.client.session import ask
 from motiond.daemon.config.client import load_mqtt_settings
 from tests.daemon.programs import background, run_here
 from tests.daemon.rig import JOINTS, Rig, sweep, write_seq

@@ -15,7 +15,8 @@ import orjson
 import pytest
 import yaml
 
-from motiond.daemon.client.session import NoAnswer, ask
+from motiond.daemon.client.connection import NoAnswer
+from motiond.daemon.client.session import ask
 from motiond.daemon.config.settings import load_settings
 from motiond.formats.errors import echoed
 from tests.daemon.programs import background, motiond, run_here

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from motiond.daemon.cli.monitor import Monitor
-from motiond.daemon.client.session import NoAnswer, ask
+from motiond.daemon.client.connection import NoAnswer
+from motiond.daemon.client.session import ask
 from motiond.daemon.config.client import load_mqtt_settings
 from motiond.daemon.config.mqtt import MqttSettings
 from tests.daemon import told

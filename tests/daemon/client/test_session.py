@@ -12,8 +12,9 @@ import pytest
 from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.reports import Report
+from motiond.daemon.client.connection import Connection, NoAnswer
 from motiond.daemon.client.play import Outcome
-from motiond.daemon.client.session import NoAnswer, _Connection, ask, begin_and_wait, watch
+from motiond.daemon.client.session import ask, begin_and_wait, watch
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from tests.daemon.conftest import Robots, running
@@ -230,10 +231,10 @@ class Forgetful:
 
 async def test_a_subscription_that_is_not_acknowledged_is_asked_for_again() -> None:
     client = Forgetful(2)
-    await _Connection(cast("aiomqtt.Client", client), MqttSettings(), "arm").listen("state")
+    await Connection(cast("aiomqtt.Client", client), MqttSettings(), "arm").listen("state")
     assert client.topics == ["motiond/arm/state"] * 3
 
 
 async def test_a_broker_that_never_acknowledges_is_given_up() -> None:
     with pytest.raises(aiomqtt.MqttError):
-        await _Connection(cast("aiomqtt.Client", Forgetful(3)), MqttSettings(), "arm").listen("state")
+        await Connection(cast("aiomqtt.Client", Forgetful(3)), MqttSettings(), "arm").listen("state")

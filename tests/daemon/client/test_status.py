@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from motiond.daemon.client import session
-from motiond.daemon.client.session import NoAnswer
+from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.status import overview, robots_at
 from motiond.daemon.mqtt.connection import make_client
 from tests.daemon.told import status

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
-from motiond.daemon.client.session import NoAnswer, ask
+from motiond.daemon.client.connection import NoAnswer
+from motiond.daemon.client.session import ask
 from motiond.daemon.config.client import load_mqtt_settings
 from motiond.daemon.doctor import examination
 from motiond.daemon.doctor.examination import STEPS, examine

@@ -11,7 +11,7 @@ import numpy as np
 import psutil
 import yaml
 
-from motiond.daemon.client.session import NoAnswer
+from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.fleet.conversation import conversing
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.launched import Program

@@ -11,8 +11,8 @@ import orjson
 import pytest
 
 from motiond.daemon.api.errors import RequestError
-from motiond.daemon.client import session
-from motiond.daemon.client.session import NoAnswer
+from motiond.daemon.client import connection
+from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.fleet import leases, watch
 from motiond.daemon.fleet.conversation import conversing
 from motiond.daemon.fleet.coordinator import GroupPlay, GroupStart
@@ -138,9 +138,9 @@ async def test_sixty_robots_are_asked_on_one_connection(
 
     def reach(settings: MqttSettings) -> Any:
         connections.append(settings)
-        return session.reaching(settings)
+        return connection.at_broker(settings)
 
-    monkeypatch.setattr("motiond.daemon.fleet.conversation.reaching", reach)
+    monkeypatch.setattr("motiond.daemon.fleet.conversation.at_broker", reach)
     names = [f"robot_{number:02}" for number in range(60)]
     async with members(broker.settings) as many:
         for name in names:

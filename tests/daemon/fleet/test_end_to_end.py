@@ -17,7 +17,8 @@ import orjson
 import pytest
 import yaml
 
-from motiond.daemon.client.session import NoAnswer, ask, watch
+from motiond.daemon.client.connection import NoAnswer
+from motiond.daemon.client.session import ask, watch
 from motiond.daemon.config.mqtt import MqttSettings
 from tests.daemon.conftest import mosquitto_program
 from tests.daemon.fleet.members import Members, members

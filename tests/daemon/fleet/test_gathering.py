@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from motiond.daemon.api.errors import RequestError
-from motiond.daemon.client.session import NoAnswer
+from motiond.daemon.api.reports import ReportHub
+from motiond.daemon.api.requests import SCHEMAS
+from motiond.daemon.client.connection import NoAnswer, at_broker
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.fleet import conversation
+from motiond.daemon.fleet.conversation import Conversation
 from motiond.daemon.fleet.gathering import command
+from motiond.daemon.fleet.site import Site
+from motiond.daemon.mqtt.connection import make_client
 from tests.daemon.conftest import Embedded
 from tests.daemon.fleet.members import Members, members, until
 from tests.ports import free_port as any_free_port
@@ -96,6 +101,50 @@ async def test_a_stop_goes_to_every_broker_of_several(broker: Embedded) -> None:
     several = MqttSettings(broker=[nobody, there], protocol="3.1.1")
     gathered = await command(several, "choir", "stop")
     assert [(one.robot, one.error) for one in gathered] == [("left", None), ("right", None)]
+
+
+STOPPED = {"state": "stopping", "goal_id": "g"}
+
+
+@pytest.fixture
+async def elsewhere() -> AsyncIterator[Embedded]:
+    """A broker where the robots' daemon was before."""
+    broker = Embedded(any_free_port())
+    await broker.start()
+    async with make_client(broker.settings) as client:
+        for topic in ("motiond/left/availability", "motiond/bridge/d1/availability"):
+            await client.publish(topic, b'{"state":"online","bridge":"d1"}', 1, retain=True)
+    yield broker
+    await broker.kill()
+
+
+@pytest.mark.usefixtures("choir")
+async def test_a_robot_of_a_start_is_stopped_wherever_its_daemon_has_gone(
+    broker: Embedded, elsewhere: Embedded
+) -> None:
+    async with at_broker(elsewhere.settings) as client:
+        at_the_wrong_one = Conversation(client, elsewhere.settings, [broker.settings])
+        assert await at_the_wrong_one.stop("left") == STOPPED
+
+
+@pytest.mark.usefixtures("choir")
+async def test_monitor_and_page_stop_a_robot_wherever_its_daemon_has_gone(
+    broker: Embedded, elsewhere: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    several = MqttSettings(
+        broker=[f"mqtt://{one.settings.listen}" for one in (elsewhere, broker)], protocol="3.1.1"
+    )
+
+    async def the_wrong_one(settings: MqttSettings) -> MqttSettings:
+        return settings.each()[0]
+
+    monkeypatch.setattr("motiond.daemon.fleet.uplink.broker_of", the_wrong_one)
+    site = Site(several, ReportHub())
+    listening = asyncio.create_task(site.run())
+    await until(lambda: "left" in site.robots.robots)
+    assert await site.robots.handle("left", "stop", SCHEMAS["stop"]()) == STOPPED
+    listening.cancel()
+    await asyncio.wait((listening,))
 
 
 async def test_without_a_broker_that_is_told() -> None:

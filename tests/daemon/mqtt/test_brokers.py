@@ -16,7 +16,9 @@ import pytest
 
 from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.reports import Report, ReportHub
-from motiond.daemon.client.session import NoAnswer, ask
+from motiond.daemon.client.connection import NoAnswer
+from motiond.daemon.client.finding import broker_of
+from motiond.daemon.client.session import ask
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.brokers import Brokers
@@ -406,10 +408,84 @@ async def test_a_client_asks_at_the_broker_where_the_daemon_is(
     assert robots.verbs() == ["status", "status"]
 
 
+async def comes_back_with_old_news(broker: Mosquitto) -> None:
+    """Start a broker that says `online` of a daemon that is elsewhere, as one does that keeps it on disk."""
+    await broker.start()
+    async with listening(broker.settings, checked=False) as ear:
+        for topic, data in (
+            (BRIDGE, b'{"state":"online"}'),
+            ("motiond/arm/availability", b'{"state":"online","bridge":"d1"}'),
+        ):
+            await ear.client.publish(topic, data, 1, True)
+
+
+async def test_a_daemon_that_has_moved_on_is_found_however_seldom_its_heart_beats(
+    pair: Pair, robots: Robots, hub: ReportHub
+) -> None:
+    seldom = pair.settings.model_copy(update={"stop_when_lost_s": 600.0})
+    async with a_bridge(seldom, robots, hub) as bridge:
+        await moves(bridge, pair.first.kill())
+        await comes_back_with_old_news(pair.first)
+        assert (await ask(pair.settings, "arm", "stop"))["state"] == "idle"
+        assert (await ask(pair.settings, "arm", "estop"))["state"] == "estopped"
+        assert "goal_id" in await ask(pair.settings, "arm", "play", {"motion": "wave"})
+        assert (await broker_of(pair.settings)).url == pair.second.settings.url
+    assert [verb for verb in robots.verbs() if verb != "status"] == ["stop", "estop", "play"]
+
+
+async def test_a_stop_goes_to_every_broker_and_all_else_to_that_of_the_daemon(
+    pair: Pair, robots: Robots, hub: ReportHub
+) -> None:
+    async with a_bridge(pair.settings, robots, hub), listening(pair.second.settings, checked=False) as ear:
+        for verb, payload in (("play", {"motion": "wave"}), ("stop", {}), ("estop", {})):
+            await ask(pair.settings, "arm", verb, payload)
+        await ear.until("motiond/arm/request/stop")
+        await ear.until("motiond/arm/request/estop")
+        assert not [one for one in ear.heard if one.topic.value == "motiond/arm/request/play"]
+
+
+async def test_a_broker_that_hangs_keeps_no_stop_from_the_next(
+    pair: Pair, robots: Robots, hub: ReportHub
+) -> None:
+    async with a_bridge(pair.settings, robots, hub) as bridge:
+        await moves(bridge, freezes(pair.first))
+        assert (await ask(pair.settings, "arm", "stop"))["state"] == "idle"
+
+
+async def test_where_nobody_answers_at_any_broker_each_is_named(pair: Pair) -> None:
+    await pair.first.kill()
+    first, second = pair.first.settings.url, pair.second.settings.url
+    for verb in ("stop", "status"):
+        with pytest.raises(NoAnswer) as caught:
+            await ask(pair.settings, "arm", verb, timeout_s=0.3)
+        assert str(caught.value) == (
+            f"arm: no answer at any of the brokers {first}, {second}; look at what stands below\n"
+            f"arm: no answer in 0.3 s at {second}; no daemon has been at this broker; "
+            "start it with `motiond run`\n"
+            f"{first}: no connection to the broker; nobody listens there; "
+            "start the broker, or correct mqtt.broker"
+        )
+
+
+async def test_a_command_for_nobody_is_not_sent_and_each_broker_is_named(pair: Pair) -> None:
+    first, second = pair.first.settings.url, pair.second.settings.url
+    async with listening(pair.second.settings, checked=False) as ear:
+        with pytest.raises(NoAnswer) as caught:
+            await ask(pair.settings, "arm", "play", {"motion": "wave"})
+        assert "motiond/arm/request/play" not in {one.topic.value for one in ear.heard}
+    nobody = "no daemon has been at this broker; start it with `motiond run`"
+    head = f"arm: no answer at any of the brokers {first}, {second}; look at what stands below"
+    lines = sorted(f"arm: no answer in 5 s at {place}; {nobody}" for place in (first, second))
+    assert str(caught.value) == "\n".join((head, *lines))
+
+
 async def test_a_client_that_finds_no_broker_is_told_so(pair: Pair) -> None:
     await pair.first.kill()
     await pair.second.kill()
     with pytest.raises(NoAnswer) as caught:
         await ask(pair.settings, "arm", "status")
-    why = "nobody listens there; start the broker, or correct mqtt.broker"
-    assert str(caught.value) == f"{pair.first.settings.url}: no connection to the broker; {why}"
+    first, second = pair.first.settings.url, pair.second.settings.url
+    head = f"arm: no answer at any of the brokers {first}, {second}; look at what stands below"
+    why = "no connection to the broker; nobody listens there; start the broker, or correct mqtt.broker"
+    lines = sorted(f"{place}: {why}" for place in (first, second))
+    assert str(caught.value) == "\n".join((head, *lines))

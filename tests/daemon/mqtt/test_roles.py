@@ -17,7 +17,8 @@ from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.lease import Lease
 from motiond.daemon.api.reports import SUBJECTS, Report
 from motiond.daemon.api.requests import FLEET_SCHEMAS, VERBS
-from motiond.daemon.client.session import NoAnswer, ask
+from motiond.daemon.client.connection import NoAnswer
+from motiond.daemon.client.session import ask
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.connection import make_client
 from tests.daemon.conftest import Ear, Mosquitto, Robots, running, said
@@ -234,6 +235,7 @@ async def test_all_that_is_reported_is_seen_by_everybody_and_secrets_by_no_obser
             for subject in SUBJECTS:
                 await ear.until(f"motiond/arm/{subject}", lambda data: data.get("state") == "told")
             await ear.until("motiond/bridge/d1/availability")
+            await ear.until("motiond/bridge/d1/heartbeat")  # by which clients see where the daemon is
         given = await operator.ask("motiond/arm/request/lease/acquire", b'{"holder":"ana"}')
         lease = given["data"]["lease"]
         body = orjson.dumps({"motion": "wave", "lease": lease})
