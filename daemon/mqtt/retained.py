@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import defaultdict, deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,10 +14,14 @@ log = logging.getLogger(__name__)
 SETTLED_S = 1.0
 QUIET_S = 60.0
 LONGEST_WAY_S = 3.0
+MOST_UNDER_WAY = 1000
 
 
 class RetainedTopics:
     """What was last published on each topic that lasts, held against what is heard there.
+
+    A broker or a machine that is held up delivers late. So what was said before is taken for one's own, however
+    late it comes back, as long as it has not come back yet; it is known again by its hash.
 
     Parameters
     ----------
@@ -30,6 +35,7 @@ class RetainedTopics:
         self._will = will
         self._said: dict[str, tuple[bytes, float]] = {}
         self._heard: dict[str, bytes] = {}
+        self._under_way: defaultdict[str, deque[int]] = defaultdict(lambda: deque(maxlen=MOST_UNDER_WAY))
         self._warned_s: dict[str, float] = {}
         self._now = now
         self._tells_silence = True
@@ -37,11 +43,21 @@ class RetainedTopics:
     def say(self, topic: str, payload: bytes) -> None:
         """Take note of what is published."""
         self._said[topic] = payload, self._now()
+        self._under_way[topic].append(hash(payload))
 
     def hear(self, topic: str, payload: bytes) -> None:
         """Take note of what the broker delivers."""
         if topic in self._said:
-            self._heard[topic] = payload
+            self._heard[topic] = self._said[topic][0] if self._comes_back(topic, payload) else payload
+
+    def _comes_back(self, topic: str, payload: bytes) -> bool:
+        """Whether this was said and not heard yet; what was said before it has then passed, too."""
+        under_way, sought = self._under_way[topic], hash(payload)
+        if sought not in under_way:
+            return False
+        while under_way.popleft() != sought:
+            pass
+        return True
 
     def overwritten(self) -> Iterator[tuple[str, bytes]]:
         """Yield the topics that hold something else than was said a while ago, with what they should hold."""
@@ -79,10 +95,11 @@ class RetainedTopics:
         for topic in topics:
             self._said.pop(topic, None)
             self._heard.pop(topic, None)
+            self._under_way.pop(topic, None)
             self._warned_s.pop(topic, None)
 
     def forget(self) -> None:
-        """Begin anew on a new connection."""
+        """Begin anew on a new connection, on which a session may bring what was said on the one before."""
         self._said.clear()
         self._heard.clear()
 

@@ -57,6 +57,60 @@ def test_what_is_on_its_way_is_not_taken_for_overwritten(topics: RetainedTopics,
     assert list(topics.overwritten()) == []
 
 
+def test_late_echoes_of_what_was_said_before_accuse_nobody(
+    topics: RetainedTopics, clock: list[float], caplog: pytest.LogCaptureFixture
+) -> None:
+    for said in (b"2", b"3", b"2", b"4"):
+        topics.say("a", said)
+    clock[0] += 60.0
+    for heard in (b"2", b"3", b"2"):
+        topics.hear("a", heard)
+        assert list(topics.overwritten()) == []
+    topics.hear("a", b"4")
+    clock[0] += 60.0
+    assert list(topics.overwritten()) == []
+    assert caplog.messages == []
+
+
+def test_a_session_may_bring_late_echoes_on_the_next_connection(
+    topics: RetainedTopics, clock: list[float], caplog: pytest.LogCaptureFixture
+) -> None:
+    topics.say("a", b"2")
+    topics.forget()
+    topics.say("a", b"3")
+    clock[0] += 60.0
+    topics.hear("a", b"2")
+    assert list(topics.overwritten()) == []
+    assert caplog.messages == []
+
+
+def test_what_came_back_before_is_somebody_else_s_when_it_comes_again(
+    topics: RetainedTopics, clock: list[float], caplog: pytest.LogCaptureFixture
+) -> None:
+    topics.say("a", b"2")
+    topics.hear("a", b"2")
+    clock[0] += 2.0
+    topics.hear("a", b"1")
+    assert list(topics.overwritten()) == [("a", b"2")]
+    assert caplog.messages == [
+        "a: overwritten by another client; it is told again; see who may publish there"
+    ]
+
+
+def test_what_others_write_between_late_echoes_is_told_over(
+    topics: RetainedTopics, clock: list[float], caplog: pytest.LogCaptureFixture
+) -> None:
+    topics.say("a", b"2")
+    topics.say("a", b"3")
+    clock[0] += 2.0
+    topics.hear("a", b"2")
+    topics.hear("a", b"a lie")
+    assert list(topics.overwritten()) == [("a", b"3")]
+    assert caplog.messages == [
+        "a: overwritten by another client; it is told again; see who may publish there"
+    ]
+
+
 def test_what_was_not_said_is_not_looked_after(topics: RetainedTopics, clock: list[float]) -> None:
     topics.hear("c", b"3")
     topics.forget()
