@@ -7,12 +7,15 @@ Knows no transport. An answer is JSON: `{"status": "ok", "data": {…}, "transac
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import time
 from collections import Counter, OrderedDict, defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
+
+from motiond.formats.errors import shortened
 
 from .errors import RequestError
 from .requests import VERBS, parse, stop_without_keys
@@ -30,8 +33,20 @@ MOST_REMEMBERED = 1000
 MOST_REMEMBERED_BYTES = 500_000
 REMEMBERED_S = 600.0
 HANDLE_TIMEOUT_S = 30.0
+LONGEST_SHOWN = 60
+
+LEASES = frozenset({"lease/acquire", "lease/take", "lease/renew", "lease/release"})
+GRANTS = LEASES - {"lease/release"}
 
 Answer = bytes
+
+
+class Remembered(NamedTuple):
+    """A transaction: when it began, what was asked for by it, and the answer."""
+
+    since_s: float
+    body: bytes
+    answer: asyncio.Future[Answer]
 
 
 class IdempotencyCache:
@@ -41,40 +56,48 @@ class IdempotencyCache:
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        self._answers: OrderedDict[str, tuple[float, asyncio.Future[Answer]]] = OrderedDict()
+        self._answers: OrderedDict[str, Remembered] = OrderedDict()
         self._bytes = 0
         self._now = now
 
     def get(self, transaction: str) -> asyncio.Future[Answer] | None:
         """Return the first answer to a transaction, if there was one."""
         self._forget_old()
-        _, answer = self._answers.get(transaction, (0.0, None))
-        return answer
+        first = self._answers.get(transaction)
+        return None if first is None else first.answer
 
-    def expect(self, transaction: str) -> asyncio.Future[Answer]:
+    def is_for(self, transaction: str, body: bytes) -> bool:
+        """Whether a transaction that is remembered was used for this."""
+        return self._answers[transaction].body == body
+
+    def forget(self, transaction: str) -> None:
+        """Let a transaction be used again."""
+        self._bytes -= _size(self._answers.pop(transaction).answer)
+
+    def expect(self, transaction: str, body: bytes = b"") -> asyncio.Future[Answer]:
         """Note that a transaction is being served; the caller sets its answer and calls `weigh`."""
         if len(self._answers) >= MOST_REMEMBERED:
             self._forget_first()
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._answers[transaction] = self._now(), answer
+        self._answers[transaction] = Remembered(self._now(), body, answer)
         return answer
 
     def weigh(self, transaction: str) -> None:
         """Count the bytes of an answer that is there now, and forget the oldest where they are too many."""
         if transaction not in self._answers:  # forgotten already, as so many have come since
             return
-        self._bytes += _size(self._answers[transaction][1])
+        self._bytes += _size(self._answers[transaction].answer)
         while self._bytes > MOST_REMEMBERED_BYTES and len(self._answers) > 1:
             self._forget_first()
 
     def _forget_old(self) -> None:
         oldest_s = self._now() - REMEMBERED_S
-        while self._answers and next(iter(self._answers.values()))[0] < oldest_s:
+        while self._answers and next(iter(self._answers.values())).since_s < oldest_s:
             self._forget_first()
 
     def _forget_first(self) -> None:
-        _, (_, answer) = self._answers.popitem(last=False)
-        self._bytes -= _size(answer)
+        _, first = self._answers.popitem(last=False)
+        self._bytes -= _size(first.answer)
 
 
 class Dispatcher:
@@ -124,16 +147,42 @@ class Dispatcher:
             self._refuse_unwanted(raw, request)
             return await self._act(raw, request)
         answers = self._answers_by_verb[raw.robot, raw.verb]
+        body = fingerprint_of(request, with_lease=raw.verb in LEASES)
         if first := answers.get(request.transaction):
-            return await asyncio.shield(first)
+            if not answers.is_for(request.transaction, body):
+                return await self._answer_other(raw, request)
+            told = await asyncio.shield(first)
+            if self._still_holds(raw, request, told):
+                return told
+            answers.forget(request.transaction)
         self._refuse_unwanted(raw, request)
-        first = answers.expect(request.transaction)
+        first = answers.expect(request.transaction, body)
         try:
             first.set_result(await self._act(raw, request))
             answers.weigh(request.transaction)
         finally:
             first.cancel()  # only a cancelled request comes here without a result
         return first.result()
+
+    async def _answer_other(self, raw: RawRequest, request: Request) -> Answer:
+        """Answer a request that has the transaction of another one.
+
+        Who has a lease, its own rules say; anything else would be told of what it did not ask for.
+        """
+        if raw.verb not in LEASES:
+            raise used_before(raw.where, request)
+        self._refuse_unwanted(raw, request)
+        return await self._act(raw, request)
+
+    def _still_holds(self, raw: RawRequest, request: Request, told: Answer) -> bool:
+        """Whether an answer may be given again: not that a client is in control who has lost it since."""
+        if raw.verb not in GRANTS:
+            return True
+        answer = orjson.loads(told)
+        if answer["status"] != "ok":
+            return True
+        lease = self._commands.leases.get(raw.robot)
+        return lease is not None and lease.is_valid(answer["data"].get("lease", request.lease))
 
     def admit(self, robot: str, where: str, lease: str | None) -> None:
         """Refuse whoever is not in control of a robot that somebody has to be in control of.
@@ -193,6 +242,27 @@ class Dispatcher:
                 raise RequestError("TIMEOUT", raw.where, what, "it was given up", "ask for status") from error
             mend = "the daemon's log says more"
             raise RequestError("INTERNAL", raw.where, "failed inside motiond", repr(error), mend) from error
+
+
+def fingerprint_of(request: Request, *, with_lease: bool) -> bytes:
+    """Return what makes a request the same when it is sent again, as a hash; how and until when does not.
+
+    Parameters
+    ----------
+    request : Request
+    with_lease : bool
+        Whether its lease is what it is about, and not the proof that it may be sent.
+    """
+    besides = {"transaction", "expires_at"} | (set() if with_lease else {"lease"})
+    return hashlib.blake2b(request.model_dump_json(exclude=besides).encode(), digest_size=16).digest()
+
+
+def used_before(where: str, request: Request) -> RequestError:
+    """Return that a transaction stands for another request."""
+    told = shortened(request.transaction or "", LONGEST_SHOWN)
+    what = f"transaction '{told}' was used for another request"
+    why = "its answer is not the answer to this one"
+    return RequestError("INVALID_REQUEST", where, what, why, "give each request a transaction of its own")
 
 
 def refuse_expired(raw: RawRequest, expires_at: float | None, now_s: float) -> None:

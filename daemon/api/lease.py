@@ -139,6 +139,11 @@ class Lease:
         if not self._is_proven_by(lease):
             raise self._not_in_control(where)
 
+    def is_valid(self, lease: str | None) -> bool:
+        """Whether a lease proves now that its holder has control."""
+        self.look()
+        return self._is_proven_by(lease)
+
     # -- time ------------------------------------------------------------------------------------------------
 
     def look(self) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import orjson
 
-from ..api.dispatcher import IdempotencyCache, refuse_expired
+from ..api.dispatcher import IdempotencyCache, fingerprint_of, refuse_expired, used_before
 from ..api.errors import RequestError
 from ..api.requests import GROUP_SCHEMAS, RawRequest, parse
 from ..api.schemas import GroupPlayRequest, Request
@@ -66,9 +66,12 @@ class FleetApi:
         if asked.transaction is None or not isinstance(asked, GroupPlayRequest):
             return await self._act(raw, asked)
         transaction = f"{raw.robot}/{asked.transaction}"
+        body = fingerprint_of(asked, with_lease=False)
         if first := self._answers.get(transaction):
+            if not self._answers.is_for(transaction, body):
+                return _refused(used_before(raw.where, asked), asked.transaction)
             return await asyncio.shield(first)
-        first = self._answers.expect(transaction)
+        first = self._answers.expect(transaction, body)
         try:
             first.set_result(await self._act(raw, asked))
             self._answers.weigh(transaction)

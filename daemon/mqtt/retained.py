@@ -20,8 +20,8 @@ MOST_UNDER_WAY = 1000
 class RetainedTopics:
     """What was last published on each topic that lasts, held against what is heard there.
 
-    A broker or a machine that is held up delivers late. So what was said before is taken for one's own, however
-    late it comes back, as long as it has not come back yet; it is known again by its hash.
+    A broker or a machine that is held up delivers late. So what was said before is taken for one's own
+    however late it comes back, as long as it has not come back yet; it is known again by its hash.
 
     Parameters
     ----------

@@ -18,10 +18,10 @@ from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.lease import Lease
 from motiond.daemon.api.requests import VERBS, RawRequest
 from tests.daemon import told
+from tests.daemon.conftest import Robots
 
 if TYPE_CHECKING:
     from motiond.daemon.api.schemas import Request
-    from tests.daemon.conftest import Robots
 
 NOW_S = 1_700_000_000.0
 
@@ -96,6 +96,20 @@ async def test_a_repeated_transaction_gets_its_first_answer_whatever_it_was(
         again = await dispatcher.answer(play(motion=motion, transaction=motion, expires_at=NOW_S - 9.0))
         assert again == first
     assert len(robots.handled) == 3
+
+
+async def test_a_transaction_that_was_used_for_another_request_is_refused(
+    dispatcher: Dispatcher, robots: Robots
+) -> None:
+    first = await dispatcher.answer(play(transaction="t"))
+    assert await answer(dispatcher, play(transaction="t", loop=2)) == refused(
+        "INVALID_REQUEST",
+        "arm/play: transaction 't' was used for another request; its answer is not the answer to this one; "
+        "give each request a transaction of its own",
+        "t",
+    )
+    assert await dispatcher.answer(play(transaction="t", lease="renewed", expires_at=NOW_S + 9.0)) == first
+    assert robots.verbs() == ["play"]
 
 
 async def test_a_transaction_belongs_to_its_robot_and_verb(dispatcher: Dispatcher, robots: Robots) -> None:
@@ -319,6 +333,80 @@ async def test_what_was_refused_for_want_of_control_may_be_sent_again_with_its_t
     arms_lease.release(secret)
     assert await answer(dispatcher, play(transaction="t")) == first  # which acts no more
     assert robots.verbs() == ["play"]
+
+
+class Leased(Robots):
+    """Robots whose leases are acted on, as the registry does."""
+
+    async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
+        lease, holder = self.leases[robot], getattr(request, "holder", "")
+        match verb:
+            case "lease/acquire":
+                return lease.acquire(holder, request.lease)
+            case "lease/take":
+                return lease.take(holder, request.lease)
+            case "lease/renew":
+                return lease.renew(request.lease)
+            case "lease/release":
+                return lease.release(request.lease)
+        return await super().handle(robot, verb, request)
+
+
+@pytest.fixture
+def leased() -> Dispatcher:
+    robots = Leased()
+    robots.leases["arm"] = Lease(
+        "arm", ttl_s=600.0, takeover=True, on_loss=lambda _: None, on_change=lambda **_: None
+    )
+    return Dispatcher(robots, now=lambda: NOW_S)
+
+
+async def asked(dispatcher: Dispatcher, verb: str, **keys: Any) -> dict[str, Any]:
+    """Ask for a lease, always by the same transaction."""
+    keys["transaction"] = "t"
+    said: dict[str, Any] = await answer(dispatcher, RawRequest("arm", f"lease/{verb}", orjson.dumps(keys)))
+    return said
+
+
+async def test_a_lease_is_told_again_to_the_request_that_it_was_given_to_and_to_no_other(
+    leased: Dispatcher,
+) -> None:
+    given = await asked(leased, "acquire", holder="olga")
+    assert await asked(leased, "acquire", holder="olga") == given
+    others = await asked(leased, "acquire", holder="ana")
+    why = "olga has it; ask them to release it, or take it by lease/take"
+    assert (others["code"], others["error"]) == (
+        "NOT_IN_CONTROL",
+        f"arm/lease/acquire: not in control; {why}",
+    )
+    assert "lease" not in others["data"]
+    assert await asked(leased, "acquire", holder="olga") == given
+
+
+@pytest.mark.parametrize("verb", ["acquire", "take"])
+async def test_a_lease_that_was_lost_is_not_told_again(leased: Dispatcher, verb: str) -> None:
+    dead = (await asked(leased, verb, holder="olga"))["data"]["lease"]
+    released = await asked(leased, "release", lease=dead)
+    assert released["status"] == "ok"
+    assert await asked(leased, "release", lease=dead) == released
+    again = await asked(leased, verb, holder="olga")
+    assert again["status"] == "ok"
+    assert again["data"]["lease"] != dead
+    assert await asked(leased, verb, holder="olga") == again
+    assert (await asked(leased, "renew", lease=again["data"]["lease"]))["status"] == "ok"
+
+
+async def test_a_renewal_of_a_lease_that_was_lost_is_not_told_again(leased: Dispatcher) -> None:
+    lease = (await asked(leased, "acquire", holder="olga"))["data"]["lease"]
+    renewed = await asked(leased, "renew", lease=lease)
+    assert await asked(leased, "renew", lease=lease) == renewed
+    await asked(leased, "take", holder="ana")
+    refusal = await asked(leased, "renew", lease=lease)
+    why = "ana has it; ask them to release it, or take it by lease/take"
+    assert (refusal["code"], refusal["error"]) == (
+        "NOT_IN_CONTROL",
+        f"arm/lease/renew: not in control; {why}",
+    )
 
 
 @pytest.mark.parametrize("holder", ["", "x" * 61, "a\nb", "a\x1b[2Jb", " ana", "a\u202eb", 7, None])

@@ -47,6 +47,16 @@ async def test_a_repeated_transaction_plays_once(site: Site) -> None:
     assert len(site.choir.asked) == 1
     assert (await site.post("/api/fleet/band/play", body))[0] == 200
     assert [group for group, _, _ in site.choir.asked] == ["choir", "band"]
+    assert await site.post("/api/fleet/choir/play", {**body, "motion": "nod"}) == (
+        400,
+        refusal(
+            "INVALID_REQUEST",
+            "choir/play: transaction 't1' was used for another request; "
+            "its answer is not the answer to this one; give each request a transaction of its own",
+        )
+        | {"transaction": "t1"},
+    )
+    assert len(site.choir.asked) == 2
 
 
 @pytest.mark.parametrize("verb", ["stop", "estop", "pause", "resume"])
