@@ -89,7 +89,13 @@ class MqttBridge:
         self._requests = self._brokers.follower()
         places = [address_of(one) for one in settings.each()]
         self._results = UntoldResults(state_folder, *(f"{daemon_id}@{one.host}:{one.port}" for one in places))
-        self._home_assistant = HomeAssistant(settings.home_assistant, self._topics, daemon_id, self._robots)
+        self._home_assistant = HomeAssistant(
+            settings.home_assistant,
+            self._topics,
+            daemon_id,
+            self._robots,
+            needs_lease=lambda robot: robot in commands.leases,
+        )
         self._responder = Responder(self._topics, dispatcher, version_5=speaks_5(settings))
         self._main: MainSession | None = None
         self._others: RequestsSession | None = None

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from ..api.names import STOPS
 from ..config.types import LEVELS
 from ..ipc.states import State
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from ..config.home_assistant import HomeAssistantSettings
     from .topics import Topics
@@ -48,6 +49,8 @@ class HomeAssistant:
     daemon_id : str
     robots : collection of str
         The daemon's own, as of now.
+    needs_lease : callable
+        Whether a robot is commanded by whoever is in control of it alone; Home Assistant cannot be.
     """
 
     def __init__(
@@ -56,11 +59,13 @@ class HomeAssistant:
         topics: Topics,
         daemon_id: str,
         robots: Collection[str],
+        needs_lease: Callable[[str], bool],
     ) -> None:
         self._settings = settings
         self._topics = topics
         self._daemon_id = daemon_id
         self._robots = robots
+        self._needs_lease = needs_lease
         self._outdated: dict[str, str] = {}
 
     @property
@@ -128,6 +133,10 @@ class HomeAssistant:
         }
 
     def _components(self, robot: str, motions: list[str]) -> dict[str, dict[str, Any]]:
+        """Return the entities; nothing that would be refused, which Home Assistant does not show."""
+        if self._needs_lease(robot):
+            stops = {verb: self._button(robot, verb, *BUTTONS[verb]) for verb in STOPS}
+            return stops | self._sensors(robot)
         return {
             "motion": self._motion(robot, motions),
             "speed": self._speed(robot),

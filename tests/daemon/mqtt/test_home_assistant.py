@@ -41,8 +41,10 @@ ENVIRONMENT = ImmutableSandboxedEnvironment()
 PYTHON = os.environ.get("HOME_ASSISTANT_PYTHON", "")
 
 
-def told(motions: Iterable[str] = NAMES, base: str = "motiond") -> dict[str, Any]:
-    home = HomeAssistant(HomeAssistantSettings(), Topics(base), "d1", ("arm",))
+def told(
+    motions: Iterable[str] = NAMES, base: str = "motiond", *, needs_lease: bool = False
+) -> dict[str, Any]:
+    home = HomeAssistant(HomeAssistantSettings(), Topics(base), "d1", ("arm",), lambda _: needs_lease)
     message: dict[str, Any] = json.loads(json.dumps(home.config("arm", motions)))
     return message
 
@@ -117,6 +119,14 @@ def test_a_robot_has_all_that_it_is_commanded_and_seen_by() -> None:
     assert component("motion")["options"] == NAMES
     identities = [one["unique_id"] for one in told()["components"].values()]
     assert len(set(identities)) == len(identities)
+
+
+def test_a_robot_that_needs_a_lease_is_stopped_and_seen_and_not_offered_what_would_be_refused() -> None:
+    whole, leased = told()["components"], told(needs_lease=True)
+    jsonschema.validate(leased, SCHEMA)
+    kept = {key: one for key, one in whole.items() if "command_topic" not in one or key in ("stop", "estop")}
+    assert set(kept) == {"stop", "estop", "state", "progress", "temperature", "problem"}
+    assert leased["components"] == kept
 
 
 # -- what is commanded --------------------------------------------------------------------------------------
@@ -274,7 +284,7 @@ def test_a_section_that_makes_no_sense_is_refused(tmp_path: Path, section: str, 
 
 def test_it_is_off_unless_it_is_asked_for() -> None:
     assert MqttSettings().home_assistant is None
-    assert HomeAssistant(None, TOPICS, "d1", ("arm",)).topic("arm") is None
+    assert HomeAssistant(None, TOPICS, "d1", ("arm",), lambda _: False).topic("arm") is None
 
 
 # -- Home Assistant itself ----------------------------------------------------------------------------------
