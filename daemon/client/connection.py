@@ -23,7 +23,7 @@ from motiond.formats.errors import listed, nearest
 from ..api.errors import RequestError
 from ..api.reports import STREAMED, SUBJECTS, Report, Subject
 from ..config.mqtt import MqttSettings
-from ..mqtt.connection import address_of, make_client, speaks_5
+from ..mqtt.connection import REFUSED, address_of, make_client, speaks_5
 from ..mqtt.reasons import NotConnected, reason_of
 from ..mqtt.topics import ANY_ROBOT, DaemonTopic, Meaning, ReportTopic, ResponseTopic, Topics
 
@@ -49,11 +49,14 @@ async def _connected(settings: MqttSettings, stack: AsyncExitStack) -> Client:
     """Connect; a broker that hangs up while it takes the connection is tried again, an absent one is not."""
     for tries_left in reversed(range(CONNECT_TRIES)):
         try:
-            return await stack.enter_async_context(make_client(settings))
+            client = await stack.enter_async_context(make_client(settings))
         except aiomqtt.MqttError as error:
             if not tries_left or (isinstance(error, NotConnected) and error.absent):
                 raise
             await asyncio.sleep(CONNECT_PAUSE_S)
+        else:
+            client.logs_refusals = False
+            return client
     raise AssertionError  # the last try returns or raises
 
 
@@ -94,7 +97,7 @@ class Connection:
 
     Parameters
     ----------
-    client : aiomqtt.Client
+    client : Client
     settings : MqttSettings
         The one broker that the client is connected to.
     robot : str
@@ -104,7 +107,7 @@ class Connection:
 
     def __init__(
         self,
-        client: aiomqtt.Client,
+        client: Client,
         settings: MqttSettings,
         robot: str,
         *,
@@ -156,6 +159,8 @@ class Connection:
                 properties = expiry(self.settings, timeout_s)
                 topic = topics.request(self.robot, verb)
                 await self._client.publish(topic, orjson.dumps(request), qos=1, properties=properties)
+                if topic in self._client.refused:
+                    raise NoAnswer(f"{topic}: {REFUSED}")
                 while True:
                     meaning, data = await self._receive()
                     if meaning == answered and data.get("transaction") == request["transaction"]:

@@ -16,7 +16,7 @@ from paho.mqtt.properties import Properties
 from ..api.errors import RequestError
 from ..client.connection import NoAnswer, at_broker, nobody_at
 from ..client.finding import ALSO_S, NobodyHeard, ask_everywhere, broker_of, first_heard
-from ..mqtt.connection import address_of
+from ..mqtt.connection import REFUSED, address_of
 from ..mqtt.topics import ANY_ROBOT, PulseTopic, ReportTopic, ResponseTopic, Topics
 from .roster import Roster
 
@@ -178,6 +178,8 @@ class Conversation:
                 self.send(robot, verb, {"transaction": transaction, **payload}, timeout_s)
                 told = await answer
         except TimeoutError:
+            if (topic := self.topics.request(robot, verb)) in self._client.refused:
+                raise NoAnswer(f"{topic}: {REFUSED}") from None
             why = self.roster.absence(robot) or "its daemon says that it is online"
             mend = "look at the daemon's log"
             raise NoAnswer(f"{robot}: no answer in {timeout_s:.2g} s; {why}; {mend}") from None

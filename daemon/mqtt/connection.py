@@ -42,6 +42,7 @@ MOST_IN_FLIGHT = 64  # messages that the broker sends before it waits for acknow
 MOST_PACKET_BYTES = 262_144
 MOST_PASSWORD_BYTES = 1024
 MOST_REFUSED = 20
+REFUSED = "the broker refuses what is published there; permit it in the broker's access list"
 MQTT_PATH = "/mqtt"
 """The path of a WebSocket where the URL names none, as brokers and clients have it."""
 QUICK_ACK: int | None = getattr(socket, "TCP_QUICKACK", None)  # Linux has it
@@ -105,6 +106,8 @@ class Client(aiomqtt.Client):
     ----------
     refused : set of str
         Topics on which the broker has refused what was published (MQTT 5), the first `MOST_REFUSED`.
+    logs_refusals : bool
+        Whether the log tells of them; off where whoever has asked is told.
     """
 
     _dialled: asyncio.Event
@@ -131,6 +134,7 @@ class Client(aiomqtt.Client):
             address.host, address.port, properties=properties, logger=self._quiet_logger(), **options
         )
         self.refused: set[str] = set()
+        self.logs_refusals = True
         self._settings = settings
         self._loop_thread = threading.get_ident()
         self._receive = receive
@@ -425,8 +429,8 @@ class Client(aiomqtt.Client):
         """Tell once that a topic is refused."""
         if topic not in self.refused:
             self.refused.add(topic)
-            mend = "permit it in the broker's access list"
-            log.warning("%s: the broker refuses what is published there; %s", topic, mend)
+            if self.logs_refusals:
+                log.warning("%s: %s", topic, REFUSED)
 
 
 def address_of(settings: MqttSettings) -> Address:

@@ -24,6 +24,7 @@ from tests.waiting import PATIENCE_S
 if TYPE_CHECKING:
     from motiond.daemon.api.reports import ReportHub, Subject
     from motiond.daemon.api.schemas import Request
+    from motiond.daemon.mqtt.connection import Client
     from tests.daemon.conftest import AnyBroker
 
 SOON_S = 0.3
@@ -231,10 +232,10 @@ class Forgetful:
 
 async def test_a_subscription_that_is_not_acknowledged_is_asked_for_again() -> None:
     client = Forgetful(2)
-    await Connection(cast("aiomqtt.Client", client), MqttSettings(), "arm").listen("state")
+    await Connection(cast("Client", client), MqttSettings(), "arm").listen("state")
     assert client.topics == ["motiond/arm/state"] * 3
 
 
 async def test_a_broker_that_never_acknowledges_is_given_up() -> None:
     with pytest.raises(aiomqtt.MqttError):
-        await Connection(cast("aiomqtt.Client", Forgetful(3)), MqttSettings(), "arm").listen("state")
+        await Connection(cast("Client", Forgetful(3)), MqttSettings(), "arm").listen("state")

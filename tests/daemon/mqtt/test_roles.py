@@ -163,7 +163,7 @@ async def die_with_a_will(settings: MqttSettings, topic: str) -> None:
 
 
 async def test_an_observer_asks_for_stops_and_looks_and_for_nothing_else(
-    guarded: dict[str, MqttSettings], robots: Robots, hub: ReportHub
+    guarded: dict[str, MqttSettings], robots: Robots, hub: ReportHub, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with served(guarded, robots, hub), connected(guarded["observer"]) as observer:
         let = {
@@ -179,8 +179,12 @@ async def test_an_observer_asks_for_stops_and_looks_and_for_nothing_else(
             assert said(answer)["status"] == "ok"
         assert (await ask(guarded["observer"], "arm", "stop", timeout_s=PATIENCE_S))["state"] == "idle"
         assert (await ask(guarded["observer"], "arm", "status", timeout_s=PATIENCE_S))["state"] == "idle"
-        with pytest.raises(NoAnswer):
-            await ask(guarded["observer"], "arm", "play", {"motion": "wave"}, timeout_s=1.0)
+        caplog.clear()
+        with pytest.raises(NoAnswer) as caught:
+            await ask(guarded["observer"], "arm", "play", {"motion": "wave"}, timeout_s=PATIENCE_S)
+        why = "the broker refuses what is published there; permit it in the broker's access list"
+        assert str(caught.value) == f"motiond/arm/request/play: {why}"
+        assert caplog.messages == []  # as it would be told twice
         # An operator's request comes after all of the observer's, by the same connection of the daemon.
         await ask(guarded["operator"], "arm", "reset", timeout_s=PATIENCE_S)
     assert set(robots.verbs()) == FREE | {"reset"}
