@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
-import aiomqtt
 import orjson
 import pytest
 
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.fleet import remote_robots, uplink
 from motiond.daemon.fleet.serving import FleetServer
-from motiond.daemon.mqtt.connection import make_client
 from tests.daemon import told
 from tests.daemon.conftest import Embedded, Mosquitto
 from tests.daemon.fleet.members import Members, members, until
@@ -337,36 +335,17 @@ async def test_where_one_of_several_brokers_is_gone_the_robots_are_found_at_the_
     try:
         for one in brokers:
             await one.start()
-        async with members(first.settings) as here, _beating(first.settings):
+        async with members(first.settings) as here:
             here.add("left", "choir")
             async with serving(both) as fleet:
                 await fleet.until_robots("left")
                 await first.kill()
-                async with members(second.settings) as there, _beating(second.settings):
+                async with members(second.settings) as there:
                     there.add("left", "choir")
                     there.add("right", "choir")
                     await fleet.until_robots("left", "right")
                     assert (await fleet.post("/api/robots/left/stop"))[0] == 200
-                    assert there.verbs() == ["stop"]
+                    assert set(there.verbs()) == {"status", "stop"}  # the first to see where robots answer
     finally:
         for one in brokers:
             await one.kill()
-
-
-@asynccontextmanager
-async def _beating(settings: MqttSettings) -> AsyncIterator[None]:
-    """Let a daemon's heart beat at a broker, as long as that is there."""
-
-    async def beat() -> None:
-        with suppress(aiomqtt.MqttError):
-            async with make_client(settings) as client:
-                while True:
-                    await client.publish(f"{settings.base}/bridge/d1/heartbeat", b"{}")
-                    await asyncio.sleep(0.1)
-
-    beats = asyncio.create_task(beat(), name="beats")
-    try:
-        yield
-    finally:
-        beats.cancel()
-        await asyncio.wait((beats,))
