@@ -176,8 +176,9 @@ def reload(
     """Take what has changed in the configuration and in motions; exit code 1 if a motion cannot be played.
 
     Robots are added, taken out and changed by the daemon of this configuration on this machine; one that
-    moves is left alone until it rests. With ROBOT, or where that daemon is elsewhere, only motion and marker
-    files are read again. What plays or waits keeps the rows it was accepted with.
+    moves is left alone until it rests, and one whose emergency stop is latched until it was reset. With
+    ROBOT, or where that daemon is elsewhere, only motion and marker files are read again. What plays or waits
+    keeps the rows it was accepted with.
     """
     from ..client.reload import reload_here, reload_motions
 
@@ -207,6 +208,8 @@ def _tell_reloaded_here(here: "ReloadedHere", *, json: bool) -> int:
     if not json:
         for robot in here.removed:
             typer.echo(f"{robot}: taken out")
+        for robot, why in here.to_come.items():
+            typer.echo(f"{robot}: {why}")
     for option in here.restart:
         tell(f"{option}: cannot change while the daemon runs; restart it to have the new value", DONE)
     return code

@@ -70,6 +70,8 @@ class ReloadedHere:
         How those have changed that have, as the beginning of a sentence on them.
     removed : list of str
         Robots that there are no more.
+    to_come : dict of str to str
+        Robots that there are not yet, with what they wait for.
     restart : list of str
         Options that are taken when the daemon starts the next time.
     answer : dict
@@ -79,6 +81,7 @@ class ReloadedHere:
     robots: list[Reloaded]
     changes: dict[str, str]
     removed: list[str]
+    to_come: dict[str, str]
     restart: list[str]
     answer: dict[str, Any]
 
@@ -101,11 +104,12 @@ def reload_here(config: Path) -> ReloadedHere | None:
     if told is None:
         return None
     motions = told["motions"]
-    words = {"added": "added, ", "changed": "changed, ", "waiting": "moves, and changes once it rests; "}
+    changes = {robot: f"{kind}, " for kind in ("added", "changed") for robot in told[kind]}
     return ReloadedHere(
         [Reloaded(robot, one["motions"], one.get("more", 0)) for robot, one in motions.items()],
-        {robot: word for kind, word in words.items() for robot in told[kind]},
+        changes | {robot: f"{why}; " for robot, why in told["waiting"].items() if robot in motions},
         told["removed"],
+        {robot: why for robot, why in told["waiting"].items() if robot not in motions},
         told["restart"],
         told,
     )

@@ -1,4 +1,7 @@
-"""Takes what has changed in the configuration into the running daemon, of each robot when it rests.
+"""Takes what has changed in the configuration into the running daemon, of each robot when it may.
+
+A robot that moves is left alone until it rests, and one whose emergency stop is latched until it was reset:
+whatever moves its actuators then has to be theirs who reset it.
 
 A configuration that is wrong in anything changes nothing. What belongs to the daemon as a whole, such as its
 broker, is taken when it starts the next time.
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from ..api.reports import ReportHub
     from ..mqtt.bridge import MqttBridge
     from ..robots.assembly import Assembly
+    from ..robots.member import Member
     from ..robots.parts import Parts
     from ..robots.registry import RobotRegistry
 
@@ -75,7 +79,7 @@ class Reconfiguration:
         self._bridge = bridge
         self._hub = hub
         self._wanted: dict[str, Parts] = {name: one.parts for name, one in robots.members.items()}
-        self._waiting: set[str] = set()
+        self._waiting: dict[str, str] = {}
         self._lock = asyncio.Lock()
         self._asked = asyncio.Event()
 
@@ -99,9 +103,9 @@ class Reconfiguration:
         Returns
         -------
         dict
-            `added`, `removed` and `changed`: the robots that are so by now; `waiting`: those that will be
-            once they rest; `restart`: the options that are taken at the next start; `motions`: by robot, as
-            published.
+            `added`, `removed` and `changed`: the robots that are so by now; `waiting`: those that will be,
+            each with what it waits for; `restart`: the options that are taken at the next start; `motions`:
+            by robot, as published.
 
         Raises
         ------
@@ -133,14 +137,17 @@ class Reconfiguration:
         changed = [name for name in members if self._has_to_change(name)]
         same = [name for name in members if name not in {*removed, *changed}]
         self._waiting.clear()
-        await asyncio.gather(*(self._settle(name) for name in (*removed, *changed)))
-        await self._add(added)
-        await asyncio.gather(*(self._read_motions(name) for name in (*same, *self._waiting)))
+        await asyncio.gather(*(self._settle(name) for name in removed))  # others may want its actuators
+        await asyncio.gather(*(self._settle(name) for name in changed))
+        for name in added:
+            await self._become(name)
+        stayed = [name for name in self._waiting if name not in added]
+        await asyncio.gather(*(self._read_motions(name) for name in (*same, *stayed)))
         told = {
-            "added": added,
+            "added": [name for name in added if name not in self._waiting],
             "removed": [name for name in removed if name not in self._waiting],
             "changed": [name for name in changed if name not in self._waiting],
-            "waiting": sorted(self._waiting),
+            "waiting": dict(sorted(self._waiting.items())),
             "restart": restart,
         }
         _log_outcome(told)
@@ -167,58 +174,115 @@ class Reconfiguration:
     # -- one robot ------------------------------------------------------------------------------------------
 
     async def _keep_settling(self) -> NoReturn:
-        """Change robots that moved when the configuration was read, once they rest."""
+        """Let robots that had to wait become what they are to be, as soon as they may."""
         while True:
             await asyncio.sleep(LOOK_PERIOD_S)
-            members = self._robots.members
-            for name in [one for one in self._waiting if one not in members or members[one].rests]:
+            if any(self._waits_for(name) != why for name, why in self._waiting.items()):
                 async with self._lock:
-                    if name in self._waiting:
-                        self._waiting.discard(name)
-                        await self._settle(name)
+                    with (
+                        self._robots.staying()
+                    ):  # one that goes may be the last but for one that waits for it
+                        for name in sorted(self._waiting, key=self._turn):
+                            if self._waits_for(name) != self._waiting[name]:
+                                del self._waiting[name]
+                                await self._settle(name)
+
+    def _turn(self, name: str) -> int:
+        """Return when a robot's turn is: others may want the actuators of one that goes."""
+        return (name in self._wanted) + (name not in self._robots.members)
 
     async def _settle(self, name: str) -> None:
-        """Let a robot be what it is to be; one that moves waits."""
-        member = self._robots.members.get(name)
-        if member is None:
-            return
+        """Let a robot be what it is to be; one that may not yet waits, and what fails ends nothing else."""
         try:
-            if not member.rests:
-                self._wait_for(name)
-            elif name not in self._wanted:
-                await self._remove(name)
-            elif self._has_to_change(name):
-                await self._exchange(name)
+            await self._become(name)
         except Exception:
             log.exception("%s: failed inside motiond; its configuration was not taken", name)
 
-    def _wait_for(self, name: str) -> None:
-        self._waiting.add(name)
-        becomes = "changed as the configuration says" if name in self._wanted else "taken out"
-        log.info("%s: moves, and is left alone; it is %s once it rests", name, becomes, extra={"robot": name})
+    async def _become(self, name: str) -> None:
+        if self._has_to_wait(name):
+            return
+        if name not in self._robots.members:
+            await self._add(name)
+        elif name not in self._wanted:
+            await self._remove(name)
+        elif self._has_to_change(name):
+            await self._exchange(name)
+
+    # -- what it waits for ----------------------------------------------------------------------------------
+
+    def _has_to_wait(self, name: str) -> bool:
+        """Whether a robot may not be what it is to be yet; then the log says why."""
+        why = self._waits_for(name)
+        if why:
+            self._waiting[name] = why
+            log.info("%s: %s", name, why, extra={"robot": name})
+        return bool(why)
+
+    def _waits_for(self, name: str) -> str:
+        """Return why a robot may not be what it is to be yet; '' if it may."""
+        if name in self._robots.members and (why := self._stays_for(name)):
+            return why
+        return self._kept_out_by(name) if name in self._wanted else ""
+
+    def _stays_for(self, name: str) -> str:
+        """Return why a robot that there is has to stay as it is for now; '' if it need not."""
+        member, wanted = self._robots.members[name], self._wanted.get(name)
+        becomes = "taken out" if wanted is None else "changed as the configuration says"
+        if not member.rests:
+            return f"moves, and is left alone; it is {becomes} once it rests"
+        if member.robot.estop_latched and (wanted is None or not wanted.drives_the_same(member.parts)):
+            return f"its emergency stop is latched; it is {becomes} once it is reset"
+        return ""
+
+    def _kept_out_by(self, name: str) -> str:
+        """Return which robot that has to leave its actuators to this one still stays, and '' if none does."""
+        members, wanted = self._robots.members, self._wanted[name]
+        for other, member in members.items():
+            shares = set(wanted.driver.devices) & set(member.parts.driver.devices)
+            if (
+                other != name
+                and (shares or wanted.drives_the_same(member.parts))
+                and (other not in self._wanted or self._has_to_change(other))
+                and self._stays_for(other)
+            ):
+                begins = "changed as the configuration says" if name in members else "added"
+                return f"{other} still has its actuators; it is {begins} once {other} has left them"
+        return ""
+
+    # -- what it becomes ------------------------------------------------------------------------------------
 
     async def _remove(self, name: str) -> None:
+        former = self._robots.members[name]
         await self._robots.remove(name)
+        if former.robot.estop_latched:  # on its way home
+            await self._bring_back(former)
+            return
         self._hub.forget(name)
         await self._bridge.let_go(name)
         log.info("%s: taken out, as the configuration does not name it any more", name, extra={"robot": name})
 
+    async def _bring_back(self, former: Member) -> None:
+        """Run a robot again as it was, so that its emergency stop stays latched until it is reset."""
+        member = self._assembly.member(former.parts)
+        member.succeed(former)
+        await member.prepare()
+        self._robots.add(member)
+        self._has_to_wait(member.robot.name)
+
     async def _exchange(self, name: str) -> None:
         member = self._assembly.member(self._wanted[name])
         await member.prepare()
-        if not self._robots.members[name].rests:  # it has begun to move meanwhile
-            self._wait_for(name)
+        if self._has_to_wait(name):  # it has begun to move meanwhile, or was stopped
             return
         await self._robots.exchange(member)
         log.info("%s: changed as the configuration says", name, extra={"robot": name})
 
-    async def _add(self, names: list[str]) -> None:
-        await self._bridge.take_in(names)
-        for name in names:
-            member = self._assembly.member(self._wanted[name])
-            await member.prepare()
-            self._robots.add(member)
-            log.info("%s: added, as the configuration names it now", name, extra={"robot": name})
+    async def _add(self, name: str) -> None:
+        await self._bridge.take_in([name])
+        member = self._assembly.member(self._wanted[name])
+        await member.prepare()
+        self._robots.add(member)
+        log.info("%s: added, as the configuration names it now", name, extra={"robot": name})
 
     async def _read_motions(self, name: str) -> None:
         """Read what has changed in a robot's motions; one that leaves meanwhile needs none."""
@@ -246,7 +310,7 @@ def _differences(old: dict[str, Any], new: dict[str, Any], above: str = "") -> I
             yield f"{above}{name}"
 
 
-def _log_outcome(told: dict[str, list[str]]) -> None:
+def _log_outcome(told: dict[str, Any]) -> None:
     if not any(told.values()):
         log.info("the configuration was read again; nothing in it has changed")
     if told["restart"]:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from motiond.daemon.robots.robot import Robot
 
 LEASE = {"required": True, "ttl_s": 3600.0}
+TO_CHANGE = "moves, and is left alone; it is changed as the configuration says once it rests"
+LATCHED = "its emergency stop is latched; it is taken out once it is reset"
+KEPT_OUT = "arm still has its actuators; it is added once arm has left them"
 
 
 class Bridge:
@@ -143,7 +146,7 @@ async def test_a_robot_that_moves_is_left_alone_until_it_rests(
         goal = await ask(daemon.registry, "play", motion="long")
         rig.robot |= {"stop_duration_s": 0.3}
         rig.others = {}
-        assert await daemon.reload() == {"removed": ["hand"], "waiting": ["arm"]}
+        assert await daemon.reload() == {"removed": ["hand"], "waiting": {"arm": TO_CHANGE}}
         await asyncio.sleep(0.3)
         assert daemon.robot().goals.goal is not None, "it still plays"
         assert daemon.robot().stream.pid == before
@@ -166,7 +169,9 @@ async def test_a_robot_that_moves_is_taken_out_only_once_it_rests(rig: Rig) -> N
         play = {"motion": "long"}
         await daemon.registry.handle("hand", "play", _request("play", **play))
         rig.others = {}
-        assert await daemon.reload() == {"waiting": ["hand"]}
+        assert await daemon.reload() == {
+            "waiting": {"hand": "moves, and is left alone; it is taken out once it rests"}
+        }
         assert daemon.registry.robots == ("arm", "hand")
         await daemon.registry.handle("hand", "stop", _request("stop"))
         await daemon.until(lambda: daemon.registry.robots == ("arm",))
@@ -178,7 +183,7 @@ async def test_what_is_written_back_before_a_robot_rests_changes_nothing(rig: Ri
         before = daemon.robot().stream.pid
         await ask(daemon.registry, "play", motion="long")
         rig.robot |= {"stop_duration_s": 0.3}
-        assert await daemon.reload() == {"waiting": ["arm"]}
+        assert await daemon.reload() == {"waiting": {"arm": TO_CHANGE}}
         rig.robot |= {"stop_duration_s": 0.2}
         assert await daemon.reload() == {}
         await ask(daemon.registry, "stop")
@@ -285,6 +290,102 @@ async def test_an_emergency_stop_stays_latched(rig: Rig) -> None:
         with pytest.raises(RequestError) as refused:
             await ask(daemon.registry, "play", motion="short")
         assert refused.value.code == "ESTOPPED"
+
+
+def rename(rig: Rig, old: str, new: str) -> None:
+    text = rig.config.read_text()
+    assert f"  {old}:" in text
+    (rig.folder / "motiond.yaml").write_text(text.replace(f"  {old}:", f"  {new}:"))
+
+
+@pytest.mark.parametrize("plant", ["plant.bin", None])
+async def test_a_robot_whose_emergency_stop_is_latched_keeps_its_actuators_until_it_is_reset(
+    rig: Rig, plant: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    rig.driver["plant"] = plant
+    async with running(rig) as daemon:
+        await ask(daemon.registry, "enable")
+        await ask(daemon.registry, "estop")
+        rename(rig, "arm", "bot")
+        told = await daemon.change.reload()
+        assert told["waiting"] == {"arm": LATCHED, "bot": KEPT_OUT}
+        assert (told["added"], told["removed"]) == ([], [])
+        await asyncio.sleep(0.3)
+        assert daemon.registry.robots == ("arm",)
+        assert daemon.robot().status.state == "estopped"
+        await ask(daemon.registry, "reset")
+        await daemon.until_idle("bot")
+        assert daemon.registry.robots == ("bot",)
+    assert [line for line in caplog.messages if line.partition(": ")[2] in {LATCHED, KEPT_OUT}] == [
+        f"arm: {LATCHED}",
+        f"bot: {KEPT_OUT}",
+    ]
+
+
+async def test_a_robot_that_is_halted_while_it_waits_to_be_taken_out_waits_for_its_reset(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    async with running(rig) as daemon:
+        await ask(daemon.registry, "play", motion="long")
+        rename(rig, "arm", "bot")
+        told = await daemon.change.reload()
+        assert told["waiting"] == {
+            "arm": "moves, and is left alone; it is taken out once it rests",
+            "bot": KEPT_OUT,
+        }
+        await ask(daemon.registry, "estop")
+        await daemon.until(lambda: f"arm: {LATCHED}" in caplog.messages)
+        await asyncio.sleep(0.3)
+        assert daemon.registry.robots == ("arm",)
+        assert daemon.robot().status.state == "estopped"
+
+
+async def test_actuators_are_not_exchanged_beneath_a_latched_emergency_stop(rig: Rig) -> None:
+    rig.others = {"hand": another(rig)}
+    async with running(rig) as daemon:
+        await ask(daemon.registry, "estop")
+        text = rig.config.read_text()
+        swapped = text.replace("  arm:", "  HAND:").replace("  hand:", "  arm:").replace("  HAND:", "  hand:")
+        (rig.folder / "motiond.yaml").write_text(swapped)
+        told = await daemon.change.reload()
+        becomes = "changed as the configuration says once"
+        assert told["waiting"] == {
+            "arm": f"its emergency stop is latched; it is {becomes} it is reset",
+            "hand": f"arm still has its actuators; it is {becomes} arm has left them",
+        }
+        await ask(daemon.registry, "reset")
+        await daemon.until(lambda: "plant" in daemon.robot("hand").settings.driver.options)
+        await daemon.until_idle("hand")
+
+
+async def test_an_emergency_stop_on_the_way_home_of_a_robot_that_is_taken_out_stays_latched(rig: Rig) -> None:
+    rig.robot |= {"on_exit": "park", "poses": {"park": {"shoulder": 1.9}}, "exit_timeout_s": 60.0}
+    rig.robot["approach"] = {"velocity": 0.1, "acceleration": 1.0, "jerk": 10.0}
+    async with running(rig) as daemon:
+        await ask(daemon.registry, "enable")
+        rename(rig, "arm", "bot")
+        reading = asyncio.create_task(daemon.change.reload())
+        await daemon.until(lambda: daemon.robot().status.state == "playing")
+        await ask(daemon.registry, "estop")
+        told = await asyncio.wait_for(reading, PATIENCE_S)
+        assert told["waiting"] == {"arm": LATCHED, "bot": KEPT_OUT}
+        assert (told["added"], told["removed"]) == ([], [])
+        await daemon.until(lambda: daemon.robot().status.state == "estopped")
+
+
+async def test_an_emergency_stop_while_a_robot_is_changed_stays_latched(rig: Rig) -> None:
+    async with running(rig) as daemon:
+        rig.robot |= {"stop_duration_s": 0.3}
+        former = daemon.robot()
+        assert rig.config.is_file()
+        reading = asyncio.create_task(daemon.change.reload())
+        await daemon.until(lambda: former.leaving)
+        await ask(daemon.registry, "estop")
+        told = await asyncio.wait_for(reading, PATIENCE_S)
+        assert told["changed"] == ["arm"]
+        await daemon.until(lambda: daemon.robot().status.state == "estopped")
 
 
 async def test_who_was_in_control_stays_so(rig: Rig) -> None:
