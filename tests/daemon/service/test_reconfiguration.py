@@ -367,7 +367,7 @@ async def test_an_emergency_stop_on_the_way_home_of_a_robot_that_is_taken_out_st
         await ask(daemon.registry, "enable")
         rename(rig, "arm", "bot")
         reading = asyncio.create_task(daemon.change.reload())
-        await daemon.until(lambda: daemon.robot().status.state == "playing")
+        await daemon.until(lambda: daemon.robot().goals.goal is not None)
         await ask(daemon.registry, "estop")
         told = await asyncio.wait_for(reading, PATIENCE_S)
         assert told["waiting"] == {"arm": LATCHED, "bot": KEPT_OUT}
