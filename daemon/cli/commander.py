@@ -22,6 +22,12 @@ ANSWER_S = 3.0
 MOST_UNANSWERED = 32
 VERB_OF = {"s": "stop", "e": "estop", "p": "pause", "r": "resume"}
 ASKED_FIRST = frozenset({"resume"})
+OTHER_KEYS = frozenset({"q", "next", "back"})
+"""What these do is not the commander's."""
+DOES_NOTHING = "does nothing; s stops, e halts at once, q quits"
+MOVING = frozenset({"approaching", "playing"})
+TOLD_S = 10.0
+"""So long it stays that something was accepted, or that a key does nothing: later it would seem new."""
 
 
 @dataclass(slots=True)
@@ -32,21 +38,37 @@ class Sent:
     ----------
     said : str
         Of its end; '' while its answer is waited for.
+    said_s : float
+        When that was.
     is_bad : bool
         Whether the robot may not do what was asked.
+    is_over : bool
+        Whether the robot has told since that it is halted, so that no stop is wanted any more.
     """
 
     robot: str
     verb: str
     since_s: float
     said: str = ""
+    said_s: float = 0.0
     is_bad: bool = False
     is_late: bool = False
+    is_over: bool = False
 
     @property
     def stops(self) -> bool:
         """Whether it was to make the robot stop."""
         return VERBS[self.verb].stops
+
+    @property
+    def halts(self) -> bool:
+        """Whether the robot was to move no longer."""
+        return self.stops or self.verb == "pause"
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether the robot does what was asked."""
+        return bool(self.said) and not self.is_bad
 
 
 class Commander:
@@ -66,9 +88,11 @@ class Commander:
     question : tuple of (str, str) or None
         The robot and the verb that somebody has to agree to.
     last : Sent or None
-        The latest request.
+        The latest request, as long as what became of it is news.
     alarm : Sent or None
-        A stop that was not accepted, until one is.
+        A stop that was not accepted, until one is or the robot is halted.
+    notice : str
+        Of the latest key, where it does nothing; else ''.
     """
 
     def __init__(
@@ -80,6 +104,9 @@ class Commander:
         self.question: tuple[str, str] | None = None
         self.last: Sent | None = None
         self.alarm: Sent | None = None
+        self.notice = ""
+        self._notice_s = 0.0
+        self._states: dict[str, str] = {}
         self._ask = ask
         self._changed = changed
         self._is_question_shown = False
@@ -87,12 +114,14 @@ class Commander:
         self._waiting: dict[asyncio.Task[None], Sent] = {}
 
     def press(self, key: str, robot: str | None) -> None:
-        """Take a key.
+        """Take a key, a letter in either case: Caps Lock keeps no stop from a robot.
 
         A stop is sent at once, whatever else goes on. Only a `y` after the question was shown agrees to it:
         one that came before was meant for something else.
         """
+        typed, key = key, key.lower()
         question, self.question = self.question, None
+        self.notice = ""
         verb = VERB_OF.get(key)
         if question is not None and key == "y" and self._is_question_shown:
             self._send(*question)
@@ -103,6 +132,40 @@ class Commander:
         elif verb is not None:
             why = "no robot is known yet, and nothing was sent"
             self.last = Sent("any robot", verb, self._now(), why, is_bad=True)
+        elif question is None and key not in OTHER_KEYS:
+            self.notice, self._notice_s = f"{_called(typed)} {DOES_NOTHING}", self._now()
+
+    def heed(self, robot: str, state: str) -> None:
+        """Take a state that a robot has just told: it may end what is said of a stop.
+
+        A robot that is halted needs no other stop, and one that moves again obeys no earlier one.
+        """
+        before = self._states.get(robot, state)
+        self._states[robot] = state
+        if state == "estopped":
+            self._end_stops_of(robot)
+        last = self.last
+        is_begun = state in MOVING and before not in MOVING
+        if is_begun and last is not None and last.robot == robot and last.is_accepted and last.halts:
+            self.last = None
+
+    def _end_stops_of(self, robot: str) -> None:
+        """Take back that a robot, which is halted, does not stop; also what is still under way ends so."""
+        for sent in (*self._waiting.values(), self.last, self.alarm):
+            if sent is not None and sent.robot == robot and sent.stops:
+                sent.is_over = True
+        if self.last is not None and self.last.is_over and self.last.is_bad:
+            self.last = None
+        if self.alarm is not None and self.alarm.is_over:
+            self.alarm = None
+
+    def drop_old(self) -> None:
+        """Say no longer what has been told for long enough."""
+        now_s = self._now()
+        if self.last is not None and self.last.is_accepted and now_s - self.last.said_s > TOLD_S:
+            self.last = None
+        if now_s - self._notice_s > TOLD_S:
+            self.notice = ""
 
     def note_shown(self) -> None:
         """Take note that all there is has been shown."""
@@ -133,8 +196,10 @@ class Commander:
             asking.cancel()
 
     def _judge(self, sent: Sent, *, is_bad: bool, said: str = "") -> None:
-        sent.said, sent.is_bad = printable(said), is_bad
-        if sent.stops and is_bad:
+        sent.said, sent.said_s, sent.is_bad = printable(said), self._now(), is_bad
+        if sent.is_over and is_bad:
+            self.last = None if self.last is sent else self.last
+        elif sent.stops and is_bad:
             self.alarm = sent
         elif sent.stops and self.alarm is not None and self.alarm.robot == sent.robot:
             self.alarm = None
@@ -166,6 +231,10 @@ class Commander:
             waited_s = self._now() - sent.since_s
             return f"{loud} for {waited_s:.0f} s; use the robot's own switch"
         return f"{robot}: {verb} is sent"
+
+
+def _called(key: str) -> str:
+    return f"key '{key}'" if len(key) == 1 else "this key"
 
 
 def _accepted(verb: str, data: dict[str, Any]) -> str:

@@ -118,6 +118,7 @@ class Monitor:
                     if listening.done():
                         listening.result()
                     self._take(reports)
+                    self.commander.drop_old()
                     live.refresh()
                     self.commander.note_shown()
                     await self._wait()
@@ -159,7 +160,10 @@ class Monitor:
         """Remember what has come; telemetry comes of the robot alone that is looked at."""
         while report := reports.get_now():
             if report.robot in self._views or len(self._views) < MOST_VIEWS:
-                self._view_of(report.robot).take(report)
+                view = self._view_of(report.robot)
+                view.take(report)
+                if report.subject in {"state", "availability"}:
+                    self.commander.heed(report.robot, view.state)
         self._view()
         wanted = [] if self._robot is None else [self._robot]
         self._site.uplink.want(self._site.reports.telemetry_of(wanted))
@@ -183,7 +187,7 @@ class Monitor:
             self._ended.set()
         for key in self._keys.take(data):
             self.commander.press(key, self._robot)
-            if key == "q":
+            if key in {"q", "Q"}:
                 self._ended.set()
             elif key in {"next", "back"}:
                 self._switch(1 if key == "next" else -1)

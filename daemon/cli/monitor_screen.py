@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -143,11 +144,13 @@ class MonitorScreen:
         commander = self._commander
         lines = []
         if commander.alarm is not None:
-            lines.append(Text(commander.words(commander.alarm).ljust(width), style=LOUD))
+            lines += _wrapped(commander.words(commander.alarm), width, LOUD)
         last = commander.last
         if last is not None and last is not commander.alarm:
             style = LOUD if last.is_bad and last.stops else "red" if last.is_bad else "bold"
-            lines.append(Text(commander.words(last), style=style))
+            lines += _wrapped(commander.words(last), width, style)
+        if commander.notice:
+            lines.append(Text(commander.notice, style="bold"))
         if commander.question is not None:
             robot, verb = commander.question
             told = f"{verb} {robot}? It may move.  y yes, any other key no"
@@ -155,6 +158,11 @@ class MonitorScreen:
         else:
             lines.append(Text(KEYS, style="reverse"))
         return lines
+
+
+def _wrapped(told: str, width: int, style: str) -> list[Text]:
+    """Return a message in as many lines as it needs: what to do stands at its end."""
+    return [Text(line.ljust(width), style=style) for line in wrap(told, max(1, width))]
 
 
 # -- the robot ----------------------------------------------------------------------------------------------

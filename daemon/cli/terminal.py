@@ -22,6 +22,7 @@ MOST_AT_ONCE = 1024
 SEQUENCE_S = 0.1
 """The bytes of one key come within so long; what is left of a sequence then was another key."""
 SEQUENCES = {b"\x1b[Z": "back", b"\x1b[C": "next", b"\x1b[D": "back", b"\x1bOC": "next", b"\x1bOD": "back"}
+OTHER = "other"
 _ESCAPE, _TAB = 0x1B, 0x09
 _LFLAG, _IFLAG, _CC = 3, 0, 6
 
@@ -75,9 +76,9 @@ def raw_keys(descriptor: int) -> Iterator[None]:
 
 
 class Keys:
-    """Takes keys out of the bytes of a terminal: characters, `next` and `back`.
+    """Takes keys out of the bytes of a terminal: characters of ASCII, `next`, `back`, and `other`.
 
-    What a terminal sends for other keys is left out whole, so that no letter in it counts as one.
+    What a terminal sends for any other key is one `other`, so that no letter in it counts as a key.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
@@ -93,17 +94,25 @@ class Keys:
         keys: list[str] = []
         while data:
             if data[0] != _ESCAPE:
-                keys += ["next"] if data[0] == _TAB else [chr(data[0])] if 0x20 <= data[0] < 0x7F else []
+                keys += _plain_key(data[0])
                 data = data[1:]
                 continue
             length = _length_of_sequence(data)
             if length is None:
                 self._rest, self._rest_s = data, self._now()
                 break
-            if (key := SEQUENCES.get(data[:length])) is not None:
-                keys.append(key)
+            keys.append(SEQUENCES.get(data[:length], OTHER))
             data = data[length:]
         return keys
+
+
+def _plain_key(byte: int) -> list[str]:
+    """Return the key that begins with a byte; none for a byte in the midst of a character of UTF-8."""
+    if byte == _TAB:
+        return ["next"]
+    if 0x20 <= byte < 0x7F:
+        return [chr(byte)]
+    return [] if 0x80 <= byte < 0xC0 else [OTHER]
 
 
 def _length_of_sequence(data: bytes) -> int | None:

@@ -20,6 +20,7 @@ from motiond.daemon.cli.monitor_screen import MonitorScreen
 from motiond.daemon.cli.robot_view import RobotView
 from motiond.daemon.cli.sparkline import PLAIN_BLOCKS, History, bars, sparkline
 from motiond.daemon.cli.terminal import Keys, raw_keys
+from motiond.daemon.client.connection import NoAnswer
 from tests.daemon import told
 from tests.daemon.fleet.members import until
 
@@ -37,11 +38,11 @@ BROKER = "mqtt://127.0.0.1:1883"
         ((b"sq",), ["s", "q"]),
         ((b"\t",), ["next"]),
         ((b"\x1b[Z\x1b[C\x1bOD",), ["back", "next", "back"]),
-        ((b"\x1b[1;5s", b"e"), ["e"]),
-        ((b"\x1b[1", b";5s", b"e"), ["e"]),
-        ((b"\x1bs",), ["s"]),
-        ((b"\x1b", b"s"), ["s"]),
-        ((b"\x13\x1a\xc3\xa4\x7f",), []),
+        ((b"\x1b[1;5s", b"e"), ["other", "e"]),
+        ((b"\x1b[1", b";5s", b"e"), ["other", "e"]),
+        ((b"\x1bs",), ["other", "s"]),
+        ((b"\x1b", b"s"), ["other", "s"]),
+        ((b"\x13\x1a\xc3\xa4\x7f",), ["other"] * 4),
     ],
 )
 def test_keys_are_taken_out_of_what_a_terminal_sends(data: tuple[bytes, ...], keys: list[str]) -> None:
@@ -127,6 +128,80 @@ async def test_only_resume_is_asked_about_and_only_y_agrees(robots: Robots) -> N
     assert robots.asked == [("arm", verb) for verb in verbs]
 
 
+async def test_with_caps_lock_on_each_key_does_what_it_does_otherwise(robots: Robots) -> None:
+    commander = commander_of(robots)
+    for key in "SEPRY":
+        commander.press(key, "arm")
+        commander.note_shown()
+    await until(lambda: len(robots.asked) == 4)
+    await commander.finish()
+    assert robots.asked == [("arm", verb) for verb in ("stop", "estop", "pause", "resume")]
+    assert commander.notice == ""
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        ("X", "key 'X' does nothing; s stops, e halts at once, q quits"),
+        ("y", "key 'y' does nothing; s stops, e halts at once, q quits"),
+        ("other", "this key does nothing; s stops, e halts at once, q quits"),
+        ("q", ""),
+        ("next", ""),
+        ("back", ""),
+    ],
+)
+async def test_a_key_that_does_nothing_says_so_until_another_one_does(
+    robots: Robots, key: str, told: str
+) -> None:
+    now_s = 0.0
+    commander = commander_of(robots, lambda: now_s)
+    commander.press(key, "arm")
+    assert commander.notice == told
+    screen = MonitorScreen(lambda: ("arm",), lambda: (BROKER, True), lambda: None, commander)
+    assert screen.lines(80, 20)[-2].plain.rstrip() == told
+    commander.press("s", "arm")
+    assert commander.notice == ""
+    commander.press(key, "arm")
+    now_s = 11.0
+    commander.drop_old()
+    await commander.finish()
+    assert (commander.notice, robots.asked) == ("", [("arm", "stop")])
+
+
+async def test_a_no_to_a_question_is_no_key_that_does_nothing(robots: Robots) -> None:
+    commander = commander_of(robots)
+    commander.press("r", "arm")
+    commander.note_shown()
+    commander.press("n", "arm")
+    assert (commander.question, commander.notice, robots.asked) == (None, "", [])
+
+
+@pytest.mark.parametrize("key", ["s", "e", "p"])
+async def test_a_robot_that_moves_again_is_not_said_to_stop(robots: Robots, key: str) -> None:
+    commander = commander_of(robots)
+    commander.heed("arm", "playing")
+    commander.press(key, "arm")
+    await until(lambda: commander.last is not None and commander.last.said)
+    for robot, state in (("arm", "playing"), ("arm", "stopping"), ("arm", "idle"), ("hand", "approaching")):
+        commander.heed(robot, state)
+        assert commander.last is not None
+    commander.heed("arm", "approaching")
+    assert commander.last is None
+
+
+async def test_what_was_accepted_is_told_for_a_while(robots: Robots) -> None:
+    now_s = 0.0
+    commander = commander_of(robots, lambda: now_s)
+    commander.press("s", "arm")
+    await until(lambda: commander.last is not None and commander.last.said)
+    now_s = 9.0
+    commander.drop_old()
+    assert commander.last is not None
+    now_s = 11.0
+    commander.drop_old()
+    assert commander.last is None
+
+
 async def test_who_agrees_before_the_question_was_shown_has_not(robots: Robots) -> None:
     commander = commander_of(robots)
     commander.press("r", "arm")
@@ -162,6 +237,53 @@ async def test_a_stop_without_an_answer_is_an_alarm_until_it_comes(
     robots.may_answer.set()
     await until(lambda: commander.alarm is None)
     assert commander.words(commander.last) == "arm: stop accepted; nothing plays"
+
+
+async def test_a_failed_stop_is_over_once_the_robot_is_halted_and_not_before(robots: Robots) -> None:
+    commander = commander_of(robots)
+    robots.answer = NoAnswer(
+        "arm/stop: sent, and not answered in 5 s; it is late; use the robot's own switch"
+    )
+    commander.press("s", "arm")
+    await until(lambda: commander.alarm is not None)
+    for robot, state in (("arm", "playing"), ("hand", "estopped"), ("arm", "idle"), ("arm", "offline")):
+        commander.heed(robot, state)
+        assert commander.alarm is not None
+    commander.heed("arm", "estopped")
+    assert (commander.alarm, commander.last) == (None, None)
+
+
+async def test_a_stop_that_fails_after_the_robot_was_halted_is_no_alarm(robots: Robots) -> None:
+    commander = commander_of(robots)
+    robots.answer = NoAnswer("arm/stop: sent, and not answered in 5 s; use the robot's own switch")
+    robots.may_answer.clear()
+    commander.press("s", "arm")
+    commander.heed("arm", "estopped")
+    robots.may_answer.set()
+    await until(lambda: commander.last is None)
+    await commander.finish()
+    assert commander.alarm is None
+
+
+async def test_a_stop_of_a_robot_that_was_halted_before_it_is_an_alarm_when_it_fails(robots: Robots) -> None:
+    commander = commander_of(robots)
+    commander.heed("arm", "estopped")
+    robots.answer = NoAnswer("arm/stop: no connection to the broker")
+    commander.press("s", "arm")
+    await until(lambda: commander.alarm is not None)
+    assert commander.alarm is commander.last
+
+
+@pytest.mark.parametrize("width", [20, 40, 80])
+async def test_a_failed_stop_says_what_to_do_on_a_narrow_terminal_too(robots: Robots, width: int) -> None:
+    commander = commander_of(robots)
+    why = "sent, and not answered in 5 s; its daemon 'd1' says that it is online; use the robot's own switch"
+    robots.answer = NoAnswer(f"arm/stop: {why}")
+    commander.press("s", "arm")
+    await until(lambda: commander.alarm is not None)
+    screen = MonitorScreen(lambda: ("arm",), lambda: (BROKER, True), lambda: None, commander)
+    foot = [line.plain.strip() for line in screen.lines(width, 16)[3:-1]]
+    assert " ".join(line for line in foot if line) == f"STOP OF arm HAS FAILED: {why}"
 
 
 async def test_a_refusal_is_told_in_the_words_of_the_command_line(robots: Robots) -> None:
