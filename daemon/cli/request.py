@@ -2,10 +2,15 @@
 
 import asyncio
 import re
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from ..api.names import STOPS
 from .broker import Client
 from .words import own_words
+
+if TYPE_CHECKING:
+    from ..client.connection import NoAnswer
 
 
 def ask(client: Client, robot: str, verb: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -18,10 +23,28 @@ def ask(client: Client, robot: str, verb: str, body: dict[str, Any] | None = Non
     NoAnswer
         If nobody answers.
     """
+    from ..client.connection import NoAnswer
     from ..client.session import ask as ask_over_mqtt
 
-    with own_words(robot, verb):
-        return asyncio.run(ask_over_mqtt(client.mqtt(), robot, verb, body))
+    try:
+        with own_words(robot, verb):
+            return asyncio.run(ask_over_mqtt(client.mqtt(), robot, verb, body))
+    except NoAnswer as error:
+        if verb in STOPS and (answer := _stopped_here(client.own_config, robot, verb, error)) is not None:
+            return answer
+        raise
+
+
+def _stopped_here(config: Path | None, robot: str, verb: str, error: "NoAnswer") -> dict[str, Any] | None:
+    """Stop a robot by its daemon here, which may be at another broker; None where there is none."""
+    from ..client.connection import NoAnswer
+    from ..client.local import ask_here
+    from ..ipc.control import Refused
+
+    try:
+        return None if config is None else ask_here(config, verb, robot=robot)
+    except Refused as refused:
+        raise NoAnswer(f"{error}\n{refused}") from refused
 
 
 def place_of(text: str) -> dict[str, Any]:

@@ -211,7 +211,12 @@ def _tell_reloaded_here(here: "ReloadedHere", *, json: bool) -> int:
         for robot, why in here.to_come.items():
             typer.echo(f"{robot}: {why}")
     for option in here.restart:
-        tell(f"{option}: cannot change while the daemon runs; restart it to have the new value", DONE)
+        until = ""
+        if option in {"mqtt.broker", "mqtt.listen"}:
+            until = (
+                f"; until then, commands that read this configuration need --broker {here.answer['broker']}"
+            )
+        tell(f"{option}: cannot change while the daemon runs; restart it to have the new value{until}", DONE)
     return code
 
 

@@ -265,6 +265,7 @@ class Robot:
         """Halt in the next tick, and stay so until `reset`, whatever becomes of the stream process."""
         self.stops += 1
         self.estop_latched = True
+        log.info("%s: emergency stop; it stays latched until reset", self.name, extra={"robot": self.name})
         self.status.wake()
         if self.stream.send(messages.Estop()):
             ended = {State.ESTOPPED, State.FAULT, State.OFFLINE}
@@ -274,6 +275,7 @@ class Robot:
     async def reset(self) -> None:
         """Leave `estopped`, or `fault` by a new start of the stream process."""
         status, self.estop_latched = self.status, False
+        log.info("%s: reset", self.name, extra={"robot": self.name})
         if status.state is State.FAULT:
             self.stream.restart()
             await self.status.until(

@@ -1,7 +1,8 @@
 """Takes requests that concern the daemon as a whole, from programs of its own user and of root here.
 
 They come over a socket and not over MQTT: a configuration that names another broker is to be read as well,
-and whoever may move a robot need not be one who may change what it is.
+and whoever may move a robot need not be one who may change what it is. Stops are taken here as well: whoever
+sends one may find no broker.
 """
 
 from __future__ import annotations
@@ -17,11 +18,14 @@ import orjson
 
 from motiond.formats.errors import listed, nearest, shortened
 
+from ..api.requests import RawRequest
 from ..ipc.control import LONGEST_REQUEST, Refused, address_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
+
+    from ..api.dispatcher import Dispatcher
 
     Act = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
 
@@ -101,6 +105,22 @@ class ControlSocket:
             mend = nearest(verb, self._acts)
             raise Refused("; ".join(part for part in (what, why, mend) if part))
         return await self._acts[verb](request)
+
+
+async def serve_stop(dispatcher: Dispatcher, verb: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Stop the request's `robot`, as a request over MQTT does, and return the data of the answer.
+
+    Raises
+    ------
+    Refused
+        If the robot does not stop, or there is none of that name.
+    """
+    raw = RawRequest(str(request.get("robot", "")), verb, b"", caller="control")
+    answer = orjson.loads(await dispatcher.answer(raw))
+    if answer["status"] != "ok":
+        raise Refused(answer["error"])
+    data: dict[str, Any] = answer["data"]
+    return data
 
 
 def _refused(message: str) -> dict[str, Any]:

@@ -10,16 +10,18 @@ import os
 import signal
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..api.dispatcher import Dispatcher
+from ..api.names import STOPS
 from ..fleet.desk import FleetDesk
 from ..fleet.listener import Listener
 from ..mqtt.bridge import MqttBridge
 from ..mqtt.broker import EmbeddedBroker, login_of
 from ..mqtt.results import default_folder
 from . import descriptors, systemd
-from .control_socket import ControlSocket
+from .control_socket import ControlSocket, serve_stop
 from .interpreter import prefer_latency
 from .log_level import serve_log_level
 from .logs import write_journal
@@ -114,7 +116,7 @@ async def serve(
             tasks.create_task(fleet.run(), name="fleet"),
         ]
         if source is not None and change is not None:
-            control = ControlSocket(source.config, _acts(change))
+            control = ControlSocket(source.config, _acts(change, dispatcher))
             helpers.append(tasks.create_task(change.run(), name="reload"))
             helpers.append(tasks.create_task(control.run(), name="control"))
         with _heed_signals(robots, change):
@@ -125,9 +127,10 @@ async def serve(
             helper.cancel()
 
 
-def _acts(change: Reconfiguration) -> Mapping[str, Act]:
-    """Return what the daemon as a whole can be asked for, on its own machine."""
-    return {"reload": lambda _: change.reload(), "log-level": serve_log_level}
+def _acts(change: Reconfiguration, dispatcher: Dispatcher) -> Mapping[str, Act]:
+    """Return what the daemon can be asked for on its own machine, be there a broker or not."""
+    stops = {verb: partial(serve_stop, dispatcher, verb) for verb in STOPS}
+    return {"reload": lambda _: change.reload(), "log-level": serve_log_level, **stops}
 
 
 def _page(

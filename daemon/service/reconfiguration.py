@@ -24,6 +24,7 @@ from ..config.section import ConfigError, Section
 from ..config.settings import Settings, load_settings
 from ..ipc.control import Refused
 from ..joints.joint_map import JointMapError
+from ..mqtt.connection import address_of
 from . import systemd
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Reconfiguration:
         dict
             `added`, `removed` and `changed`: the robots that are so by now; `waiting`: those that will be,
             each with what it waits for; `restart`: the options that are taken at the next start; `motions`:
-            by robot, as published.
+            by robot, as published; `broker`: the address of the one that the daemon is configured with.
 
         Raises
         ------
@@ -152,7 +153,7 @@ class Reconfiguration:
         }
         _log_outcome(told)
         motions = {name: one.robot.library.payload() for name, one in self._robots.members.items()}
-        return told | {"motions": motions}
+        return told | {"motions": motions, "broker": str(address_of(settings.mqtt))}
 
     def _read(self) -> tuple[Settings, list[str], dict[str, Parts]]:
         """Return the configuration as far as it can be taken, what cannot, and what robots are made of."""

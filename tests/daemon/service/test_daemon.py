@@ -19,6 +19,7 @@ from motiond.daemon.service.daemon import _feed_watchdog
 from motiond.daemon.service.systemd import notify, watchdog_period_s
 from tests.daemon.programs import background, in_a_session, motiond, run_here, streams_of
 from tests.daemon.rig import Rig
+from tests.ports import free_port as another_port
 from tests.waiting import PATIENCE_S, eventually, lines_until
 
 if TYPE_CHECKING:
@@ -150,6 +151,26 @@ def test_a_daemon_without_a_terminal_reloads_by_sighup_and_by_motiond_reload(
             "mqtt.keepalive_s: cannot change while the daemon runs; restart it to have the new value\n",
         )
         assert run_here(capsys, "status", "hand", "-c", config)[0] == 0
+
+        listened = rig.daemon["mqtt"]["listen"]
+        rig.daemon["mqtt"]["listen"] = f"127.0.0.1:{another_port()}"
+        assert rig.config == config
+        here = "commands that read this configuration need --broker"
+        assert run_here(capsys, "reload", "-c", config)[2] == (
+            "mqtt.listen: cannot change while the daemon runs; restart it to have the new value; until then, "
+            f"{here} mqtt://{listened}\n"
+            "mqtt.keepalive_s: cannot change while the daemon runs; restart it to have the new value\n"
+        )
+        assert run_here(capsys, "play", "arm", "long", "--no-wait", "--broker", f"mqtt://{listened}")[0] == 0
+        assert run_here(capsys, "stop", "arm", "-c", config) == (0, "arm: stops softly\n", "")
+        assert run_here(capsys, "estop", "arm", "-c", config) == (0, "arm: estopped\n", "")
+        code, out, err = run_here(capsys, "stop", "amr", "-c", config)
+        assert (code, out) == (3, "")
+        assert err.splitlines()[1:] == ["no robot 'amr'; there are arm, hand; did you mean 'arm'?"]
+        assert run_here(capsys, "reset", "arm", "-c", config)[0] == 3, "only stops are taken there"
+        lines_until(daemon.stderr, "arm: emergency stop; it stays latched until reset")
+        assert run_here(capsys, "reset", "arm", "--broker", f"mqtt://{listened}")[0] == 0
+        lines_until(daemon.stderr, "arm: reset")
 
         config.write_text(config.read_text().replace("broker: embedded", "broker: ["))
         code, out, err = run_here(capsys, "reload", "-c", config)

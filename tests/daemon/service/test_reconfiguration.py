@@ -64,7 +64,7 @@ class Running:
         assert self.rig.config.is_file()
         async with asyncio.timeout(PATIENCE_S):
             told = await self.change.reload()
-        return {kind: robots for kind, robots in told.items() if robots and kind != "motions"}
+        return {kind: robots for kind, robots in told.items() if robots and kind not in {"motions", "broker"}}
 
     async def until(self, holds: Callable[[], object]) -> None:
         async with asyncio.timeout(PATIENCE_S):
