@@ -63,6 +63,7 @@ class ActuatorQuestions:
         self._given = given
         self._questions = questions
         self._found = Found()
+        self._has_ports = False
 
     @property
     def given_joints(self) -> tuple[str, ...] | None:
@@ -80,6 +81,7 @@ class ActuatorQuestions:
         for note in self._found.notes:
             typer.echo(note)
         needed = len(_free_joints(described)) if described else 1
+        self._refuse_baud_of_nothing()
         able = [kind for kind in KINDS if len(self._found.of(kind)) >= needed]
         for kind, called in KINDS.items():
             if found := self._found.of(kind):
@@ -96,6 +98,12 @@ class ActuatorQuestions:
             self._questions.choose("what moves the joints", choices, option="--driver", given=wanted)
         ]
 
+    def _refuse_baud_of_nothing(self) -> None:
+        """Refuse a baud rate where no port was looked at: it would count for nothing."""
+        if self._given.baud_rate is not None and not self._has_ports:
+            what = "no serial port was looked at for servos"
+            raise typer.BadParameter(f"{what}; leave it out, or add --port", param_hint="--baud")
+
     def _too_few(self, driver: str, needed: int) -> DriverError:
         found, called = len(self._found.of(driver)), KINDS[driver]
         what = f"{_counted(found, called)} answered"
@@ -110,6 +118,7 @@ class ActuatorQuestions:
         if wanted in {None, "hebi"}:
             modules = find_modules(typer.echo)
         if wanted in {None, "dynamixel"} and (ports := self._ports()):
+            self._has_ports = True
             servos = find_servos(ports, self._given.baud_rate, typer.echo)
         return Found(modules.modules, servos.servos, modules.notes + servos.notes)
 

@@ -97,6 +97,8 @@ class Interview:
             If the description that an option names cannot be used.
         """
         described = self._model()
+        if described is not None:
+            self._refuse_answers_of(described)
         robot = self._robot(described)
         driver = self._actuators.driver(described)
         joints = self._joints(described, driver)
@@ -114,6 +116,19 @@ class Interview:
         )
 
     # -- the robot ------------------------------------------------------------------------------------------
+
+    def _refuse_answers_of(self, described: Described) -> None:
+        """Refuse options about what the description says itself: they would count for nothing."""
+        given, called = self._given, printable(str(described.file))
+        if given.joints is not None:
+            why = f"the joints are those of the description, {called}"
+            raise typer.BadParameter(f"{why}; leave it out, or add --model none", param_hint="--joints")
+        limits = {"--lower": given.lower, "--upper": given.upper, "--velocity": given.velocity}
+        for option, value in limits.items():
+            if value is not None:
+                why = f"limits are those of the description, {called}"
+                mend = "leave it out and add `joints:` to the file that is written, or add --model none"
+                raise typer.BadParameter(f"{why}; {mend}", param_hint=option)
 
     def _model(self) -> Described | None:
         """Return the robot's description; None where joints are listed instead."""

@@ -333,6 +333,38 @@ def test_an_option_that_cannot_be_is_refused(
     assert of_this_test(folder) == []
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--joints", "a,b"),
+         "--joints: the joints are those of the description, {model}; leave it out, or add --model none"),
+        *(
+            ((option, "0.5"),
+             (f"{option}: limits are those of the description, {{model}}; leave it out and add `joints:` to "
+              "the file that is written, or add --model none"))
+            for option in ("--lower", "--upper", "--velocity")
+        ),
+        (("--baud", "57600"),
+         "--baud: no serial port was looked at for servos; leave it out, or add --port"),
+        (("--baud", "57600", "--driver", "sim"),
+         "--baud: no serial port was looked at for servos; leave it out, or add --port"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("model", [(), ("--model", MODEL)])
+def test_an_option_that_would_count_for_nothing_is_refused(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: Sequence[object],
+    message: str,
+    model: Sequence[object],
+) -> None:
+    refused = run_here(capsys, "init", folder, "--yes", *model, *options, *CLOSED)
+    file = MODEL if model else folder / "robots" / "six_axis.hrdf"
+    told = f"motiond: invalid value for {message.format(model=file)}; see `motiond --help`\n"
+    assert (refused[0], refused[2]) == (2, told)
+    assert of_this_test(folder) == []
+
+
 # -- which actuator moves which joint -----------------------------------------------------------------------
 
 
