@@ -1,5 +1,6 @@
 """The subcommand that looks at the machine, and at all that the configuration names."""
 
+from math import isfinite
 from typing import Annotated
 
 import typer
@@ -34,6 +35,8 @@ def doctor(
     from ..doctor.wording import lines_of
     from ..tools.batch import progress_if_slow
 
+    if not isfinite(seconds):  # typer's bounds let it pass
+        raise typer.BadParameter(f"{seconds} is no time; give seconds from 0 to 3600", param_hint="--seconds")
     config = client.config or (DEFAULT_CONFIG if DEFAULT_CONFIG.is_file() else None)
     try:
         mqtt = client.mqtt()

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .output import DEFAULT_CONFIG, NOBODY_ANSWERS, AsJson, ConfigFile, say, tell
+from .output import DEFAULT_CONFIG, NOBODY_ANSWERS, WRONG_INPUT, AsJson, ConfigFile, say, tell
 
 app = typer.Typer()
 
@@ -29,6 +29,9 @@ def log_level(
     """Say from which level on the daemon of this configuration, on this machine, logs; or set it."""
     from ..client.local import ask_here
 
+    if not config.is_file():
+        mend = "name the configuration of the daemon with -c"
+        return tell(f"{config}: there is no such file, and so no daemon is known by it; {mend}", WRONG_INPUT)
     answer = ask_here(config, "log-level", **({} if level is None else {"level": str(level)}))
     if answer is None:
         mend = "start it with `motiond run`, or name its configuration with -c"

@@ -195,3 +195,14 @@ def test_every_check_has_its_row_and_the_document_on_the_page_is_one() -> None:
     (document,) = re.findall(r"^```json\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     shown = json.loads(document)
     assert Report.model_validate(shown).model_dump(mode="json") == shown
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf"])
+def test_a_time_that_is_no_number_is_refused_before_anything_is_looked_at(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, seconds: str
+) -> None:
+    monkeypatch.setattr("motiond.daemon.doctor.examination.examine", None)
+    code, out, err = run_here(capsys, "doctor", "--seconds", seconds)
+    assert (code, out) == (2, "")
+    assert err.startswith("motiond: invalid value for ")
+    assert "--seconds" in err

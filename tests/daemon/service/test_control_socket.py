@@ -58,6 +58,7 @@ async def test_the_log_level_is_told_and_set(tmp_path: Path) -> None:
 
 async def test_motiond_log_level_says_and_sets_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "motiond.yaml"
+    config.touch()
     nobody = (
         f"{config}: no daemon of this configuration runs on this machine; start it with `motiond run`, "
         "or name its configuration with -c\n"
@@ -134,3 +135,13 @@ async def test_a_second_daemon_of_a_configuration_says_so_once_and_serves_when_t
     await asyncio.wait((serving,), timeout=PATIENCE_S)
     unserved = "`motiond reload` and `motiond log-level` are not served"
     assert caplog.messages == [f"{config}: {unserved}; Address already in use; tried again"]
+
+
+def test_the_log_level_of_a_configuration_that_is_not_there_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = tmp_path / "none.yaml"
+    why = (
+        "there is no such file, and so no daemon is known by it; name the configuration of the daemon with -c"
+    )
+    assert run_here(capsys, "log-level", "-c", missing) == (2, "", f"{missing}: {why}\n")
