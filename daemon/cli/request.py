@@ -44,6 +44,8 @@ def _stopped_here(config: Path | None, robot: str, verb: str, error: "NoAnswer")
     try:
         return None if config is None else ask_here(config, verb, robot=robot)
     except Refused as refused:
+        if "the robots here are" in str(error):  # that it is unknown is told already
+            return None
         raise NoAnswer(f"{error}\n{refused}") from refused
 
 

@@ -148,12 +148,16 @@ async def test_a_robot_that_rests_is_not_drawn_again(rig: ArmRig) -> None:
     view = "document.querySelector('canvas').view"
     async with on_the_page(rig) as browsed:
         await browsed.until_drawn()
-        drawn = await browsed.page.evaluate(f"{view}.drawn")
-        for _ in range(5):  # samples go on coming
-            before = await browsed.page.evaluate_handle(f"{view}.now")
-            while await browsed.page.evaluate(f"before => {view}.now === before", before):  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
-        assert await browsed.page.evaluate(f"{view}.drawn") == drawn
+        for _ in range(20):  # on a busy machine the robot comes to rest, and the shapes come, only later
+            drawn = await browsed.page.evaluate(f"{view}.drawn")
+            for _ in range(5):  # samples go on coming
+                before = await browsed.page.evaluate_handle(f"{view}.now")
+                while await browsed.page.evaluate(f"before => {view}.now === before", before):  # noqa: ASYNC110
+                    await asyncio.sleep(0.02)
+            if await browsed.page.evaluate(f"{view}.drawn") == drawn:
+                break
+        else:
+            pytest.fail("it is drawn again and again")
 
 
 async def test_a_preview_is_scrubbed_on_the_ghost_while_the_robot_rests(rig: ArmRig) -> None:
