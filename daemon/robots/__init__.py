@@ -4,7 +4,8 @@
 - `member`: one of them, with all that serves it
 - `assembly`, `parts`: makes robots of a configuration; what each is made of
 - `handlers`: which requests a robot takes, and what it answers
-- `robot`: one robot, and what becomes of it
+- `robot`: one robot: its life, what it is told to do, what it reports
+- `stream_listener`: what follows from what its stream process does
 - `goal_runner`, `goal_queue`: what plays and what waits
 - `goal`, `goal_planner`: a goal, and what the stream process needs for it
 - `appointments`: whether the machine's clock is good enough for an appointed start

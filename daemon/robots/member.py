@@ -1,4 +1,4 @@
-"""One robot of a registry, with who commands it, what it is reserved for and which requests it takes."""
+"""One robot of a registry, with all that serves it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .handlers import RequestHandlers
 from .motion_loader import MotionLoader
 from .motion_watch import MotionWatch
 from .reservation import Reservation
+from .stream_listener import StreamListener
 
 if TYPE_CHECKING:
     from .parts import Parts
@@ -36,6 +37,7 @@ class Member:
 
     Attributes
     ----------
+    listener : StreamListener
     control : Control
     reservation : Reservation
     handlers : RequestHandlers
@@ -44,6 +46,7 @@ class Member:
     def __init__(self, robot: Robot, parts: Parts) -> None:
         self.robot = robot
         self.parts = parts
+        self.listener = StreamListener(robot)
         self.control = Control(robot)
         self.reservation = Reservation(robot)
         self.handlers = RequestHandlers(robot, self.control, self.reservation)
@@ -84,7 +87,7 @@ class Member:
         """
         self.robot.estop_latched = former.robot.estop_latched
         if former.robot.status.torque and self.parts.drives_the_same(former.parts):
-            self.robot.hold_again()
+            self.listener.hold_again()
         if self.robot.settings.lease == former.robot.settings.lease:
             self.control.succeed(former.control)
 
@@ -93,20 +96,19 @@ class Member:
         robot = self.robot
         for wait_s in chain(BACK_OFF_S, repeat(BACK_OFF_S[-1])):
             try:
-                await robot.run()
+                await robot.run(self.listener)
             except Exception as error:
                 log.exception("%s: failed inside motiond", robot.name)
-                _tell_failure(robot, error)
+                self._tell_failure(error)
             if robot.leaving:
                 return
             await robot.rest(wait_s)
 
-
-def _tell_failure(robot: Robot, error: Exception) -> None:
-    """Let a robot that has failed be offline, as far as it still can."""
-    causes = error.exceptions if isinstance(error, ExceptionGroup) else (error,)
-    told = shortened(" and ".join(map(repr, causes)), LONGEST_REASON)
-    try:
-        robot.on_exit(f"failed inside motiond; {told}; the daemon's log says more")
-    except Exception:
-        log.exception("%s: failed inside motiond", robot.name)
+    def _tell_failure(self, error: Exception) -> None:
+        """Let a robot that has failed be offline, as far as it still can."""
+        causes = error.exceptions if isinstance(error, ExceptionGroup) else (error,)
+        told = shortened(" and ".join(map(repr, causes)), LONGEST_REASON)
+        try:
+            self.listener.on_exit(f"failed inside motiond; {told}; the daemon's log says more")
+        except Exception:
+            log.exception("%s: failed inside motiond", self.robot.name)

@@ -1,14 +1,13 @@
-"""One robot in the daemon: its goals, one after the other, and what becomes of them.
+"""One robot in the daemon: its life, what it is told to do, and what it reports of itself.
 
-The state that is reported is the stream process's own. `handlers` says which requests are taken; this module
-carries them out.
+The state that is reported is the stream process's own, which `stream_listener` hears. `handlers` says which
+requests are taken; this module carries them out.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -30,20 +29,13 @@ if TYPE_CHECKING:
     from ..config.robot import RobotSettings
     from ..joints.joint_map import JointMap
     from ..planning.library import MotionLibrary
-    from ..telemetry.observer import Observer
     from .goal import Goal
-    from .stream_supervisor import StreamSupervisor
+    from .stream_supervisor import Listener, StreamSupervisor
     from .telemetry_reporter import TelemetryRates
 
 log = logging.getLogger(__name__)
 
 RESTART_TIMEOUT_S = 25.0
-
-HOLD_AGAIN_S = 10.0
-"""A robot that took over from one that held holds again if it is on line by then; later nobody expects it."""
-
-REASONS = frozenset({"fault", "deadline_missed"})
-"""Kinds of events that are why a robot is in the state that it is in."""
 
 
 class Robot:
@@ -78,8 +70,12 @@ class Robot:
         Why it leaves, once it does.
     stops : int
         Counts the stops, so that a play that has not begun does not begin after one.
+    max_rate_hz : float or None
+        The highest rate at which its driver takes setpoints; None until it was open.
     planner : GoalPlanner
     motions : MotionLoader
+    telemetry : TelemetryReporter
+        Reports what its stream process records.
     """
 
     def __init__(
@@ -114,31 +110,34 @@ class Robot:
         self.estop_latched = False
         self.stops = 0
         self.leaves_for = SHUTS_DOWN
+        self.max_rate_hz: float | None = None
         self._hub = hub
         self._numbering = Numbering()
-        self._max_rate_hz: float | None = None
         self._leaving = asyncio.Event()
         self._goes_home = True
-        self._hold_until_s = 0.0
         self.motions = MotionLoader(name, library, self._take_motions)
-        self._telemetry = TelemetryReporter(self.report, telemetry, hub.is_heard, clock)
-        self._lost_for = ""
-        self._warnings: list[str] = []
+        self.telemetry = TelemetryReporter(self.report, telemetry, hub.is_heard, clock)
 
     # -- life -----------------------------------------------------------------------------------------------
 
-    async def run(self) -> None:
-        """Keep the robot on line until `leave`; may be called again after it has failed."""
+    async def run(self, listener: Listener) -> None:
+        """Keep the robot on line until `leave`; may be called again after it has failed.
+
+        Parameters
+        ----------
+        listener : Listener
+            Is told what the stream process does.
+        """
         try:
             self.report("availability", {"state": "offline"})
             await self.motions.load_first()
             if self.leaving:
                 return
-            self._describe()
+            self.describe()
             self.report_state()
             async with asyncio.TaskGroup() as tasks:
                 farewell = tasks.create_task(self._say_farewell(), name=f"{self.name}.farewell")
-                await self.stream.run(self)
+                await self.stream.run(listener)
                 farewell.cancel()
         finally:
             self.planner.close()
@@ -176,10 +175,6 @@ class Robot:
         self.motions.leave(self.leaves_for)
         self._leaving.set()
         self.status.wake()
-
-    def hold_again(self) -> None:
-        """Switch torque on as soon as the actuators answer, if that is soon: they have held until now."""
-        self._hold_until_s = time.monotonic() + HOLD_AGAIN_S
 
     async def _say_farewell(self) -> None:
         """Wait for `leave`; whatever becomes of the way home, the stream process is then told to end."""
@@ -288,83 +283,6 @@ class Robot:
                 lambda: status.state is not State.ESTOPPED, "the emergency stop did not end"
             )
 
-    # -- what the stream process does -----------------------------------------------------------------------
-
-    def on_notice(self, notice: messages.Notice) -> None:
-        """Take a notice of the stream process."""
-        goal = self.goals.goal
-        match notice:
-            case messages.Ready():
-                self._come_on_line(notice)
-            case messages.Failed():
-                self.status.message = notice.message
-            case messages.Lost():
-                self.on_exit(notice.message)
-            case messages.Status():
-                self._enter(self.status.take(notice))
-            case messages.Ended():
-                self.goals.conclude(notice)
-            case messages.Reached() if goal is not None and goal.goal_id == notice.goal_id:
-                self.report("event", payloads.marker_event(goal, notice))
-            case messages.Happened():
-                if notice.kind in REASONS:
-                    self.status.message = notice.message
-                self.report("event", {"kind": notice.kind, "message": notice.message})
-
-    def on_records(self, observer: Observer) -> None:
-        """Report telemetry, and once a second diagnostics and, in motion, the state."""
-        goal = self.goals.goal
-        frames_per_tick = goal.playback.plan.frames_per_tick if goal else 1.0
-        moving = self.status.state in ACTIVE
-        if self._telemetry.take(observer, frames_per_tick, moving=moving) and moving:
-            self.report_state(renews=True)
-
-    def on_exit(self, why: str) -> None:
-        """Note that nothing can be moved, and end the goal; `why` is empty if it was to end."""
-        if why and why != self._lost_for:
-            log.error("%s: %s", self.name, why, extra={"robot": self.name})
-            self.report("event", {"kind": "stream_lost", "message": why})
-            self._lost_for = why
-        self.status.message = why or ("shut down" if self.leaves_for is SHUTS_DOWN else self.leaves_for)
-        if (goal := self.goals.goal) is not None:
-            lost = messages.Ended(goal.goal_id, ResultCode.COMM_LOST, self.status.message, None, {})
-            self.goals.conclude(lost)
-        self.goals.clear_queue(ResultCode.CANCELED, self.status.message)
-        self.report("availability", {"state": "offline"})
-        self._enter(self.status.go_offline(self.status.message))
-
-    def _come_on_line(self, ready: messages.Ready) -> None:
-        for warning in dict.fromkeys(ready.warnings):
-            if warning not in self._warnings:  # or it was told when the actuators were found before
-                self.report("event", {"kind": "warning", "message": warning})
-        self._warnings = ready.warnings
-        self._max_rate_hz = ready.max_rate_hz
-        self.status.message = ""
-        if self.estop_latched:
-            self.stream.send(messages.Estop())
-        elif time.monotonic() < self._hold_until_s:
-            self.stream.send(messages.Enable())
-        self._hold_until_s = 0.0
-        self._describe()
-
-    def _enter(self, before: State) -> None:
-        """Tell of a new status, and do what it asks for."""
-        state = self.status.state
-        if state is State.IDLE:
-            self.status.message = ""
-        self.status.wake()
-        self.report_state()
-        if before is State.OFFLINE and state is not State.OFFLINE:
-            self.report("availability", {"state": "online"})
-            if self._lost_for:
-                self._lost_for = ""
-                back = "the actuators are back; torque is off until it is enabled, or a motion plays"
-                self.report("event", {"kind": "back", "message": back})
-        if state in HALTED:
-            self.goals.clear_queue(ResultCode.CANCELED, f"the robot is in {state}")
-        if state is State.IDLE:
-            self.goals.go_on()
-
     # -- reports --------------------------------------------------------------------------------------------
 
     def report(self, subject: Subject, data: dict[str, Any], *, renews: bool = False) -> None:
@@ -391,6 +309,7 @@ class Robot:
             queued=len(self.goals.queue),
         )
 
-    def _describe(self) -> None:
-        description = payloads.description_payload(self.joint_map, self.settings, self._max_rate_hz)
+    def describe(self) -> None:
+        """Tell what the robot is."""
+        description = payloads.description_payload(self.joint_map, self.settings, self.max_rate_hz)
         self.report("description", description)

@@ -41,7 +41,7 @@ class FakeRobot:
     def leaving(self) -> bool:
         return self.left.is_set()
 
-    async def run(self) -> None:
+    async def run(self, _listener: object) -> None:
         if self.errors:
             raise self.errors.pop(0)
         self.on_line.set()
@@ -66,7 +66,8 @@ class FakeRobot:
 
 
 def registry_of(*robots: FakeRobot, monkeypatch: pytest.MonkeyPatch) -> RobotRegistry:
-    monkeypatch.setattr(module, "RequestHandlers", lambda robot, *_: robot)
+    for part in ("RequestHandlers", "StreamListener"):
+        monkeypatch.setattr(module, part, lambda robot, *_: robot)
     parts = cast("Parts", SimpleNamespace(model=None, joint_map=None))
     return RobotRegistry([Member(cast("Robot", robot), parts) for robot in robots])
 

@@ -33,7 +33,8 @@ class Stage:
         rig = Rig(folder)
         rig.robot["on_end"] = "release"
         self.registry = make_registry(load_settings(rig.config), ReportHub(), FORKS)
-        self.robot = self.registry._members["arm"].robot
+        self.member = self.registry._members["arm"]
+        self.robot = self.member.robot
         self.robot.library.load_all()
         self.sent: list[messages.Command] = []
         monkeypatch.setattr(self.robot.stream, "send", self._send)
@@ -45,7 +46,7 @@ class Stage:
 
     def tell(self, *notices: messages.Notice) -> None:
         for notice in notices:
-            self.robot.on_notice(notice)
+            self.member.listener.on_notice(notice)
 
     def kinds(self) -> list[str]:
         return [type(command).__name__ for command in self.sent]

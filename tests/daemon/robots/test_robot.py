@@ -513,13 +513,13 @@ async def test_a_warning_of_a_driver_is_told_once_also_when_its_actuators_come_b
     rig: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
     hub = ReportHub()
-    robot = arm(make_registry(load_settings(rig.config), hub, FORKS))
+    listener = make_registry(load_settings(rig.config), hub, FORKS)._members["arm"].listener
     journal = asyncio.create_task(write_journal(hub))
     with hub.subscribe(frozenset({"event"})) as events:
         await asyncio.sleep(0)
         for warnings in (["servo 7: weak", "servo 7: weak"], ["servo 7: weak"], ["servo 7: weak", "hot"]):
-            robot.on_notice(messages.Ready(1000.0, warnings))
-            robot.on_notice(messages.Lost("the bus is lost"))
+            listener.on_notice(messages.Ready(1000.0, warnings))
+            listener.on_notice(messages.Lost("the bus is lost"))
         told = [report.data for report in iter(events.get_now, None) if report.data["kind"] == "warning"]
     assert told == [{"kind": "warning", "message": text} for text in ("servo 7: weak", "hot")]
     await asyncio.sleep(0)

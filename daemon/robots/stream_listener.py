@@ -1,0 +1,120 @@
+"""What follows from what a robot's stream process does: from its notices, its records and its end."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING
+
+from ..ipc import messages
+from ..ipc.states import ACTIVE, HALTED, ResultCode, State
+from . import payloads
+from .shutdown import SHUTS_DOWN
+
+if TYPE_CHECKING:
+    from ..telemetry.observer import Observer
+    from .robot import Robot
+
+log = logging.getLogger(__name__)
+
+HOLD_AGAIN_S = 10.0
+"""A robot that took over from one that held holds again if it is on line by then; later nobody expects it."""
+
+REASONS = frozenset({"fault", "deadline_missed"})
+"""Kinds of events that are why a robot is in the state that it is in."""
+
+
+class StreamListener:
+    """Brings one robot's status and goals up to date with its stream process, and reports both.
+
+    Parameters
+    ----------
+    robot : Robot
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        self._robot = robot
+        self._hold_until_s = 0.0
+        self._lost_for = ""
+        self._warnings: list[str] = []
+
+    def hold_again(self) -> None:
+        """Switch torque on as soon as the actuators answer, if that is soon: they have held until now."""
+        self._hold_until_s = time.monotonic() + HOLD_AGAIN_S
+
+    def on_notice(self, notice: messages.Notice) -> None:
+        """Take a notice of the stream process."""
+        robot, goal = self._robot, self._robot.goals.goal
+        match notice:
+            case messages.Ready():
+                self._come_on_line(notice)
+            case messages.Failed():
+                robot.status.message = notice.message
+            case messages.Lost():
+                self.on_exit(notice.message)
+            case messages.Status():
+                self._enter(robot.status.take(notice))
+            case messages.Ended():
+                robot.goals.conclude(notice)
+            case messages.Reached() if goal is not None and goal.goal_id == notice.goal_id:
+                robot.report("event", payloads.marker_event(goal, notice))
+            case messages.Happened():
+                if notice.kind in REASONS:
+                    robot.status.message = notice.message
+                robot.report("event", {"kind": notice.kind, "message": notice.message})
+
+    def on_records(self, observer: Observer) -> None:
+        """Report telemetry, and once a second diagnostics and, in motion, the state."""
+        robot, goal = self._robot, self._robot.goals.goal
+        frames_per_tick = goal.playback.plan.frames_per_tick if goal else 1.0
+        moving = robot.status.state in ACTIVE
+        if robot.telemetry.take(observer, frames_per_tick, moving=moving) and moving:
+            robot.report_state(renews=True)
+
+    def on_exit(self, why: str) -> None:
+        """Note that nothing can be moved, and end the goal; `why` is empty if it was to end."""
+        robot, status = self._robot, self._robot.status
+        if why and why != self._lost_for:
+            log.error("%s: %s", robot.name, why, extra={"robot": robot.name})
+            robot.report("event", {"kind": "stream_lost", "message": why})
+            self._lost_for = why
+        status.message = why or ("shut down" if robot.leaves_for is SHUTS_DOWN else robot.leaves_for)
+        if (goal := robot.goals.goal) is not None:
+            lost = messages.Ended(goal.goal_id, ResultCode.COMM_LOST, status.message, None, {})
+            robot.goals.conclude(lost)
+        robot.goals.clear_queue(ResultCode.CANCELED, status.message)
+        robot.report("availability", {"state": "offline"})
+        self._enter(status.go_offline(status.message))
+
+    def _come_on_line(self, ready: messages.Ready) -> None:
+        robot = self._robot
+        for warning in dict.fromkeys(ready.warnings):
+            if warning not in self._warnings:  # or it was told when the actuators were found before
+                robot.report("event", {"kind": "warning", "message": warning})
+        self._warnings = ready.warnings
+        robot.max_rate_hz = ready.max_rate_hz
+        robot.status.message = ""
+        if robot.estop_latched:
+            robot.stream.send(messages.Estop())
+        elif time.monotonic() < self._hold_until_s:
+            robot.stream.send(messages.Enable())
+        self._hold_until_s = 0.0
+        robot.describe()
+
+    def _enter(self, before: State) -> None:
+        """Tell of a new status, and do what it asks for."""
+        robot, state = self._robot, self._robot.status.state
+        if state is State.IDLE:
+            robot.status.message = ""
+        robot.status.wake()
+        robot.report_state()
+        if before is State.OFFLINE and state is not State.OFFLINE:
+            robot.report("availability", {"state": "online"})
+            if self._lost_for:
+                self._lost_for = ""
+                back = "the actuators are back; torque is off until it is enabled, or a motion plays"
+                robot.report("event", {"kind": "back", "message": back})
+        if state in HALTED:
+            robot.goals.clear_queue(ResultCode.CANCELED, f"the robot is in {state}")
+        if state is State.IDLE:
+            robot.goals.go_on()
