@@ -10,14 +10,15 @@
 - `goal`, `goal_planner`: a goal, and what the stream process needs for it
 - `appointments`: whether the machine's clock is good enough for an appointed start
 - `control`: who commands a robot, and what follows when control is lost
-- `reservation`: whether it is reserved for a start of its group, and how far that is
+- `reservation`: whether it is reserved for a start of its group
+- `held_start`: that start, how far it is, and what hinders it
 - `readiness`: what a robot's state forbids
 - `motion_loader`: reads the motions beside everything else
 - `motion_watch`: has them read when files change
 - `uploads`: the folder for motions of clients
 - `shared_tracks`: motions in shared memory
 - `status`: what the stream process has told last
-- `payloads`, `telemetry_reporter`, `numbering`: what is reported
+- `payloads`, `telemetry_reporter`, `reservation_reporter`, `numbering`: what is reported
 - `shutdown`: what a robot does when the daemon ends
 - `stream_supervisor`, `stream_process`: keeps a stream process alive; one run of it
 - `stream_forks`: starts the process that forks them

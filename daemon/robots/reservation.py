@@ -11,25 +11,22 @@ import logging
 import math
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..api.errors import RequestError
-from ..api.schemas import MotionRequest, PlayRequest, Request
 from ..ipc import messages
-from ..ipc.states import HALTED, SLOWING, ResultCode, State
+from ..ipc.states import SLOWING, ResultCode, State
 from .appointments import checked_clock
 from .goal import new_goal
-from .goal_planner import FARTHEST_S
+from .held_start import HeldStart, play_of
 from .readiness import busy, refuse_unless_able
-from .shutdown import SHUTS_DOWN
+from .reservation_reporter import ReservationReporter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..api.lasting_models import ReservationPhase
     from ..api.schemas import CommitRequest, PrepareRequest, ReleaseStartRequest
-    from ..planning.playback import Playback
     from .goal import Goal
     from .robot import Robot
 
@@ -40,44 +37,6 @@ GUARD_S = 0.3
 TELLING_S = 0.5
 """For planning anew, and until everybody has heard of everybody."""
 MOST_REMEMBERED = 20
-OF_MOTIONS = MotionRequest.model_fields.keys() - Request.model_fields.keys()
-UNTOLD: dict[str, Any] = {
-    "start": None,
-    "phase": None,
-    "start_at": None,
-    "reason": None,
-    "expires_at": None,
-}
-
-
-@dataclass(slots=True)
-class _Held:
-    """For which start the robot is reserved, and how far that is.
-
-    Attributes
-    ----------
-    stops : int
-        How often the robot had been stopped before.
-    phase : str or None
-        None until the robot has planned.
-    was_told : bool
-        Whether it was prepared for the same start before.
-    ready_in_s : float
-        How long before the first row it has to begin.
-    ends_s : float
-        By the monotonic clock: when it lets itself go, unless its goal has begun.
-    """
-
-    request: PrepareRequest
-    playback: Playback
-    stops: int
-    phase: ReservationPhase | None = None
-    was_told: bool = False
-    ready_in_s: float = 0.0
-    ends_s: float = math.inf
-    expires_at: float | None = None
-    commit: CommitRequest | None = None
-    goal: Goal | None = None
 
 
 class Reservation:
@@ -104,8 +63,9 @@ class Reservation:
         self._robot = robot
         self._now = now
         self._unix_now = unix_now
-        self.listeners: list[Callable[[dict[str, Any]], None]] = []
-        self._held: _Held | None = None
+        self._reporter = ReservationReporter(robot)
+        self.listeners = self._reporter.listeners
+        self._held: HeldStart | None = None
         self._preparing = asyncio.Lock()
         self._commits: OrderedDict[str, CommitRequest] = OrderedDict()
 
@@ -146,9 +106,9 @@ class Reservation:
             raise busy(robot, "stop it first")
         robot.planner.refuse_virtual("a group starts at", "play it alone")
         clock = checked_clock(robot.name, robot.clock)
-        playback = robot.planner.playback_for(_play(request))
+        playback = robot.planner.playback_for(play_of(request))
         # Reserved from here on, so that nothing begins while torque comes on.
-        held = self._held = _Held(request, playback, robot.stops, was_told=before is not None)
+        held = self._held = HeldStart(request, playback, robot.stops, was_told=before is not None)
         await robot.enable()
         refuse_unless_able(robot, what)
         self.look()
@@ -157,7 +117,7 @@ class Reservation:
             raise RequestError(
                 "CANCELED", robot.name, "stopped before it was prepared", mend="prepare it again"
             )
-        with robot.planner.prepare(new_goal(playback, _play(request)), reference) as prepared:
+        with robot.planner.prepare(new_goal(playback, play_of(request)), reference) as prepared:
             held.ready_in_s = prepared.needs_s + TELLING_S + GUARD_S
         held.phase = "reserved"
         held.ends_s = self._now() + request.expires_s
@@ -166,16 +126,16 @@ class Reservation:
         return {
             "start": request.start,
             "ready_in_s": round(held.ready_in_s, 3),
-            "duration_s": _duration_s(playback, request.speed),
+            "duration_s": held.duration_s,
             "expires_at": held.expires_at,
             "clock": clock.payload(),
         }
 
-    def _refuse_another(self, request: PrepareRequest) -> _Held | None:
+    def _refuse_another(self, request: PrepareRequest) -> HeldStart | None:
         """Refuse what is reserved for another start, or was committed; return what was prepared before."""
         held = self._held
         if held is not None and held.request.start != request.start:
-            raise _reserved(held, f"{self._robot.name}/fleet/prepare", self._now())
+            raise held.refusal(f"{self._robot.name}/fleet/prepare", self._now())
         if held is not None and held.commit is not None:
             what = f"start '{request.start}' is committed already"
             raise RequestError("BUSY", self._robot.name, what, mend="send another start")
@@ -209,11 +169,11 @@ class Reservation:
         try:
             held = self._held_for(request.start)
         except RequestError as error:
-            self._tell_released(request.start, str(error), request)
+            self._reporter.tell_released(request.start, str(error), request, self._held)
             raise
         in_s = request.start_at - self._unix_now()
         try:
-            _refuse_time(self._robot.name, request, held, in_s)
+            held.refuse_time(self._robot.name, request, in_s)
         except RequestError as error:
             self._let_go(str(error))
             raise
@@ -225,7 +185,7 @@ class Reservation:
         held.ends_s = self._now() + in_s - request.ready_in_s + TELLING_S / 2
         self._changed()
 
-    def _held_for(self, start: str) -> _Held:
+    def _held_for(self, start: str) -> HeldStart:
         """Return what is reserved for a start, which has not come to its first row."""
         self.look()
         held = self._held
@@ -249,7 +209,7 @@ class Reservation:
         """
         self.look()
         if self._held is not None and self._held.phase != "playing":
-            raise _reserved(self._held, f"{self._robot.name}/{verb}", self._now())
+            raise self._held.refusal(f"{self._robot.name}/{verb}", self._now())
 
     # -- what is decided elsewhere ---------------------------------------------------------------------------
 
@@ -259,7 +219,7 @@ class Reservation:
         held = self._held
         if held is None or held.request.start != start or held.commit is None or held.goal is not None:
             return
-        goal = new_goal(held.playback, _play(held.request, held.commit.start_at), start)
+        goal = new_goal(held.playback, play_of(held.request, held.commit.start_at), start)
         try:
             self._robot.goals.start(goal)
         except RequestError as error:
@@ -299,27 +259,10 @@ class Reservation:
             return
         if held.goal is not None:
             self._follow(held, held.goal)
-        elif why := self._hindrance(held):
+        elif why := held.hindrance(self._robot, self._now()):
             self._let_go(why)
 
-    def _hindrance(self, held: _Held) -> str | None:
-        """Return why a robot that stands cannot be reserved any more."""
-        robot, status = self._robot, self._robot.status
-        late = "not all robots were heard to be committed in time"
-        if held.commit is None:
-            late = f"nothing was committed in {held.request.expires_s:g} s"
-        hindrances = (
-            (robot.leaving, SHUTS_DOWN),
-            (robot.estop_latched, "the emergency stop is latched"),
-            (status.state in HALTED, f"the robot is in {status.state}"),
-            (status.state is State.OFFLINE, f"the robot is offline; {status.message}"),
-            (robot.stops != held.stops, "a stop came before the first row"),
-            (held.phase is not None and not status.torque, "torque went off"),
-            (self._now() >= held.ends_s, late),
-        )
-        return next((why for holds, why in hindrances if holds), None)
-
-    def _follow(self, held: _Held, goal: Goal) -> None:
+    def _follow(self, held: HeldStart, goal: Goal) -> None:
         """Tell how far the goal is, and let go where it ends, or cannot be on its first row in time."""
         status, last = self._robot.status, self._robot.goals.last
         before_first_row = held.phase != "playing"
@@ -340,7 +283,7 @@ class Reservation:
         elif held.phase == "committed" and status.waits:
             self._enter(held, "ready")
 
-    def _enter(self, held: _Held, phase: ReservationPhase) -> None:
+    def _enter(self, held: HeldStart, phase: ReservationPhase) -> None:
         held.phase = phase
         self.tell()
 
@@ -354,20 +297,9 @@ class Reservation:
             self._robot.stream.send(messages.Stop(ResultCode.CANCELED, why, details))
         if held.phase is None and not held.was_told:
             return
-        start = held.request.start
-        self._tell_released(start, why, held.commit)
+        self._reporter.tell_released(held.request.start, why, held.commit)
         if tells:
-            event = {"kind": "start_released", "message": f"{start}: {why}", "start": start}
-            self._robot.report("event", event)
-
-    def _tell_released(self, start: str, why: str, commit: CommitRequest | None) -> None:
-        """Tell that the robot is not reserved for a start; where it is for another, tell that last."""
-        told: dict[str, Any] = {"start": start, "phase": "released", "reason": why}
-        if commit is not None:
-            told["start_at"] = commit.start_at
-        self._report(UNTOLD | told)
-        if self._held is not None:
-            self.tell()
+            self._reporter.tell_event(held.request.start, why)
 
     def _changed(self) -> None:
         self.tell()
@@ -375,62 +307,4 @@ class Reservation:
 
     def tell(self) -> None:
         """Tell the world for which start the robot is reserved."""
-        told: dict[str, Any] = dict(UNTOLD)
-        if (held := self._held) is not None and held.phase is not None:
-            told |= {"start": held.request.start, "phase": held.phase, "expires_at": held.expires_at}
-            if held.commit is not None:
-                told["start_at"] = held.commit.start_at
-        self._report(told)
-
-    def _report(self, told: dict[str, Any]) -> None:
-        self._robot.report("reservation", told)
-        for listener in self.listeners:
-            listener(told)
-
-
-def _refuse_time(robot: str, request: CommitRequest, held: _Held, in_s: float) -> None:
-    """Refuse a first row that the robot could not be on in time, or that is too far ahead."""
-    if in_s > FARTHEST_S:
-        what, why = f"start_at is {in_s:.0f} s ahead", f"a robot waits no longer than {FARTHEST_S:g} s"
-        raise RequestError("INVALID_REQUEST", robot, what, why, "send the request later")
-    needs_s = round(held.ready_in_s, 3)
-    if request.ready_in_s < needs_s:
-        what = f"ready_in_s is {request.ready_in_s:g}"
-        why, mend = f"the robot has said that it needs {needs_s:g} s", "send the longest of all answers"
-        raise RequestError("TOO_LATE", robot, what, why, mend, needs_s=needs_s)
-    if in_s < request.ready_in_s:
-        late_s = request.ready_in_s - in_s
-        what = f"start_at is {late_s:.3f} s too early"
-        why = f"the robots need {request.ready_in_s:g} s to the first row"
-        raise RequestError("TOO_LATE", robot, what, why, "set it later", too_late_s=late_s)
-
-
-def _reserved(held: _Held, where: str, now_s: float) -> RequestError:
-    start = held.request.start
-    why = f"it is committed to start_at {held.commit.start_at:.3f}" if held.commit else "it expires by itself"
-    if held.commit is None and held.expires_at is not None:
-        why = f"it expires in {max(0.0, held.ends_s - now_s):.1f} s"
-    mend = "wait, or let it go by fleet/release or stop"
-    return RequestError(
-        "RESERVED",
-        where,
-        f"reserved for start '{start}'",
-        why,
-        mend,
-        start=start,
-        expires_at=held.expires_at,
-    )
-
-
-def _play(request: PrepareRequest, start_at: float | None = None) -> PlayRequest:
-    """Return the play that was prepared."""
-    keys = {key: getattr(request, key) for key in OF_MOTIONS}
-    return PlayRequest(**keys, start_at=start_at, transaction=request.transaction)
-
-
-def _duration_s(playback: Playback, speed: float) -> float | None:
-    """Return how long the passes take at a speed, without ways between them; None for ever."""
-    passes = playback.passes
-    if not passes.count:
-        return None
-    return round(passes.count * (passes.last - passes.first) / (playback.track.rate_hz * speed), 3)
+        self._reporter.tell(self._held)

@@ -1,0 +1,134 @@
+"""A start of a group as one robot holds it: what was prepared, what has come between, and what it refuses."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..api.errors import RequestError
+from ..api.schemas import MotionRequest, PlayRequest, Request
+from ..ipc.states import HALTED, State
+from .goal_planner import FARTHEST_S
+from .shutdown import SHUTS_DOWN
+
+if TYPE_CHECKING:
+    from ..api.lasting_models import ReservationPhase
+    from ..api.schemas import CommitRequest, PrepareRequest
+    from ..planning.playback import Playback
+    from .goal import Goal
+    from .robot import Robot
+
+OF_MOTIONS = MotionRequest.model_fields.keys() - Request.model_fields.keys()
+
+
+@dataclass(slots=True)
+class HeldStart:
+    """The start for which a robot is reserved, and how far that is.
+
+    Attributes
+    ----------
+    request : PrepareRequest
+    playback : Playback
+    stops : int
+        How often the robot had been stopped before.
+    phase : str or None
+        None until the robot has planned.
+    was_told : bool
+        Whether it was prepared for the same start before.
+    ready_in_s : float
+        How long before the first row it has to begin.
+    ends_s : float
+        By the monotonic clock: when it lets itself go, unless its goal has begun.
+    expires_at : float or None
+        The same in Unix time, as clients are told; None once it is committed.
+    commit : CommitRequest or None
+    goal : Goal or None
+        What plays for it, from its approach on.
+    """
+
+    request: PrepareRequest
+    playback: Playback
+    stops: int
+    phase: ReservationPhase | None = None
+    was_told: bool = False
+    ready_in_s: float = 0.0
+    ends_s: float = math.inf
+    expires_at: float | None = None
+    commit: CommitRequest | None = None
+    goal: Goal | None = None
+
+    @property
+    def duration_s(self) -> float | None:
+        """How long the passes take, without ways between them; None for ever."""
+        passes = self.playback.passes
+        if not passes.count:
+            return None
+        rows = passes.count * (passes.last - passes.first)
+        return round(rows / (self.playback.track.rate_hz * self.request.speed), 3)
+
+    def hindrance(self, robot: Robot, now_s: float) -> str | None:
+        """Return why a robot that stands cannot be reserved for it any more."""
+        status = robot.status
+        late = "not all robots were heard to be committed in time"
+        if self.commit is None:
+            late = f"nothing was committed in {self.request.expires_s:g} s"
+        hindrances = (
+            (robot.leaving, SHUTS_DOWN),
+            (robot.estop_latched, "the emergency stop is latched"),
+            (status.state in HALTED, f"the robot is in {status.state}"),
+            (status.state is State.OFFLINE, f"the robot is offline; {status.message}"),
+            (robot.stops != self.stops, "a stop came before the first row"),
+            (self.phase is not None and not status.torque, "torque went off"),
+            (now_s >= self.ends_s, late),
+        )
+        return next((why for holds, why in hindrances if holds), None)
+
+    def refuse_time(self, robot: str, request: CommitRequest, in_s: float) -> None:
+        """Refuse a first row that the robot could not be on in time, or that is too far ahead.
+
+        Raises
+        ------
+        RequestError
+            INVALID_REQUEST or TOO_LATE.
+        """
+        if in_s > FARTHEST_S:
+            what, why = f"start_at is {in_s:.0f} s ahead", f"a robot waits no longer than {FARTHEST_S:g} s"
+            raise RequestError("INVALID_REQUEST", robot, what, why, "send the request later")
+        needs_s = round(self.ready_in_s, 3)
+        if request.ready_in_s < needs_s:
+            what = f"ready_in_s is {request.ready_in_s:g}"
+            why, mend = f"the robot has said that it needs {needs_s:g} s", "send the longest of all answers"
+            raise RequestError("TOO_LATE", robot, what, why, mend, needs_s=needs_s)
+        if in_s < request.ready_in_s:
+            late_s = request.ready_in_s - in_s
+            what = f"start_at is {late_s:.3f} s too early"
+            why = f"the robots need {request.ready_in_s:g} s to the first row"
+            raise RequestError("TOO_LATE", robot, what, why, "set it later", too_late_s=late_s)
+
+    def refusal(self, where: str, now_s: float) -> RequestError:
+        """Return the refusal of what would interfere with it."""
+        start = self.request.start
+        why = (
+            f"it is committed to start_at {self.commit.start_at:.3f}"
+            if self.commit
+            else "it expires by itself"
+        )
+        if self.commit is None and self.expires_at is not None:
+            why = f"it expires in {max(0.0, self.ends_s - now_s):.1f} s"
+        mend = "wait, or let it go by fleet/release or stop"
+        return RequestError(
+            "RESERVED",
+            where,
+            f"reserved for start '{start}'",
+            why,
+            mend,
+            start=start,
+            expires_at=self.expires_at,
+        )
+
+
+def play_of(request: PrepareRequest, start_at: float | None = None) -> PlayRequest:
+    """Return the play that was prepared."""
+    keys = {key: getattr(request, key) for key in OF_MOTIONS}
+    return PlayRequest(**keys, start_at=start_at, transaction=request.transaction)
