@@ -10,12 +10,13 @@
 - `commands`: what the daemon's commands do
 - `notices`: what is told to the daemon
 - `actuators`: the driver on the joints' side
-- `player`: the state machine
+- `player`: what plays, from its approach to its result
+- `state_machine`: the state, moved by events
 - `reference`: the setpoint, and its place on the route
 - `execution`: what is played, how far it is, how it ended
 - `markers`: which markers are passed
 - `checks`: effort, temperature, age of feedback, stalled joints
-- `tolerances`: joints too far from their setpoints
+- `tolerances`, `tolerance_watch`: joints too far from their setpoints, and what follows
 - `locks`: one master for each device
 - `reconnect`: finds lost actuators again
 - `leaving`: ends a process that still opens its driver

@@ -27,6 +27,7 @@ from .commands import CommandHandler
 from .notices import ended, send_waiting
 from .player import Player
 from .schedule import Schedule
+from .tolerance_watch import watch_tolerances
 
 if TYPE_CHECKING:
     from .clocks import Clock
@@ -216,7 +217,9 @@ class StreamLoop:
         if schedule.index % schedule.ticks_per_check == 0:
             failure = self._checks.next_check(self.record, self._actuators.stamps_s, now_s)
         if failure is None:
-            player.watch(self._actuators.measured, self._checks.forgiven if self._may_stall else None)
+            watch_tolerances(
+                player, self._actuators.measured, self._checks.forgiven if self._may_stall else None
+            )
         else:
             time_s = player.frame * schedule.period_s
             player.stop(failure.code, failure.message, failure.details | {"time": time_s})

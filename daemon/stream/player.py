@@ -10,18 +10,18 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..ipc.states import ACTIVE, HALTED, SLOWING, STATES, TRANSITIONS, Event, ResultCode, State
+from ..ipc.states import Event, ResultCode, State
 from .execution import ON_MOTION, Phase, Result
 from .reference import Reference
+from .state_machine import StateMachine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from motiond.formats.arrays import Booleans, Floats
+    from motiond.formats.arrays import Floats
 
     from ..trajectory.track import Track
     from .execution import Execution
-    from .tolerances import Excess
 
 
 # Members of enums are slow to look up in every tick.
@@ -46,7 +46,7 @@ class _Reason(NamedTuple):
     details: dict[str, Any] | None
 
 
-class Player(Reference):
+class Player(StateMachine, Reference):
     """One robot's state and reference.
 
     Parameters
@@ -58,34 +58,26 @@ class Player(Reference):
 
     Attributes
     ----------
-    state : State
     phase : Phase or None
         How far the execution is; None without one.
     execution : Execution or None
         What plays.
-    active, slowing, halted : bool
-        Whether the state is one of `ACTIVE` (something plays), `SLOWING` (on the way to rest, or there), or
-        `HALTED`.
     speed : float
         Rows of the motion per tick that are aimed at while it plays.
-    state_number : int
-        Its place in `STATES`.
-    changes : int
-        Counts what happens to the state, the torque or the goal, so that one look tells whether to report.
-    torque : bool
-        Whether the actuators hold; without torque there is no reference.
     goal_count : int
         Goals taken since the start.
+    settled_ticks : int
+        Ticks since the last row is out.
+    results : list of Result
+        How executions ended, until somebody takes them out.
     """
 
     def __init__(
         self, joints: Sequence[str], units: Sequence[str], position: Floats, velocity: Floats
     ) -> None:
-        super().__init__(position, velocity)
-        self._joints, self._units = joints, units
-        self.changes = 0
-        self._enter(State.IDLE)
-        self.torque = False
+        Reference.__init__(self, position, velocity)
+        StateMachine.__init__(self)
+        self.joints, self.units = joints, units
         self.execution: Execution | None = None
         self.phase: Phase | None = None
         self.goal_count = 0
@@ -93,7 +85,7 @@ class Player(Reference):
         self.results: list[Result] = []
         self._sought: _Sought | None = None
         self._elapsed = 0
-        self._waited_ticks = 0
+        self.settled_ticks = 0
         self._may_begin = True
         self._clock_acceleration = 0.0
         self._reason = _Reason(ResultCode.CANCELED, "", None)
@@ -119,7 +111,7 @@ class Player(Reference):
         self.goal_count += 1
         self._start_route(execution)
         self.speed, self._clock_acceleration = execution.speed, execution.clock_acceleration
-        self._elapsed = self._waited_ticks = 0
+        self._elapsed = self.settled_ticks = 0
         self._sought = None
         self._may_begin = not execution.needs_go
         self._apply(Event.PLAY)
@@ -132,21 +124,21 @@ class Player(Reference):
 
     def seek(self, approach: Track, row: int, *, goes_on: bool) -> None:
         """Go to another row of the motion's track, and on from there or wait there; only while paused."""
-        if self.execution is not None and (self.state, Event.SEEK) in TRANSITIONS:
+        if self.execution is not None and self._takes(Event.SEEK):
             self._sought = _Sought(row, goes_on)
             self._apply(Event.SEEK)
             self._approach(self.execution, approach)
 
     def stop(self, code: ResultCode, message: str, details: dict[str, Any] | None = None) -> None:
         """Slow down on the path and end the goal with `code`; while stopping or at rest nothing changes."""
-        if (self.state, Event.STOP) in TRANSITIONS:
+        if self._takes(Event.STOP):
             self._reason = _Reason(code, message, details)
             self._slow_down()
             self._apply(Event.STOP)
 
     def pause(self) -> None:
         """Slow down on the path and wait there; only on the way."""
-        if (self.state, Event.PAUSE) in TRANSITIONS and self.phase is not SETTLE:
+        if self._takes(Event.PAUSE) and self.phase is not SETTLE:
             self._slow_down()
             self._apply(Event.PAUSE)
 
@@ -154,7 +146,7 @@ class Player(Reference):
         """Go on along the path at the speed that was asked for last."""
         on_motion = self.phase in ON_MOTION
         event = Event.RESUME if on_motion else Event.RETURN
-        if (self.state, event) in TRANSITIONS:
+        if self._takes(event):
             if self._sought is not None:
                 self._sought = self._sought._replace(goes_on=True)
             self.clock.aim(self.speed if on_motion else 1.0)
@@ -219,7 +211,7 @@ class Player(Reference):
         phase = self.phase
         if phase is SETTLE:
             self.moved = math.nan
-            self._waited_ticks += ticks
+            self.settled_ticks += ticks
             if self.slowing:
                 self._conclude(execution, at_end=True)
             return
@@ -244,43 +236,11 @@ class Player(Reference):
         self._begin_motion(execution)
         return min(since + 1, most)
 
-    def watch(self, measured: Floats, forgiven: Booleans | None = None) -> None:
-        """Compare feedback with the tolerances, once the tick's setpoint is written.
-
-        Parameters
-        ----------
-        measured : ndarray, shape (joints,)
-        forgiven : ndarray of bool, shape (joints,), optional
-            Joints that may be anywhere, as they have stalled and may.
-        """
-        execution = self.execution
-        if execution is None or self.slowing:
-            return
-        if self.phase is MOTION:
-            if execution.path.any and (excess := execution.path.worst(self.position, measured, forgiven)):
-                self._break_off(execution, ResultCode.PATH_TOLERANCE_VIOLATED, excess, "path")
-        elif self.phase is SETTLE:
-            self._settle(execution, execution.goal.worst(self.position, measured, forgiven))
-
-    def _settle(self, execution: Execution, excess: Excess | None) -> None:
-        """End the execution where the joints have come near enough, or have had their time."""
-        if excess is None:
+    def finish(self) -> None:
+        """End the execution well; only once the last row is out, and not while stopping."""
+        if self.phase is SETTLE and not self.slowing:
             self._come_to_rest(Event.FINISHED)
             self._end(ResultCode.SUCCESSFUL, "the last row is out and held")
-        elif self._waited_ticks >= execution.goal_ticks:
-            waited = f", {self._waited_ticks / execution.rate_hz:.3f} s after the last row"
-            self._break_off(execution, ResultCode.GOAL_TOLERANCE_VIOLATED, excess, "goal", waited)
-
-    def _break_off(
-        self, execution: Execution, code: ResultCode, excess: Excess, kind: str, waited: str = ""
-    ) -> None:
-        """Stop softly because of a joint that breaks its path or goal tolerance."""
-        joint, unit = self._joints[excess.joint], self._units[excess.joint]
-        time_s = self.frame / execution.rate_hz
-        what = f"joint '{joint}' is {excess.far(unit)} at {time_s:.3f} s (row {self.frame:.0f}){waited}"
-        tolerance = f"its {kind} tolerance is {excess.tolerance:.4g} {unit}"
-        message = f"{what}; {tolerance}; look for what holds it, or raise the tolerance"
-        self.stop(code, message, excess.details(joint, unit) | {"time": time_s})
 
     def _approach(self, execution: Execution, track: Track) -> None:
         """Go to the row that is played next; the track may be empty."""
@@ -363,13 +323,3 @@ class Player(Reference):
         if self.execution is not None:
             self.results.append(Result(self.execution, code, message, self._played_ticks, details or {}))
             self.execution = self.phase = self._leg = None
-
-    def _apply(self, event: Event) -> None:
-        self._enter(TRANSITIONS.get((self.state, event), self.state))
-
-    def _enter(self, state: State) -> None:
-        self.changes += 1
-        self.state = state
-        # Sets and enums are slow to look up in every tick.
-        self.active, self.halted, self.slowing = state in ACTIVE, state in HALTED, state in SLOWING
-        self.state_number = STATES.index(state)

@@ -13,6 +13,7 @@ from motiond.daemon.ipc.messages import OFF
 from motiond.daemon.ipc.states import ACTIVE, TRANSITIONS, Event, ResultCode, State
 from motiond.daemon.stream.execution import Execution
 from motiond.daemon.stream.player import Player
+from motiond.daemon.stream.tolerance_watch import watch_tolerances
 from motiond.daemon.stream.tolerances import Tolerances
 from motiond.daemon.trajectory.passes import Passes
 from motiond.daemon.trajectory.route import Route
@@ -59,7 +60,7 @@ def play_on(player: Player, ticks: int) -> list[list[float]]:
     rows = []
     for _ in range(ticks):
         player.tick(1)
-        player.watch(player.position)
+        watch_tolerances(player, player.position)
         rows.append(player.position.tolist())
     return rows
 
@@ -257,8 +258,22 @@ def test_a_tick_that_is_late_at_the_last_row_adds_nothing_to_the_time_played(pla
     player.play(execution_of())
     play_on(player, 6)
     player.tick(3)
-    player.watch(player.position)
+    watch_tolerances(player, player.position)
     assert [(result.code, result.played_ticks) for result in player.results] == [(ResultCode.SUCCESSFUL, 5)]
+
+
+def test_nothing_has_finished_before_its_last_row_is_out_or_once_it_stops(player: Player) -> None:
+    player.finish()
+    player.play(execution_of())
+    play_on(player, 6)
+    player.finish()
+    assert (player.state, player.results) == (State.PLAYING, [])
+    player.tick(1)
+    player.stop(ResultCode.CANCELED, "stopped")
+    player.finish()
+    assert (player.state, player.results) == (State.STOPPING, [])
+    player.tick(1)
+    assert [(result.code, result.message) for result in player.results] == [(ResultCode.CANCELED, "stopped")]
 
 
 def test_missed_ticks_skip_rows_but_never_the_first_or_the_last(player: Player) -> None:
@@ -268,7 +283,7 @@ def test_missed_ticks_skip_rows_but_never_the_first_or_the_last(player: Player) 
     player.tick(1)
     assert player.position.tolist() == MOTION[0]
     player.tick(9)
-    player.watch(player.position)
+    watch_tolerances(player, player.position)
     assert (player.position.tolist(), player.state) == (MOTION[-1], State.IDLE)
 
 
@@ -276,7 +291,7 @@ def follow(player: Player, ticks: int, off: list[float]) -> None:
     """Let the feedback be `off` from every setpoint."""
     for _ in range(ticks):
         player.tick(1)
-        player.watch(player.position + np.array(off))
+        watch_tolerances(player, player.position + np.array(off))
 
 
 def test_a_joint_that_leaves_the_path_stops_the_motion_softly_and_is_named(player: Player) -> None:

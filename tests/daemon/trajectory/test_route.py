@@ -11,6 +11,7 @@ from motiond.daemon.ipc.messages import OFF
 from motiond.daemon.ipc.states import ResultCode, State
 from motiond.daemon.stream.execution import Execution, Result
 from motiond.daemon.stream.player import Player
+from motiond.daemon.stream.tolerance_watch import watch_tolerances
 from motiond.daemon.stream.tolerances import Tolerances
 from motiond.daemon.trajectory.passes import Passes
 from motiond.daemon.trajectory.route import Route
@@ -61,7 +62,7 @@ class Play:
     def tick(self, times: int = 1) -> Play:
         for _ in range(times):
             self.player.tick(1)
-            self.player.watch(self.player.position)
+            watch_tolerances(self.player, self.player.position)
             self.rows.append(float(self.player.position[0]))
             self.states.append(self.player.state)
             self.loops.append(self.player.loop)
