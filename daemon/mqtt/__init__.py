@@ -2,6 +2,7 @@
 
 - `topics`: how topics are spelled
 - `connection`: clients for the configured broker
+- `attempt`: what one of them meets as it connects
 - `connection_log`: a connection made, lost and made again, each told once
 - `reasons`: why there is no connection, in words
 - `link`: keeps a connection, for ever

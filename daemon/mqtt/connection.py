@@ -6,7 +6,6 @@ import asyncio
 import logging
 import select
 import socket
-import ssl
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,13 +13,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from urllib.parse import unquote, urlsplit
 
 import aiomqtt
-from paho.mqtt.client import WebsocketConnectionError
 from paho.mqtt.enums import MQTTErrorCode
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from ..config.mqtt import ENCRYPTED, PORTS, WEB_SOCKETS
 from ..config.secrets import NoCredential, secret_file
+from .attempt import Attempt
 from .reasons import HungUp, NotConnected, TlsFilesUnusable, not_connected
 
 if TYPE_CHECKING:
@@ -49,22 +48,6 @@ QUICK_ACK: int | None = getattr(socket, "TCP_QUICKACK", None)  # Linux has it
 NO_DELAY = ((socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),)
 # What waits for us waits in our own broker, which queues by publisher, and not in the system behind a flood.
 LITTLE_READ_AHEAD = ((socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384),)
-
-
-class _TidySocket(ssl.SSLSocket):
-    """A socket that a failed handshake closes; paho would leave it open."""
-
-    def do_handshake(self, block: bool = False) -> None:  # noqa: FBT001, FBT002 # the base class's own
-        try:
-            super().do_handshake(block)
-        except BaseException:
-            self.close()
-            raise
-
-
-def _is_alert(error: OSError) -> bool:
-    """Return whether the other end has said why it refuses to go on (RFC 8446, 6)."""
-    return isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +94,6 @@ class Client(aiomqtt.Client):
     """
 
     _dialled: asyncio.Event
-    _trouble: Exception | None = None
-    """What the system or TLS has said last, which paho tells its log alone."""
-    _encrypted = False
-    """Whether TLS has been agreed on."""
 
     def __init__(
         self,
@@ -124,15 +103,10 @@ class Client(aiomqtt.Client):
         **options: Any,
     ) -> None:
         address = address_of(settings)
-        properties = None
-        if speaks_5(settings):
-            properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call] # paho's is untyped
-            properties.ReceiveMaximum = MOST_IN_FLIGHT
-            properties.MaximumPacketSize = MOST_PACKET_BYTES
-            properties.SessionExpiryInterval = session_s
-        super().__init__(
-            address.host, address.port, properties=properties, logger=self._quiet_logger(), **options
-        )
+        self._attempt = Attempt()
+        properties = _connect_properties(session_s) if speaks_5(settings) else None
+        logger = self._attempt.logger(log)
+        super().__init__(address.host, address.port, properties=properties, logger=logger, **options)
         self.refused: set[str] = set()
         self.logs_refusals = True
         self._settings = settings
@@ -141,18 +115,8 @@ class Client(aiomqtt.Client):
         self._keeps_session = session_s > 0
         self._was_connected = False
         self._confirmed = asyncio.Event()
-        self._dialling: socket.socket | None = None
         for step in ("_create_socket_connection", "_ssl_wrap_socket"):
-            setattr(self._client, step, self._noted(getattr(self._client, step)))
-
-    def _noted(self, make: Callable[..., socket.socket]) -> Callable[..., socket.socket]:
-        """Note what paho dials by, as it forgets it where it then meets no WebSocket."""
-
-        def noting(*given: Any) -> socket.socket:
-            self._dialling = make(*given)
-            return self._dialling
-
-        return noting
+            setattr(self._client, step, self._attempt.noted(getattr(self._client, step)))
 
     @property
     def version_5(self) -> bool:
@@ -183,12 +147,12 @@ class Client(aiomqtt.Client):
             self._clean_start = clean
         else:
             self._client._clean_session = clean  # noqa: SLF001 # paho takes it but when it is made
-        self._trouble, self._encrypted = None, False
+        self._attempt.begin()
         try:
             client = await super().__aenter__()
         except aiomqtt.MqttError as error:
             await self._hang_up()
-            raise self._why_not(error) from error
+            raise not_connected(self._attempt.reason(error), self._settings, self.identifier) from error
         except BaseException:
             await self._hang_up()
             raise
@@ -223,21 +187,10 @@ class Client(aiomqtt.Client):
     def _client_connect(self) -> None:
         """Dial, in a thread."""
         try:
-            super()._client_connect()
-        except OSError as error:
-            self._trouble = error
-            self._stop_dialling()
-            raise
-        except (ValueError, IndexError) as error:  # paho cannot read an answer that is no WebSocket's
-            self._trouble = WebsocketConnectionError("no WebSocket")
-            self._stop_dialling()
-            raise self._trouble from error
+            with self._attempt.dialling():
+                super()._client_connect()
         finally:
             self._loop.call_soon_threadsafe(self._dialled.set)
-
-    def _stop_dialling(self) -> None:
-        if self._dialling is not None:
-            self._dialling.close()
 
     def _set_tls_params(self) -> None:
         """Read certificates and keys, which may have changed since the daemon was started."""
@@ -246,42 +199,7 @@ class Client(aiomqtt.Client):
         except OSError as error:
             raise TlsFilesUnusable(str(error)) from error
         if self._client._ssl_context is not None:  # noqa: SLF001 # paho wraps the socket by it
-            self._client._ssl_context.sslsocket_class = self._socket_class()  # noqa: SLF001
-
-    def _socket_class(self) -> type[_TidySocket]:
-        """Return a kind of socket that notes when TLS has been agreed on."""
-        client = self
-
-        class Noting(_TidySocket):
-            def do_handshake(self, block: bool = False) -> None:  # noqa: FBT001, FBT002 # the base class's own
-                super().do_handshake(block)
-                client._encrypted = True  # of the class around
-
-        return Noting
-
-    def _why_not(self, error: aiomqtt.MqttError) -> NotConnected:
-        """Say why there is no connection, by the best that is known of it."""
-        met = error if isinstance(error, aiomqtt.MqttCodeError) else self._trouble
-        if isinstance(error, HungUp) and not isinstance(met, ssl.SSLError):
-            met = error
-        elif isinstance(met, WebsocketConnectionError):
-            pass  # TLS, where there is any, was agreed on
-        elif self._encrypted and isinstance(met, OSError) and not _is_alert(met):
-            met = HungUp()  # there is TLS on the port, so that is not what was wrong
-        return not_connected(met or TimeoutError(), self._settings, self.identifier)
-
-    def _quiet_logger(self) -> logging.Logger:
-        """Return a logger that keeps what paho has met, and leaves the telling of it to others."""
-
-        def keep(record: logging.LogRecord) -> bool:
-            met = next((one for one in _arguments(record) if isinstance(one, OSError)), None)
-            self._trouble = met or self._trouble
-            return met is None
-
-        logger = logging.Logger(log.name)  # noqa: LOG001 # of this client alone
-        logger.parent = log
-        logger.addFilter(keep)
-        return logger
+            self._client._ssl_context.sslsocket_class = self._attempt.socket_class()  # noqa: SLF001
 
     def _on_disconnect(self, client: paho.Client, *details: Any) -> None:
         """Notice also a broker that closes the connection without a word: aiomqtt would wait for one."""
@@ -491,8 +409,13 @@ def make_client(
     return client
 
 
-def _arguments(record: logging.LogRecord) -> tuple[object, ...]:
-    return record.args if isinstance(record.args, tuple) else ()
+def _connect_properties(session_s: int) -> Properties:
+    """Return what the broker is told of us and our session (MQTT 5)."""
+    properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call] # paho's is untyped
+    properties.ReceiveMaximum = MOST_IN_FLIGHT
+    properties.MaximumPacketSize = MOST_PACKET_BYTES
+    properties.SessionExpiryInterval = session_s
+    return properties
 
 
 def _has_more(connection: Any) -> bool:
