@@ -51,7 +51,6 @@ def make_application(
     robots = RobotApi(
         dispatcher, commands, hub, daemon_id, is_stale=lambda: is_fleet and not is_broker_connected()
     )
-    fleet = FleetApi(groups)
     looks = ModelApi(models, commands)
     live = Live(dispatcher, commands, hub, daemon_id, is_broker_connected, is_fleet=is_fleet)
     metrics = MetricsApi(
@@ -70,23 +69,33 @@ def make_application(
     guard.open_to_all = {route.handler for route in open_to_all}
     application = web.Application(middlewares=[guard.middleware])
     application.on_response_prepare.append(tell_browsers)
-    application.add_routes(
-        [
-            *open_to_all,
-            *motion_routes(MotionsApi(motions, dispatcher)),
-            web.get("/metrics", metrics.serve),
-            web.get("/api/ws", live.serve),
-            web.get("/api/openapi.json", _serve_openapi),
-            web.get("/api/robots", robots.list_robots),
-            web.get(f"/api/robots/{{robot}}/{{subject:{'|'.join(KNOWN)}}}", robots.show),
-            web.get("/api/robots/{robot}/model", looks.show),
-            web.get("/api/robots/{robot}/meshes/{mesh}", looks.mesh),
-            web.post("/api/robots/{robot}/{verb:.+}", robots.act),
-            web.get("/api/fleet", fleet.list_robots),
-            web.post("/api/fleet/{group}/{verb:.+}", fleet.act),
-        ]
-    )
+    application.add_routes(open_to_all)
+    application.add_routes(motion_routes(MotionsApi(motions, dispatcher)))
+    application.add_routes(_observer_routes(metrics, live))
+    application.add_routes(_robot_routes(robots, looks, FleetApi(groups)))
     return application, live
+
+
+def _observer_routes(metrics: MetricsApi, live: Live) -> list[web.RouteDef]:
+    """Return the paths of those who look on, and of the interface's own description."""
+    return [
+        web.get("/metrics", metrics.serve),
+        web.get("/api/ws", live.serve),
+        web.get("/api/openapi.json", _serve_openapi),
+    ]
+
+
+def _robot_routes(robots: RobotApi, looks: ModelApi, fleet: FleetApi) -> list[web.RouteDef]:
+    """Return the paths of robots and of groups; those of motions are to be found before these."""
+    return [
+        web.get("/api/robots", robots.list_robots),
+        web.get(f"/api/robots/{{robot}}/{{subject:{'|'.join(KNOWN)}}}", robots.show),
+        web.get("/api/robots/{robot}/model", looks.show),
+        web.get("/api/robots/{robot}/meshes/{mesh}", looks.mesh),
+        web.post("/api/robots/{robot}/{verb:.+}", robots.act),
+        web.get("/api/fleet", fleet.list_robots),
+        web.post("/api/fleet/{group}/{verb:.+}", fleet.act),
+    ]
 
 
 async def _serve_openapi(_request: web.Request) -> web.Response:

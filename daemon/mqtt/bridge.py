@@ -116,19 +116,8 @@ class MqttBridge:
         raise AssertionError  # connections are kept until cancelled
 
     async def _serve(self, reports: Subscription, requests: asyncio.TaskGroup) -> None:
-        topics, robots = self._topics, self._robots
-        order = StopOrder(asyncio.get_running_loop().time)
-        others = self._others = RequestsSession(
-            topics,
-            robots,
-            responder=self._responder,
-            order=order,
-            is_ours=self._is_ours,
-            is_main_connected=self._is_main_connected,
-            tasks=requests,
-        )
         out = ReportsOut(
-            topics,
+            self._topics,
             self._identity,
             hub=self._hub,
             reports=reports,
@@ -136,10 +125,34 @@ class MqttBridge:
             results=self._results,
             home_assistant=self._home_assistant,
         )
-        main = self._main = MainSession(
-            topics,
+        main, others = self._make_sessions(out, requests)
+        self._main, self._others = main, others
+        for_main, for_requests = self._make_links(main, others, out)
+        try:
+            async with asyncio.TaskGroup() as links:  # both are kept until cancelled
+                links.create_task(for_main.run())
+                links.create_task(for_requests.run())
+        finally:
+            out.keep_untold(self._client)
+
+    def _make_sessions(
+        self, out: ReportsOut, requests: asyncio.TaskGroup
+    ) -> tuple[MainSession, RequestsSession]:
+        """Make what serves the two connections; they share the order in which stops and requests came."""
+        order = StopOrder(asyncio.get_running_loop().time)
+        others = RequestsSession(
+            self._topics,
+            self._robots,
+            responder=self._responder,
+            order=order,
+            is_ours=self._is_ours,
+            is_main_connected=self._is_main_connected,
+            tasks=requests,
+        )
+        main = MainSession(
+            self._topics,
             self._identity,
-            robots,
+            self._robots,
             self._settings.stop_when_lost_s,
             connected=self.connected,
             claims=self._claims,
@@ -150,6 +163,10 @@ class MqttBridge:
             requests_ready=others.ready,
             tasks=requests,
         )
+        return main, others
+
+    def _make_links(self, main: MainSession, others: RequestsSession, out: ReportsOut) -> tuple[Link, Link]:
+        """Make what keeps the two connections."""
         brokers = self._brokers
         for_main = Link(
             brokers.main_turn,
@@ -165,12 +182,7 @@ class MqttBridge:
             self._wait_for_requests,
             BackOff(self._settings),
         )
-        try:
-            async with asyncio.TaskGroup() as links:  # both are kept until cancelled
-                links.create_task(for_main.run())
-                links.create_task(for_requests.run())
-        finally:
-            out.keep_untold(self._client)
+        return for_main, for_requests
 
     # -- robots that come and go ----------------------------------------------------------------------------
 

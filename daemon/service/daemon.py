@@ -11,7 +11,8 @@ import signal
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..api.dispatcher import Dispatcher
 from ..api.names import STOPS
@@ -29,7 +30,7 @@ from .reconfiguration import Reconfiguration
 from .status_text import tell_status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Coroutine, Iterator, Mapping
     from pathlib import Path
 
     from ..api.groups import Groups
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from ..robots.assembly import Assembly
     from ..robots.registry import RobotRegistry
     from .control_socket import Act
+
+    Helper: TypeAlias = tuple[str, Coroutine[Any, Any, None]]
 
 LOOK_PERIOD_S = 0.1
 
@@ -104,27 +107,44 @@ async def serve(
         desk,
         asyncio.TaskGroup() as tasks,
     ):
-        helpers = [
-            tasks.create_task(bridge.run(), name="mqtt"),
-            tasks.create_task(_feed_watchdog(robots), name="watchdog"),
-            tasks.create_task(
-                _stop_when_lost(bridge, page, robots, settings.mqtt.stop_when_lost_s), name="lost"
-            ),
-            tasks.create_task(write_journal(hub), name="journal"),
-            tasks.create_task(tell_status(robots), name="status"),
-            *([tasks.create_task(page.run(), name="http")] if page else []),
-            tasks.create_task(fleet.run(), name="fleet"),
-        ]
-        if source is not None and change is not None:
-            control = ControlSocket(source.config, _acts(change, dispatcher))
-            helpers.append(tasks.create_task(change.run(), name="reload"))
-            helpers.append(tasks.create_task(control.run(), name="control"))
+        helping = _beside_robots(settings, hub, robots, bridge=bridge, page=page, fleet=fleet)
+        asked = _on_request(source, change, dispatcher)
+        helpers = [tasks.create_task(run, name=name) for name, run in chain(helping, asked)]
         with _heed_signals(robots, change):
             systemd.notify("READY=1")
             await robots.run()
         systemd.notify("STOPPING=1")
         for helper in helpers:
             helper.cancel()
+
+
+def _beside_robots(
+    settings: Settings,
+    hub: ReportHub,
+    robots: RobotRegistry,
+    *,
+    bridge: MqttBridge,
+    page: HttpServer | None,
+    fleet: Listener,
+) -> Iterator[Helper]:
+    """Give what runs beside the robots, each with the name of its task."""
+    yield "mqtt", bridge.run()
+    yield "watchdog", _feed_watchdog(robots)
+    yield "lost", _stop_when_lost(bridge, page, robots, settings.mqtt.stop_when_lost_s)
+    yield "journal", write_journal(hub)
+    yield "status", tell_status(robots)
+    if page is not None:
+        yield "http", page.run()
+    yield "fleet", fleet.run()
+
+
+def _on_request(
+    source: Source | None, change: Reconfiguration | None, dispatcher: Dispatcher
+) -> Iterator[Helper]:
+    """Give what serves those who ask the daemon as a whole; nothing where it has no configuration to read."""
+    if source is not None and change is not None:
+        yield "reload", change.run()
+        yield "control", ControlSocket(source.config, _acts(change, dispatcher)).run()
 
 
 def _acts(change: Reconfiguration, dispatcher: Dispatcher) -> Mapping[str, Act]:
