@@ -2,6 +2,7 @@
 
 - `reader`: elements connected to a robot
 - `document`: a file and those it includes to checked elements
+- `attributes`: their texts to values
 - `elements`: which elements and attributes each version knows
 - `formula`: numbers, formulas, rotations and translations
 - `catalog`, `catalog.yaml`: HEBI's parts

@@ -1,31 +1,20 @@
 """HRDF text to a chain of checked elements, with every included file in its place.
 
-This module checks all that can be seen without knowing an element's neighbours: XML, versions, names,
-attributes, values and paths. Follows the HEBI Robot Configuration format 1.6.0.
+This module checks all that can be seen without knowing an element's neighbours: XML, versions, names and
+includes; `attributes` checks what stands in an element. Follows the HEBI Robot Configuration format 1.6.0.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadText, FormatError, Problems, Where, nearest
 from ..io.mesh_file import find_mesh
 from ..io.xml_tree import line_of, parse_xml
-from .elements import EITHER_OR, FORMULAS_SINCE, RULES, VERSIONS
-from .formula import (
-    WHITESPACE,
-    FormulaError,
-    has_formula,
-    leading_numbers,
-    parse_formula,
-    parse_matrix,
-    parse_number,
-    parse_rotation,
-    parse_translation,
-    shown,
-)
+from .attributes import AttributeReader, is_known_to_version
+from .elements import EITHER_OR, RULES, VERSIONS
+from .formula import WHITESPACE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,7 +23,6 @@ if TYPE_CHECKING:
     from ..io.source import Source
     from ..io.xml_tree import Xml
     from ..model.shapes import Mesh
-    from .elements import Attribute, Rule
 
 # Bounds beyond any real robot, so that files that include each other many times end in a message.
 MOST_ELEMENTS = 10_000
@@ -135,13 +123,15 @@ class _File:
         self._trail = trail
         self._budget = budget
         self._depth = depth
-        self._version = VERSIONS[0]
+        self._version: str
+        self._attributes: AttributeReader
 
     def read(self, data: bytes) -> Document:
         """Read the whole file."""
         root = self._parse(data)
         self._version = self._checked_version(root)
-        values = self._values(root, RULES["robot"])
+        self._attributes = AttributeReader(self._problems, self._version)
+        values = self._attributes.read(root, RULES["robot"])
         return Document(self._version, values, tuple(self._chain(root)), self._problems)
 
     def _parse(self, data: bytes) -> Xml:
@@ -191,7 +181,7 @@ class _File:
             )
             where.add(f"<{tag}> is not allowed in <{parent.tag}>", holds, nearest(tag, known))
             return False
-        return self._is_known_to_version(where, f"<{tag}>", RULES[tag].since)
+        return is_known_to_version(self._version, RULES[tag].since, where, f"<{tag}>")
 
     def _refuse_text(self, text: str | None, line: int, parent: Xml) -> None:
         """Note text as a problem; the line is that of the tag before it."""
@@ -205,7 +195,7 @@ class _File:
 
     def _element(self, xml: Xml) -> Element:
         rule, kind = RULES[str(xml.tag)], str(xml.tag)
-        values = self._values(xml, rule)
+        values = self._attributes.read(xml, rule)
         where = self._where(xml)
         mesh = _mesh(where, self._source, values.get("mesh_path", ""))
         element = Element(kind, where, values, self._outputs(xml), mesh)
@@ -235,7 +225,7 @@ class _File:
         return outputs
 
     def _output_values(self, parent: Xml, output: Xml) -> Mapping[str, Any]:
-        values = self._values(output, RULES["output"])
+        values = self._attributes.read(output, RULES["output"])
         for name in values:
             if parent.tag != "rigid-body":
                 self._where(output).add(
@@ -245,129 +235,10 @@ class _File:
                 )
         return values
 
-    def _values(self, xml: Xml, rule: Rule) -> dict[str, Any]:
-        """Read all attributes of an element that can be read."""
-        values = {}
-        for name, text in xml.attrib.items():
-            attribute = rule.attributes.get(str(name))
-            if attribute is None:
-                self._complain_of_attribute(xml, str(name), rule)
-            elif self._is_known_to_version(self._where(xml), f"{name!r} of <{xml.tag}>", attribute.since):
-                value = self._value(xml, str(name), str(text), attribute)
-                if value is not None:
-                    values[str(name)] = value
-        for name, attribute in rule.attributes.items():
-            if attribute.required and name not in xml.attrib:
-                self._where(xml).add(f"<{xml.tag}> has no {name!r}", "it is required", f'write {name}="…"')
-        return values
-
-    def _complain_of_attribute(self, xml: Xml, name: str, rule: Rule) -> None:
-        known = [known for known, attribute in rule.attributes.items() if attribute.since <= self._version]
-        has = f"HRDF {self._version} knows {', '.join(known)}" if known else "it has none"
-        self._where(xml).add(f"unknown attribute {name!r} of <{xml.tag}>", has, nearest(name, known))
-
-    def _is_known_to_version(self, where: Where, what: str, since: str) -> bool:
-        if since <= self._version:
-            return True
-        where.add(
-            f"{what} came with HRDF {since}",
-            f"this file is of version {self._version}",
-            f'write version="{since}" in <robot>',
-        )
-        return False
-
-    def _value(self, xml: Xml, name: str, text: str, attribute: Attribute) -> Any:
-        """Read one attribute; return None where it cannot be read, which has been noted."""
-        if attribute.type == "enum":
-            return self._choice(xml, name, text, attribute)
-        if attribute.type == "axis":
-            return self._axis(xml, name, text, attribute)
-        if attribute.type in {"path", "mesh_path"}:
-            return self._path(xml, name, text)
-        try:
-            quantity = self._quantity(text, attribute)
-        except FormulaError as error:
-            self._where(xml).add(f"{name!r} of <{xml.tag}>: {error.what}", error.why, error.mend)
-            return None
-        if attribute.type == "translation":
-            self._warn_of_formulas(xml, name, text)
-        return quantity
-
-    def _warn_of_formulas(self, xml: Xml, name: str, text: str) -> None:
-        """Warn where the vendor's library would place a part elsewhere than the formulas say."""
-        if has_formula(text):
-            read = " ".join(f"{number:g}" for number in leading_numbers(text))
-            self._where(xml).warn(
-                f"{name!r} of <{xml.tag}>: {shown(text)} holds formulas",
-                f"they are evaluated, but HEBI's library reads {read}, the number that each begins with",
-                "write plain numbers",
-            )
-
-    def _quantity(self, text: str, attribute: Attribute) -> Any:
-        formulas = self._version >= FORMULAS_SINCE
-        number = parse_formula if formulas else parse_number
-        match attribute.type:
-            case "number":
-                return number(text)
-            case "translation":
-                return parse_translation(text, number)
-            case "rotation":
-                return parse_rotation(text) if formulas else parse_matrix(text)
-        return text
-
-    def _choice(self, xml: Xml, name: str, text: str, attribute: Attribute) -> str | None:
-        """Read an enum; case does not matter."""
-        where = self._where(xml)
-        by_folded = {choice.casefold(): choice for choice in attribute.choices}
-        choice = by_folded.get(text.casefold())
-        if choice is None:
-            known = [choice for choice, since in attribute.choices.items() if since <= self._version]
-            has = f"HRDF {self._version} knows {', '.join(known)}"
-            where.add(f"unknown {xml.tag} {name} {text!r}", has, nearest(text, known))
-            return None
-        if not self._is_known_to_version(where, f"{xml.tag} {name} {choice!r}", attribute.choices[choice]):
-            return None
-        if choice != text:
-            where.warn(
-                f"{xml.tag} {name} {text!r} is not in the case of the specification", mend=f"write {choice!r}"
-            )
-        return choice
-
-    def _axis(self, xml: Xml, name: str, text: str, attribute: Attribute) -> str | None:
-        """Read an axis, with a minus before it where it is negated."""
-        negated = text.startswith("-")
-        axis = self._choice(xml, name, text[1:] if negated else text, attribute)
-        if axis is None or not negated:
-            return axis
-        self._where(xml).warn(
-            f"{xml.tag} {name} {text!r} is not in the specification",
-            "it is read as the negated axis, as HEBI's library does",
-        )
-        return f"-{axis}"
-
-    def _path(self, xml: Xml, name: str, text: str) -> str | None:
-        """Read a path, which must be relative; that of a mesh may also be empty or a web address."""
-        if name == "mesh_path" and not text:
-            self._where(xml).warn(
-                f"{name!r} of <{xml.tag}> is empty",
-                "it is read as no mesh, as HEBI's library does",
-                "remove it",
-            )
-            return None
-        if name == "mesh_path" and text.startswith(("http://", "https://")):
-            return text
-        fault = _path_fault(text)
-        if fault:
-            self._where(xml).add(
-                f"{name!r} of <{xml.tag}>: {text!r} {fault}", "a path is relative, with `/` in it"
-            )
-            return None
-        return text
-
     def _include(self, xml: Xml) -> tuple[Element, ...]:
         """Read an included file and return its chain."""
         self._refuse_children(xml)
-        path = self._values(xml, RULES["include"]).get("path")
+        path = self._attributes.read(xml, RULES["include"]).get("path")
         source = self._source.beside(path) if path else None
         if source is None:
             return ()
@@ -451,14 +322,3 @@ def _mesh(where: Where, source: Source, path: str) -> Mesh | None:
     except BadText as error:
         where.warn(f"mesh {path!r} is not shown", error.why, error.mend)
         return None
-
-
-def _path_fault(path: str) -> str:
-    """Return what is wrong with a relative path, or ''."""
-    if not path:
-        return "is empty"
-    if "://" in path:
-        return "is a web address"
-    if path.startswith("/") or re.match("[A-Za-z]:", path):
-        return "is absolute"
-    return "has a backslash" if "\\" in path else ""

@@ -1,0 +1,183 @@
+"""Attributes of HRDF elements: text to values, by the rules of the file's version.
+
+Follows the HEBI Robot Configuration format 1.6.0. What cannot be read is noted as a problem and left out.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from ..errors import Where, nearest
+from ..io.xml_tree import line_of
+from .elements import FORMULAS_SINCE
+from .formula import (
+    FormulaError,
+    has_formula,
+    leading_numbers,
+    parse_formula,
+    parse_matrix,
+    parse_number,
+    parse_rotation,
+    parse_translation,
+    shown,
+)
+
+if TYPE_CHECKING:
+    from ..errors import Problems
+    from ..io.xml_tree import Xml
+    from .elements import Attribute, Rule
+
+
+class AttributeReader:
+    """Reads the attributes of a file's elements.
+
+    Parameters
+    ----------
+    problems : Problems
+        Gets what cannot be read, and what other readers may read otherwise.
+    version : str
+        Of the file.
+    """
+
+    def __init__(self, problems: Problems, version: str) -> None:
+        self._problems = problems
+        self._version = version
+
+    def read(self, xml: Xml, rule: Rule) -> dict[str, Any]:
+        """Return all attributes of an element that can be read, as `Element.values` has them."""
+        values = {}
+        for name, text in xml.attrib.items():
+            attribute = rule.attributes.get(str(name))
+            if attribute is None:
+                self._complain_of_attribute(xml, str(name), rule)
+            elif is_known_to_version(
+                self._version, attribute.since, self._where(xml), f"{name!r} of <{xml.tag}>"
+            ):
+                value = self._value(xml, str(name), str(text), attribute)
+                if value is not None:
+                    values[str(name)] = value
+        for name, attribute in rule.attributes.items():
+            if attribute.required and name not in xml.attrib:
+                self._where(xml).add(f"<{xml.tag}> has no {name!r}", "it is required", f'write {name}="…"')
+        return values
+
+    def _complain_of_attribute(self, xml: Xml, name: str, rule: Rule) -> None:
+        known = [known for known, attribute in rule.attributes.items() if attribute.since <= self._version]
+        has = f"HRDF {self._version} knows {', '.join(known)}" if known else "it has none"
+        self._where(xml).add(f"unknown attribute {name!r} of <{xml.tag}>", has, nearest(name, known))
+
+    def _value(self, xml: Xml, name: str, text: str, attribute: Attribute) -> Any:
+        """Read one attribute; return None where it cannot be read, which has been noted."""
+        if attribute.type == "enum":
+            return self._choice(xml, name, text, attribute)
+        if attribute.type == "axis":
+            return self._axis(xml, name, text, attribute)
+        if attribute.type in {"path", "mesh_path"}:
+            return self._path(xml, name, text)
+        try:
+            quantity = self._quantity(text, attribute)
+        except FormulaError as error:
+            self._where(xml).add(f"{name!r} of <{xml.tag}>: {error.what}", error.why, error.mend)
+            return None
+        if attribute.type == "translation":
+            self._warn_of_formulas(xml, name, text)
+        return quantity
+
+    def _warn_of_formulas(self, xml: Xml, name: str, text: str) -> None:
+        """Warn where the vendor's library would place a part elsewhere than the formulas say."""
+        if has_formula(text):
+            read = " ".join(f"{number:g}" for number in leading_numbers(text))
+            self._where(xml).warn(
+                f"{name!r} of <{xml.tag}>: {shown(text)} holds formulas",
+                f"they are evaluated, but HEBI's library reads {read}, the number that each begins with",
+                "write plain numbers",
+            )
+
+    def _quantity(self, text: str, attribute: Attribute) -> Any:
+        formulas = self._version >= FORMULAS_SINCE
+        number = parse_formula if formulas else parse_number
+        match attribute.type:
+            case "number":
+                return number(text)
+            case "translation":
+                return parse_translation(text, number)
+            case "rotation":
+                return parse_rotation(text) if formulas else parse_matrix(text)
+        return text
+
+    def _choice(self, xml: Xml, name: str, text: str, attribute: Attribute) -> str | None:
+        """Read an enum; case does not matter."""
+        where = self._where(xml)
+        by_folded = {choice.casefold(): choice for choice in attribute.choices}
+        choice = by_folded.get(text.casefold())
+        if choice is None:
+            known = [choice for choice, since in attribute.choices.items() if since <= self._version]
+            has = f"HRDF {self._version} knows {', '.join(known)}"
+            where.add(f"unknown {xml.tag} {name} {text!r}", has, nearest(text, known))
+            return None
+        since = attribute.choices[choice]
+        if not is_known_to_version(self._version, since, where, f"{xml.tag} {name} {choice!r}"):
+            return None
+        if choice != text:
+            where.warn(
+                f"{xml.tag} {name} {text!r} is not in the case of the specification", mend=f"write {choice!r}"
+            )
+        return choice
+
+    def _axis(self, xml: Xml, name: str, text: str, attribute: Attribute) -> str | None:
+        """Read an axis, with a minus before it where it is negated."""
+        negated = text.startswith("-")
+        axis = self._choice(xml, name, text[1:] if negated else text, attribute)
+        if axis is None or not negated:
+            return axis
+        self._where(xml).warn(
+            f"{xml.tag} {name} {text!r} is not in the specification",
+            "it is read as the negated axis, as HEBI's library does",
+        )
+        return f"-{axis}"
+
+    def _path(self, xml: Xml, name: str, text: str) -> str | None:
+        """Read a path, which must be relative; that of a mesh may also be empty or a web address."""
+        if name == "mesh_path" and not text:
+            self._where(xml).warn(
+                f"{name!r} of <{xml.tag}> is empty",
+                "it is read as no mesh, as HEBI's library does",
+                "remove it",
+            )
+            return None
+        if name == "mesh_path" and text.startswith(("http://", "https://")):
+            return text
+        fault = _path_fault(text)
+        if fault:
+            self._where(xml).add(
+                f"{name!r} of <{xml.tag}>: {text!r} {fault}", "a path is relative, with `/` in it"
+            )
+            return None
+        return text
+
+    def _where(self, xml: Xml) -> Where:
+        return Where(self._problems, line_of(xml))
+
+
+def is_known_to_version(version: str, since: str, where: Where, what: str) -> bool:
+    """Return whether a file's version has what came with version `since`; note a problem if it has not."""
+    if since <= version:
+        return True
+    where.add(
+        f"{what} came with HRDF {since}",
+        f"this file is of version {version}",
+        f'write version="{since}" in <robot>',
+    )
+    return False
+
+
+def _path_fault(path: str) -> str:
+    """Return what is wrong with a relative path, or ''."""
+    if not path:
+        return "is empty"
+    if "://" in path:
+        return "is a web address"
+    if path.startswith("/") or re.match("[A-Za-z]:", path):
+        return "is absolute"
+    return "has a backslash" if "\\" in path else ""
