@@ -1,7 +1,8 @@
 """Simulated actuators that move, and fail, as real ones do.
 
-driver          the driver: when commands take effect, and the errors of the contract
+driver          the driver: opening, the log of commands, and the errors of the contract
 options         its options
+simulation      lets time pass: when commands take effect, and faults
 plant           the physics, in a block of numbers
 layout          where each number of that block stands, and the grid of time
 propagator      the exact motion of free actuators over any number of steps

@@ -1,8 +1,8 @@
 """Simulated actuators: a driver like any other, for demonstrations, dry runs and tests.
 
 Feedback lags, is late, noisy and limited as the options say, and fails as scripted or asked for. The physics
-is in `plant`, the possible faults are in `faults`. This module decides when commands take effect, keeps the
-log of commands, and raises the errors of the contract.
+is in `plant`, the possible faults are in `faults`, and `simulation` decides what arrives when. This module
+opens the actuators, keeps the log of commands, and raises the errors of the contract.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..base import (
-    ActuatorState,
     CommunicationLost,
     Driver,
     DriverConfigError,
@@ -26,7 +25,6 @@ from ..base import (
 from ..options import OptionProblem, OptionsError, spread
 from .command_log import CommandLog, CommandLogError
 from .encoder import Encoder
-from .fault_injector import FaultInjector
 from .faults import LifetimeExpiry, make_fault, place_of
 from .gravity import Weights
 from .layout import STEP_S, STEPS_PER_S, step_at
@@ -34,12 +32,12 @@ from .options import SimOptions
 from .plant import Plant, new_plant
 from .plant_file import PlantFileError, map_plant
 from .propagator import Dynamics
-from .wire import Wire
+from .simulation import Simulation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ..base import ActuatorCommand, Floats
+    from ..base import ActuatorCommand, ActuatorState, Floats
     from .faults import Fault
 
 __all__ = ["SimDriver", "SimOptions"]
@@ -59,16 +57,14 @@ class SimDriver(Driver):
     ) -> None:
         super().__init__(actuators, options, now)
         self._initial = self._spread("initial", 0.0)
-        self._encoder = _encoder(options, self._spread)
+        encoder = _encoder(options, self._spread)
         self._dynamics = _dynamics(options, self._spread)
         self.min_rate_hz = slowest_rate_hz(options.command_lifetime_s)
-        self._delay_steps = round(options.latency_s * STEPS_PER_S)
-        self._wire = Wire(len(self.actuators), self._delay_steps, options.seed)
-        self._injector = FaultInjector(WHERE, self.actuators, self.notices.append)
-        self._schedule = self._injector.schedule
+        self._simulation = Simulation(
+            WHERE, self.actuators, options, encoder, now=self.now, notify=self.notices.append
+        )
         self._weights = _weights(options, self.actuators)
         self._script = [self._checked(fault) for fault in options.faults]
-        self._is_direct = self._passes_directly()
         self._plant: Plant | None = None
         self._left: Plant | None = None
         self._log: CommandLog | None = None
@@ -100,7 +96,7 @@ class SimDriver(Driver):
         try:
             self._plant = self._find_plant()
             self._plant.configure(self._dynamics)
-            self._injector.apply(self._plant)
+            self._simulation.begin(self._plant)
             if self.options.trace is not None:
                 self._log = CommandLog(self.options.trace, len(self.actuators))
         except (PlantFileError, CommandLogError) as error:
@@ -117,10 +113,10 @@ class SimDriver(Driver):
     def _begin_script(self, plant: Plant) -> None:
         """Schedule the faults of the options at the first opening; later ones meet those that still last."""
         for fault in self._script:
-            self._schedule.add(fault, step_at(self.now()))
+            self._simulation.add(fault)
         self._script.clear()
         try:
-            self._advance_on_bus(plant)
+            self._simulation.advance_on_bus(plant)
         except CommunicationLost:
             self.close()
             raise
@@ -145,73 +141,13 @@ class SimDriver(Driver):
         if self._left is not None:
             return self._left, True
         if self.options.plant is None:
-            return new_plant(len(self.actuators), self._delay_steps, self._weights), False
-        return map_plant(self.options.plant, self.actuators, self._delay_steps)
+            return new_plant(len(self.actuators), self._simulation.delay_steps, self._weights), False
+        return map_plant(self.options.plant, self.actuators, self._simulation.delay_steps)
 
     def _opened(self) -> Plant:
         if self._plant is None:
             raise DriverError(WHERE, "is not open", mend="open it first")
         return self._plant
-
-    def _passes_directly(self) -> bool:
-        """Return whether commands and feedback pass between driver and plant unchanged and at once."""
-        detour = self._delay_steps or self.options.disable_commands or self._encoder.is_turned
-        return not (detour or self._injector.active or self._wire.carries_commands)
-
-    def _advance_on_bus(self, plant: Plant) -> float:
-        """Let time pass up to now and return it; raise if the bus is lost."""
-        now_s = self._catch_up(plant)
-        if not self._is_direct and self._injector.effects.cut:
-            raise CommunicationLost(
-                WHERE, "the bus is lost", "as a simulated fault", "wait, or clear the fault"
-            )
-        return now_s
-
-    def _catch_up(self, plant: Plant) -> float:
-        """Let time pass up to now and return it."""
-        now_s = self.now()
-        step = step_at(now_s)
-        if step >= self._schedule.next_step:
-            self._meet_faults(plant, step)
-            now_s = self.now()  # a fault may have blocked
-            step = step_at(now_s)
-        if self._is_direct:
-            plant.advance(step)
-        else:
-            self._advance(plant, step)
-        return now_s
-
-    def _advance(self, plant: Plant, step: int) -> None:
-        before = plant.step
-        while (due := self._wire.due(step)) is not None:
-            arrived, values = due
-            plant.advance(arrived)
-            plant.command(values)
-        plant.advance(step)
-        if self._injector.heating:
-            effects = self._injector.effects
-            plant.heat((step - before) * STEP_S, effects.heating_c_per_s, effects.hottest_c)
-        self._is_direct = self._passes_directly()
-
-    def _meet_faults(self, plant: Plant, step: int) -> None:
-        while self._schedule.next_step <= step:
-            self._advance(plant, self._schedule.next_step)
-            was_disturbed = self._injector.disturbs_wire
-            fault = self._injector.apply_next_change(plant, self._encoder)
-            if self._injector.disturbs_wire and not was_disturbed:
-                self._remember(plant)
-            if self._injector.effects.cut:
-                self._wire.drop_commands()
-            self._is_direct = self._passes_directly()
-            if fault is not None:
-                fault.happen()
-
-    def _remember(self, plant: Plant) -> None:
-        state = ActuatorState(len(self.actuators))
-        plant.report(0.0, state)
-        self._encoder.measure(state.position)
-        state.stamp_s.fill(plant.step * STEP_S)
-        self._wire.remember(state)
 
     def set_period(self, period_s: float) -> None:
         """Set the tick period; the command lifetime must outlast three of it."""
@@ -220,14 +156,7 @@ class SimDriver(Driver):
 
     def read(self, state: ActuatorState) -> None:
         """Report where the actuators are, or were `latency_s` ago."""
-        plant = self._opened()
-        now_s = self._advance_on_bus(plant)
-        plant.report(now_s - plant.step * STEP_S, state)
-        if not self._encoder.perfect:
-            self._encoder.measure(state.position)
-        state.stamp_s.fill(now_s)
-        if not self._is_direct and self._injector.disturbs_wire:
-            self._wire.receive(now_s, state, self._injector.effects)
+        self._simulation.read(self._opened(), state)
 
     def write(self, command: ActuatorCommand) -> None:
         """Send a setpoint, which acts at once or `latency_s` later.
@@ -241,19 +170,16 @@ class SimDriver(Driver):
         """
         plant = self._opened()
         if self._log is not None:
-            now_s = self._catch_up(plant)
+            now_s = self._simulation.advance(plant)
             self._record(self._log, now_s, command, enabled=plant.torque)
-        self._advance_on_bus(plant)
+        self._simulation.advance_on_bus(plant)
         if self._holding and not plant.torque:
             raise self._expired(plant)
         if not self._holding or self._halted:
             return
-        if self._is_direct:
-            plant.command(command.values)
-            return
-        self._send(plant, command.values)
-        if self._injector.limp:
-            raise self._injector.without_torque()
+        error = self._simulation.send(plant, command.values)
+        if error is not None:
+            raise error
 
     def _expired(self, plant: Plant) -> LifetimeExpired:
         return LifetimeExpired(
@@ -263,16 +189,6 @@ class SimDriver(Driver):
             f"{self.options.command_lifetime_s}",
             "enable them again",
         )
-
-    def _send(self, plant: Plant, values: Floats) -> None:
-        if self.options.disable_commands:
-            plant.refresh()
-            return
-        if self._encoder.is_turned:
-            values = values.copy()
-            values[0] -= self._encoder.turned
-        self._wire.send(plant.step, values, self._injector.effects)
-        self._advance(plant, plant.step)
 
     def _record(self, log: CommandLog, now_s: float, command: ActuatorCommand, *, enabled: bool) -> None:
         try:
@@ -290,38 +206,32 @@ class SimDriver(Driver):
             If an m-stop is pressed or power is missing; then nothing changes.
         """
         plant = self._opened()
-        self._advance_on_bus(plant)
-        self._injector.recover(plant)
-        self._hold_here(plant)
+        self._simulation.advance_on_bus(plant)
+        self._simulation.recover(plant)
+        self._simulation.hold(plant)
         plant.set_torque(on=True)
         self._holding, self._halted = True, False
 
     def disable(self) -> None:
         """Switch torque off; friction stops what still moves."""
         plant = self._opened()
-        self._advance_on_bus(plant)
-        self._hold_here(plant)
+        self._simulation.advance_on_bus(plant)
+        self._simulation.hold(plant)
         plant.set_torque(on=False)
         self._holding = self._halted = False
-
-    def _hold_here(self, plant: Plant) -> None:
-        self._wire.drop_commands()
-        self._is_direct = self._passes_directly()
-        plant.hold(self._encoder.nearest(plant.position))
 
     def halt(self) -> None:
         """Hold the positions at which the first call that gets through finds the actuators."""
         plant = self._plant
         if plant is None:
             return
-        self._catch_up(plant)
-        effects = self._injector.effects
-        if effects.cut or effects.deaf:
+        self._simulation.advance(plant)
+        if not self._simulation.hears_halts:
             return
         if self._halted:
             plant.refresh()
         else:
-            self._hold_here(plant)
+            self._simulation.hold(plant)
             self._halted = True
 
     def inject(self, fault: Mapping[str, Any]) -> None:
@@ -337,14 +247,14 @@ class SimDriver(Driver):
         OptionsError
             With the nearest name, if there is no such fault, actuator or key.
         """
-        self._schedule.add(self._checked(make_fault(WHERE, fault)), step_at(self.now()))
+        self._simulation.add(self._checked(make_fault(WHERE, fault)))
 
     def close(self) -> None:
         """Stop driving; the actuators let go at the end of the command lifetime."""
         if self.options.plant is None and self._plant is not None:
             self._left = self._plant
         self._plant = None
-        self._wire.drop_commands()
+        self._simulation.drop_commands()
         log, self._log = self._log, None
         if log is not None:
             log.close()

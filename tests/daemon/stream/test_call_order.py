@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from motiond.daemon.ipc import messages
+from motiond.daemon.stream.clocks import VirtualClock
 from motiond.daemon.stream.reconnect import reopen
 from motiond.drivers.sim.driver import SimDriver
 from motiond.drivers.sim.options import SimOptions
@@ -38,17 +39,21 @@ class Noting(SimDriver):
 
 
 @pytest.fixture
-def driver() -> Noting:
+def clock() -> VirtualClock:
+    return VirtualClock(100.0)
+
+
+@pytest.fixture
+def driver(clock: VirtualClock) -> Noting:
     options = SimOptions(initial=dict(zip(JOINTS, START, strict=True)))
-    driver = Noting(JOINTS, options)
+    driver = Noting(JOINTS, options, clock.now)
     driver.calls = []
     return driver
 
 
 @pytest.fixture
-def bench(tmp_path: Path, driver: Noting) -> Iterator[Bench]:
-    bench = Bench(tmp_path, driver=driver)
-    driver.now = bench.clock.now
+def bench(tmp_path: Path, driver: Noting, clock: VirtualClock) -> Iterator[Bench]:
+    bench = Bench(tmp_path, driver=driver, clock=clock)
     yield bench
     driver.close()
     bench.close()

@@ -65,6 +65,16 @@ def plain_transmission(reduction: float = 1.0, offset: float = 0.0) -> Transmiss
     return Transmission(order, reductions, offsets, order, reductions, offsets, reductions)
 
 
+class LateClock(VirtualClock):
+    """Oversleeps once, by what it is told."""
+
+    oversleep_s = 0.0
+
+    def sleep_until(self, deadline_s: float) -> None:
+        super().sleep_until(deadline_s + self.oversleep_s)
+        self.oversleep_s = 0.0
+
+
 class Bench:
     """A loop on virtual time, and the daemon's ends of its channel and ring."""
 
@@ -76,7 +86,7 @@ class Bench:
         clock: VirtualClock | None = None,
     ) -> None:
         self.trace_path = folder / "trace.npy"
-        self.clock = clock or VirtualClock(100.0)
+        self.clock = clock or LateClock(100.0)
         options = {"trace": self.trace_path, "initial": dict(zip(JOINTS, START, strict=True))}
         self.driver = driver or make_driver("sim", options, JOINTS, self.clock.now)
         self.driver.open()
@@ -266,24 +276,9 @@ def test_an_emergency_stop_halts_in_the_next_tick_and_latches(bench: Bench) -> N
     assert bench.loop.player.position == pytest.approx(bench.loop.record["position"], abs=1e-3)
 
 
-class LateClock(VirtualClock):
-    """Oversleeps once, by what it is told."""
-
-    def __init__(self) -> None:
-        super().__init__(100.0)
-        self.oversleep_s = 0.0
-
-    def sleep_until(self, deadline_s: float) -> None:
-        super().sleep_until(deadline_s + self.oversleep_s)
-        self.oversleep_s = 0.0
-
-
 def late_by(bench: Bench, oversleep_s: float) -> None:
-    clock = LateClock()
-    clock.time_s = bench.clock.time_s
-    bench.loop.clock = bench.loop.schedule.clock = clock
-    bench.driver.now = clock.now
-    clock.oversleep_s = oversleep_s
+    assert isinstance(bench.clock, LateClock)
+    bench.clock.oversleep_s = oversleep_s
 
 
 def test_a_late_tick_plays_where_the_clock_is_now_and_nothing_is_replayed(bench: Bench) -> None:

@@ -1,0 +1,199 @@
+"""Lets time pass for simulated actuators: what is on the wire arrives, faults begin and end, joints move.
+
+Everything is on the plant's grid of time. Where nothing lies between driver and plant, both pass values on at
+once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..base import ActuatorState, CommunicationLost
+from .fault_injector import FaultInjector
+from .layout import STEP_S, STEPS_PER_S, step_at
+from .wire import Wire
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..base import DriverError, Floats
+    from .encoder import Encoder
+    from .faults import Fault
+    from .options import SimOptions
+    from .plant import Plant
+
+
+class Simulation:
+    """All that lies between a driver and its plant, on one clock.
+
+    Parameters
+    ----------
+    where : str
+        The driver, for messages.
+    now : callable
+        Returns monotonic time in seconds.
+    notify : callable
+        Called with a sentence for the user whenever a fault begins or ends.
+
+    Attributes
+    ----------
+    delay_steps : int
+        How long a command takes without a fault, in steps of the grid.
+    """
+
+    def __init__(
+        self,
+        where: str,
+        actuators: Sequence[str],
+        options: SimOptions,
+        encoder: Encoder,
+        *,
+        now: Callable[[], float],
+        notify: Callable[[str], None],
+    ) -> None:
+        self.delay_steps = round(options.latency_s * STEPS_PER_S)
+        self._where, self._count = where, len(actuators)
+        self._disables_commands = options.disable_commands
+        self._now = now
+        self._encoder = encoder
+        self._wire = Wire(self._count, self.delay_steps, options.seed)
+        self._injector = FaultInjector(where, actuators, notify)
+        self._schedule = self._injector.schedule
+        self._is_direct = self._passes_directly()
+
+    def _passes_directly(self) -> bool:
+        """Return whether commands and feedback pass between driver and plant unchanged and at once."""
+        detour = self.delay_steps or self._disables_commands or self._encoder.is_turned
+        return not (detour or self._injector.active or self._wire.carries_commands)
+
+    def add(self, fault: Fault) -> None:
+        """Schedule a fault, `at_s` from now."""
+        self._schedule.add(fault, step_at(self._now()))
+
+    def begin(self, plant: Plant) -> None:
+        """Set the faults that last on a plant that is new or taken again."""
+        self._injector.apply(plant)
+
+    def recover(self, plant: Plant) -> None:
+        """Restore torque of actuators that a fault, now over, has switched off.
+
+        Raises
+        ------
+        DriverError
+            If an m-stop is still pressed or power still missing; then nothing changes.
+        """
+        self._injector.recover(plant)
+
+    # -- time -----------------------------------------------------------------------------------------------
+
+    def advance_on_bus(self, plant: Plant) -> float:
+        """Let time pass up to now and return it.
+
+        Raises
+        ------
+        CommunicationLost
+            If the bus is lost.
+        """
+        now_s = self.advance(plant)
+        if not self._is_direct and self._injector.effects.cut:
+            raise CommunicationLost(
+                self._where, "the bus is lost", "as a simulated fault", "wait, or clear the fault"
+            )
+        return now_s
+
+    def advance(self, plant: Plant) -> float:
+        """Let time pass up to now and return it."""
+        now_s = self._now()
+        step = step_at(now_s)
+        if step >= self._schedule.next_step:
+            self._meet_faults(plant, step)
+            now_s = self._now()  # a fault may have blocked
+            step = step_at(now_s)
+        if self._is_direct:
+            plant.advance(step)
+        else:
+            self._advance_to(plant, step)
+        return now_s
+
+    def _advance_to(self, plant: Plant, step: int) -> None:
+        before = plant.step
+        while (due := self._wire.due(step)) is not None:
+            arrived, values = due
+            plant.advance(arrived)
+            plant.command(values)
+        plant.advance(step)
+        if self._injector.heating:
+            effects = self._injector.effects
+            plant.heat((step - before) * STEP_S, effects.heating_c_per_s, effects.hottest_c)
+        self._is_direct = self._passes_directly()
+
+    def _meet_faults(self, plant: Plant, step: int) -> None:
+        while self._schedule.next_step <= step:
+            self._advance_to(plant, self._schedule.next_step)
+            was_disturbed = self._injector.disturbs_wire
+            fault = self._injector.apply_next_change(plant, self._encoder)
+            if self._injector.disturbs_wire and not was_disturbed:
+                self._remember(plant)
+            if self._injector.effects.cut:
+                self._wire.drop_commands()
+            self._is_direct = self._passes_directly()
+            if fault is not None:
+                fault.happen()
+
+    def _remember(self, plant: Plant) -> None:
+        state = ActuatorState(self._count)
+        plant.report(0.0, state)
+        self._encoder.measure(state.position)
+        state.stamp_s.fill(plant.step * STEP_S)
+        self._wire.remember(state)
+
+    # -- feedback and commands ------------------------------------------------------------------------------
+
+    def read(self, plant: Plant, state: ActuatorState) -> None:
+        """Let time pass up to now, and fill in what the driver receives.
+
+        Raises
+        ------
+        CommunicationLost
+            If the bus is lost.
+        """
+        now_s = self.advance_on_bus(plant)
+        plant.report(now_s - plant.step * STEP_S, state)
+        if not self._encoder.perfect:
+            self._encoder.measure(state.position)
+        state.stamp_s.fill(now_s)
+        if not self._is_direct and self._injector.disturbs_wire:
+            self._wire.receive(now_s, state, self._injector.effects)
+
+    def send(self, plant: Plant, values: Floats) -> DriverError | None:
+        """Send a command (3, actuators); return an error if some actuators have no torque to follow it."""
+        if self._is_direct:
+            plant.command(values)
+            return None
+        if self._disables_commands:
+            plant.refresh()
+        else:
+            self._send_by_wire(plant, values)
+        return self._injector.without_torque() if self._injector.limp else None
+
+    def _send_by_wire(self, plant: Plant, values: Floats) -> None:
+        if self._encoder.is_turned:
+            values = values.copy()
+            values[0] -= self._encoder.turned
+        self._wire.send(plant.step, values, self._injector.effects)
+        self._advance_to(plant, plant.step)
+
+    def hold(self, plant: Plant) -> None:
+        """Set the goal to where the actuators are, in place of all that is under way."""
+        self.drop_commands()
+        self._is_direct = self._passes_directly()
+        plant.hold(self._encoder.nearest(plant.position))
+
+    def drop_commands(self) -> None:
+        """Forget the commands that are under way."""
+        self._wire.drop_commands()
+
+    @property
+    def hears_halts(self) -> bool:
+        """Whether a halt gets through to the actuators."""
+        return not (self._injector.effects.cut or self._injector.effects.deaf)
