@@ -1,6 +1,6 @@
 """HEBI modules, by the vendor's library hebi-py.
 
-driver    the driver: opening, setpoints, torque
+driver    the driver: opening, torque, and what it refuses
 options   its options
 setup     merges them with HEBI's own robot configuration
 config    reads that configuration
@@ -8,6 +8,7 @@ plugins   its arm plugins: which are applied
 describe  what it tells of the robot: model, joints, home
 lookup    finds modules on the network; what the driver uses of hebi-py
 gains     controller gains: sent and read back
+sender    sends setpoints, but none to modules that must stay loose
 listener  receives feedback, and finds silent modules
 feedback  a group's feedback as arrays
 flags     m-stop, heat, position limits, and who commands the modules

@@ -9,14 +9,12 @@ have been meanwhile.
 
 from __future__ import annotations
 
-import math
 import time
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
 from ..base import (
-    CommunicationLost,
     Driver,
     DriverError,
     DriverOptions,
@@ -33,6 +31,7 @@ from .listener import Listener
 from .lookup import Module, find_group, import_hebi, open_lookup, single_groups
 from .mirror import Mirrors
 from .options import HebiOptions
+from .sender import Sender
 from .setup import REPORTS_A_TIMEOUT, set_up
 from .turns import refuse_turns, stored_ranges
 
@@ -82,18 +81,13 @@ class HebiDriver(Driver):
         self.warnings[:] = self._setup.warnings
         self._look = look
         self._group: HebiGroup | None = None
-        self._torque = self._halted = self._any_loose = False
-        self._sent_s = self._enabled_s = 0.0
+        self._torque = self._halted = False
+        self._enabled_s = 0.0
         self._period_s: float | None = None
-        count, members = len(self.actuators), len(self.modules)
-        self._setpoint = np.full((3, count), np.nan)
-        self._goal, self._velocity, self._effort = self._setpoint
-        self._sent = np.full((3, members), np.nan)
-        self._mirrors = Mirrors(self._setup.mirrors, count)
+        self._mirrors = Mirrors(self._setup.mirrors, len(self.actuators))
         self._lower, self._upper = self._setup.lower, self._setup.upper
-        self._loose = np.zeros(members, bool)
-        self._command: Any = None
         self._listener: Listener
+        self._sender: Sender
         self._feed: FeedForward
 
     # -- before the loop ------------------------------------------------------------------------------------
@@ -137,7 +131,8 @@ class HebiDriver(Driver):
             raise
 
     def _prepare(self, hebi: Any, group: HebiGroup) -> None:
-        self._command = hebi.GroupCommand(len(self.modules))
+        counts = len(self.actuators), len(self.modules)
+        self._sender = Sender(hebi, group, self._mirrors, counts, self.now)
         group.command_lifetime = round(self._setup.lifetime_s * 1000)
         group.feedback_frequency = self._setup.feedback_hz or DEFAULT_FEEDBACK_HZ
         apply_setup(hebi, group, self._setup)
@@ -178,7 +173,6 @@ class HebiDriver(Driver):
         """Stop driving; the modules let go at the end of the command lifetime."""
         group, self._group = self._group, None
         self._torque = self._halted = False
-        self._tighten()
         if group is not None:
             group.feedback_frequency = 0.0
 
@@ -233,7 +227,7 @@ class HebiDriver(Driver):
         self._opened()
         if not self._torque or self._halted:
             return
-        if self._any_loose:
+        if self._sender.any_loose:
             raise self._expired("they were lost, stopped or without a command")
         pause_s, lifetime_s = self._pause_s(), self._setup.lifetime_s
         if pause_s > lifetime_s:
@@ -243,50 +237,23 @@ class HebiDriver(Driver):
                 f"no setpoint came for {pause_s:.3f} s, and `command_lifetime_s` is {lifetime_s:g}",
                 "enable them again",
             )
-        self._take_goal(command)
-        np.copyto(self._velocity, command.velocity)
-        np.copyto(self._effort, command.effort)
+        self._sender.take(command)
         self._feed_forward()
-        self._send()
-
-    def _take_goal(self, command: ActuatorCommand) -> None:
-        if math.isfinite(command.position.sum()):
-            np.copyto(self._goal, command.position)
-            return
-        commanded = np.isfinite(command.position)
-        np.copyto(self._goal, np.nan, where=~commanded & np.isfinite(command.velocity))
-        np.copyto(self._goal, command.position, where=commanded)
+        self._sender.send()
 
     def _expired(self, why: str) -> LifetimeExpired:
-        return LifetimeExpired(WHERE, f"{named(self.modules, self._loose)} let go", why, "enable them again")
+        return LifetimeExpired(
+            WHERE, f"{named(self.modules, self._sender.loose)} let go", why, "enable them again"
+        )
 
     def _feed_forward(self) -> None:
         """Add the efforts that carry and accelerate the arm to the commanded ones."""
         if self._feed.adds:
             listener = self._listener
-            self._feed.add_to(self._setpoint, listener.measured, listener.seen.orientation, self.now())
+            self._feed.add_to(self._sender.setpoint, listener.measured, listener.seen.orientation, self.now())
 
     def _pause_s(self) -> float:
-        return self.now() - self._sent_s
-
-    def _send(self) -> None:
-        """Send the setpoint to all modules but those that must stay loose, which get an empty one."""
-        sent = self._sent
-        np.copyto(sent[:, : len(self.actuators)], self._setpoint)
-        self._mirrors.spread(sent)
-        if self._any_loose:
-            np.copyto(sent, np.nan, where=self._loose)
-        # Not by hebi-py's writable views: what is written there does not count as set and is not sent.
-        # As lists, because hebi-py reads the values one by one, which is twice as slow from an array.
-        self._command.position, self._command.velocity, self._command.effort = sent.tolist()
-        if not self._opened().send_command(self._command):
-            raise CommunicationLost(
-                WHERE,
-                "a command could not be sent",
-                "the network refused it",
-                "check cables and the interface's address",
-            )
-        self._sent_s = self.now()
+        return self.now() - self._sender.sent_s
 
     def enable(self) -> None:
         """Command the measured positions, so that the modules hold.
@@ -309,33 +276,27 @@ class HebiDriver(Driver):
         refuse_turns(self._setup.modules, listener.measured[:count], self._lower, self._upper)
         self._mirrors.refuse_apart(self.modules, listener.measured)
         self._feed.begin(listener.measured, listener.seen.orientation, self.now())
-        self._tighten()
-        np.copyto(self._goal, listener.measured[:count])
-        self._velocity.fill(0.0)
-        self._effort.fill(np.nan)
+        self._sender.tighten()
+        self._sender.hold(listener.measured[:count])
+        self._sender.effort.fill(np.nan)
         self._feed_forward()
-        self._send()
+        self._sender.send()
         self._enabled_s = self.now()
         self._torque, self._halted = True, False
 
     def _loosen(self, which: Booleans) -> None:
         if self._torque:
-            self._loose |= which
-            self._any_loose = True
-
-    def _tighten(self) -> None:
-        self._loose.fill(False)
-        self._any_loose = False
+            self._sender.loosen(which)
 
     def disable(self) -> None:
         """Send an empty command that lives for 1 ms, after which the modules let go."""
         group = self._opened()
         self._torque = self._halted = False
-        self._tighten()
+        self._sender.tighten()
         group.command_lifetime = 1
         try:
-            self._setpoint.fill(np.nan)
-            self._send()
+            self._sender.setpoint.fill(np.nan)
+            self._sender.send()
         finally:
             group.command_lifetime = round(self._setup.lifetime_s * 1000)
 
@@ -345,8 +306,7 @@ class HebiDriver(Driver):
             return
         if not self._halted:
             self._listener.take(0)
-            np.copyto(self._goal, self._listener.measured[: len(self.actuators)])
-            self._feed.rest(self._effort)
-            self._velocity.fill(0.0)
+            self._sender.hold(self._listener.measured[: len(self.actuators)])
+            self._feed.rest(self._sender.effort)
             self._halted = True
-        self._send()
+        self._sender.send()
