@@ -131,6 +131,19 @@ def longest_tick(
     )
 
 
+def capacity_at_best(port: PortOptions, *, follow_velocity: bool) -> Capacity:
+    """Return what a port can carry before its servos are known: all in one chain that reads fast at once."""
+    return longest_tick(port, 0.0, [(len(port.ids), True, 0.0)], follow_velocity=follow_velocity)
+
+
+def capacity_of(port: PortOptions, bus: Bus, chains: Sequence[Chain], *, follow_velocity: bool) -> Capacity:
+    """Return what a bus can carry with those of the chains that are on it."""
+    found = [
+        (len(chain.ids), chain.can_read_fast, chain.return_delay_s) for chain in chains if chain.bus is bus
+    ]
+    return longest_tick(port, bus.latency_s(), found, follow_velocity=follow_velocity)
+
+
 def advice(buses: Sequence[Bus], chains: Sequence[Chain]) -> Iterator[str]:
     """Yield warnings of what makes the ticks of these buses longer than they need be, with the remedy."""
     for bus in buses:

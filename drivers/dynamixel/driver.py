@@ -17,19 +17,18 @@ import numpy as np
 from ..base import Driver, DriverConfigError, DriverError, LifetimeExpired, require_lifetime, slowest_rate_hz
 from .answer import FULL, SHORT
 from .bus import Bus
-from .capacity import Capacity, advice, longest_tick
+from .capacity import Capacity, advice, capacity_at_best, capacity_of
 from .feedback import Feedback
-from .health import in_words
 from .limits import Limits, refuse_turned
 from .options import WATCHDOG_UNIT_S, WHERE, DynamixelOptions, place_servos
 from .setup import (
     RETURN_DELAY_UNIT_US,
     apply_settings,
-    failures,
     find_servos,
     make_chains,
     profile_velocity_units,
     raise_all,
+    reboot_failed,
     refuse_failed,
     settle,
 )
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from ..base import ActuatorCommand, ActuatorState, DriverOptions
     from .chain import Chain, Servo
 
-BOOT_S = 0.5
 STILL_TRIES = 5
 STILL_RAD = 0.005
 
@@ -73,14 +71,11 @@ class DynamixelDriver(Driver):
         self._limits = Limits(count)
         self._goal, self._asked, self._profile, self._rest_profile, self._fastest = np.zeros((5, count))
         self._known = np.zeros(count, bool)
-        self._plan([self._capacity_at_best(number) for number in range(len(options.ports))])
+        self._plan(
+            [capacity_at_best(port, follow_velocity=options.follow_velocity) for port in options.ports]
+        )
 
     # -- capacity -------------------------------------------------------------------------------------------
-
-    def _capacity_at_best(self, number: int) -> Capacity:
-        port = self.options.ports[number]
-        chains = [(len(port.ids), True, 0.0)]
-        return longest_tick(port, 0.0, chains, follow_velocity=self.options.follow_velocity)
 
     def _plan(self, capacities: Sequence[Capacity]) -> None:
         self._narrowest = max(capacities, key=lambda capacity: capacity.tick_s)
@@ -139,12 +134,18 @@ class DynamixelDriver(Driver):
             self._prepare(chain)
         self._limits.refuse_narrow(self._servos, self._units, options)
         self._measure()
-        self._plan([self._capacity_of(number) for number in range(len(self._buses))])
+        follows = options.follow_velocity
+        self._plan(
+            [
+                capacity_of(port, bus, self._chains, follow_velocity=follows)
+                for port, bus in zip(options.ports, self._buses, strict=True)
+            ]
+        )
         self._advise()
 
     def _prepare(self, chain: Chain) -> None:
         if self.options.reboot_failed:
-            self._reboot_failed(chain)
+            self.notices.extend(reboot_failed(chain))
         refuse_failed(chain)
         settle(chain, self.options)
         apply_settings(chain, self.options)
@@ -154,25 +155,6 @@ class DynamixelDriver(Driver):
         chain.return_delay_s = max(chain.get("return_delay")) * RETURN_DELAY_UNIT_US * 1e-6
         self._fastest[at] = chain.get("velocity_limit")
         self._limits.learn(chain)
-
-    def _reboot_failed(self, chain: Chain) -> None:
-        broken = failures(chain)
-        for servo, bits in broken:
-            chain.bus.reboot(servo.servo_id)
-            self.notices.append(f"{servo.where}: restarted, because it reported {in_words(bits)}")
-        if broken:
-            time.sleep(BOOT_S)
-
-    def _capacity_of(self, number: int) -> Capacity:
-        bus = self._buses[number]
-        chains = [
-            (len(chain.ids), chain.can_read_fast, chain.return_delay_s)
-            for chain in self._chains
-            if chain.bus is bus
-        ]
-        return longest_tick(
-            self.options.ports[number], bus.latency_s(), chains, follow_velocity=self.options.follow_velocity
-        )
 
     def _measure(self) -> None:
         """Read all positions, and refuse those that are whole turns off."""

@@ -5,6 +5,7 @@ Everything that is wrong comes in one error. Lasting settings are written only w
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ BAD_DRIVE_MODES = {
     TORQUE_ON_BY_GOAL: "switches torque on by itself with any goal (drive mode, bit 3)",
 }
 ALL_STATUS = 2
+BOOT_S = 0.5
 RETURN_DELAY_UNIT_US = 2
 MODE_NAMES = {number: name for name, number in MODE_NUMBERS.items()}
 
@@ -278,6 +280,16 @@ def _units(option: object, servo: Servo, unit: float) -> int:
 def failures(chain: Chain) -> list[tuple[Servo, int]]:
     """Return the servos that have a hardware error, with its bits."""
     return [pair for pair in zip(chain.servos, chain.get("hardware_error"), strict=True) if pair[1]]
+
+
+def reboot_failed(chain: Chain) -> Iterator[str]:
+    """Restart the servos that have a hardware error, yield a notice of each, and wait until they are back."""
+    broken = failures(chain)
+    for servo, bits in broken:
+        chain.bus.reboot(servo.servo_id)
+        yield f"{servo.where}: restarted, because it reported {in_words(bits)}"
+    if broken:
+        time.sleep(BOOT_S)
 
 
 def refuse_failed(chain: Chain) -> None:
