@@ -4,7 +4,8 @@
 - `subcommands`: which there are; `tree`: puts them together for typer;
   `help`: lists them without it
 - `run`: the subcommands that run the daemon
-- `play`: subcommands that set a robot going; `robots`: the others that ask a daemon
+- `play`: subcommands that set a robot going; `playback`: options of all that play motions
+- `robots`: the other subcommands that ask a daemon
 - `whole`: the subcommand that asks a daemon as a whole
 - `fleet`: subcommands for groups of robots
 - `fleet_view`, `fleet_table`: subcommands that show all robots at a broker

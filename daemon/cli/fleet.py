@@ -19,8 +19,7 @@ from .output import (
     print_table,
     tell,
 )
-from .play import FOREVER, PlaceText, checked_loop
-from .request import place_of
+from .playback import Loop, PingPong, PlaceText, Seam, Speed, StartAt, playback_of
 from .words import in_own_words
 
 if TYPE_CHECKING:
@@ -36,6 +35,17 @@ app = typer.Typer()
 app.add_typer(fleet)
 
 LONGEST_AHEAD_S = 86_400.0
+MotionByRobot = Annotated[
+    list[str] | None,
+    typer.Option("--motion", metavar="ROBOT=MOTION", help="What one of them plays; may be repeated."),
+]
+OnMemberFailure = Annotated[
+    Literal["stop", "continue"], typer.Option(help="What the others do where one fails.")
+]
+StartIn = Annotated[
+    float | None,
+    typer.Option("--in", metavar="SECONDS", min=0.0, max=LONGEST_AHEAD_S, help="The same, from now on."),
+]
 
 
 def _motions_by_robot(pairs: list[str]) -> dict[str, str]:
@@ -57,33 +67,20 @@ def play(
     group: GroupName,
     motion: Annotated[str, typer.Argument(help="The motion, which each robot has under this name.")],
     *,
-    motions: Annotated[
-        list[str] | None,
-        typer.Option("--motion", metavar="ROBOT=MOTION", help="What one of them plays; may be repeated."),
-    ] = None,
-    on_member_failure: Annotated[
-        Literal["stop", "continue"], typer.Option(help="What the others do where one fails.")
-    ] = "stop",
-    speed: Annotated[float, typer.Option(min=0.1, max=10.0, help="1 is the file's own.")] = 1.0,
-    loop: Annotated[str, typer.Option(metavar="N|forever", callback=checked_loop, help="How often.")] = "1",
-    ping_pong: Annotated[bool, typer.Option("--ping-pong", help="Every second pass backwards.")] = False,
+    motions: MotionByRobot = None,
+    on_member_failure: OnMemberFailure = "stop",
+    speed: Speed = 1.0,
+    loop: Loop = "1",
+    ping_pong: PingPong = False,
     first: PlaceText = None,
     last: PlaceText = None,
-    seam: Annotated[
-        Literal["reject", "approach"], typer.Option(help="Of a loop whose ends do not meet.")
-    ] = "reject",
-    start_at: Annotated[
-        float | None, typer.Option(metavar="UNIX_TIME", help="When the first row is due, in s.")
-    ] = None,
-    start_in: Annotated[
-        float | None,
-        typer.Option("--in", metavar="SECONDS", min=0.0, max=LONGEST_AHEAD_S, help="The same, from now on."),
-    ] = None,
+    seam: Seam = "reject",
+    start_at: StartAt = None,
+    start_in: StartIn = None,
     client: Client,
     json: AsJson = False,
 ) -> int:
     """Play on all robots of a group at one time, or on none; Ctrl-C stops all softly."""
-    # As long as its list of options, each of which typer wants to see in the signature.
     from rich.console import Console
 
     from ..fleet.coordinator import GroupPlay
@@ -91,23 +88,9 @@ def play(
 
     if start_at is not None and start_in is not None:
         raise typer.BadParameter("--start-at and --in exclude each other; choose one")
-    how = {
-        "speed": speed,
-        "loop": loop if loop == FOREVER else int(loop),
-        "ping_pong": ping_pong,
-        "first": None if first is None else place_of(first),
-        "last": None if last is None else place_of(last),
-        "seam": seam,
-    }
-    asked = GroupPlay(
-        group,
-        motion,
-        {key: value for key, value in how.items() if value is not None},
-        _motions_by_robot(motions or []),
-        on_member_failure,
-        start_at,
-        start_in,
-    )
+    how = playback_of(speed=speed, loop=loop, ping_pong=ping_pong, first=first, last=last, seam=seam)
+    motion_by_robot = _motions_by_robot(motions or [])
+    asked = GroupPlay(group, motion, how, motion_by_robot, on_member_failure, start_at, start_in)
     try:
         outcome = asyncio.run(GroupPlaying(client.mqtt(), asked, Console(stderr=True)).run())
     except RequestError as error:

@@ -3,13 +3,14 @@
 import asyncio
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .broker import Client, asks_a_daemon, option_of
 from .output import DEFAULT_CONFIG, DONE, FAILED, AsJson, RobotName, print_json, say, tell
-from .request import ask, place_of
+from .playback import Loop, PingPong, PlaceText, Seam, Speed, StartAt, playback_of
+from .request import ask
 from .words import own_words
 
 if TYPE_CHECKING:
@@ -17,23 +18,22 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-FOREVER = "forever"
-MOST_LOOPS, LONGEST_TOLD = 1_000_000_000, 60
-PlaceText = Annotated[
-    str | None, typer.Option(metavar="PLACE", help="A frame (120), a time (1.5s) or a marker of the motion.")
-]
 Replace = Annotated[bool, typer.Option("--replace", help="Stop what plays now, softly.")]
 Queue = Annotated[bool, typer.Option("--queue", help="Wait until what plays now has ended well.")]
-
-
-def checked_loop(text: str) -> str:
-    """Refuse what is neither a count nor for ever."""
-    from motiond.formats.errors import shortened
-
-    if text != FOREVER and not (text.isdecimal() and 1 <= int(text) <= MOST_LOOPS):
-        why = f"'{shortened(text, LONGEST_TOLD)}' is no count from 1 to {MOST_LOOPS}"
-        raise typer.BadParameter(f"{why}; write --loop 3, or --loop forever")
-    return text
+WaitForEnd = Annotated[
+    bool, typer.Option(help="Wait for the end, and for what `on_end` asks for; Ctrl-C stops softly.")
+]
+WaitThere = Annotated[
+    bool,
+    typer.Option(
+        "--wait/--no-wait",
+        help="Wait until it is there, and for what `on_end` asks for; Ctrl-C stops softly.",
+    ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Play here, on simulated actuators, without waiting or a daemon.")
+]
+Trace = Annotated[Path | None, typer.Option(metavar="FILE.npz", help="Write every tick of the dry run.")]
 
 
 @app.command()
@@ -42,46 +42,26 @@ def play(
     robot: RobotName,
     motion: Annotated[str, typer.Argument(help="The motion, as `motiond status ROBOT` lists it.")],
     *,
-    speed: Annotated[float, typer.Option(min=0.1, max=10.0, help="1 is the file's own.")] = 1.0,
-    loop: Annotated[str, typer.Option(metavar="N|forever", callback=checked_loop, help="How often.")] = "1",
-    ping_pong: Annotated[bool, typer.Option("--ping-pong", help="Every second pass backwards.")] = False,
+    speed: Speed = 1.0,
+    loop: Loop = "1",
+    ping_pong: PingPong = False,
     first: PlaceText = None,
     last: PlaceText = None,
-    seam: Annotated[
-        Literal["reject", "approach"], typer.Option(help="Of a loop whose ends do not meet.")
-    ] = "reject",
-    start_at: Annotated[
-        float | None, typer.Option(metavar="UNIX_TIME", help="When the first row is due, in s.")
-    ] = None,
+    seam: Seam = "reject",
+    start_at: StartAt = None,
     replace: Replace = False,
     queue: Queue = False,
-    wait: Annotated[
-        bool, typer.Option(help="Wait for the end, and for what `on_end` asks for; Ctrl-C stops softly.")
-    ] = True,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Play here, on simulated actuators, without waiting or a daemon."),
-    ] = False,
-    trace: Annotated[
-        Path | None, typer.Option(metavar="FILE.npz", help="Write every tick of the dry run.")
-    ] = None,
+    wait: WaitForEnd = True,
+    dry_run: DryRun = False,
+    trace: Trace = None,
     client: Client,
     json: AsJson = False,
 ) -> int:
     """Play a motion; exit code 1 if it does not end successfully."""
-    # As long as its list of options, each of which typer wants to see in the signature.
-    asked = {
-        "motion": motion,
-        "speed": speed,
-        "loop": loop if loop == FOREVER else int(loop),
-        "ping_pong": ping_pong,
-        "first": None if first is None else place_of(first),
-        "last": None if last is None else place_of(last),
-        "seam": seam,
-        "start_at": start_at,
-        "on_busy": _on_busy(replace=replace, queue=queue),
-    }
-    request = {key: value for key, value in asked.items() if value is not None}
+    how = playback_of(speed=speed, loop=loop, ping_pong=ping_pong, first=first, last=last, seam=seam)
+    request = {"motion": motion, **how, "on_busy": _on_busy(replace=replace, queue=queue)}
+    if start_at is not None:
+        request["start_at"] = start_at
     asks = {"--replace": replace, "--queue": queue, "--no-wait": not wait}
     asks |= {option_of(name): True for name in client.typed - {"config"}}
     if _plays_here(asks, dry_run=dry_run, traced=trace is not None):
@@ -149,13 +129,7 @@ def goto(
     *,
     replace: Replace = False,
     queue: Queue = False,
-    wait: Annotated[
-        bool,
-        typer.Option(
-            "--wait/--no-wait",
-            help="Wait until it is there, and for what `on_end` asks for; Ctrl-C stops softly.",
-        ),
-    ] = False,
+    wait: WaitThere = False,
     client: Client,
     json: AsJson = False,
 ) -> int:
