@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .output import DONE, FAILED, own_name, tell
+from .output import DONE, FAILED, Force, own_name, tell
 
 if TYPE_CHECKING:
     from ..tools.check import Finding
@@ -16,46 +16,60 @@ app = typer.Typer()
 
 NAME = "motiond.yaml"
 
+Folder = Annotated[Path, typer.Argument(metavar="[DIR]", help="Where it is written.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; take each default.")]
+Robot = Annotated[str | None, typer.Option(help="The robot's name in topics.")]
+Model = Annotated[
+    str | None, typer.Option(metavar="FILE|none", help="The robot's description, from where you are.")
+]
+ModelName = Annotated[str | None, typer.Option(help="Which robot of it, where it holds several.")]
+Joints = Annotated[
+    str | None, typer.Option(metavar="A,B,…", help="The joints, where there is no description.")
+]
+Lower = Annotated[str | None, typer.Option(metavar="RAD", help="Their lowest position.")]
+Upper = Annotated[str | None, typer.Option(metavar="RAD", help="Their highest position.")]
+Velocity = Annotated[str | None, typer.Option(metavar="RAD/S", help="Their highest speed.")]
+DriverName = Annotated[
+    Literal["sim", "hebi", "dynamixel"] | None, typer.Option(help="Look for such actuators alone.")
+]
+Ports = Annotated[
+    list[str] | None, typer.Option(help="A serial port to look at for servos; may be repeated.")
+]
+BaudRate = Annotated[int | None, typer.Option(help="The servos' baud rate; without it, common ones.")]
+Actuators = Annotated[
+    list[str] | None,
+    typer.Option(metavar="JOINT=ID|NAME", help="The servo or module of a joint; may be repeated."),
+]
+Motions = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PATH|none", help="A file or folder of motions; may be repeated."),
+]
+Broker = Annotated[str | None, typer.Option(metavar="URL|embedded", help="The broker.")]
+Http = Annotated[str | None, typer.Option(metavar="HOST:PORT|none", help="Where its page is.")]
+
 
 @app.command()
 def init(
-    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where it is written.")] = Path(),
+    folder: Folder = Path(),
     *,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; take each default.")] = False,
-    force: Annotated[
-        bool, typer.Option("--force", "-f", help="Replace a file that is there already.")
-    ] = False,
-    robot: Annotated[str | None, typer.Option(help="The robot's name in topics.")] = None,
-    model: Annotated[
-        str | None, typer.Option(metavar="FILE|none", help="The robot's description, from where you are.")
-    ] = None,
-    model_name: Annotated[str | None, typer.Option(help="Which robot of it, where it holds several.")] = None,
-    joints: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="The joints, where there is no description.")
-    ] = None,
-    lower: Annotated[str | None, typer.Option(metavar="RAD", help="Their lowest position.")] = None,
-    upper: Annotated[str | None, typer.Option(metavar="RAD", help="Their highest position.")] = None,
-    velocity: Annotated[str | None, typer.Option(metavar="RAD/S", help="Their highest speed.")] = None,
-    driver: Annotated[
-        Literal["sim", "hebi", "dynamixel"] | None, typer.Option(help="Look for such actuators alone.")
-    ] = None,
-    port: Annotated[
-        list[str] | None, typer.Option(help="A serial port to look at for servos; may be repeated.")
-    ] = None,
-    baud: Annotated[int | None, typer.Option(help="The servos' baud rate; without it, common ones.")] = None,
-    actuator: Annotated[
-        list[str] | None,
-        typer.Option(metavar="JOINT=ID|NAME", help="The servo or module of a joint; may be repeated."),
-    ] = None,
-    motions: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATH|none", help="A file or folder of motions; may be repeated."),
-    ] = None,
-    broker: Annotated[str | None, typer.Option(metavar="URL|embedded", help="The broker.")] = None,
-    http: Annotated[str | None, typer.Option(metavar="HOST:PORT|none", help="Where its page is.")] = None,
+    yes: Yes = False,
+    force: Force = False,
+    robot: Robot = None,
+    model: Model = None,
+    model_name: ModelName = None,
+    joints: Joints = None,
+    lower: Lower = None,
+    upper: Upper = None,
+    velocity: Velocity = None,
+    driver: DriverName = None,
+    port: Ports = None,
+    baud: BaudRate = None,
+    actuator: Actuators = None,
+    motions: Motions = None,
+    broker: Broker = None,
+    http: Http = None,
 ) -> int:
     """Write a first configuration, checked, with comments; looks for hardware and files and moves nothing."""
-    # As long as its list of options, each of which typer wants to see in the signature.
     from ..tools.setup.proof import already_there
     from .actuator_questions import GivenActuators
     from .interview import Given, Interview

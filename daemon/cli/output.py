@@ -38,6 +38,7 @@ ConfigFile = Annotated[
     Path, typer.Option("--config", "-c", envvar="MOTIOND_CONFIG", help="The daemon's configuration.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Replace a file that is there already.")]
 
 
 def tell(message: str, code: int) -> int:
