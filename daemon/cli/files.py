@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .output import DEFAULT_CONFIG, DONE, FAILED, AsJson, ConfigFile, print_json, tell
+from .output import DEFAULT_CONFIG, DONE, FAILED, AsJson, ConfigFile, Force, print_json, tell
 
 if TYPE_CHECKING:
+    from motiond.formats import Motion
+
     from ..tools.check import Finding
 
 app = typer.Typer()
@@ -21,7 +23,6 @@ MotionOfFile = Annotated[
     str | None, typer.Option("--motion", help="Which motion of the file, where it holds several.")
 ]
 InterpolationName = Literal["hold", "linear", "cubic", "smooth"]
-Force = Annotated[bool, typer.Option("--force", "-f", help="Replace a file that is there already.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many processes read files at once.")]
 
 
@@ -115,56 +116,66 @@ def _print_findings(findings: "list[Finding]") -> None:
             typer.echo(f"{finding.robot}: {line}")
 
 
+SourceFile = Annotated[Path, typer.Argument(metavar="IN", help="A motion file.")]
+TargetFile = Annotated[
+    Path, typer.Argument(metavar="OUT", help="The file to write; its suffix names the format.")
+]
+KeptJoints = Annotated[str | None, typer.Option(metavar="A,B,…", help="The joints to keep, in this order.")]
+Renamed = Annotated[
+    list[str] | None, typer.Option(metavar="OLD=NEW", help="Another name for a joint; may be repeated.")
+]
+GivenNames = Annotated[
+    str | None, typer.Option(metavar="A,B,…", help="Names for the joints of a motion that has none.")
+]
+Rate = Annotated[float | None, typer.Option(metavar="HZ", help="Frames per second; the file's by default.")]
+MaybeInterpolation = Annotated[
+    InterpolationName | None,
+    typer.Option(help="Between rows (cubic by default) and between key frames (linear by default)."),
+]
+FormatName = Annotated[
+    str | None, typer.Option("--format", help="seq or xmdi, where the suffix does not tell.")
+]
+SeqVersion = Annotated[int | None, typer.Option(help="Of .seq, 1 to 4; 4 by default.")]
+Precision = Annotated[int, typer.Option(min=1, max=12, help="Significant digits.")]
+Exact = Annotated[bool, typer.Option("--exact", help="As many digits as give the same bits back.")]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(metavar="RAD|M", help="Of XMDI: how far lines between key frames may pass from rows."),
+]
+FramePeriod = Annotated[
+    float | None, typer.Option(metavar="S", help="Of XMDI, read or written; 0.032 by default.")
+]
+Dropped = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="What may be lost, if it is there; may be repeated."),
+]
+AllowShort = Annotated[
+    bool, typer.Option("--allow-short", help="Also a motion with fewer frames than its file states.")
+]
+
+
 @app.command()
 def convert(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="A motion file.")],
-    target: Annotated[
-        Path, typer.Argument(metavar="OUT", help="The file to write; its suffix names the format.")
-    ],
+    source: SourceFile,
+    target: TargetFile,
     *,
     motion: MotionOfFile = None,
-    joints: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="The joints to keep, in this order.")
-    ] = None,
-    rename: Annotated[
-        list[str] | None, typer.Option(metavar="OLD=NEW", help="Another name for a joint; may be repeated.")
-    ] = None,
-    joint_names: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="Names for the joints of a motion that has none.")
-    ] = None,
-    rate: Annotated[
-        float | None, typer.Option(metavar="HZ", help="Frames per second; the file's by default.")
-    ] = None,
-    interpolation: Annotated[
-        InterpolationName | None,
-        typer.Option(help="Between rows (cubic by default) and between key frames (linear by default)."),
-    ] = None,
-    written_as: Annotated[
-        str | None, typer.Option("--format", help="seq or xmdi, where the suffix does not tell.")
-    ] = None,
-    seq_version: Annotated[int | None, typer.Option(help="Of .seq, 1 to 4; 4 by default.")] = None,
-    precision: Annotated[int, typer.Option(min=1, max=12, help="Significant digits.")] = 9,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="As many digits as give the same bits back.")
-    ] = False,
-    tolerance: Annotated[
-        float | None,
-        typer.Option(metavar="RAD|M", help="Of XMDI: how far lines between key frames may pass from rows."),
-    ] = None,
-    frame_period: Annotated[
-        float | None, typer.Option(metavar="S", help="Of XMDI, read or written; 0.032 by default.")
-    ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="What may be lost, if it is there; may be repeated."),
-    ] = None,
-    allow_short: Annotated[
-        bool, typer.Option("--allow-short", help="Also a motion with fewer frames than its file states.")
-    ] = False,
+    joints: KeptJoints = None,
+    rename: Renamed = None,
+    joint_names: GivenNames = None,
+    rate: Rate = None,
+    interpolation: MaybeInterpolation = None,
+    written_as: FormatName = None,
+    seq_version: SeqVersion = None,
+    precision: Precision = 9,
+    exact: Exact = False,
+    tolerance: Tolerance = None,
+    frame_period: FramePeriod = None,
+    drop: Dropped = None,
+    allow_short: AllowShort = False,
     force: Force = False,
 ) -> None:
     """Convert a motion file; nothing is lost that --drop does not name."""
-    # As long as its list of options, each of which typer wants to see in the signature.
     from rich.console import Console
 
     from ..tools.batch import progress_if_slow
@@ -188,6 +199,10 @@ def convert(
     )
     with progress_if_slow(Console(stderr=True), f"converting {source.name}", None):
         written = convert_file(source, target, wanted)
+    _tell_written(target, written)
+
+
+def _tell_written(target: Path, written: "Motion") -> None:
     for warning in written.warnings:
         tell(f"warning: {warning}", DONE)
     timing = f"{written.duration_s:g} s, {len(written.times)} frames at {written.frame_rate:g}/s"
