@@ -36,7 +36,7 @@ test: $(VENV)/.ready
 		echo "mosquitto is missing: tests with a real broker are skipped; mend with: apt-get install mosquitto"
 	@command -v nats-server >/dev/null || [ -x /usr/sbin/nats-server ] || \
 		echo "nats-server is missing: tests with a cluster of brokers are skipped; mend with: apt-get install nats-server"
-	$(BIN)/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder --durations 10
+	$(BIN)/python -m pytest --numprocesses 6 --dist loadfile --no-loadscope-reorder --durations 10
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

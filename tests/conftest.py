@@ -20,13 +20,22 @@ if TYPE_CHECKING:
 
 SETTLE_S = 20.0
 LONGEST = (
-    "tests/daemon/fleet/",
+    "tests/docs/test_shell_lines.py",
     "tests/page/",
+    "tests/daemon/fleet/",
+    "tests/test_package.py",
+    "tests/daemon/mqtt/test_connection_log.py",
+    "tests/daemon/mqtt/test_bridge.py",
+    "tests/daemon/mqtt/test_brokers.py",
+    "tests/daemon/http/",
     "tests/daemon/test_",
     "tests/daemon/cli/",
-    "tests/daemon/service/",
+    "tests/drivers/testing/",
+    "tests/daemon/testing/",
+    "tests/formats/test_linear.py",
+    "tests/daemon/",
 )
-"""What begins first, so that no worker is left with it at the end."""
+"""What begins first, in this order, so that no worker is left with it at the end."""
 
 
 def _leftovers() -> set[str]:
@@ -56,13 +65,25 @@ def _memory() -> set[str]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest."""
-    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+    items.sort(key=lambda item: _place(item.nodeid))
+
+
+def _place(test: str) -> int:
+    return next((place for place, first in enumerate(LONGEST) if test.startswith(first)), len(LONGEST))
 
 
 def pytest_collection_finish() -> None:
     """Keep what is loaded by now out of the garbage collector's way: it stays to the end."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what daemons store for the next one out of the user's folder, and of other workers' ports."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 def runs_on_a_loop(request: pytest.FixtureRequest) -> bool:

@@ -39,8 +39,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self._at_s
 
     def _run_once(self) -> None:
-        if not self._ready and self._scheduled:  # type: ignore[attr-defined]
-            self._at_s = max(self._at_s, self._scheduled[0].when())  # type: ignore[attr-defined]
+        # What is cancelled stays among the scheduled for a while; a step to its time would leave a real wait.
+        due = [timer.when() for timer in self._scheduled if not timer.cancelled()]  # type: ignore[attr-defined]
+        if due and not self._ready:  # type: ignore[attr-defined]
+            self._at_s = max(self._at_s, min(due))
         super()._run_once()  # type: ignore[misc]
 
 

@@ -547,7 +547,8 @@ def test_tells_of_an_error_that_stops_nothing(bench: Bench) -> None:
 
 def test_notices_a_servo_that_restarted_and_lost_its_turns() -> None:
     joint = {"lower_rad": 6.0, "upper_rad": 8.0}
-    with Bench([servo(1, operating_mode=4, ticks=2048 + 4300)], real_time=True, **joint) as bench:
+    servos = [servo(1, operating_mode=4, ticks=2048 + 4300)]
+    with Bench(servos, real_time=True, command_lifetime_s=2.54, **joint) as bench:
         bench.driver.open()
         bench.driver.enable()
         with bench.ports[0].lock:
