@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from ..mqtt.connection import Client
 
 ANSWER_S = 5.0
-FIRST_S, MORE_S = 3.0, 0.3
+FIRST_S, MORE_S, UNTOLD_S = 3.0, 0.3, 1.5
+"""How long the first report may take, each next one, and one while something of a robot is untold."""
 SUBSCRIBE_S = 5.0
 
 
@@ -151,16 +152,26 @@ class Conversation:
             kept = self._kept
             await self.news(left_s)
             if self._kept != kept:
-                until_s = loop.time() + MORE_S
+                until_s = loop.time() + (UNTOLD_S if self.roster.has_untold() else MORE_S)
         if not self.roster.robots:
             raise NoAnswer(nobody_at(self.topics.base))
 
     # -- ask ------------------------------------------------------------------------------------------------
 
     async def ask(
-        self, robot: str, verb: str, payload: dict[str, Any], timeout_s: float = ANSWER_S
+        self,
+        robot: str,
+        verb: str,
+        payload: dict[str, Any],
+        timeout_s: float = ANSWER_S,
+        until_s: float | None = None,
     ) -> dict[str, Any]:
         """Send a request and return the data of its answer; any number may wait for theirs.
+
+        Parameters
+        ----------
+        until_s : float, optional
+            When to give up, by the event loop's clock, if part of `timeout_s` is over.
 
         Raises
         ------
@@ -174,8 +185,10 @@ class Conversation:
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._asked[transaction] = answer
         try:
-            async with asyncio.timeout(timeout_s):
-                self.send(robot, verb, {"transaction": transaction, **payload}, timeout_s)
+            left_s = timeout_s if until_s is None else until_s - asyncio.get_running_loop().time()
+            async with asyncio.timeout(left_s):
+                if left_s > 0.0:
+                    self.send(robot, verb, {"transaction": transaction, **payload}, left_s)
                 told = await answer
         except TimeoutError:
             if (topic := self.topics.request(robot, verb)) in self._client.refused:

@@ -73,16 +73,16 @@ class Leases:
         except RequestError as error:
             if error.code != "NOT_IN_CONTROL" or error.data.get("holder") is not None:
                 raise
-        await self._acquire(robot, until_s - loop.time())
-        left_s = until_s - loop.time()
-        return await self._conversation.ask(robot, verb, self._with_lease(robot, payload), left_s)
+        await self._acquire(robot, until_s)
+        held = self._with_lease(robot, payload)
+        return await self._conversation.ask(robot, verb, held, ANSWER_S, until_s)
 
     def _with_lease(self, robot: str, payload: dict[str, Any]) -> dict[str, Any]:
         return {**payload, "lease": self._held[robot]} if robot in self._held else payload
 
-    async def _acquire(self, robot: str, timeout_s: float) -> None:
+    async def _acquire(self, robot: str, until_s: float) -> None:
         asked = {"holder": self._holder}
-        given = await self._conversation.ask(robot, "lease/acquire", asked, timeout_s)
+        given = await self._conversation.ask(robot, "lease/acquire", asked, ANSWER_S, until_s)
         self._held[robot] = given["lease"]
         keeping = self._keep(robot, given["ttl_s"] / RENEWALS_A_TTL)
         self._keeping.append(asyncio.create_task(keeping, name="fleet.lease"))

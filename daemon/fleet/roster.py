@@ -102,6 +102,10 @@ class Roster:
             raise RequestError("INVALID_REQUEST", group, what, why, "make several groups of it")
         return members
 
+    def has_untold(self) -> bool:
+        """Whether something is known of a robot, and not yet whose it is or whether its daemon is there."""
+        return any(robot.daemon not in self.daemons for robot in self.robots.values())
+
     def absence(self, name: str) -> str:
         """Return why a robot takes no requests, as far as its daemon has told; '' where it takes them."""
         robot = self.robots.get(name, Robot())

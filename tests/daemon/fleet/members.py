@@ -81,6 +81,10 @@ class Members:
     def tell(self, name: str, subject: str, data: dict[str, Any], *, retain: bool = False) -> None:
         self._client.hand_over(f"{self._base}/{name}/{subject}", orjson.dumps(data), 1, retain=retain)
 
+    def forget(self, name: str, subject: str) -> None:
+        """Clear what the broker keeps."""
+        self._client.hand_over(f"{self._base}/{name}/{subject}", b"", 1, retain=True)
+
     async def settle(self) -> None:
         """Wait until the broker has all that was told."""
         async with asyncio.timeout(PATIENCE_S):

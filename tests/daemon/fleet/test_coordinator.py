@@ -13,11 +13,12 @@ import pytest
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.client import connection
 from motiond.daemon.client.connection import NoAnswer
-from motiond.daemon.fleet import leases, watch
+from motiond.daemon.fleet import conversation, leases, watch
 from motiond.daemon.fleet.conversation import conversing
 from motiond.daemon.fleet.coordinator import GroupPlay, GroupStart
 from tests.daemon.conftest import Embedded
 from tests.daemon.fleet.members import Members, members, until
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -141,6 +142,7 @@ async def test_sixty_robots_are_asked_on_one_connection(
         return connection.at_broker(settings)
 
     monkeypatch.setattr("motiond.daemon.fleet.conversation.at_broker", reach)
+    monkeypatch.setattr(leases, "ANSWER_S", PATIENCE_S)
     names = [f"robot_{number:02}" for number in range(60)]
     async with members(broker.settings) as many:
         for name in names:
@@ -180,6 +182,29 @@ async def test_one_missing_answer_lets_all_go_and_is_told(
     assert str(error) == f"choir: nobody plays; right does not start; {DO}\n{why}"
     assert error.data == {"members": {"right": {"code": "OFFLINE", "error": why}}}
     assert choir.verbs("fleet") == ["release"]
+
+
+async def test_the_wait_that_is_told_is_that_for_all_requests_that_it_takes(
+    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "ANSWER_S", SOON_S)
+    choir.robots["right"].lease = "secret"
+    choir.robots["right"].silent_at.add("lease/acquire")
+    why = "right: no answer in 0.5 s; its daemon says that it is online; look at the daemon's log"
+    assert str(await refused(broker)) == f"choir: nobody plays; right does not start; {DO}\n{why}"
+
+
+async def test_of_a_robot_that_is_told_of_in_part_the_rest_is_waited_for(
+    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversation, "UNTOLD_S", PATIENCE_S)
+    late = choir.add("late", "choir")
+    choir.forget("late", "availability")
+    await choir.settle()
+    playing = asyncio.create_task(played(broker))
+    await asyncio.sleep(3 * conversation.MORE_S)
+    choir.add(late.name, *late.groups)
+    assert [end.robot for end in await playing] == ["late", "left", "right"]
 
 
 @pytest.mark.parametrize(
