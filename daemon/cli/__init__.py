@@ -2,7 +2,7 @@
 
 - `main`, `__main__`: the program, and how errors end it
 - `subcommands`: which there are; `tree`: puts them together for typer;
-  `help`: lists them without it
+  `help`: lists them without it; `later`: what libraries import and commands seldom use
 - `run`: the subcommands that run the daemon
 - `play`: subcommands that set a robot going; `playback`: options of all that play motions
 - `robots`: the other subcommands that ask a daemon

@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from ..service.interpreter import few_passes
 from .help import quick_help
+from .later import load_later
 from .subcommands import SUBCOMMANDS
 
 
@@ -22,6 +23,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         "PYDANTIC_DISABLE_PLUGINS", "__all__"
     )  # it would look through all that is installed
     atexit.register(gc.freeze)  # nobody needs a search for garbage then
+    load_later("importlib.metadata", "entry_points")  # pydantic's, to look for plugins
+    load_later("urllib.request")  # the MQTT library's, for proxies
     with few_passes():
         sys.exit(_exit_code(sys.argv[1:] if arguments is None else arguments))
 

@@ -3,7 +3,9 @@
 import shutil
 import sys
 from collections.abc import Container, Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import Annotated, Any
 
 import orjson
@@ -65,6 +67,16 @@ def say(data: Any, text: str, *, json: bool) -> None:
         print_json(data)
     else:
         typer.echo(text)
+
+
+def load_tables_meanwhile() -> None:
+    """Load what tables are printed with while the caller waits for an answer."""
+    Thread(target=_load_tables, name="cli.tables").start()
+
+
+def _load_tables() -> None:
+    for module in ("rich.console", "motiond.daemon.tools.tables"):
+        import_module(module)
 
 
 def print_table(

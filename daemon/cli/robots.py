@@ -14,6 +14,7 @@ from .output import (
     AnyRobotName,
     AsJson,
     RobotName,
+    load_tables_meanwhile,
     print_json,
     print_table,
     say,
@@ -248,6 +249,8 @@ def status(
 
     from ..client.status import overview
 
+    if not json:
+        load_tables_meanwhile()
     rows = asyncio.run(overview(client.mqtt(), robot))
     if json:
         print_json(rows if robot is None else rows[0])

@@ -14,7 +14,7 @@ SWITCH_INTERVAL_S = 0.0005
 """How long a thread that reads motions may keep another waiting that has something to do."""
 OBJECTS_A_PASS = 700
 """Python's own: so many new objects make the garbage collector look through the newest."""
-OBJECTS_A_PASS_AT_FIRST = 50_000
+OBJECTS_A_PASS_AT_FIRST = 200_000
 """While modules are loaded, none of which ever goes; a tenth of each start went into looking through them."""
 
 

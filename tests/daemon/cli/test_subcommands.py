@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LOADED_BY_STOP = {
-    *("broker", "completion", "help", "main", "output", "request", "robots", "subcommands", "tree", "words"),
+    *("broker", "completion", "help", "later", "main"),
+    *("output", "request", "robots", "subcommands", "tree", "words"),
 }
 PROGRAM = """
 import sys
