@@ -20,7 +20,7 @@
   `questions`: how
 - `dry_run`: what a dry run says
 - `doctor`: the subcommand that looks at the machine
-- `completion`: scripts for shells; `version`: which motiond this is
+- `completion`: scripts for shells
 - `output`: common options, exit codes, tables
 - `demo`, `live_table`: the demonstration, and what it shows
 """

@@ -10,7 +10,7 @@ from .subcommands import EPILOG, HELP, SUBCOMMANDS
 
 def _print_version(*, wanted: bool) -> None:
     if wanted:
-        from .version import own_version
+        from ..doctor.own_version import own_version
 
         typer.echo(f"motiond {own_version()}")
         raise typer.Exit

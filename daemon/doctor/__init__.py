@@ -13,5 +13,5 @@
 - `ports`: serial ports: who may use them, who does, and how long their adapters wait
 - `modules`: HEBI modules on the network
 - `disk`: room where files are written
-- `versions`: what is installed
+- `versions`: what is installed; `own_version`: which motiond this is
 """

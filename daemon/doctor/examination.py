@@ -67,7 +67,7 @@ def _checks(
     drivers = [robot.driver for robot in settings.robots.values()] if settings else []
     yield [check_config(patient)]
     daemon_id = settings.id if settings else host_name()
-    yield asyncio.run(check_brokers(mqtt, daemon_id)) if mqtt else []
+    yield asyncio.run(check_brokers(mqtt, daemon_id)) if mqtt and _is_asked_for(mqtt, patient) else []
     yield [asyncio.run(check_clock(ClockMonitor(settings.max_clock_error_s if settings else None)))]
     yield [check_kernel(machine), check_governor(machine)]
     yield check_ports(patient.devices, machine)
@@ -81,3 +81,9 @@ def _checks(
         yield check_punctuality(task, error)
     else:
         yield check_punctuality(task, measured)
+
+
+def _is_asked_for(mqtt: MqttSettings, patient: Patient) -> bool:
+    """Whether a broker is meant: of a configuration that cannot be read, none that only a default names."""
+    can_be_read = patient.config is None or patient.settings is not None
+    return can_be_read or bool(mqtt.model_fields_set & {"broker", "listen"})

@@ -7,6 +7,7 @@ import re
 from importlib.metadata import PackageNotFoundError, requires, version
 from typing import TYPE_CHECKING
 
+from .own_version import own_version
 from .report import Check, Verdict
 
 if TYPE_CHECKING:
@@ -16,9 +17,9 @@ OPTIONAL = ("hebi-py", "pyserial", "matplotlib")
 
 
 def installed(package: str) -> str | None:
-    """Return the version of a package; None where it is not installed."""
+    """Return the version of a package, of motiond what `motiond --version` says; None without the package."""
     try:
-        return version(package)
+        return own_version() if package == "motiond" else version(package)
     except PackageNotFoundError:
         return None
 

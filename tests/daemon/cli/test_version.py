@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.cli import version
+from motiond.daemon.doctor import own_version
+from motiond.daemon.doctor.versions import check_versions, installed
 from tests.daemon.programs import run_here
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def git(folder: Path, *arguments: str) -> str:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder from which motiond seems to run."""
-    monkeypatch.setattr(version, "files", {"motiond": tmp_path / "motiond"}.__getitem__)
+    monkeypatch.setattr(own_version, "files", {"motiond": tmp_path / "motiond"}.__getitem__)
     return tmp_path
 
 
@@ -69,3 +70,13 @@ def test_a_checkout_on_a_machine_without_git_tells_the_packages_version(
 ) -> None:
     monkeypatch.setenv("PATH", str(checkout))
     assert run_here(capsys, "--version") == (0, f"motiond {package_version('motiond')}\n", "")
+
+
+@pytest.mark.parametrize("tag", [None, "v1.2.0"])
+def test_the_doctor_names_the_same_version(
+    checkout: Path, capsys: pytest.CaptureFixture[str], tag: str | None
+) -> None:
+    if tag is not None:
+        git(checkout, "tag", tag)
+    told = run_here(capsys, "--version")[1].removeprefix("motiond ").rstrip("\n")
+    assert (installed("motiond"), check_versions().figures["motiond"]) == (told, told)

@@ -108,6 +108,32 @@ def test_a_configuration_that_cannot_be_used_fails_and_the_machine_is_looked_at_
     assert told["wake-ups"].verdict == "ok"
 
 
+def test_of_a_configuration_that_cannot_be_used_no_broker_is_measured_that_it_does_not_name(
+    rig: Rig, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(examination, "measure", punctual)
+    rig.daemon["mqqt"] = rig.daemon.pop("mqtt")
+    code, out, _ = run_here(capsys, "doctor", "-c", rig.config, "--json")
+    told = {check.check: check for check in Report.model_validate_json(out).checks}
+    where = told["configuration"].subject
+    assert (code, told["configuration"].verdict, "broker" in told) == (1, "failure", False)
+    known = "http, id, max_clock_error_s, model_folders, mqtt, realtime, robots"
+    said = f"{where}:3: unknown key 'mqqt'; the file knows {known}; did you mean 'mqtt'?"
+    assert told["configuration"].found == said
+
+
+def test_the_broker_that_a_configuration_names_is_measured_whatever_else_is_wrong_in_it(
+    rig: Rig, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(examination, "measure", punctual)
+    broker = f"mqtt://127.0.0.1:{free_port()}"
+    rig.daemon |= {"mqtt": {"broker": broker}, "robotts": {}}
+    _, out, _ = run_here(capsys, "doctor", "-c", rig.config, "--json")
+    told = {check.check: check for check in Report.model_validate_json(out).checks}
+    assert told["configuration"].found.endswith("; did you mean 'robots'?")
+    assert (told["broker"].subject, told["broker"].found) == (broker, "no connection: nobody listens there")
+
+
 def test_a_robot_whose_driver_cannot_be_made_fails_with_its_reason(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, SubprocessError, run
 
 PATIENCE_S = 10.0
 
@@ -21,8 +22,6 @@ def own_version() -> str:
 
 def _described(checkout: Path) -> str:
     """Return the nearest tag, the commits since, and `-dirty` if files are changed; nothing without git."""
-    from subprocess import DEVNULL, PIPE, SubprocessError, run
-
     command = ["git", "-C", str(checkout), "describe", "--tags", "--always", "--dirty", "--match", "v[0-9]*"]
     try:
         told = run(command, stdout=PIPE, stderr=DEVNULL, text=True, timeout=PATIENCE_S, check=True)  # noqa: S603
