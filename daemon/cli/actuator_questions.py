@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from motiond.drivers.base import DriverError
+from motiond.drivers.dynamixel.options import HIGHEST_BAUD_RATE, LOWEST_BAUD_RATE
 from motiond.formats.errors import listed, nearest, printable
 
 from ..tools.setup.hardware import Found, Servo, find_modules, find_servos, serial_ports
@@ -97,6 +98,16 @@ class ActuatorQuestions:
         return choices[
             self._questions.choose("what moves the joints", choices, option="--driver", given=wanted)
         ]
+
+    def refuse_unusable_options(self) -> None:
+        """Refuse a baud rate that no servo has, or where no port will be looked at for servos."""
+        rate = self._given.baud_rate
+        if rate is not None and not LOWEST_BAUD_RATE <= rate <= HIGHEST_BAUD_RATE:
+            why = f"servos have {LOWEST_BAUD_RATE} to {HIGHEST_BAUD_RATE}"
+            what = f"{rate} is no baud rate of servos"
+            raise typer.BadParameter(f"{what}; {why}; correct it, or leave it out", param_hint="--baud")
+        if self._wanted not in {None, "dynamixel"}:
+            self._refuse_baud_of_nothing()
 
     def _refuse_baud_of_nothing(self) -> None:
         """Refuse a baud rate where no port was looked at: it would count for nothing."""

@@ -96,6 +96,7 @@ class Interview:
         FormatError, JointMapError
             If the description that an option names cannot be used.
         """
+        self._refuse_unusable_options()
         described = self._model()
         if described is not None:
             self._refuse_answers_of(described)
@@ -114,6 +115,14 @@ class Interview:
             broker=self._broker(),
             http=self._http(),
         )
+
+    def _refuse_unusable_options(self) -> None:
+        """Hold against the configuration what options answer, before anybody waits for hardware."""
+        self._actuators.refuse_unusable_options()
+        if self._given.broker is not None:
+            self._broker()
+        if self._given.http is not None:
+            self._http()
 
     # -- the robot ------------------------------------------------------------------------------------------
 

@@ -27,11 +27,14 @@ LONGEST_WATCHDOG = 127
 Lifetime = Annotated[float, Field(ge=WATCHDOG_UNIT_S, le=LONGEST_WATCHDOG * WATCHDOG_UNIT_S)]
 
 
+LOWEST_BAUD_RATE, HIGHEST_BAUD_RATE = 9600, 10_500_000
+
+
 class PortOptions(DriverOptions):
     """A serial port and the servos on its bus."""
 
     port: str = Field(description="Such as /dev/ttyUSB0, or better a path under /dev/serial/by-id.")
-    baud_rate: Annotated[int, Field(ge=9600, le=10_500_000)] = Field(
+    baud_rate: Annotated[int, Field(ge=LOWEST_BAUD_RATE, le=HIGHEST_BAUD_RATE)] = Field(
         default=57_600, description="As the servos are set."
     )
     ids: dict[str, ServoId] = Field(min_length=1, description="The servos' ids by actuator.")

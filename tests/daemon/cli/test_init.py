@@ -6,9 +6,10 @@ import os
 import shutil
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 import serial
@@ -47,6 +48,8 @@ REFUSED_LOGIN = (
     "add username and password_file to it later"
 )
 OPEN = "whoever reaches it could move the robots; add token_file, or listen on 127.0.0.1"
+FORMS = "embedded, mqtt://…, mqtts://…, ws://… or wss://…"
+RATES = "servos have 9600 to 10500000"
 MODEL = CONFIG / "robots" / "six_axis.hrdf"
 
 WRITTEN = """\
@@ -363,6 +366,37 @@ def test_an_option_that_would_count_for_nothing_is_refused(
     told = f"motiond: invalid value for {message.format(model=file)}; see `motiond --help`\n"
     assert (refused[0], refused[2]) == (2, told)
     assert of_this_test(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--broker", "amqp://b"), f"--broker: 'amqp://b' is no broker; it must be {FORMS}; correct it"),
+        (("--http", "0.0.0.0:80"), f"--http: '0.0.0.0:80' is open to others without a token; {OPEN}"),
+        (("--baud", "5"), f"--baud: 5 is no baud rate of servos; {RATES}; correct it, or leave it out"),
+        (("--baud", "57600", "--driver", "hebi"),
+         "--baud: no serial port was looked at for servos; leave it out, or add --port"),
+    ],
+)  # fmt: skip
+def test_an_option_that_cannot_be_is_refused_before_hardware_is_looked_for(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    options: Sequence[object],
+    message: str,
+) -> None:
+    looked: list[str] = []
+    for look in ("find_modules", "find_servos", "serial_ports"):
+        monkeypatch.setattr(actuator_questions, look, partial(noted, looked, look))
+    refused = run_here(capsys, "init", folder, "--yes", *options)
+    told = f"motiond: invalid value for {message}; see `motiond --help`\n"
+    assert (refused[0], refused[2], looked) == (2, told, [])
+
+
+def noted(looked: list[str], look: str, *_: object) -> NoReturn:
+    """Note that hardware was looked for, which ends it."""
+    looked.append(look)
+    raise OSError(look)
 
 
 # -- which actuator moves which joint -----------------------------------------------------------------------
