@@ -152,6 +152,7 @@ class MotionLibrary:
         self.files_read = 0
         self._files: dict[Path, _File] = {}
         self._entries: Mapping[str, Entry] = {}
+        self._lost: frozenset[str] = frozenset()
 
     def load_all(
         self,
@@ -186,7 +187,9 @@ class MotionLibrary:
                 files[path] = one
         entries = [entry for file in files.values() for entry in file.entries]
         entries += (Entry(printable(path.name), path, reason=why) for path, why in found.unlisted.items())
-        entries += _lost_markers(found.markers, {path for file in files.values() for path in file.stamps})
+        read = {path for file in files.values() for path in file.stamps}
+        read |= {marker_file(path) for path in found.motions if path not in files}  # not read yet
+        self._warn_of(_lost_markers(found.markers, read))
         self._files, self._entries = files, _by_name(entries)
         return True
 
@@ -222,6 +225,14 @@ class MotionLibrary:
             told.append(one)
         more = len(self._entries) - len(told)
         return {"motions": told, "more": more} if more else {"motions": told}
+
+    def _warn_of(self, lost: Iterable[str]) -> None:
+        """Tell the log of marker files without a motion, of each one once."""
+        warnings = tuple(lost)
+        for warning in warnings:
+            if warning not in self._lost:
+                log.warning("%s: %s", self._joint_map.robot, warning)
+        self._lost = frozenset(warnings)
 
     def _loaded(self, path: Path) -> _File:
         known = self._files.get(path)
@@ -328,8 +339,8 @@ def _short_of_frames(motion: Motion) -> Iterator[str]:
         yield f"{motion.name}: {series} ends after {frames} of the {stated} frames {why}; {mend}"
 
 
-def _lost_markers(found: Iterable[Path], read: Collection[Path]) -> Iterator[Entry]:
-    """Yield an unplayable entry for each marker file that belongs to no motion."""
+def _lost_markers(found: Iterable[Path], read: Collection[Path]) -> Iterator[str]:
+    """Yield a warning of each marker file that belongs to no motion."""
     lost = [path for path in found if path not in read and stamp_of(path)]
     if not lost:
         return
@@ -337,8 +348,7 @@ def _lost_markers(found: Iterable[Path], read: Collection[Path]) -> Iterator[Ent
     why = f"those of wave.seq stand in wave{SUFFIX}, or in wave.NAME{SUFFIX} if it holds several"
     for path in lost:
         mend = nearest(path.name, known) or "rename or remove it"
-        reason = f"{printable(str(path))}: belongs to no motion; {why}; {printable(mend)}"
-        yield Entry(printable(path.name), path, reason=reason)
+        yield f"{printable(str(path))}: belongs to no motion; {why}; {printable(mend)}"
 
 
 def _first_of(lines: Sequence[str], what: str) -> list[str]:

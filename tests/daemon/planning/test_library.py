@@ -255,7 +255,15 @@ def test_markers_that_come_change_and_go_are_read_anew(tmp_path: Path) -> None:
     assert names == [["one"], ["two"], [], []]
 
 
-def test_each_motion_of_a_file_has_markers_of_its_own(tmp_path: Path) -> None:
+LOST = (
+    "belongs to no motion; those of wave.seq stand in wave.markers.yaml, or in wave.NAME.markers.yaml "
+    "if it holds several"
+)
+
+
+def test_each_motion_of_a_file_has_markers_of_its_own_and_others_are_warned_of_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     def two(path: Path) -> list[Motion]:
         (motion,) = load_motions(path)
         return [replace(motion, name=name) for name in ("rise", "fall")]
@@ -266,17 +274,41 @@ def test_each_motion_of_a_file_has_markers_of_its_own(tmp_path: Path) -> None:
     stray.write_text("markers: {}")
     found = library_of(tmp_path, load=two)
     assert {entry.name: [marker.name for marker in entry.markers] for entry in found} == {
-        "dance.markers.yaml": [],
         "fall": ["thud"],
         "rise": [],
     }
-    lost = found.get("dance.markers.yaml")
-    assert lost is not None
-    assert lost.plan is None
-    assert lost.reason == (
-        f"{stray}: belongs to no motion; those of wave.seq stand in wave.markers.yaml, or in "
-        "wave.NAME.markers.yaml if it holds several; did you mean 'dance.rise.markers.yaml'?"
-    )
+    found.load_all()
+    assert caplog.messages == [f"arm: {stray}: {LOST}; did you mean 'dance.rise.markers.yaml'?"]
+
+
+def test_a_marker_file_that_loses_its_motion_is_warned_of_and_is_no_motion(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(tmp_path / "wave.seq", 0.0, 0.01)
+    cues = tmp_path / "wave.markers.yaml"
+    cues.write_text("markers: {}")
+    found = library_of(tmp_path)
+    assert caplog.messages == []
+    (tmp_path / "wave.seq").unlink()
+    found.load_all()
+    assert [entry.name for entry in found] == []
+    assert caplog.messages == [f"arm: {cues}: {LOST}; rename or remove it"]
+    caplog.clear()
+    cues.unlink()
+    found.load_all()
+    cues.write_text("markers: {}")
+    found.load_all()
+    assert len(caplog.messages) == 1
+
+
+def test_markers_of_a_motion_that_is_still_being_written_are_not_called_lost(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    found = library_of(tmp_path)
+    write(tmp_path / "wave.seq", 0.0, 0.01)
+    (tmp_path / "wave.markers.yaml").write_text("markers: {}")
+    found.load_all(may_read=lambda path: path.suffix != ".seq")
+    assert ([entry.name for entry in found], caplog.messages) == ([], [])
 
 
 def test_markers_of_a_motion_that_cannot_be_read_are_not_called_lost(tmp_path: Path) -> None:
@@ -325,7 +357,9 @@ def test_names_that_are_alike_once_they_are_printable_stand_for_neither(tmp_path
     )
 
 
-def test_bad_files_of_any_name_are_listed_by_a_printable_one(tmp_path: Path) -> None:
+def test_bad_files_of_any_name_are_told_of_by_a_printable_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     write(tmp_path / "wave.seq", 0.0)
     named(tmp_path, b"torn\xff.seq").write_text("")
     named(tmp_path, b"lost\xff.markers.yaml").write_text("markers: {}\n")
@@ -334,9 +368,8 @@ def test_bad_files_of_any_name_are_listed_by_a_printable_one(tmp_path: Path) -> 
     assert reasons[r"torn\xff"] == (
         rf"{tmp_path}/torn\xff.seq: is empty; a .seq file holds a mapping; copy the file anew"
     )
-    assert reasons[r"lost\xff.markers.yaml"].startswith(
-        rf"{tmp_path}/lost\xff.markers.yaml: belongs to no motion; "
-    )
+    (warning,) = caplog.messages
+    assert warning.startswith(rf"arm: {tmp_path}/lost\xff.markers.yaml: belongs to no motion; ")
     orjson.dumps(found.payload())
 
 
