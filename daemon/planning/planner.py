@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from ..joints.joint_map import JointMap
 
 
+SMOOTH_HZ = 20.0
+"""At lower rates actuators arrive at a setpoint, and rest there, before the next one comes."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
     """Checked setpoints, one row a tick.
@@ -133,7 +137,7 @@ def plan(motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_
         interpolation=settings.interpolation,
         warnings=tuple(
             f"{motion.name}: {warning}"
-            for warning in (*rows.warnings, *_thinned(rows, max_rate_hz), *warnings, *doubts)
+            for warning in (*rows.warnings, *_thinned(rows, max_rate_hz), *_coarse(rows), *warnings, *doubts)
         ),
     )
 
@@ -172,3 +176,12 @@ def _thinned(rows: MotionRows, max_rate_hz: float) -> tuple[str, ...]:
     rate = rows.frame_rate_hz
     played = f"it is played at {rate / every:g} Hz, one row in {every:g}"
     return (f"{rate:g} frames/s are more than the driver takes, {max_rate_hz:g} Hz; {played}",)
+
+
+def _coarse(rows: MotionRows) -> tuple[str, ...]:
+    """Return a warning of rows so far apart that actuators, which get them as they are, move in steps."""
+    rate = rows.frame_rate_hz
+    if not rows.uniform or rate >= SMOOTH_HZ or not np.ptp(rows.positions, axis=0).any():
+        return ()
+    why = "each is a setpoint, with nothing between two, so that joints move in steps"
+    return (f"{rate:g} frames/s are few; {why}; `motiond convert --rate 100` puts rows between them",)

@@ -184,7 +184,7 @@ def test_a_curve_that_is_faster_than_its_steps_is_a_violation_between_frames() -
         "slow it to 0.781 of its speed or raise `joints.elbow.limits.velocity`"
     )
     for interpolation in ("hold", "linear"):
-        assert planned(motion(STEEP, 10.0), interpolation=interpolation).warnings == ()
+        assert planned(motion(STEEP, 10.0), interpolation=interpolation).slowed_to == 1.0
 
 
 def test_a_curve_is_told_beside_the_rows_of_other_joints() -> None:
@@ -261,6 +261,29 @@ def test_a_slower_driver_gets_the_largest_rate_that_divides_the_files(
     assert len(found.positions) == ticks
     assert found.positions[-1].tobytes() == fast.positions[-1].tobytes()
     assert found.positions[10, 0] == pytest.approx(fast.positions[10 * round(500 / rate_hz), 0])
+
+
+def test_rows_so_far_apart_that_joints_move_in_steps_are_warned_of() -> None:
+    said = (
+        "wave: 19 frames/s are few; each is a setpoint, with nothing between two, so that joints move in "
+        "steps; `motiond convert --rate 100` puts rows between them"
+    )
+    found = planned(motion([0.0, 0.01, 0.0], 19.0))
+    assert (found.rate_hz, found.warnings) == (19.0, (said,))
+    assert planned(motion([0.0, 0.01, 0.0], 20.0)).warnings == ()
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        pytest.param(motion([0.5, 0.5, 0.5], 2.0), id="nothing moves"),
+        pytest.param(
+            replace(motion([0.0, 0.01, 0.0], 2.0), times=np.array([0.0, 0.5, 1.2])), id="way-points in time"
+        ),
+    ],
+)
+def test_few_rows_that_make_no_steps_are_not_warned_of(of: Motion) -> None:
+    assert planned(of).warnings == ()
 
 
 def test_rows_that_the_driver_is_too_slow_for_are_told() -> None:
