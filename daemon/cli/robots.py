@@ -249,9 +249,7 @@ def status(
 
     from ..client.status import overview
 
-    if not json:
-        load_tables_meanwhile()
-    rows = asyncio.run(overview(client.mqtt(), robot))
+    rows = asyncio.run(overview(client.mqtt(), robot, None if json else load_tables_meanwhile))
     if json:
         print_json(rows if robot is None else rows[0])
         return

@@ -22,7 +22,7 @@ from .connection import ANSWER_TIMEOUT_S, Connection, NoAnswer, at_broker
 from .finding import ask_everywhere, broker_of, conversing_with
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 
     from ..config.mqtt import MqttSettings
 
@@ -227,12 +227,20 @@ async def watch(
 
 
 async def retained(
-    settings: MqttSettings, robot: str = ANY_ROBOT, subjects: Iterable[Subject] = SUBJECTS
+    settings: MqttSettings,
+    robot: str = ANY_ROBOT,
+    subjects: Iterable[Subject] = SUBJECTS,
+    meanwhile: Callable[[], object] | None = None,
 ) -> tuple[list[Report], dict[str, dict[str, Any]]]:
     """Return what the broker has retained, and the answer of a robot that was asked for its status.
 
     A broker does not say when that was all. What it has retained is on its way before the answer of a robot
     that is asked afterwards; where none answers soon, only silence tells.
+
+    Parameters
+    ----------
+    meanwhile : callable, optional
+        Begins what can be done in that silence; called once a robot has answered.
 
     Raises
     ------
@@ -253,6 +261,8 @@ async def retained(
                         limit.reschedule(None)
                         answers = await _status_of(connection, report.robot)
                         silence_s = SETTLED_S if answers else SILENCE_S
+                        if answers and meanwhile is not None:
+                            meanwhile()
                     limit.reschedule(loop.time() + silence_s)
     return told, answers
 

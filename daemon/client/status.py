@@ -11,7 +11,7 @@ from .connection import NoAnswer, nobody_at
 from .session import ask, retained
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from ..api.reports import Subject
     from ..config.mqtt import MqttSettings
@@ -19,13 +19,17 @@ if TYPE_CHECKING:
 HEARD: tuple[Subject, ...] = ("availability", "motions")
 
 
-async def overview(settings: MqttSettings, robot: str | None = None) -> list[dict[str, Any]]:
+async def overview(
+    settings: MqttSettings, robot: str | None = None, meanwhile: Callable[[], object] | None = None
+) -> list[dict[str, Any]]:
     """Ask one robot or all of them for their status.
 
     Parameters
     ----------
     robot : str, optional
         All by default; those whose daemon is gone come as `offline`.
+    meanwhile : callable, optional
+        Begins what can be done while the broker is listened to; called once a robot has answered.
 
     Raises
     ------
@@ -34,7 +38,7 @@ async def overview(settings: MqttSettings, robot: str | None = None) -> list[dic
     RequestError
         If the one robot refuses to tell.
     """
-    heard, answered = await _heard(settings, robot)
+    heard, answered = await _heard(settings, robot, meanwhile)
     if robot is not None:
         return [_row(robot, heard, answered.get(robot) or await ask(settings, robot, "status"))]
     _refuse_empty(heard, settings.base)
@@ -79,10 +83,10 @@ def _row(
 
 
 async def _heard(
-    settings: MqttSettings, robot: str | None
+    settings: MqttSettings, robot: str | None, meanwhile: Callable[[], object] | None = None
 ) -> tuple[dict[str, dict[Subject, dict[str, Any]]], dict[str, dict[str, Any]]]:
     """Return what the broker has retained, by robot, and the status of those that have answered meanwhile."""
-    told, answers = await retained(settings, robot or ANY_ROBOT, HEARD)
+    told, answers = await retained(settings, robot or ANY_ROBOT, HEARD, meanwhile)
     heard: dict[str, dict[Subject, dict[str, Any]]] = {}
     for report in told:
         heard.setdefault(report.robot, {})[report.subject] = report.data

@@ -84,3 +84,20 @@ async def test_a_broker_where_nobody_has_been_is_told_as_such(
     with pytest.raises(NoAnswer) as caught:
         await overview(broker.settings)
     assert str(caught.value) == "no daemon has been at this broker; start it with `motiond run`"
+
+
+@pytest.mark.usefixtures("bridge")
+async def test_other_work_is_begun_once_when_a_robot_has_answered(broker: AnyBroker) -> None:
+    begun: list[str] = []
+    rows = await overview(broker.settings, meanwhile=lambda: begun.append("tables"))
+    assert ([row["robot"] for row in rows], begun) == (["arm", "hand"], ["tables"])
+
+
+async def test_no_other_work_is_begun_where_no_robot_answers(
+    broker: AnyBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await keep(broker, "one")
+    monkeypatch.setattr(session, "ANSWER_TIMEOUT_S", 0.1)
+    begun: list[str] = []
+    await overview(broker.settings, meanwhile=lambda: begun.append("tables"))
+    assert begun == []
