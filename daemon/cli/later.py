@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from importlib.machinery import ModuleSpec
 
 
 class _Later(ModuleType):
@@ -16,16 +18,19 @@ class _Later(ModuleType):
 
     Parameters
     ----------
-    name : str
-        The module's full name.
+    spec : ModuleSpec
+        Of that module, so that the import system finds what lies below it.
     functions : tuple of str
         Functions that may be imported by name without loading it; a call does.
     """
 
-    def __init__(self, name: str, functions: tuple[str, ...]) -> None:
-        super().__init__(name)
+    def __init__(self, spec: ModuleSpec, functions: tuple[str, ...]) -> None:
+        super().__init__(spec.name)
+        self.__spec__ = spec
+        if spec.submodule_search_locations is not None:
+            self.__path__ = spec.submodule_search_locations
         for function in functions:
-            setattr(self, function, _caller(name, function))
+            setattr(self, function, _caller(spec.name, function))
 
     def __getattr__(self, name: str) -> Any:
         """Return what the module has, which is loaded for it; the import system's own questions do not."""
@@ -46,10 +51,10 @@ def load_later(name: str, *functions: str) -> None:
     *functions : str
         What is imported from it by name without being used.
     """
-    if name in sys.modules:
+    if name in sys.modules or (spec := find_spec(name)) is None:
         return
     package, _, own_name = name.rpartition(".")
-    sys.modules[name] = later = _Later(name, functions)
+    sys.modules[name] = later = _Later(spec, functions)
     setattr(import_module(package), own_name, later)
 
 

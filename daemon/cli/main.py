@@ -23,8 +23,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         "PYDANTIC_DISABLE_PLUGINS", "__all__"
     )  # it would look through all that is installed
     atexit.register(gc.freeze)  # nobody needs a search for garbage then
-    load_later("importlib.metadata", "entry_points")  # pydantic's, to look for plugins
-    load_later("urllib.request")  # the MQTT library's, for proxies
     with few_passes():
         sys.exit(_exit_code(sys.argv[1:] if arguments is None else arguments))
 
@@ -33,6 +31,8 @@ def _exit_code(arguments: list[str]) -> int:
     if arguments == ["--help"] and (page := quick_help()) is not None:
         sys.stdout.write(page)
         return 0
+    load_later("importlib.metadata", "entry_points")  # pydantic's, to look for plugins
+    load_later("urllib.request")  # the MQTT library's, for proxies
     import typer
 
     from .completion import serve_scripts

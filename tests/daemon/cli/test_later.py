@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,9 +28,11 @@ def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     package, _, part = NAME.partition(".")
     (tmp_path / package).mkdir()
     (tmp_path / package / "__init__.py").touch()
-    (tmp_path / package / f"{part}.py").write_text(PART)
+    (tmp_path / package / part).mkdir()
+    (tmp_path / package / part / "__init__.py").write_text(PART)
+    (tmp_path / package / part / "below.py").write_text("from . import LOADED as HEARD")
     monkeypatch.syspath_prepend(tmp_path)
-    for name in (package, NAME):
+    for name in (package, NAME, f"{NAME}.below"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     load_later(NAME, "doubled")
     return NAME
@@ -54,6 +57,13 @@ def test_whatever_else_is_used_of_it_loads_it(later: str) -> None:
     assert is_loaded(later)
     assert package.part is import_module(later) is not held
     assert held.LOADED  # whoever had it before goes on
+
+
+def test_what_lies_below_it_is_found(later: str) -> None:
+    assert find_spec(f"{later}.below") is not None
+    assert not is_loaded(later)
+    assert import_module(f"{later}.below").HEARD
+    assert is_loaded(later)
 
 
 def test_what_it_does_not_have_is_told_as_ever(later: str) -> None:
