@@ -62,9 +62,9 @@ def main(seconds: float = SECONDS) -> None:
     print(f"{EACH} robots at each connection, {seconds:g} s; ms")
     print(f"{'':48}{'sent/s':>10}{'heard':>8}{'p50':>9}{'p99':>9}{'worst':>9}")
     for load, robots, told in (
-        ("in motion", ROBOTS, messages(moves=True)),
-        ("thin, in motion", ROBOTS, messages(moves=True, settings=thin())),
-        ("thin, in motion", FEWER, messages(moves=True, settings=thin())),
+        ("in motion", ROBOTS, messages("in motion")),
+        ("thin, in motion", ROBOTS, messages("in motion", thin())),
+        ("thin, in motion", FEWER, messages("in motion", thin())),
     ):
         for name, running in (("mosquitto", _mosquitto), ("three nats-servers", _cluster)):
             with running() as ports:

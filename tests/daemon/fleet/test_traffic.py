@@ -6,6 +6,7 @@ import orjson
 import pytest
 
 from motiond.daemon.api.reports import SUBJECTS
+from motiond.daemon.fleet.group_start import PULSE_S
 from tests.bench import traffic
 from tests.bench.traffic import messages, recorded
 from tests.daemon.mqtt import contract
@@ -18,19 +19,39 @@ def test_each_table_of_the_page_is_what_the_messages_give(table: traffic.Table) 
     assert "\n".join(table()) in PAGE.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("message", messages(moves=True), ids=lambda message: message.topic)
-def test_each_message_is_as_the_document_says(message: traffic.Message) -> None:
-    contract.check(message.topic, message.payload, qos=min(message.qos, 1), retain=message.retain)
+@pytest.mark.parametrize("topic", sorted(recorded()))
+def test_each_message_is_as_the_document_says(topic: str) -> None:
+    told = {one.topic: one for one in (*messages("group start"), *messages("in motion"))}
+    if topic in told:
+        one = told[topic]
+        contract.check(one.topic, one.payload, qos=min(one.qos, 1), retain=one.retain)
+    else:
+        contract.check(topic, orjson.dumps(recorded()[topic]), qos=1, retain=True)
 
 
-def test_what_is_told_in_motion_is_counted_whole() -> None:
+def test_what_is_told_is_counted_whole() -> None:
     rarely = {"availability", "description", "motions", "lease"}
-    counted = {one.topic.rpartition("/")[2] for one in messages(moves=True)}
-    assert counted >= SUBJECTS - rarely - {"reservation"}
+    moves, starts = ({one.topic for one in messages(doing)} for doing in ("in motion", "group start"))
+    counted = {topic.rpartition("/")[2] for topic in moves | starts}
+    assert counted >= SUBJECTS - rarely
     assert {topic.rpartition("/")[2] for topic in recorded()} - counted == rarely
+    assert "motiond/bridge/arm-pc/pulse" in starts - moves
+
+
+def test_every_topic_on_which_a_daemon_tells_was_recorded() -> None:
+    sent = {
+        name.removeprefix("send_") for name in contract.closed()["operations"] if name.startswith("send_")
+    }
+    assert sent - {contract.channel_of(topic) for topic in recorded()} == set()
+
+
+def test_a_pulse_counts_as_often_as_a_start_that_is_agreed_on_tells_it() -> None:
+    (pulse,) = [one for one in messages("group start") if one.topic.endswith("/pulse")]
+    assert (pulse.hz, pulse.qos, pulse.retain) == (1.0 / PULSE_S, 0, False)
+    assert orjson.loads(pulse.payload).keys() == {"start", "robots", "agrees", "reasons"}
 
 
 def test_a_packet_is_as_long_as_mqtt_says() -> None:
-    (heartbeat,) = [one for one in messages(moves=True) if one.topic.endswith("heartbeat")]
+    (heartbeat,) = [one for one in messages("in motion") if one.topic.endswith("heartbeat")]
     assert orjson.loads(heartbeat.payload) == {}
     assert heartbeat.wire_bytes == 2 + 2 + len("motiond/bridge/arm-pc/heartbeat") + 2
