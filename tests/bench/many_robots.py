@@ -1,20 +1,22 @@
-"""A daemon with any number of robots and no MQTT, for benchmarks of what its stream processes do."""
+"""A daemon with any number of robots, with a broker or none, for benchmarks of what it and its streams do."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import psutil
 import yaml
 
+from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.api.requests import VERBS
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc.states import State
+from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.robots.assembly import make_registry
 from motiond.daemon.robots.stream_forks import StreamForks
 from tests.daemon.rig import write_seq
@@ -96,6 +98,8 @@ class Layout:
         What each of them can play: rows (ticks, joints), and the rate in Hz.
     driver, realtime : dict
         As in the configuration; the path of a trace may hold `{robot}`.
+    broker : str or None
+        URL of the one that the daemon tells everything; None: it has none.
     """
 
     robots: tuple[str, ...]
@@ -103,6 +107,7 @@ class Layout:
     motions: Motions
     driver: dict[str, Any] = field(default_factory=lambda: {"type": "sim"})
     realtime: dict[str, Any] = field(default_factory=dict)
+    broker: str | None = None
 
 
 @asynccontextmanager
@@ -110,13 +115,23 @@ async def running(folder: Path, layout: Layout) -> AsyncIterator[Fleet]:
     """Run a fleet, from all robots on line to all shut down."""
     os.environ["XDG_CACHE_HOME"] = str(folder)  # a benchmark leaves nothing in the user's cache
     settings = load_settings(_configuration(folder, layout))
-    with StreamForks() as forks:
-        registry = make_registry(settings, ReportHub(), forks)
+    hub = ReportHub()
+    async with AsyncExitStack() as stack:
+        registry = make_registry(settings, hub, stack.enter_context(StreamForks()))
+        bridge = None
+        if layout.broker is not None:
+            bridge = MqttBridge(settings.mqtt, settings.id, registry, Dispatcher(registry), hub)
+            bridging = asyncio.create_task(bridge.run(), name="fleet.bridge")
+            stack.push_async_callback(asyncio.wait, (bridging,))
+            stack.callback(bridging.cancel)
         run = asyncio.create_task(registry.run(), name="fleet.run")
         try:
             robots = {name: member.robot for name, member in registry.members.items()}
             for robot in robots.values():
                 await robot.status.until(_is_idle(robot), "the robot did not come on line", PATIENCE_S)
+            if bridge is not None:
+                async with asyncio.timeout(PATIENCE_S):
+                    await bridge.connected.wait()
             yield Fleet(registry, robots)
         finally:
             registry.leave()
@@ -135,7 +150,10 @@ def _configuration(folder: Path, layout: Layout) -> Path:
         write_seq(folder / "motions" / f"{motion}.seq", rows, names, rate_hz)
     path = folder / "motiond.yaml"
     robots = {robot: _robot(robot, names, layout) for robot in layout.robots}
-    path.write_text(yaml.safe_dump({"realtime": layout.realtime, "robots": robots}, sort_keys=False))
+    config: dict[str, Any] = {"realtime": layout.realtime, "robots": robots}
+    if layout.broker is not None:
+        config["mqtt"] = {"broker": layout.broker}
+    path.write_text(yaml.safe_dump(config, sort_keys=False))
     return path
 
 
