@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from motiond.daemon.api.errors import RequestError
+from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.fleet.conversation import conversing
 from motiond.daemon.fleet.coordinator import GroupPlay, GroupStart
 from tests.bench import cyclictest
@@ -119,18 +120,27 @@ async def _measure(wanted: int) -> tuple[list[Start], Floats, cyclictest.Latenci
 
 async def _start(settings: MqttSettings, robots: list[str]) -> Start:
     """Start all, as soon as they can, and wait until they have ended."""
-    async with conversing(settings) as conversation:
-        start = GroupStart(conversation, GroupPlay(GROUP, MOTION))
-        asked_s = time.time()
-        async with start.leases:
-            try:
-                await start.begin()
-            except RequestError as error:
-                return Start(why=str(error).splitlines()[-1])
-            assert start.start_at is not None
-            due_s = start.start_at - time.time() + time.monotonic()
-            while not await start.watch.next():
-                pass
+    start = None
+    try:
+        async with conversing(settings) as conversation:
+            start = GroupStart(conversation, GroupPlay(GROUP, MOTION))
+            return await _play(start, robots)
+    except RequestError as error:
+        return Start(why=str(error).splitlines()[-1])
+    except NoAnswer as error:
+        if start is not None and start.is_committed:
+            raise  # robots may play, and nobody knows how that ends
+        return Start(why=str(error))
+
+
+async def _play(start: GroupStart, robots: list[str]) -> Start:
+    asked_s = time.time()
+    async with start.leases:
+        await start.begin()
+        assert start.start_at is not None
+        due_s = start.start_at - time.time() + time.monotonic()
+        while not await start.watch.next():
+            pass
     ends = start.watch.ends()
     if not any(end.code == "SUCCESSFUL" for end in ends):
         return Start(why=ends[0].message)
