@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +77,11 @@ def test_the_picture_is_the_same_for_the_same_figures(tmp_path: Path) -> None:
     assert first.startswith(b"<?xml")
     assert first == again
     assert png.startswith(b"\x89PNG")
+
+
+def test_the_picture_of_the_page_is_there() -> None:
+    (name,) = re.findall(r"\]\((images/fleet-processor\.\w+)\)", PAGE.read_text(encoding="utf-8"))
+    assert (PAGE.parent / name).read_bytes()
 
 
 def test_fleet_stands_for_all_that_measure_a_fleet() -> None:
