@@ -147,12 +147,14 @@ class Conversation:
             *(self.topics.report(ANY_ROBOT, subject) for subject in subjects), self.topics.daemon()
         )
         loop = asyncio.get_running_loop()
-        until_s = loop.time() + FIRST_S
-        while (left_s := until_s - loop.time()) > 0.0:
+        since_s, patience_s = loop.time(), FIRST_S
+        while (left_s := since_s + patience_s - loop.time()) > 0.0:
             kept = self._kept
             await self.news(left_s)
             if self._kept != kept:
-                until_s = loop.time() + (UNTOLD_S if self.roster.has_untold() else MORE_S)
+                since_s = loop.time()
+            if self._kept:
+                patience_s = UNTOLD_S if self.roster.has_untold() else MORE_S
         if not self.roster.robots:
             raise NoAnswer(nobody_at(self.topics.base))
 

@@ -175,10 +175,10 @@ async def test_one_refusal_lets_all_go_and_is_told(broker: Embedded, choir: Memb
 async def test_one_missing_answer_lets_all_go_and_is_told(
     broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leases, "ANSWER_S", SOON_S)
+    monkeypatch.setattr(leases, "ANSWER_S", 3.0)  # in which the other answers on a busy machine, too
     choir.robots["right"].silent_at.add("fleet/prepare")
     error = await refused(broker)
-    why = "right: no answer in 0.5 s; its daemon says that it is online; look at the daemon's log"
+    why = "right: no answer in 3 s; its daemon says that it is online; look at the daemon's log"
     assert str(error) == f"choir: nobody plays; right does not start; {DO}\n{why}"
     assert error.data == {"members": {"right": {"code": "OFFLINE", "error": why}}}
     assert choir.verbs("fleet") == ["release"]
@@ -188,10 +188,11 @@ async def test_the_wait_that_is_told_is_that_for_all_requests_that_it_takes(
     broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leases, "ANSWER_S", SOON_S)
+    choir.robots["left"].silent_at.add("fleet/prepare")
     choir.robots["right"].lease = "secret"
     choir.robots["right"].silent_at.add("lease/acquire")
-    why = "right: no answer in 0.5 s; its daemon says that it is online; look at the daemon's log"
-    assert str(await refused(broker)) == f"choir: nobody plays; right does not start; {DO}\n{why}"
+    why = "no answer in 0.5 s; its daemon says that it is online; look at the daemon's log"
+    assert str(await refused(broker)).splitlines()[1:] == [f"left: {why}", f"right: {why}"]
 
 
 async def test_of_a_robot_that_is_told_of_in_part_the_rest_is_waited_for(
