@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from motiond.daemon.api.reports import Report
-from motiond.daemon.http import connections, exchange
+from motiond.daemon.http import connections, exchange, server
 from motiond.daemon.service import descriptors
 from tests.daemon.http.conftest import Site, all_of, serving, until
 from tests.waiting import PATIENCE_S
@@ -49,6 +49,7 @@ async def hasty(
     assert connections.Connections.__init__.__defaults__ == (256, 10.0, 15.0)
     monkeypatch.setattr(connections.Connections.__init__, "__defaults__", (8, 0.3, 0.3))
     monkeypatch.setattr(exchange.read_body, "__defaults__", ("application/json", 0.3))
+    monkeypatch.setattr(server, "HANDLING", {**server.HANDLING, "keepalive_timeout": 0.3})
     async with serving(settings, robots, hub) as site:
         yield site
 
