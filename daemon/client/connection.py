@@ -23,8 +23,9 @@ from motiond.formats.errors import listed, nearest
 from ..api.errors import RequestError
 from ..api.reports import STREAMED, SUBJECTS, Report, Subject
 from ..config.mqtt import MqttSettings
-from ..mqtt.connection import REFUSED, address_of, make_client, speaks_5
+from ..mqtt.connection import address_of, make_client, speaks_5
 from ..mqtt.reasons import NotConnected, reason_of
+from ..mqtt.refusals import REFUSED
 from ..mqtt.topics import ANY_ROBOT, DaemonTopic, Meaning, ReportTopic, ResponseTopic, Topics
 
 if TYPE_CHECKING:

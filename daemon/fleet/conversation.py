@@ -16,7 +16,8 @@ from paho.mqtt.properties import Properties
 from ..api.errors import RequestError
 from ..client.connection import NoAnswer, at_broker, nobody_at
 from ..client.finding import ALSO_S, NobodyHeard, ask_everywhere, broker_of, first_heard
-from ..mqtt.connection import REFUSED, address_of
+from ..mqtt.connection import address_of
+from ..mqtt.refusals import REFUSED
 from ..mqtt.topics import ANY_ROBOT, PulseTopic, ReportTopic, ResponseTopic, Topics
 from .roster import Roster
 

@@ -3,6 +3,7 @@
 - `topics`: how topics are spelled
 - `connection`: clients for the configured broker
 - `attempt`: what one of them meets as it connects
+- `refusals`: topics on which the broker takes nothing, told together
 - `connection_log`: a connection made, lost and made again, each told once
 - `reasons`: why there is no connection, in words
 - `link`: keeps a connection, for ever

@@ -21,6 +21,7 @@ from ..config.mqtt import ENCRYPTED, PORTS, WEB_SOCKETS
 from ..config.secrets import NoCredential, secret_file
 from .attempt import Attempt
 from .reasons import HungUp, NotConnected, TlsFilesUnusable, not_connected
+from .refusals import Refusals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,8 +41,6 @@ PACKETS_AT_ONCE = 50
 MOST_IN_FLIGHT = 64  # messages that the broker sends before it waits for acknowledgements (MQTT 5)
 MOST_PACKET_BYTES = 262_144
 MOST_PASSWORD_BYTES = 1024
-MOST_REFUSED = 20
-REFUSED = "the broker refuses what is published there; permit it in the broker's access list"
 MQTT_PATH = "/mqtt"
 """The path of a WebSocket where the URL names none, as brokers and clients have it."""
 QUICK_ACK: int | None = getattr(socket, "TCP_QUICKACK", None)  # Linux has it
@@ -88,7 +87,7 @@ class Client(aiomqtt.Client):
     Attributes
     ----------
     refused : set of str
-        Topics on which the broker has refused what was published (MQTT 5), the first `MOST_REFUSED`.
+        Topics on which the broker has refused what was published (MQTT 5), the first of them.
     logs_refusals : bool
         Whether the log tells of them; off where whoever has asked is told.
     """
@@ -107,7 +106,8 @@ class Client(aiomqtt.Client):
         properties = _connect_properties(session_s) if speaks_5(settings) else None
         logger = self._attempt.logger(log)
         super().__init__(address.host, address.port, properties=properties, logger=logger, **options)
-        self.refused: set[str] = set()
+        self._refusals = Refusals()
+        self.refused = self._refusals.topics
         self.logs_refusals = True
         self._settings = settings
         self._loop_thread = threading.get_ident()
@@ -175,6 +175,7 @@ class Client(aiomqtt.Client):
         try:
             await super().__aexit__(kind, error, traceback)
         finally:
+            self._refusals.tell()
             if self._disconnected.done() and not self._disconnected.cancelled():
                 self._disconnected.exception()
 
@@ -335,20 +336,14 @@ class Client(aiomqtt.Client):
         Brokers leave Nagle's algorithm on (mosquitto's `set_tcp_nodelay` is false by default): what they
         send next would wait for it, up to 40 ms on Linux.
         """
-        if reason_code.is_failure and len(self.refused) < MOST_REFUSED:
-            self._note_refusal(client._out_messages[mid].topic)  # noqa: SLF001 # paho tells it nowhere else
+        if reason_code.is_failure:
+            topic = client._out_messages[mid].topic  # noqa: SLF001 # paho tells it nowhere else
+            self._refusals.note(topic, to_be_told=self.logs_refusals)
         super()._on_publish(client, userdata, mid, reason_code, properties)
         self._confirmed.set()
         connection = client.socket()
         if QUICK_ACK is not None and isinstance(connection, socket.socket):
             connection.setsockopt(socket.IPPROTO_TCP, QUICK_ACK, 1)
-
-    def _note_refusal(self, topic: str) -> None:
-        """Tell once that a topic is refused."""
-        if topic not in self.refused:
-            self.refused.add(topic)
-            if self.logs_refusals:
-                log.warning("%s: %s", topic, REFUSED)
 
 
 def address_of(settings: MqttSettings) -> Address:
