@@ -16,6 +16,7 @@ from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.connection_log import STEADY_S, ConnectionLog
 from motiond.daemon.mqtt.reasons import ConnectionUseless, NotConnected
+from motiond.daemon.mqtt.retained import SETTLED_S
 from tests.daemon.conftest import (
     Mosquitto,
     Robots,
@@ -275,6 +276,23 @@ async def test_connection_loss_and_return_are_told_once_each(
         f"{where}: connected",
         *2 * [f"{where}: {lost}", f"{where}: connected again"],
     ]
+
+
+async def test_a_broker_that_ends_in_order_tells_the_will_and_nobody_is_accused_of_it(
+    mosquitto_of_any_version: Mosquitto, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker = mosquitto_of_any_version
+    caplog.set_level(logging.WARNING, "motiond")
+    bridge = WatchedBridge(broker.settings, Robots(), ReportHub())
+    async with running(bridge):
+        await asyncio.sleep(SETTLED_S + 1.0)  # what is heard so long after one's own word is a stranger's
+        await broker.end()
+        await is_lost(bridge)
+        await broker.start()
+        await is_connected(bridge)
+        await asyncio.sleep(SETTLED_S + 1.0)
+    lost = "connection lost; the broker or the network has gone; it is looked for until it is back"
+    assert caplog.messages == [f"{broker.settings.broker}: {lost}"]
 
 
 async def test_daemons_of_one_id_throw_each_other_out_and_tell_it_once(
