@@ -48,6 +48,10 @@ REFUSED_LOGIN = (
     "add username and password_file to it later"
 )
 OPEN = "whoever reaches it could move the robots; add token_file, or listen on 127.0.0.1"
+THERE = (
+    "exists already; it would be replaced; "
+    "name another folder, or --force it; docs/init.md says how to add a robot"
+)
 FORMS = "embedded, mqtt://…, mqtts://…, ws://… or wss://…"
 RATES = "servos have 9600 to 10500000"
 MODEL = CONFIG / "robots" / "six_axis.hrdf"
@@ -546,8 +550,7 @@ def test_a_file_that_is_there_stays_unless_somebody_agrees(
     file = folder / "motiond.yaml"
     file.write_text("mine\n")
     answer(monkeypatch, "")
-    told = f"{file}: exists already; it would be replaced; name another folder, or --force it\n"
-    assert run_here(capsys, "init", folder, *options) == (2, "", told)
+    assert run_here(capsys, "init", folder, *options) == (2, "", f"{file}: {THERE}\n")
     assert (file.read_text(), of_this_test(folder)) == ("mine\n", ["motiond.yaml"])
 
 
@@ -571,10 +574,7 @@ def test_a_file_that_comes_meanwhile_stays(folder: Path) -> None:
     text = "robots: {a: {model: robots/six_axis.hrdf, driver: {type: sim}}}\n"
     with pytest.raises(FormatError) as refused:
         write_checked(file, text, may_replace=False, tell=lambda _: file.write_text("mine\n"))
-    assert (
-        str(refused.value)
-        == f"{file}: exists already; it would be replaced; name another folder, or --force it"
-    )
+    assert str(refused.value) == f"{file}: {THERE}"
     assert (file.read_text(), of_this_test(folder)) == ("mine\n", ["motiond.yaml"])
 
 
