@@ -5,17 +5,25 @@ from __future__ import annotations
 import re
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
 
 import orjson
 import pytest
 import typer.main
+import yaml
 
+from motiond.daemon.api.errors import ErrorCode
 from motiond.daemon.api.reports import LASTING, SUBJECTS
 from motiond.daemon.api.requests import VERBS
 from motiond.daemon.api.schemas import PlayRequest, Request
 from motiond.daemon.cli.tree import make_app
-from motiond.daemon.config.robot import CheckSettings
-from motiond.daemon.config.settings import load_settings
+from motiond.daemon.config.http import HttpSettings
+from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.config.robot import CheckSettings, JointSettings, RobotSettings
+from motiond.daemon.config.section import Section
+from motiond.daemon.config.settings import RealtimeSettings, Settings, load_settings
+from motiond.daemon.http.exchange import AT_ODDS, STATUS
+from motiond.daemon.http.openapi import openapi
 from motiond.daemon.ipc.states import TRANSITIONS
 from motiond.daemon.mqtt.reports_out import qos_of
 from motiond.daemon.tools.dry_run import run_dry
@@ -23,6 +31,9 @@ from motiond.drivers.sim.faults import FAULTS
 from motiond.formats.registry import MOTIONS, ROBOTS
 from tests.bench.__main__ import NAMES
 from tests.daemon.rig import Rig
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 CHECKOUT = Path(__file__).parents[2]
 DOCS = CHECKOUT / "docs"
@@ -198,3 +209,145 @@ def test_every_fault_has_its_row() -> None:
     page = (DOCS / "faults.md").read_text(encoding="utf-8")
     (table,) = (part for part in page.split("\n\n") if part.startswith("| `fault` |"))
     assert sorted(quoted(row)[0] for row in table.splitlines()[2:]) == sorted(FAULTS)
+
+
+# -- what the reference tells as well -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("section", "model"),
+    [
+        ("Top level", Settings),
+        ("`mqtt`", MqttSettings),
+        ("`http`", HttpSettings),
+        ("`realtime`", RealtimeSettings),
+        ("`robots.<name>`", RobotSettings),
+        ("`robots.<name>.joints.<joint>`", JointSettings),
+    ],
+)
+def test_every_option_has_its_row_with_its_default(section: str, model: type[BaseModel]) -> None:
+    told: dict[str, str] = {}
+    for row in rows_of("configuration.md", section):
+        options, cell = quoted(row[0]), "" if row[1].startswith("|") else row[1]
+        told |= dict(
+            zip(options, cell.split(", ") if len(options) > 1 and cell else [cell] * 9, strict=False)
+        )
+        default = model.model_fields[options[0]].default
+        if isinstance(default, Section) and not row[-1].startswith(("| see below", "see below")):
+            assert defaults_in(row[-1]).items() >= scalars(type(default)).items(), options
+    assert told.keys() == model.model_fields.keys()
+    besides = {"unit": "rad"} if model is JointSettings else {}  # where there is no model that says it
+    values = {option: yaml.safe_load(cell.strip("`")) for option, cell in told.items() if is_value(cell)}
+    assert values == scalars(model) | besides
+
+
+def is_value(cell: str) -> bool:
+    """Whether a cell tells a value, rather than that there is none, or in words what stands in for one."""
+    told = yaml.safe_load(cell.strip("`"))
+    return (cell.startswith("`") and told not in (None, [])) or isinstance(told, int | float)
+
+
+def scalars(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the options whose default is a number, a text or a choice, with it as YAML reads it."""
+    return {
+        name: yaml.safe_load(field.default) if isinstance(field.default, str) else field.default
+        for name, field in model.model_fields.items()
+        if isinstance(field.default, bool | int | float | str)
+    }
+
+
+def defaults_in(text: str) -> dict[str, Any]:
+    """Return what a text tells as `option` 0.5, or `option` (`value`)."""
+    return {name: yaml.safe_load(value) for name, value in re.findall(r"`(\w+)` \(?`?([\w./]*\w)", text)}
+
+
+def test_every_path_of_http_has_its_row() -> None:
+    told = set()
+    for row in rows_of("http.md", "HTTP"):
+        path = quoted(row[0])[0].partition("?")[0]
+        names = VERBS if path == "/api/robots/<robot>/<verb>" else quoted(row[2].partition(": `robots`")[0])
+        paths = (
+            [re.sub("<(subject|verb)>", name, path) for name in names]
+            if path.endswith(("<subject>", "<verb>"))
+            else [path]
+        )
+        told |= {(row[1], one.replace("<", "{").replace(">", "}")) for one in paths}
+    known = {
+        (method.upper(), path)
+        for path, operations in openapi()["paths"].items()
+        for method in operations
+        if method != "parameters"
+    }
+    assert told ^ known == {("GET", "/")}  # the page itself
+
+
+def test_every_code_of_a_refusal_has_its_row() -> None:
+    by_mqtt = {
+        code for row in rows_of("mqtt.md", "Answers and refusals") for code in row[0].split(", ") if code
+    }
+    page = (DOCS / "http.md").read_text(encoding="utf-8")
+    (table,) = (part for part in page.split("\n\n") if part.startswith("| status |"))
+    by_status: dict[int, set[str]] = {}
+    for line in table.splitlines()[2:]:
+        _, statuses, told, _ = line.split("|")
+        found = set(re.findall(r"\b[A-Z]+(?:_[A-Z]+)+\b|\b[A-Z]{5,}\b|BUSY", told))
+        by_status |= {int(status): found for status in statuses.split(",")}
+    by_http_alone = {"UNKNOWN_ROBOT", "UNKNOWN_GROUP", "UNKNOWN_MODEL", "MEMBER_REFUSED"}
+    codes = set(get_args(ErrorCode))
+    assert by_mqtt | by_http_alone == codes
+    assert by_http_alone <= set().union(*by_status.values()) <= codes
+    assert [code for code, status in STATUS.items() if code not in by_status[status]] == []
+    assert by_status[AT_ODDS] == {"NOT_IN_CONTROL", "MEMBER_REFUSED"}  # and all others
+
+
+@pytest.mark.parametrize(
+    ("page", "section", "command", "in_words"),
+    [
+        ("init.md", "Options", "init", ["--yes", "--force"]),
+        ("cli.md", "Converting motions", "convert", ["--force"]),
+        ("doctor.md", "Doctor", "doctor", []),
+    ],
+)
+def test_every_option_of_a_command_has_its_row(
+    page: str, section: str, command: str, in_words: list[str]
+) -> None:
+    told = {
+        name
+        for row in rows_of(page, section)
+        for text in quoted(row[0])
+        for name in re.findall("^-[-a-z]+", text)
+    }
+    text = (DOCS / page).read_text(encoding="utf-8")
+    assert [name for name in in_words if f"`{name}`" not in text] == []
+    options = options_of(command)
+    assert [names for names in options if not names & {*told, *in_words}] == []
+    assert told - set().union(*options) == set()
+
+
+@pytest.mark.parametrize(
+    ("page", "section", "commands"),
+    [
+        ("cli.md", "Asking a daemon", ["play", "stop", "status", "monitor", "fleet play", "fleet serve"]),
+        ("cli.md", "Groups", ["fleet play"]),
+        ("fleet.md", "A page for all", ["fleet serve"]),
+    ],
+)
+def test_the_options_of_a_table_are_those_of_commands(page: str, section: str, commands: list[str]) -> None:
+    told = {
+        name
+        for row in rows_of(page, section)
+        for text in quoted(row[0])
+        for name in re.findall("^-[-a-z]+", text)
+    }
+    assert told
+    for command in commands:
+        assert told - set().union(*options_of(command)) == set(), command
+
+
+def options_of(command: str) -> list[set[str]]:
+    """Return the spellings of each option of a command."""
+    found: Any = typer.main.get_command(make_app())
+    for name in command.split():
+        found = found.commands[name]
+    named = [{*one.opts, *one.secondary_opts} for one in found.params]
+    return [names for names in named if "--help" not in names and any(one.startswith("-") for one in names)]
