@@ -186,7 +186,7 @@ class SimDriver(Driver):
             WHERE,
             "the actuators let go",
             f"no setpoint came for {plant.command_age_s:.3f} s, and `command_lifetime_s` is "
-            f"{self.options.command_lifetime_s}",
+            f"{self._dynamics.command_lifetime_s:g}",
             "enable them again",
         )
 

@@ -315,6 +315,18 @@ def test_actuators_that_no_command_reaches_let_go(clock: Clock) -> None:
         write(bench.driver)
 
 
+def test_who_is_let_go_is_told_times_that_can_be_read(clock: Clock) -> None:
+    bench = Bench(clock, command_lifetime_s=0.1 + 0.2)
+    bench.play(0.5, 0.1)
+    clock.now_s += 1.0
+    with pytest.raises(LifetimeExpired) as caught:
+        write(bench.driver)
+    assert str(caught.value) == (
+        "driver sim: the actuators let go; no setpoint came for 1.010 s, and `command_lifetime_s` is 0.3; "
+        "enable them again"
+    )
+
+
 def test_nothing_expires_where_commands_live_for_ever(clock: Clock) -> None:
     bench = Bench(clock, command_lifetime_s=None)
     with pytest.raises(OptionsError) as caught:
