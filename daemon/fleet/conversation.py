@@ -144,8 +144,9 @@ class Conversation:
         NoAnswer
             If no robot was ever at this broker.
         """
+        # First how to ask, which daemons tell: who stops a group asks each robot as it is heard of.
         await self.subscribe(
-            *(self.topics.report(ANY_ROBOT, subject) for subject in subjects), self.topics.daemon()
+            self.topics.daemon(), *(self.topics.report(ANY_ROBOT, subject) for subject in subjects)
         )
         loop = asyncio.get_running_loop()
         since_s, patience_s = loop.time(), FIRST_S
@@ -191,7 +192,8 @@ class Conversation:
             left_s = timeout_s if until_s is None else until_s - asyncio.get_running_loop().time()
             async with asyncio.timeout(left_s):
                 if left_s > 0.0:
-                    self.send(robot, verb, {"transaction": transaction, **payload}, left_s)
+                    request = {"transaction": transaction, **payload}
+                    self.send(robot, verb, request, left_s, self.roster.requests_qos())
                 told = await answer
         except TimeoutError:
             if (topic := self.topics.request(robot, verb)) in self._client.refused:
@@ -215,7 +217,7 @@ class Conversation:
         except NobodyHeard as error:
             raise NoAnswer("\n".join(map(str, error.failures))) from None
 
-    def send(self, robot: str, verb: str, payload: dict[str, Any], expires_s: float) -> int:
+    def send(self, robot: str, verb: str, payload: dict[str, Any], expires_s: float, qos: int = 1) -> int:
         """Hand a request over, which nobody wants any more after so long; return its number."""
         if self._lost is not None:
             raise self._lost
@@ -224,7 +226,7 @@ class Conversation:
             properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
             properties.MessageExpiryInterval = ceil(expires_s)
         topic = self.topics.request(robot, verb)
-        return self._client.hand_over(topic, orjson.dumps(payload), 1, properties=properties)
+        return self._client.hand_over(topic, orjson.dumps(payload), qos, properties=properties)
 
     async def delivered(self, number: int, timeout_s: float = ANSWER_S) -> None:
         """Wait until the broker has confirmed what was sent.

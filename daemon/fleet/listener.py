@@ -124,7 +124,7 @@ class Listener:
         self._log_of(broker).make()
         while True:
             message, _ = await self._inbox.get()
-            await self._serve_one(message, client)
+            self._serve_one(message, client, broker.asking_qos)
             await asyncio.sleep(pace.take())
 
     def _log_of(self, broker: Broker) -> ConnectionLog:
@@ -189,7 +189,7 @@ class Listener:
                 for start in self._starts_of(robot):
                     start.hear(robot, _decode(payload))
 
-    async def _serve_one(self, message: aiomqtt.Message, client: Client) -> None:
+    def _serve_one(self, message: aiomqtt.Message, client: Client, qos: int) -> None:
         """Act on what is asked of all robots that it names, then answer for each of ours."""
         verb = message.topic.value.rpartition("/")[2]
         payload = message.payload if isinstance(message.payload, bytes) else b""
@@ -202,7 +202,7 @@ class Listener:
         except RequestError as error:
             answers = {robot: refused(error, error.transaction) for robot in self._ours(_named_in(payload))}
         for robot, answer in answers.items():
-            client.hand_over(self._topics.response(robot, f"{FLEET}/{verb}"), answer, 1)
+            client.hand_over(self._topics.response(robot, f"{FLEET}/{verb}"), answer, qos)
 
     def _ours(self, robots: Iterable[str]) -> list[str]:
         """Return which of some robots are ours to answer for."""

@@ -119,6 +119,11 @@ class Roster:
             case _:
                 return f"its daemon '{robot.daemon}' is offline"
 
+    def requests_qos(self) -> int:
+        """Return by which quality of service to ask: 0 where a daemon says that more of it takes longer."""
+        online = [told for told in self.daemons.values() if told.get("state") == "online"]
+        return 0 if any(told.get("requests_qos") == 0 for told in online) else 1
+
     def host(self, name: str) -> str | None:
         """Return on which machine a robot's daemon runs, or ran."""
         told: Mapping[str, Any] = self.daemons.get(self.robots[name].daemon or "", {})

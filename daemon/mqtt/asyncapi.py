@@ -55,6 +55,8 @@ class DaemonAvailability(Told):
     """Its machine's name."""
     instance: str
     """Differs from run to run."""
+    requests_qos: Literal[0, 1] = 1
+    """By which quality of service requests get to it soonest; told while it is online."""
 
 
 class Heartbeat(Told):

@@ -76,6 +76,16 @@ class Broker:
         """
         return 1 if self.most_qos == EXACTLY_ONCE else 0
 
+    @property
+    def asking_qos(self) -> int:
+        """By which quality of service to ask and to answer.
+
+        Such a cluster delivers nothing more of a connection until its log has the last message of QoS 1: the
+        tenth answer would wait for nine, and the tenth stop while nodes elect for an election. By QoS 0 each
+        goes on at once; more it would not be for whoever listens by QoS 0.
+        """
+        return self.listening_qos
+
 
 class Brokers:
     """All of them, in the order of the configuration.

@@ -36,3 +36,7 @@ class Identity:
     def availability(self, state: Literal["online", "offline", "broken"]) -> dict[str, Any]:
         """Return what the daemon's availability topic holds; `broken` is for the last will alone."""
         return {"state": state, "host": self.host, "instance": self.instance}
+
+    def online(self, requests_qos: int) -> dict[str, Any]:
+        """Return that it takes requests, and by which quality of service they get to it soonest."""
+        return {**self.availability("online"), "requests_qos": requests_qos}

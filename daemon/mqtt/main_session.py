@@ -154,8 +154,8 @@ class MainSession:
 
     async def _serve_stop(self, message: aiomqtt.Message) -> None:
         """Serve a stop; where the connection has gone since, it acts all the same."""
-        if self._client is not None:
-            await self._responder.serve(message, self._client)
+        if self._client is not None and self._broker is not None:
+            await self._responder.serve(message, self._client, self._broker.asking_qos)
         elif (asked := self._topics.request_of(message.topic.value)) is not None:
             await self._responder.act(asked)
 
@@ -202,7 +202,7 @@ class MainSession:
             await self._heartbeat.heard.wait()  # what others keep at the broker has come by then, too
             self._claims.settle()
             await self._requests_ready.wait()
-            await self._reports.greet(client, broker.most_qos)
+            await self._reports.greet(client, broker)
             heed_cancellation()
             self._connected.set()
             broker.log.make()

@@ -16,6 +16,7 @@ from .retained import RetainedTopics
 
 if TYPE_CHECKING:
     from ..api.reports import ReportHub, Subject, Subscription
+    from .brokers import Broker
     from .claims import Claims
     from .connection import Client
     from .home_assistant import HomeAssistant
@@ -84,14 +85,14 @@ class ReportsOut:
         """Take note of what the broker delivers on a topic of ours that lasts."""
         self._retained.hear(topic, payload)
 
-    async def greet(self, client: Client, most_qos: int) -> None:
-        """Say all that lasts anew, then that the daemon is online; the broker takes `most_qos` at most."""
-        self._most_qos = most_qos
+    async def greet(self, client: Client, broker: Broker) -> None:
+        """Say all that lasts anew, then that the daemon is online."""
+        self._most_qos = broker.most_qos
         self._retained.forget()
         self._told.clear()
         self._reports.discard(LASTING)
         await self._tell_news(client)
-        await self._publish_lasting(client, self._availability, self._identity.availability("online"))
+        await self._publish_lasting(client, self._availability, self._identity.online(broker.asking_qos))
 
     async def look_after(self, client: Client, period_s: float) -> NoReturn:
         """Tell again what others have cleared or overwritten, and of robots whose name was let go."""

@@ -105,7 +105,9 @@ class RequestsSession:
         broker.requests_log.make()
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._serve(client), name="mqtt.requests")  # ends with the connection
+                tasks.create_task(
+                    self._serve(client, broker.asking_qos), name="mqtt.requests"
+                )  # ends with the connection
                 await client.broken()
         finally:
             self.ready.clear()
@@ -121,24 +123,24 @@ class RequestsSession:
         if self._client is not None and self.ready.is_set():
             await self._client.unsubscribe(self._topics.requests(robot))
 
-    async def _serve(self, client: Client) -> None:
+    async def _serve(self, client: Client, qos: int) -> None:
         while True:
             message, place = await self.inbox.get()
             await self._room.acquire()
             name = f"mqtt.{message.topic.value}"
-            self._tasks.create_task(self._serve_one(message, place, client), name=name)
+            self._tasks.create_task(self._serve_one(message, place, client, qos), name=name)
             # One in each turn of the loop, and no more in a second than leave time for stops.
             await asyncio.sleep(self._pace.take())
 
     async def _serve_stop(self, message: aiomqtt.Message) -> None:
-        if self._client is not None:
-            await self._responder.serve(message, self._client)
+        if self._client is not None and self._broker is not None:
+            await self._responder.serve(message, self._client, self._broker.asking_qos)
 
-    async def _serve_one(self, message: aiomqtt.Message, place: int, client: Client) -> None:
+    async def _serve_one(self, message: aiomqtt.Message, place: int, client: Client, qos: int) -> None:
         """Answer; nothing is raised but cancellation."""
         asked = self._topics.request_of(message.topic.value)
         overtaken = asked is not None and self._order.is_overtaken(asked.robot, place)
         try:
-            await self._responder.serve(message, client, overtaken=overtaken)
+            await self._responder.serve(message, client, qos, overtaken=overtaken)
         finally:
             self._room.release()

@@ -40,12 +40,14 @@ class Responder:
         self._complaints = Complaints()
 
     async def serve(
-        self, message: aiomqtt.Message, client: aiomqtt.Client, *, overtaken: bool = False
+        self, message: aiomqtt.Message, client: aiomqtt.Client, qos: int, *, overtaken: bool = False
     ) -> None:
         """Answer one request; where the answer cannot be sent, its transaction may be asked for again.
 
         Parameters
         ----------
+        qos : int
+            Of the answer: `Broker.asking_qos`.
         overtaken : bool
             Whether a stop that was sent later was served already.
         """
@@ -56,7 +58,7 @@ class Responder:
         topic = self._response_topic(message, raw)
         properties = _correlated(message.properties) if self._version_5 else None
         try:
-            await client.publish(topic, answer, 1, False, properties, timeout=PUBLISH_TIMEOUT_S)
+            await client.publish(topic, answer, qos, False, properties, timeout=PUBLISH_TIMEOUT_S)
         except (aiomqtt.MqttError, ValueError) as error:
             self._complaints.say("%s: the answer could not be sent to '%s'; %s", raw.where, topic, error)
 

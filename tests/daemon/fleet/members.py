@@ -53,12 +53,15 @@ class Members:
     ----------
     asked : list of (str, str, dict)
         Every request with its robot (`fleet` for all) and verb.
+    asked_by : set of (str, int)
+        Verbs, with the quality of service by which they were asked for.
     """
 
     def __init__(self, client: Client, base: str, daemon: str) -> None:
         self._client, self._base, self._daemon = client, base, daemon
         self.robots: dict[str, Member] = {}
         self.asked: list[tuple[str, str, dict[str, Any]]] = []
+        self.asked_by: set[tuple[str, int]] = set()
         self.starts: dict[str, str] = {}
 
     def verbs(self, robot: str | None = None) -> list[str]:
@@ -73,9 +76,9 @@ class Members:
         self.tell(name, "availability", {"state": "online", "bridge": self._daemon}, retain=True)
         return member
 
-    def daemon(self, state: str) -> None:
+    def daemon(self, state: str, **more: Any) -> None:
         topic = f"{self._base}/bridge/{self._daemon}/availability"
-        told = {"state": state, "host": "bench", "instance": "1"}
+        told = {"state": state, "host": "bench", "instance": "1", **more}
         self._client.hand_over(topic, orjson.dumps(told), 1, retain=True)
 
     def tell(self, name: str, subject: str, data: dict[str, Any], *, retain: bool = False) -> None:
@@ -107,6 +110,7 @@ class Members:
         async for message in self._client.messages:
             _, robot, _, *verb = message.topic.value.split("/")
             assert isinstance(message.payload, bytes)
+            self.asked_by.add(("/".join(verb), message.qos))
             self.take(robot, "/".join(verb), orjson.loads(message.payload or b"{}"))
 
     def take(self, robot: str, verb: str, body: dict[str, Any]) -> None:

@@ -105,6 +105,25 @@ async def test_all_are_prepared_and_then_committed_by_one_message(broker: Embedd
     }
 
 
+async def test_they_are_prepared_by_qos_0_where_their_daemons_say_that_more_takes_longer(
+    broker: Embedded, choir: Members
+) -> None:
+    await played(broker)
+    assert choir.asked_by == {("fleet/prepare", 1), ("commit", 1)}
+    choir.daemon("online", requests_qos=0)
+    await choir.settle()
+    choir.asked_by.clear()
+    await played(broker)
+    assert choir.asked_by == {("fleet/prepare", 0), ("commit", 1)}
+    choir.daemon("offline", requests_qos=0)
+    await choir.settle()
+    async with members(broker.settings, "d2") as others:
+        others.add("lute", "strings")
+        await others.settle()
+        await played(broker, group="strings")
+        assert others.asked_by == {("fleet/prepare", 1), ("commit", 1)}
+
+
 async def test_members_play_other_motions_by_name(broker: Embedded, choir: Members) -> None:
     ends = await played(broker, motions={"left": "wave_l"})
     assert {end.robot: end.motion for end in ends} == {"left": "wave_l", "right": "wave"}

@@ -53,6 +53,15 @@ async def test_all_of_a_group_stop_and_no_other(broker: Embedded, choir: Members
     assert sorted(robot for robot, _, _ in choir.asked) == ["left", "right"]
 
 
+async def test_no_stop_waits_for_another_at_a_broker_that_logs_each_of_them(
+    broker: Embedded, choir: Members
+) -> None:
+    choir.daemon("online", requests_qos=0)
+    await choir.settle()
+    await command(broker.settings, "choir", "stop")
+    assert choir.asked_by == {("stop", 0)}
+
+
 async def test_a_stop_goes_out_before_it_is_known_who_else_is_a_member(
     broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
 ) -> None:

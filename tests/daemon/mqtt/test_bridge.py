@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 BRIDGE = "motiond/bridge/d1/availability"
 LASTING: dict[str, Any] = {
-    BRIDGE: {"state": "online"},
+    BRIDGE: {"state": "online", "requests_qos": 1},
     "motiond/arm/availability": {"state": "online", "bridge": "d1"},
     "motiond/arm/description": told.DESCRIPTION,
     "motiond/arm/motions": told.MOTIONS,

@@ -57,8 +57,8 @@ async def test_results_go_out_with_qos_2_where_the_broker_takes_it(
 async def test_the_daemon_subscribes_by_qos_0_where_the_broker_takes_no_more_than_qos_1(
     limited: Mosquitto, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = subscriptions_of(monkeypatch)
-    async with running(WatchedBridge(limited.settings, robots, hub)), listening(limited.settings) as ear:
+    asked, settings = subscriptions_of(monkeypatch), limited.settings
+    async with running(WatchedBridge(settings, robots, hub)), listening(settings, checked=False) as ear:
         assert (await ear.ask("motiond/arm/request/stop", b"{}"))["status"] == "ok"
         assert (await ear.ask("motiond/arm/request/status", b"{}"))["status"] == "ok"
     assert asked.pop("motiond/bridge/d1/availability") == 2
@@ -76,6 +76,34 @@ async def test_the_daemon_subscribes_by_qos_1_where_the_broker_takes_qos_2(
     assert {"motiond/arm/request/#", "motiond/hand/request/stop", "motiond/arm/state"} < asked.keys()
     assert asked.pop("motiond/bridge/d1/heartbeat") == 0
     assert set(asked.values()) == {1}
+
+
+async def test_answers_go_out_with_qos_0_where_the_broker_takes_no_more_than_qos_1(
+    limited: Mosquitto, robots: Robots, hub: ReportHub
+) -> None:
+    """Nothing of theirs waits then until a cluster has logged what was answered before."""
+    bridge, settings = WatchedBridge(limited.settings, robots, hub), limited.settings
+    async with running(bridge), listening(settings, checked=False) as ear:
+        assert await answered_by(ear) == {"status": 0, "stop": 0}
+        assert said(await ear.until("motiond/bridge/d1/availability"))["requests_qos"] == 0
+
+
+async def test_answers_go_out_with_qos_1_where_the_broker_takes_qos_2(
+    mosquitto_of_any_version: Mosquitto, robots: Robots, hub: ReportHub
+) -> None:
+    settings = mosquitto_of_any_version.settings
+    async with running(WatchedBridge(settings, robots, hub)), listening(settings) as ear:
+        assert await answered_by(ear) == {"status": 1, "stop": 1}
+        assert said(await ear.until("motiond/bridge/d1/availability"))["requests_qos"] == 1
+
+
+async def answered_by(ear: Ear) -> dict[str, int]:
+    """Return by which quality of service two requests are answered, on the one connection and the other."""
+    by = {}
+    for verb in ("status", "stop"):
+        await ear.client.publish(f"motiond/arm/request/{verb}", b"{}", 1)
+        by[verb] = (await ear.until(f"motiond/arm/response/{verb}")).qos
+    return by
 
 
 def subscriptions_of(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
