@@ -325,8 +325,19 @@ class Client(aiomqtt.Client):
                 if not self._disconnected.done():
                     self._disconnected.set_exception(error)
 
-        if sock.fileno() >= 0:
+        # paho may have written all by itself meanwhile, as after a CONNACK; nothing would end it then.
+        if sock.fileno() >= 0 and client.want_write():
             self._loop.add_writer(sock, write)
+
+    def _on_subscribe(self, client: paho.Client, userdata: Any, mid: int, *told: Any) -> None:
+        """Take what was granted; aiomqtt would log a traceback where nobody waits for it any more."""
+        if mid in self._pending_subscribes:
+            super()._on_subscribe(client, userdata, mid, *told)
+
+    def _on_unsubscribe(self, client: paho.Client, userdata: Any, mid: int, *told: Any) -> None:
+        """Take the confirmation, in the same way."""
+        if mid in self._pending_unsubscribes:
+            super()._on_unsubscribe(client, userdata, mid, *told)
 
     def _on_publish(
         self, client: paho.Client, userdata: Any, mid: int, reason_code: ReasonCode, properties: Properties

@@ -1,0 +1,82 @@
+"""The client of a broker, once it is connected: what comes late, and what it leaves in the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import aiomqtt
+import pytest
+
+from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.mqtt.connection import make_client
+from tests.daemon.conftest import Embedded
+from tests.daemon.mqtt.wire import UNSUBACK, Wire, ack, connack, publish, suback
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from motiond.daemon.mqtt.connection import Client
+
+SOON_S = 0.05
+TOPIC = "motiond/arm/state"
+
+
+@asynccontextmanager
+async def at_scripted_broker() -> AsyncIterator[tuple[Client, Wire]]:
+    """Give a client, and the other end of its connection."""
+    wires: asyncio.Queue[Wire] = asyncio.Queue()
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        wire = Wire(reader, writer)
+        await wire.next()
+        wire.send(connack())
+        wires.put_nowait(wire)
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    settings = MqttSettings(broker=f"mqtt://127.0.0.1:{port}", protocol="3.1.1")
+    async with make_client(settings) as client:
+        wire = await wires.get()
+        yield client, wire
+    while await wire.next():  # what the client says to the end
+        pass
+    wire.writer.close()
+    await wire.writer.wait_closed()
+    server.close()
+
+
+@pytest.mark.parametrize(
+    ("ask", "late"),
+    [
+        (lambda client: client.subscribe([(TOPIC, 0)], timeout=SOON_S), suback(0)),
+        (lambda client: client.unsubscribe(TOPIC, timeout=SOON_S), ack(UNSUBACK, 1)),
+    ],
+)
+async def test_what_is_granted_too_late_is_no_trouble(
+    ask: Callable[[Any], Awaitable[Any]], late: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with at_scripted_broker() as (client, wire):
+        with pytest.raises(aiomqtt.MqttError):
+            await ask(client)
+        wire.send(late, publish(TOPIC, b"next"))
+        async with asyncio.timeout(PATIENCE_S):
+            assert (await anext(client.messages)).payload == b"next"
+    assert caplog.messages == []
+
+
+async def test_what_is_sent_as_soon_as_it_is_connected_leaves_nothing_to_be_written(free_port: int) -> None:
+    """An event loop that waits to write what there is not never sleeps."""
+    broker = Embedded(free_port)
+    await broker.start()
+    client = make_client(broker.settings, "c", session_s=60)
+    for _ in range(client._client.max_inflight_messages + 1):
+        client.hand_over(TOPIC, b"kept", 1)
+    async with client, asyncio.timeout(PATIENCE_S):
+        await client.all_delivered()
+        loop: Any = asyncio.get_running_loop()
+        assert loop._selector.get_key(client._client.socket()).events == selectors.EVENT_READ
+    await broker.kill()
