@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..api.errors import RequestError
+from ..robots.reservation import TELLING_S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +20,8 @@ MARGIN_S = 1.0
 ANSWERS = 2.0
 """It is at least so many times as long as the slowest answer has taken, when all were asked at once."""
 LEAST_MARGIN_S = 0.3
+MOST_TELLING_S = 4.0
+"""So much more than members leave by themselves there is at most to tell that all are ready, and know it."""
 APART_S = 0.2
 """So far apart clocks may be, beside what the way of an answer leaves open."""
 
@@ -53,10 +56,14 @@ class Appointment(NamedTuple):
         Unix time in s of the first row, by the members' clocks.
     within_s : float
         How long it is until the slowest member has to begin.
+    ready_in_s : float
+        How long before its first row it has to begin, in s: as it has answered, or earlier, where answers
+        have taken long.
     """
 
     start_at: float
     within_s: float
+    ready_in_s: float
 
 
 def appoint(
@@ -87,9 +94,10 @@ def appoint(
     now += _ahead_s(group, prepared)
     slowest = max(prepared, key=lambda robot: prepared[robot].ready_in_s)
     needs_s = prepared[slowest].ready_in_s
+    answers_s = ANSWERS * max(one.answered_in_s for one in prepared.values())
+    margin_s, telling_s = max(MARGIN_S, answers_s), min(max(0.0, answers_s - TELLING_S), MOST_TELLING_S)
     if start_at is None:
-        margin_s = max(MARGIN_S, ANSWERS * max(one.answered_in_s for one in prepared.values()))
-        start_at = now + (needs_s + margin_s if start_in is None else start_in)
+        start_at = now + (needs_s + telling_s + margin_s if start_in is None else start_in)
     within_s = start_at - now - needs_s
     if within_s < LEAST_MARGIN_S:
         late_s = LEAST_MARGIN_S - within_s
@@ -97,7 +105,8 @@ def appoint(
         why = f"{slowest} needs {needs_s:.3f} s to the first row, and the agreement {LEAST_MARGIN_S:g} s"
         data = {"too_late_s": late_s, "needs_s": needs_s + LEAST_MARGIN_S}
         raise RequestError("TOO_LATE", group, what, why, "set it later", **data)
-    return Appointment(start_at, within_s)
+    telling_s = min(telling_s, max(0.0, within_s - margin_s))  # all have to hear the commit first
+    return Appointment(start_at, within_s - telling_s, needs_s + telling_s)
 
 
 def _ahead_s(group: str, prepared: Mapping[str, Prepared]) -> float:

@@ -228,7 +228,7 @@ class Conversation:
         topic = self.topics.request(robot, verb)
         return self._client.hand_over(topic, orjson.dumps(payload), qos, properties=properties)
 
-    async def delivered(self, number: int, timeout_s: float = ANSWER_S) -> None:
+    async def delivered(self, number: int, timeout_s: float) -> None:
         """Wait until the broker has confirmed what was sent.
 
         Raises

@@ -235,15 +235,15 @@ class GroupStart:
             "start": self.id,
             "robots": self.members,
             "start_at": appointment.start_at,
-            "ready_in_s": max(one.ready_in_s for one in self._prepared.values()),
+            "ready_in_s": appointment.ready_in_s,
             "on_member_failure": self._asked.on_member_failure,
         }
         self.is_committed = True  # before it is sent, so that who is interrupted stops what may have begun
         number = self._conversation.send(FLEET, "commit", commit, appointment.within_s)
         self.start_at = appointment.start_at
-        self.watch.expect_commit()
+        wait_s = self.watch.expect_commit(appointment.within_s)
         try:
-            await self._conversation.delivered(number)
+            await self._conversation.delivered(number, wait_s)
         except aiomqtt.MqttError as error:
             what = "the broker has not confirmed the start"
             why = f"its members play, or none does; {error}"

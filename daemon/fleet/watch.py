@@ -17,8 +17,8 @@ RESULT_S = 2.0
 """So long after it was let go, the result of a goal that had begun may still come."""
 BACK_S = 10.0
 """So long a member may be away, as it may be on its way to another broker."""
-COMMIT_S = 5.0
-"""Within so long after the commit all have to have told that they heard it."""
+COMMIT_S, MOST_COMMIT_S = 5.0, 10.0
+"""Within so long after the commit all have to have told that they heard it: at least, and at most."""
 SILENT_S = 3.0
 """For so long a daemon that takes part does not fall silent while it lives, and reaches the broker."""
 LOOK_S = 0.5
@@ -96,9 +96,22 @@ class Watch:
         """Follow members, of whom each plays a motion."""
         self._members |= {robot: _Member(robot, motion) for robot, motion in motions.items()}
 
-    def expect_commit(self) -> None:
-        """Take a member for gone that does not tell soon that it has heard the commit, which is sent now."""
-        self._committed_by_s = self._now() + COMMIT_S
+    def expect_commit(self, within_s: float) -> float:
+        """Take a member for gone that does not tell in time that it has heard the commit, which is sent now.
+
+        Parameters
+        ----------
+        within_s : float
+            How long it is until members have to begin: these let go by themselves then.
+
+        Returns
+        -------
+        float
+            How long it is waited for.
+        """
+        wait_s = max(COMMIT_S, min(within_s, MOST_COMMIT_S))
+        self._committed_by_s = self._now() + wait_s
+        return wait_s
 
     def phases(self) -> dict[str, int]:
         """Return how many members are in each phase, or have ended."""

@@ -7,10 +7,14 @@ from typing import NamedTuple
 import pytest
 
 from motiond.daemon.fleet import group_start
+from motiond.daemon.fleet.appointment import Prepared, appoint
 from motiond.daemon.robots.reservation import GUARD_S
+from tests.daemon.fleet import partition
 from tests.daemon.fleet.partition import APPROACH_S, COMMITTED_S, LASTS_S, LATENCY_S, WAITS_S, Cut, outcome
 
 FOR_EVER = float("inf")
+SLOW_S = 0.4
+"""How long each message takes at a slow broker."""
 ALL = {"robot-d1", "robot-d2", "robot-d3"}
 MOMENTS = 16
 READY_S = 2 * LATENCY_S[1] + APPROACH_S
@@ -43,6 +47,32 @@ def test_a_connection_that_is_lost_once_all_agree_keeps_nobody_from_the_first_ro
     for number in range(MOMENTS):
         at_s = first_s + (WAITS_S - first_s) * number / MOMENTS
         assert judged(Cut("d2", at_s, at_s + away_s), number).began == len(ALL), at_s
+
+
+def test_at_a_slow_broker_they_agree_in_the_time_that_answers_suggest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(partition, "LATENCY_S", (SLOW_S, SLOW_S))
+    answered = {"robot": Prepared(partition.READY_IN_S, (0.0, 2 * SLOW_S + 0.05))}
+    told = appoint("choir", answered, 0.0)
+    for name, value in (("WAITS_S", told.start_at), ("READY_IN_S", told.ready_in_s)):
+        monkeypatch.setattr(partition, name, value)
+    assert outcome().began_s == dict.fromkeys(ALL, told.start_at)
+    for number in range(MOMENTS):
+        at_s = COMMITTED_S + told.within_s * number / MOMENTS
+        assert judged(Cut("d2", at_s), number).began == 0, at_s
+
+
+def test_at_a_slow_broker_nobody_plays_where_only_what_members_leave_by_themselves_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(partition, "LATENCY_S", (SLOW_S, SLOW_S))
+    monkeypatch.setattr(partition, "WAITS_S", partition.READY_IN_S + 4 * SLOW_S + 0.1)
+    came = outcome()
+    assert came.began_s == {}
+    assert {why.partition(":")[0] for why in came.why.values()} == {
+        "not heard in time to know that all are ready"
+    }
 
 
 def test_a_connection_that_is_lost_before_they_agree_and_stays_lost_keeps_all_from_it() -> None:

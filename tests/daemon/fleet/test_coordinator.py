@@ -329,13 +329,29 @@ async def test_a_reservation_that_took_long_is_renewed_before_the_commit(
     assert choir.verbs("fleet") == ["release"]
 
 
-async def test_who_does_not_hear_the_commit_keeps_the_others_from_playing(
+async def test_who_tells_late_of_the_commit_and_before_the_approaches_begin_is_waited_for(
     broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "COMMIT_S", SOON_S)
+    monkeypatch.setattr(watch, "COMMIT_S", 0.01)
+    choir.robots["right"].silent_at.add("commit")
+    playing = asyncio.create_task(played(broker, start_in=60.0))
+    await until(lambda: "commit" in choir.verbs())
+    await asyncio.sleep(SOON_S)
+    choir.phase("right", "committed")
+    choir.result("right", "SUCCESSFUL")
+    assert [end.code for end in await playing] == ["SUCCESSFUL", "SUCCESSFUL"]
+    assert "stop" not in choir.verbs()
+
+
+@pytest.mark.parametrize("asked", [{}, {"start_in": 60.0}])
+async def test_who_does_not_hear_the_commit_keeps_the_others_from_playing(
+    broker: Embedded, choir: Members, asked: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for bound in ("COMMIT_S", "MOST_COMMIT_S"):
+        monkeypatch.setattr(watch, bound, SOON_S)
     choir.robots["left"].code = None
     choir.robots["right"].silent_at.add("commit")
-    playing = asyncio.create_task(refused(broker))
+    playing = asyncio.create_task(refused(broker, **asked))
     await until(lambda: {"left", "right"} <= {robot for robot, verb, _ in choir.asked if verb == "stop"})
     choir.phase("left", "released", "stopped on request")
     error = await playing
