@@ -131,7 +131,7 @@ class RemoteRobots:
             async with asyncio.timeout(within_s):
                 topic, payload = self._topics.request(robot, verb), {**body, "transaction": transaction}
                 if VERBS[verb].stops:
-                    self._uplink.send(topic, payload, within_s)
+                    self._uplink.send(topic, payload, within_s, self._reports.roster.requests_qos())
                 else:
                     await self._uplink.send_in_turn(topic, payload, within_s)
                 return _data_of(f"{robot}/{verb}", await answer)

@@ -156,7 +156,7 @@ class Uplink:
         """Hear these from now on, besides what is heard always, and no others that were wanted before."""
         self._wanted = frozenset(topics)
 
-    def send(self, topic: str, payload: dict[str, Any], within_s: float) -> int:
+    def send(self, topic: str, payload: dict[str, Any], within_s: float, qos: int = 1) -> int:
         """Publish at once, whatever else is on its way; return the message's number.
 
         Parameters
@@ -176,7 +176,7 @@ class Uplink:
         if self._client.version_5:
             properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
             properties.MessageExpiryInterval = ceil(within_s)
-        return self._client.hand_over(topic, orjson.dumps(payload), 1, properties=properties)
+        return self._client.hand_over(topic, orjson.dumps(payload), qos, properties=properties)
 
     async def send_in_turn(self, topic: str, payload: dict[str, Any], within_s: float) -> None:
         """Publish once the broker has confirmed most of what was sent before; return when it has this.

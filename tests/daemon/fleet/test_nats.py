@@ -12,7 +12,9 @@ import orjson
 import pytest
 
 from motiond.daemon.config.settings import host_name
+from motiond.daemon.fleet.conversation import Conversation
 from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.topics import ANY_ROBOT, DaemonTopic
 from tests.daemon.conftest import Ear, said
 from tests.daemon.fleet.nats import NODES, Cluster
 from tests.daemon.programs import running, use
@@ -30,6 +32,7 @@ RESULT = "motiond/arm/result"
 STATE = "motiond/arm/state"
 LOST = "connection lost"
 AGAIN_S = 3.0
+ROBOTS = ("left", "right", "drum")
 
 
 @pytest.fixture(scope="module")
@@ -166,3 +169,30 @@ async def test_a_node_is_killed_in_the_middle_of_a_motion_and_the_result_comes_o
     # By QoS 1, what was under way at a loss may come twice; here the only loss was long before.
     assert (tmp_path / "log").read_text().count(LOST) > 1 or again == []
     assert [one for one in again if one != ended] == []
+
+
+async def test_all_stops_of_a_group_come_while_no_node_can_log_anything(cluster: Cluster) -> None:
+    """Node 1 delivers nothing of QoS 1 then, and hangs up on who publishes it after 4 s."""
+    for node in cluster.nodes:
+        await asyncio.to_thread(node.start_again)
+    settings = cluster.settings(1)
+    async with hearing(settings) as ear, make_client(settings) as client:
+        conversation = Conversation(client, settings.each()[0])
+        conversation.roster.hear(DaemonTopic("d1"), {"state": "online", "requests_qos": 0})
+        await conversation.subscribe(conversation.topics.response(ANY_ROBOT, "stop"))
+        for number in (2, 3):
+            cluster.nodes[number - 1].freeze()
+        try:
+            asking = [
+                asyncio.create_task(conversation.ask(robot, "stop", {}, PATIENCE_S)) for robot in ROBOTS
+            ]
+            for robot in ROBOTS:
+                await ear.until(f"motiond/{robot}/request/stop")
+        finally:
+            for number in (2, 3):
+                cluster.nodes[number - 1].thaw()
+        for one in asking:
+            one.cancel()
+        await asyncio.wait(asking)
+    for node in cluster.nodes:
+        await asyncio.to_thread(node.wait)

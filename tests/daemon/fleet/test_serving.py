@@ -176,6 +176,18 @@ async def test_to_an_absent_robot_only_a_stop_is_sent(
     assert choir.verbs() == ["stop", "stop"]
 
 
+async def test_a_stop_waits_for_no_log_of_the_broker(fleet: Fleet, choir: Members) -> None:
+    assert (await fleet.post("/api/robots/left/stop"))[0] == 200
+    assert choir.asked_by == {("stop", 1)}
+    choir.daemon("offline")
+    await fleet.until_robots("left", "right", state="offline")
+    choir.daemon("online", requests_qos=0)
+    await fleet.until_robots("left", "right", state="online")
+    choir.asked_by.clear()
+    assert (await fleet.post("/api/robots/left/stop"))[0] == 200
+    assert choir.asked_by == {("stop", 0)}
+
+
 async def test_a_stop_waits_for_no_request_whatever_is_on_its_way(
     fleet: Fleet, choir: Members, monkeypatch: pytest.MonkeyPatch
 ) -> None:
