@@ -199,8 +199,9 @@ async def _looked_at(broker: MqttSettings, robot: str, reached: list[MqttSetting
     with suppress(TimeoutError):
         async with asyncio.timeout(LOOK_S), at_broker(broker) as client:
             reached.append(broker)
-            await client.subscribe([(topics.response(robot, "status"), 1)])
-            await client.subscribe([(topics.report(robot, "availability"), 1)])
+            # By QoS 0 all of it: for more, a cluster elects a leader for each, and logs before it delivers.
+            await client.subscribe([(topics.response(robot, "status"), 0)])
+            await client.subscribe([(topics.report(robot, "availability"), 0)])
             async for message in client.messages:
                 data = _decode(message)
                 match topics.meaning(message.topic.value):
@@ -212,7 +213,7 @@ async def _looked_at(broker: MqttSettings, robot: str, reached: list[MqttSetting
                             payload = orjson.dumps({"transaction": transaction})
                             until = expiry(broker, LOOK_S)
                             await client.publish(
-                                topics.request(name, "status"), payload, qos=1, properties=until
+                                topics.request(name, "status"), payload, qos=0, properties=until
                             )
     raise NoAnswer(f"{address_of(broker)}: no robot answers there; start its daemon with `motiond run`")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,12 +11,13 @@ from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.api.requests import SCHEMAS
 from motiond.daemon.client.connection import NoAnswer, at_broker
+from motiond.daemon.client.finding import broker_of
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.fleet import conversation
 from motiond.daemon.fleet.conversation import Conversation
 from motiond.daemon.fleet.gathering import command
 from motiond.daemon.fleet.site import Site
-from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.connection import Client, make_client
 from tests.daemon.conftest import Embedded
 from tests.daemon.fleet.members import Members, members, until
 from tests.ports import free_port as any_free_port
@@ -60,6 +61,23 @@ async def test_no_stop_waits_for_another_at_a_broker_that_logs_each_of_them(
     await choir.settle()
     await command(broker.settings, "choir", "stop")
     assert choir.asked_by == {("stop", 0)}
+
+
+async def test_brokers_are_looked_at_without_an_election_or_a_log(
+    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    subscribe = Client.subscribe
+
+    async def noting(client: Client, topics: Any, *args: Any, **options: Any) -> Any:
+        asked.extend(qos for _, qos in topics)
+        return await subscribe(client, topics, *args, **options)
+
+    monkeypatch.setattr(Client, "subscribe", noting)
+    urls = [f"mqtt://{broker.settings.listen}", f"mqtt://127.0.0.1:{any_free_port()}"]
+    found = await broker_of(MqttSettings(broker=urls, protocol="3.1.1"))
+    assert found.url == urls[0]
+    assert (set(asked), choir.asked_by) == ({0}, {("status", 0)})
 
 
 async def test_a_stop_goes_out_before_it_is_known_who_else_is_a_member(
