@@ -18,6 +18,7 @@ import pytest
 from motiond.daemon.config.mqtt import MqttSettings
 from tests import ports
 from tests.daemon.mqtt.wire import DISCONNECT, connack, connect
+from tests.lasting import LASTING
 from tests.waiting import PATIENCE_S, eventually
 
 CONFIGURATIONS = Path(__file__).parents[3] / "config" / "fleet"
@@ -44,6 +45,7 @@ class Node:
 
     def start(self) -> None:
         self._process = subprocess.Popen(self._command)
+        LASTING[self._process.pid] = True  # the cluster's, also where a test starts it again
 
     def start_again(self) -> None:
         """Start it unless it runs, and wait until it takes clients."""

@@ -299,7 +299,7 @@ async def test_a_will_that_comes_late_does_not_leave_the_daemon_offline(broker: 
     await ear.until(BRIDGE, lambda said: said["state"] == "broken")
     ear.heard.clear()
     await ear.until(BRIDGE, lambda said: said["state"] == "online")
-    await is_told(broker, {BRIDGE: {"state": "online"}})
+    await is_told(broker, {BRIDGE: LASTING[BRIDGE]})
 
 
 async def test_nothing_is_left_when_cancelled_while_a_broker_does_not_answer(

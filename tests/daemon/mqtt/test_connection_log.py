@@ -313,7 +313,11 @@ async def test_daemons_of_one_id_throw_each_other_out_and_tell_it_once(
     assert told.count(taken) == 2
     assert len(rivals) == 2
     assert all(line.endswith("they throw each other out; give each an `id` of its own") for line in rivals)
-    assert told.count("connected again") <= 4
+    # On a busy machine a connection may be lost for another reason, too, which is told as well.
+    others = [
+        line for line in told if line.startswith(("connection lost", "not connected")) and line != taken
+    ]
+    assert told.count("connected again") <= 4 + len(others)
 
 
 @pytest.mark.parametrize("protocol", ["5", "3.1.1"])
