@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import uuid4
@@ -21,6 +21,7 @@ from paho.mqtt.properties import Properties
 from motiond.formats.errors import listed, nearest
 
 from ..api.errors import RequestError
+from ..api.names import STOPS
 from ..api.reports import STREAMED, SUBJECTS, Report, Subject
 from ..config.mqtt import MqttSettings
 from ..mqtt.connection import address_of, make_client, speaks_5
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from ..mqtt.connection import Client
 
 ANSWER_TIMEOUT_S = 5.0
+STOP_AGAIN_S = 0.5
+"""So often a stop by QoS 0 is sent again until it is answered: nothing between here and there keeps it."""
 SUBSCRIBE_TRIES = 3
 SUBSCRIBE_TIMEOUT_S = 3.0
 CONNECT_TRIES, CONNECT_PAUSE_S = 3, 0.2
@@ -84,6 +87,18 @@ def nobody_at(base: str) -> str:
     return f"no daemon has been at this broker below '{base}'; {START_IT}, or correct --base or mqtt.base"
 
 
+def asking_qos(settings: MqttSettings) -> int:
+    """Return by which quality of service a client listens and asks: 1 in MQTT 5, 0 in MQTT 3.1.1.
+
+    The clusters that take no QoS 2 speak 3.1.1 alone. For QoS 1 they elect a leader for each subscription and
+    log each message before it is delivered, and where a node dies, a stop would wait for that for seconds
+    (`motiond.daemon.mqtt.brokers.Broker`). Nor does 3.1.1 let a request expire: by QoS 0 none is kept to come
+    when nobody wants it any more. Brokers that would keep QoS 1 in 3.1.1 too lose nothing by it, as a
+    client's connection lasts no longer than its request.
+    """
+    return 1 if speaks_5(settings) else 0
+
+
 def expiry(settings: MqttSettings, timeout_s: float) -> Properties | None:
     """Let the broker forget a request when nobody waits for its answer any more (MQTT 5 only)."""
     if not speaks_5(settings):
@@ -121,16 +136,17 @@ class Connection:
         self.robot = robot
         self._subscribed: set[str] = set()
         self._reports: deque[Report] = deque()
+        self._qos = asking_qos(settings)
         self._robots: dict[str, dict[str, Any]] = {}
         self._daemons: dict[str, dict[str, Any]] = {}
 
     async def listen(self, *subjects: Subject) -> None:
         """Subscribe to what the robot reports."""
         for subject in subjects:
-            qos = 0 if subject in STREAMED else 1
+            qos = 0 if subject in STREAMED else self._qos
             await self._subscribe(self._topics.report(self.robot, subject), qos)
 
-    async def _subscribe(self, topic: str, qos: int = 1) -> None:
+    async def _subscribe(self, topic: str, qos: int) -> None:
         """Subscribe once; a broker that does not acknowledge it is asked again, as that does no harm."""
         if topic in self._subscribed:
             return
@@ -146,29 +162,44 @@ class Connection:
 
     async def ask(self, verb: str, payload: dict[str, Any], timeout_s: float) -> dict[str, Any]:
         """Send a request and wait for its answer."""
+        request = {"transaction": uuid4().hex, **payload}
+        if self._is_sent_again(verb):  # at once, too: a cluster without a leader grants no subscription
+            await self._send(verb, request, timeout_s)
         topics = self._topics
         for topic in (
             topics.response(self.robot, verb),
             topics.report(ANY_ROBOT, "availability"),
             topics.daemon(),
         ):
-            await self._subscribe(topic)
-        request = {"transaction": uuid4().hex, **payload}
-        answered = ResponseTopic(self.robot, verb)
+            await self._subscribe(topic, self._qos)
         try:
             async with asyncio.timeout(timeout_s):
-                properties = expiry(self.settings, timeout_s)
-                topic = topics.request(self.robot, verb)
-                await self._client.publish(topic, orjson.dumps(request), qos=1, properties=properties)
-                if topic in self._client.refused:
-                    raise NoAnswer(f"{topic}: {REFUSED}")
-                while True:
-                    meaning, data = await self._receive()
-                    if meaning == answered and data.get("transaction") == request["transaction"]:
-                        return _data_of(data)
+                return _data_of(await self._answer(verb, request, timeout_s))
         except TimeoutError:
             pass
         raise NoAnswer(f"{self.robot}: no answer in {timeout_s:g} s{self._place}; {self._why_silent()}")
+
+    def _is_sent_again(self, verb: str) -> bool:
+        return verb in STOPS and self._qos == 0
+
+    async def _answer(self, verb: str, request: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+        """Send a request, a stop by QoS 0 again and again, until the answer to it has come."""
+        answered = ResponseTopic(self.robot, verb)
+        again_s = STOP_AGAIN_S if self._is_sent_again(verb) else None
+        while True:
+            await self._send(verb, request, timeout_s)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(again_s):
+                    while True:
+                        meaning, data = await self._receive()
+                        if meaning == answered and data.get("transaction") == request["transaction"]:
+                            return data
+
+    async def _send(self, verb: str, request: dict[str, Any], timeout_s: float) -> None:
+        topic, properties = self._topics.request(self.robot, verb), expiry(self.settings, timeout_s)
+        await self._client.publish(topic, orjson.dumps(request), qos=self._qos, properties=properties)
+        if topic in self._client.refused:
+            raise NoAnswer(f"{topic}: {REFUSED}")
 
     async def reports(self, silence_s: float | None) -> AsyncIterator[Report]:
         """Yield reports as they arrive; after a silence, ask for the status to see that someone is there."""

@@ -13,6 +13,7 @@ from motiond.formats.errors import listed, nearest, shortened
 
 from ..api.errors import RequestError
 from ..api.requests import VERBS
+from ..client.connection import STOP_AGAIN_S
 from ..client.finding import ALSO_S, ask_everywhere, first_heard
 from ..mqtt.topics import ANY_ROBOT, ResponseTopic
 
@@ -123,6 +124,16 @@ class RemoteRobots:
         elsewhere = ask_everywhere(others, robot, verb, {**body, "transaction": asked[2]}, ANSWER_S)
         return await first_heard([here, elsewhere], ALSO_S)  # what fails here is the refusal that is raised
 
+    async def _send_stop(
+        self, topic: str, payload: dict[str, Any], within_s: float, answer: asyncio.Future[Any]
+    ) -> None:
+        """Send a stop at once; by QoS 0 again and again, until it is answered."""
+        while True:
+            qos = min(self._uplink.qos, self._reports.roster.requests_qos())
+            self._uplink.send(topic, payload, within_s, qos)
+            if qos > 0 or await asyncio.wait((answer,), timeout=STOP_AGAIN_S) != (set(), {answer}):
+                return
+
     async def _ask(self, asked: Asked, body: dict[str, Any], within_s: float) -> dict[str, Any]:
         robot, verb, transaction = asked
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
@@ -131,7 +142,7 @@ class RemoteRobots:
             async with asyncio.timeout(within_s):
                 topic, payload = self._topics.request(robot, verb), {**body, "transaction": transaction}
                 if VERBS[verb].stops:
-                    self._uplink.send(topic, payload, within_s, self._reports.roster.requests_qos())
+                    await self._send_stop(topic, payload, within_s, answer)
                 else:
                     await self._uplink.send_in_turn(topic, payload, within_s)
                 return _data_of(f"{robot}/{verb}", await answer)

@@ -13,6 +13,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from ..api.errors import RequestError
+from ..client.connection import asking_qos
 from ..client.finding import broker_of
 from ..mqtt.connection import address_of, make_client
 from ..mqtt.connection_log import ConnectionLog
@@ -79,6 +80,11 @@ class Uplink:
         """Where the broker is that is used or tried now."""
         return str(address_of(self._present))
 
+    @property
+    def qos(self) -> int:
+        """By which quality of service that broker is asked and listened to."""
+        return asking_qos(self._present)
+
     def others(self) -> list[MqttSettings]:
         """Return where else a stop has to go, of several brokers: a daemon may have moved on unheard."""
         several = self._settings.each()
@@ -111,7 +117,7 @@ class Uplink:
     async def _serve(self, client: Client) -> None:
         for begin in self.begun:
             begin()
-        await _subscribe(client, self._lasting)
+        await self._subscribe(client, self._lasting)
         self._client = client
         self.ended.clear()
         self.connected.set()
@@ -135,12 +141,15 @@ class Uplink:
         while True:
             wanted = self._wanted
             if wanted - has:
-                await _subscribe(client, wanted - has)
+                await self._subscribe(client, wanted - has)
             if has - wanted:
                 await client.unsubscribe(sorted(has - wanted), timeout=SUBSCRIBE_S)
             has = wanted
             heed_cancellation()
             await asyncio.sleep(LOOK_S)
+
+    async def _subscribe(self, client: Client, topics: Iterable[str]) -> None:
+        await client.subscribe([(topic, self.qos) for topic in sorted(topics)], timeout=SUBSCRIBE_S)
 
     async def _look_elsewhere(self) -> NoReturn:
         """Leave a broker at which there is no daemon for one at which there is."""
@@ -156,13 +165,15 @@ class Uplink:
         """Hear these from now on, besides what is heard always, and no others that were wanted before."""
         self._wanted = frozenset(topics)
 
-    def send(self, topic: str, payload: dict[str, Any], within_s: float, qos: int = 1) -> int:
+    def send(self, topic: str, payload: dict[str, Any], within_s: float, qos: int) -> int:
         """Publish at once, whatever else is on its way; return the message's number.
 
         Parameters
         ----------
         within_s : float
             After so long nobody wants it any more (MQTT 5).
+        qos : int
+            At most `qos` of this connection.
 
         Raises
         ------
@@ -187,11 +198,7 @@ class Uplink:
             OFFLINE if there is no connection.
         """
         async with self._may_send:
-            number, client = self.send(topic, payload, within_s), self._client
+            number, client = self.send(topic, payload, within_s, self.qos), self._client
             if client is not None:
                 with suppress(aiomqtt.MqttError):  # whoever waits for the answer is told
                     await client.delivered(number, within_s)
-
-
-async def _subscribe(client: Client, topics: Iterable[str]) -> None:
-    await client.subscribe([(topic, 1) for topic in sorted(topics)], timeout=SUBSCRIBE_S)

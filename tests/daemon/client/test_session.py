@@ -12,11 +12,13 @@ import pytest
 from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.reports import Report
+from motiond.daemon.client import connection
 from motiond.daemon.client.connection import Connection, NoAnswer
 from motiond.daemon.client.play import Outcome
 from motiond.daemon.client.session import ask, begin_and_wait, watch
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
+from motiond.daemon.mqtt.connection import make_client, speaks_5
 from tests.daemon.conftest import Robots, running
 from tests.daemon.told import state, status
 from tests.waiting import PATIENCE_S
@@ -62,6 +64,29 @@ async def test_without_a_daemon_there_is_no_answer(broker: AnyBroker) -> None:
     assert str(caught.value) == (
         "arm: no answer in 0.3 s; no daemon has been at this broker; start it with `motiond run`"
     )
+
+
+async def test_a_stop_is_sent_until_it_is_answered_where_no_broker_keeps_it(
+    broker: AnyBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "STOP_AGAIN_S", 0.05)
+    heard: list[aiomqtt.Message] = []
+    async with make_client(broker.settings) as client:
+        await client.subscribe("motiond/arm/request/+", 1)
+        for verb in ("stop", "status"):
+            with pytest.raises(NoAnswer):
+                await ask(broker.settings, "arm", verb, timeout_s=SOON_S)
+        async with asyncio.timeout(PATIENCE_S):
+            while not heard or heard[-1].topic.value != "motiond/arm/request/status":
+                heard.append(await anext(client.messages))
+    stops = [message.payload for message in heard[:-1]]
+    assert {message.topic.value for message in heard[:-1]} == {"motiond/arm/request/stop"}
+    assert len(set(stops)) == 1  # the same request, with one transaction
+    if speaks_5(broker.settings):
+        assert ({message.qos for message in heard}, len(stops)) == ({1}, 1)
+    else:
+        assert {message.qos for message in heard} == {0}
+        assert len(stops) > 1
 
 
 @pytest.mark.usefixtures("bridge")

@@ -176,16 +176,34 @@ async def test_to_an_absent_robot_only_a_stop_is_sent(
     assert choir.verbs() == ["stop", "stop"]
 
 
-async def test_a_stop_waits_for_no_log_of_the_broker(fleet: Fleet, choir: Members) -> None:
-    assert (await fleet.post("/api/robots/left/stop"))[0] == 200
-    assert choir.asked_by == {("stop", 1)}
-    choir.daemon("offline")
-    await fleet.until_robots("left", "right", state="offline")
-    choir.daemon("online", requests_qos=0)
-    await fleet.until_robots("left", "right", state="online")
-    choir.asked_by.clear()
-    assert (await fleet.post("/api/robots/left/stop"))[0] == 200
+async def test_a_stop_waits_for_no_log_of_the_broker_and_is_sent_until_it_is_answered(
+    fleet: Fleet, choir: Members, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote_robots, "STOP_AGAIN_S", 0.05)
+    choir.robots["left"].silent_at = {"stop"}
+    asking = asyncio.create_task(fleet.post("/api/robots/left/stop"))
+    await until(lambda: choir.verbs("left").count("stop") >= 3)
+    choir.robots["left"].silent_at = set()
+    assert (await asking)[0] == 200
     assert choir.asked_by == {("stop", 0)}
+    assert len({str(body) for _, verb, body in choir.asked if verb == "stop"}) == 1
+
+
+async def test_a_stop_over_mqtt_5_is_sent_once_unless_a_daemon_says_that_it_would_wait(
+    mosquitto: Mosquitto,
+) -> None:
+    async with members(mosquitto.settings) as choir, serving(mosquitto.settings) as fleet:
+        choir.add("left", "choir", code=None)
+        await fleet.until_robots("left")
+        assert (await fleet.post("/api/robots/left/stop"))[0] == 200
+        assert choir.asked_by == {("stop", 1)}
+        choir.daemon("offline")
+        await fleet.until_robots("left", state="offline")
+        choir.daemon("online", requests_qos=0)
+        await fleet.until_robots("left", state="online")
+        choir.asked_by.clear()
+        assert (await fleet.post("/api/robots/left/stop"))[0] == 200
+        assert choir.asked_by == {("stop", 0)}
 
 
 async def test_a_stop_waits_for_no_request_whatever_is_on_its_way(
