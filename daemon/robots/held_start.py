@@ -45,6 +45,8 @@ class HeldStart:
     commit : CommitRequest or None
     goal : Goal or None
         What plays for it, from its approach on.
+    agreed : bool
+        Whether the goal was told to go on, as all robots of the start are ready.
     """
 
     request: PrepareRequest
@@ -57,6 +59,7 @@ class HeldStart:
     expires_at: float | None = None
     commit: CommitRequest | None = None
     goal: Goal | None = None
+    agreed: bool = False
 
     @property
     def duration_s(self) -> float | None:

@@ -75,6 +75,12 @@ class Reservation:
         self.look()
         return self._held is not None or self._preparing.locked()
 
+    @property
+    def waits_agreed(self) -> bool:
+        """Whether the robot stands and waits for the first row, on which all of its group have agreed."""
+        self.look()
+        return self._held is not None and self._held.agreed and self._held.phase == "ready"
+
     def phase_of(self, start: str) -> ReservationPhase | None:
         """Return how far a start is here; None where the robot is not reserved for it, or not any more."""
         self.look()
@@ -231,6 +237,7 @@ class Reservation:
         """Let the motion begin when its time has come: everybody was heard to be ready."""
         self.look()
         if self._held is not None and self._held.request.start == start and self._held.goal is not None:
+            self._held.agreed = True
             self._robot.stream.send(messages.Go(self._held.goal.goal_id))
 
     def break_off(self, start: str, why: str, member: str | None = None) -> None:

@@ -1,7 +1,8 @@
 """Says what became of a start of a group: all or none began, and those that began were stopped together.
 
-A start that began for only some is a finding, always. Nobody can leave a daemon's robots out that was killed
-so shortly before the first row that no message of it could arrive; that is told apart, and counted.
+A start that began for only some is a finding. Nobody can leave a daemon's robots out that was killed so
+shortly before the first row that no message of it could arrive, nor reach others that were at the broker that
+was killed together with it; both are told apart, and counted.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Killed(NamedTuple):
     at_s : float
         When, in monotonic s.
     has_will : bool
-        Whether there was a broker left that tells of it.
+        Whether there was a broker left that tells of it, and of which nobody was cut off.
     """
 
     robots: Sequence[str] = ()
@@ -110,6 +111,11 @@ def judged(parts: Mapping[str, Part], killed: Killed) -> Verdict:
         if how != "all, and stopped together":
             problems.append(f"{told}, killed {before_s:.3f} s before; the others: {how}")
         return Verdict(kind, problems)
+    if set(idle) > set(killed.robots) and not killed.has_will and 0.0 <= before_s <= killed.unheard_s:
+        how = _how_it_ended({robot: part for robot, part in able.items() if part.first_s})
+        if how != "all, and stopped together":
+            problems.append(f"{told}, killed {before_s:.3f} s before with its broker: {how}")
+        return Verdict("only those cut off with who was killed", problems)
     when = f"; {before_s:.3f} s after the kill" if killed.at_s < inf else ""
     return Verdict("only some", [*problems, told + when])
 

@@ -460,6 +460,38 @@ async def test_a_pause_before_the_first_row_lets_it_go(rig: Rig) -> None:
         assert (result["code"], result["played_s"]) == ("CANCELED", 0.0)
 
 
+async def test_a_robot_that_nobody_can_stop_begins_with_its_group_once_all_agree_and_is_stopped_then(
+    rig: Rig,
+) -> None:
+    async with rig.running() as registry:
+        answer = await prepared(rig, registry, motion="long")
+        reservation = registry.reservations["arm"]
+        reservation.commit(commit_of(answer, answer["ready_in_s"] + 1.0))
+        reservation.begin("s1")
+        await until_phase(rig, "ready")
+        reservation.go("s1")
+        async with asyncio.timeout(PATIENCE_S):
+            while not rig.results():
+                registry.stop("the broker is away")
+                await asyncio.sleep(0.01)
+        result = await rig.until("result", lambda _: True)
+        assert (result["code"], result["message"]) == ("CANCELED", "the broker is away")
+        assert 0.0 < result["played_s"] < answer["duration_s"]
+        await until_phase(rig, "playing")
+
+
+async def test_a_robot_that_nobody_can_stop_is_let_go_until_all_agree(rig: Rig) -> None:
+    async with rig.running() as registry:
+        reservation = registry.reservations["arm"]
+        reservation.commit(commit_of(await prepared(rig, registry)))
+        reservation.begin("s1")
+        await until_phase(rig, "ready")
+        registry.stop("the broker is away")
+        assert (await until_phase(rig, "released"))["start"] == "s1"
+        result = await rig.until("result", lambda _: True)
+        assert (result["message"], result["played_s"]) == ("the broker is away", 0.0)
+
+
 async def test_what_is_broken_off_says_because_of_whom(rig: Rig) -> None:
     async with rig.running() as registry:
         answer = await prepared(rig, registry, motion="long")
