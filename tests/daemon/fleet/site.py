@@ -53,17 +53,25 @@ class Link:
         task = asyncio.current_task()
         assert task is not None
         self._carriers.add(task)
+        try:
+            with suppress(asyncio.CancelledError):  # it is cut; the server would log it
+                await self._join(reader, writer)
+        finally:
+            self._carriers.discard(task)
+            writer.close()
+
+    async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Carry both ways until either side goes."""
         site_reader, site_writer = await asyncio.open_connection("127.0.0.1", self._to)
         there = asyncio.create_task(_carry(reader, site_writer), name="link.there")
         back = asyncio.create_task(_carry(site_reader, writer), name="link.back")
-        with suppress(asyncio.CancelledError):  # it is cut; the server would log it
+        try:
             await asyncio.wait((there, back), return_when=asyncio.FIRST_COMPLETED)
-        for way in (there, back):
-            way.cancel()
-        await asyncio.gather(there, back, return_exceptions=True)
-        self._carriers.discard(task)
-        writer.close()
-        site_writer.close()
+        finally:
+            for way in (there, back):
+                way.cancel()
+            await asyncio.gather(there, back, return_exceptions=True)
+            site_writer.close()
 
 
 async def _carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
