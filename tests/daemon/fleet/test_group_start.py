@@ -126,7 +126,7 @@ async def test_one_that_fails_in_mid_motion_stops_the_others_or_not(
         result = await left.result()
         if then == "continue":
             assert (result["code"], result["details"]["start"]) == ("SUCCESSFUL", "s1")
-            assert left.phases()[-2:] == ["playing", None]
+            await until("all is told", lambda: left.phases()[-2:] == ["playing", None])
             return
         assert result["code"] == "CANCELED"
         assert result["details"]["member"] == "right"
