@@ -96,7 +96,9 @@ class MqttBridge:
             self._robots,
             needs_lease=lambda robot: robot in commands.leases,
         )
-        self._responder = Responder(self._topics, dispatcher, version_5=speaks_5(settings))
+        self._responder = Responder(
+            self._topics, dispatcher, is_ours=self._is_ours, version_5=speaks_5(settings)
+        )
         self._main: MainSession | None = None
         self._others: RequestsSession | None = None
         self._client: Client | None = None

@@ -16,6 +16,8 @@ from .complaints import Complaints
 from .topics import RequestTopic
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..api.dispatcher import Dispatcher
     from .topics import Topics
 
@@ -29,13 +31,19 @@ class Responder:
     ----------
     topics : Topics
     dispatcher : Dispatcher
+    is_ours : callable
+        Whether a robot's name is the daemon's to use. A stop to a robot of another daemon's name acts here
+        too, and is answered there alone: what it says of that robot is what whoever asks wants to know.
     version_5 : bool
         Whether the connection speaks MQTT 5.
     """
 
-    def __init__(self, topics: Topics, dispatcher: Dispatcher, *, version_5: bool) -> None:
+    def __init__(
+        self, topics: Topics, dispatcher: Dispatcher, *, is_ours: Callable[[str], bool], version_5: bool
+    ) -> None:
         self._topics = topics
         self._dispatcher = dispatcher
+        self._is_ours = is_ours
         self._version_5 = version_5
         self._complaints = Complaints()
 
@@ -55,6 +63,8 @@ class Responder:
         if overtaken and raw.refusal is None and raw.verb in VERBS and VERBS[raw.verb].begins:
             raw = replace(raw, refusal=_overtaken(raw.where))
         answer = await self._dispatcher.answer(raw)
+        if not self._is_ours(raw.robot):
+            return
         topic = self._response_topic(message, raw)
         properties = _correlated(message.properties) if self._version_5 else None
         try:

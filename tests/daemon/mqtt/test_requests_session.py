@@ -69,7 +69,7 @@ def connected() -> asyncio.Event:
 async def session(
     robots: Robots, order: StopOrder, connected: asyncio.Event
 ) -> AsyncIterator[RequestsSession]:
-    responder = Responder(TOPICS, Dispatcher(robots), version_5=False)
+    responder = Responder(TOPICS, Dispatcher(robots), is_ours=lambda _: True, version_5=False)
     async with asyncio.TaskGroup() as tasks:
         yield RequestsSession(
             TOPICS,
