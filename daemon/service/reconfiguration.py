@@ -238,6 +238,8 @@ class Reconfiguration:
     def _kept_out_by(self, name: str) -> str:
         """Return which robot that has to leave its actuators to this one still stays, and '' if none does."""
         members, wanted = self._robots.members, self._wanted[name]
+        if name in members and wanted.drives_the_same(members[name].parts):
+            return ""  # it has them
         for other, member in members.items():
             shares = set(wanted.driver.devices) & set(member.parts.driver.devices)
             if (

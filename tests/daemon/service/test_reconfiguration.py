@@ -360,6 +360,17 @@ async def test_actuators_are_not_exchanged_beneath_a_latched_emergency_stop(rig:
         await daemon.until_idle("hand")
 
 
+async def test_a_robot_that_keeps_its_actuators_waits_for_nobody_else_s(rig: Rig) -> None:
+    """Two simulated robots alike share nothing: a narrower limit of one comes at once."""
+    del rig.driver["plant"]
+    rig.others = {"hand": another(rig, driver=dict(rig.driver))}
+    async with running(rig) as daemon:
+        await daemon.robot("hand").latch_estop()
+        del rig.others["hand"]
+        rig.robot["joints"]["elbow"] = {"limits": rig.robot["joints"]["elbow"]["limits"] | {"upper": 1.65}}
+        assert await daemon.reload() == {"changed": ["arm"], "waiting": {"hand": LATCHED}}
+
+
 async def test_an_emergency_stop_on_the_way_home_of_a_robot_that_is_taken_out_stays_latched(rig: Rig) -> None:
     rig.robot |= {"on_exit": "park", "poses": {"park": {"shoulder": 1.9}}, "exit_timeout_s": 60.0}
     rig.robot["approach"] = {"velocity": 0.1, "acceleration": 1.0, "jerk": 10.0}
