@@ -24,9 +24,13 @@ from .request import ask, place_of
 from .words import in_own_words, own_words
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..client.reload import Reloaded, ReloadedHere
 
 app = typer.Typer()
+
+UNREACHED = "no actuator was reached; use the robot's own switch"
 
 
 @app.command()
@@ -111,15 +115,18 @@ def speed(
 def stop(robot: RobotName, *, client: Client, json: AsJson = False) -> None:
     """Stop softly, on the path."""
     answer = ask(client, robot, "stop")
-    playing = answer["goal_id"] is not None
-    say(answer, f"{robot}: {'stops softly' if playing else 'nothing plays'}", json=json)
+    does = "nothing plays" if answer["goal_id"] is None else "stops softly"
+    say(answer, f"{robot}: {does}{_unreached(answer)}", json=json)
 
 
 @app.command()
 @asks_a_daemon
 def estop(robot: RobotName, *, client: Client, json: AsJson = False) -> None:
     """Halt at once and stay so until reset; this is no safety-rated stop."""
-    _request(client, robot, "estop", json=json)
+    answer = ask(client, robot, "estop")
+    is_halted = answer["state"] == "estopped"
+    does = "estopped" if is_halted else f"{answer['state']}; the emergency stop is latched"
+    say(answer, f"{robot}: {does}{_unreached(answer)}", json=json)
 
 
 @app.command()
@@ -127,6 +134,11 @@ def estop(robot: RobotName, *, client: Client, json: AsJson = False) -> None:
 def reset(robot: RobotName, *, client: Client, json: AsJson = False) -> None:
     """Leave the emergency stop or a fault."""
     _request(client, robot, "reset", json=json)
+
+
+def _unreached(answer: "Mapping[str, Any]") -> str:
+    """Return what has to be known of a stop where no actuator is there to be told."""
+    return f"; it is offline, and {UNREACHED}" if answer["state"] == "offline" else ""
 
 
 def _request(client: Client, robot: str, verb: str, *, json: bool) -> None:

@@ -139,11 +139,16 @@ class RequestHandlers:
         return {"state": self._robot.status.state, "torque": self._robot.status.torque}
 
     async def disable(self, _request: Request) -> dict[str, Any]:
-        """Switch torque off, while nothing plays."""
-        if self._robot.goals.goal is not None:
-            raise busy(self._robot)
-        await self._robot.disable()
-        return {"state": self._robot.status.state, "torque": self._robot.status.torque}
+        """Switch torque off, while nothing plays; what does not answer may hold, so that is no success."""
+        robot = self._robot
+        if robot.goals.goal is not None:
+            raise busy(robot)
+        await robot.disable()
+        if robot.status.state is State.OFFLINE:
+            why = f"the robot is offline and its actuators may hold; {robot.status.message}"
+            mend = "use the robot's own switch"
+            raise RequestError("OFFLINE", robot.name, "torque cannot be switched off", why, mend)
+        return {"state": robot.status.state, "torque": robot.status.torque}
 
     async def switch_torque(self, request: TorqueRequest) -> dict[str, Any]:
         """Switch torque on or off."""

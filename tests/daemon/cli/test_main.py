@@ -115,6 +115,24 @@ def test_stop_says_whether_there_was_something_to_stop(
     assert run_here(capsys, "stop", "arm", "-c", idle.config) == (0, "arm: stops softly\n", "")
 
 
+def test_where_no_actuator_is_reached_nothing_is_said_to_have_been_done(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rig = Rig(tmp_path)
+    rig.daemon = {"mqtt": {"listen": f"127.0.0.1:{free_port()}"}}
+    rig.driver["trace"] = "missing/trace.npy"
+    with background("run", "-c", rig.config):
+        Daemon(rig.config).until("offline")
+        code, out, err = run_here(capsys, "disable", "arm", "-c", rig.config)
+        cannot = "arm: torque cannot be switched off; the robot is offline and its actuators may hold; "
+        assert (code, out, err.startswith(cannot)) == (1, "", True)
+        unreached = "it is offline, and no actuator was reached; use the robot's own switch"
+        said = f"arm: nothing plays; {unreached}\n"
+        assert run_here(capsys, "stop", "arm", "-c", rig.config) == (0, said, "")
+        said = f"arm: offline; the emergency stop is latched; {unreached}\n"
+        assert run_here(capsys, "estop", "arm", "-c", rig.config) == (0, said, "")
+
+
 def test_a_motion_is_paused_and_resumed_and_played_at_another_speed(
     idle: Daemon, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -432,6 +432,19 @@ async def test_a_robot_whose_driver_cannot_open_is_offline_and_says_why(rig: Rig
     assert "missing/trace.npy" in lost["message"]
 
 
+async def test_torque_of_actuators_that_do_not_answer_is_not_said_to_be_off(rig: Rig) -> None:
+    rig.driver["trace"] = "missing/trace.npy"
+    async with rig.running() as registry:
+        lost = await rig.until("event", lambda data: data["kind"] == "stream_lost")
+        with pytest.raises(RequestError) as refusal:
+            await ask(registry, "disable")
+    what = "arm: torque cannot be switched off; the robot is offline and its actuators may hold"
+    assert (refusal.value.code, str(refusal.value)) == (
+        "OFFLINE",
+        f"{what}; {lost['message']}; use the robot's own switch",
+    )
+
+
 async def test_an_unknown_motion_is_refused_with_the_nearest_name(rig: Rig) -> None:
     async with rig.running() as registry:
         await rig.until_state("idle")
