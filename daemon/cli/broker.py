@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .output import DEFAULT_CONFIG
+from .output import DEFAULT_CONFIG, DONE, tell
 
 if TYPE_CHECKING:
     from ..config.mqtt import MqttSettings
+    from ..config.section import ConfigError
 
 Config = Annotated[
     Path | None,
@@ -74,13 +76,56 @@ class Client:
         typer.BadParameter
             If an option cannot.
         """
+        return self._with_options(self._configured())
+
+    def known_mqtt(self, *, asks_here: bool = False) -> "tuple[MqttSettings, Path | None]":
+        """Return how to reach the broker as far as is known, for what no broken configuration may prevent.
+
+        A configuration that cannot be used is told of on stderr, and returned: what it says of the broker is
+        then as in none. Where `--broker` and `--base` say all, it is not read.
+
+        Parameters
+        ----------
+        asks_here : bool
+            Whether the configuration's daemon on this machine is asked as well, before the broker.
+
+        Raises
+        ------
+        typer.BadParameter
+            If an option cannot be used.
+        """
+        from ..config.mqtt import MqttSettings
+        from ..config.section import ConfigError
+
+        if self.broker is not None and self.base is not None:
+            return self._with_options(MqttSettings()), None
+        try:
+            return self._with_options(self._configured()), None
+        except ConfigError as error:
+            settings = self._with_options(MqttSettings(), encrypts=self.broker is not None)
+            with suppress(OSError):  # whether or not somebody can read it
+                tell(self._guessed(settings, error, asks_here=asks_here), DONE)
+        return settings, self.config or DEFAULT_CONFIG
+
+    def _guessed(self, settings: "MqttSettings", error: "ConfigError", *, asks_here: bool) -> str:
+        """Say that the configuration is not read, and who is asked then."""
+        from ..mqtt.connection import address_of
+
+        what = str(error).partition("\n")[0]
+        asked = f"{address_of(settings)} is asked"
+        if self.broker is not None:
+            asked += f", by topics below '{settings.base}'"
+        elif asks_here and self.own_config is not None:
+            asked = f"its daemon on this machine is asked, and else {address_of(settings)}"
+        return f"{what}; the configuration is not read, so {asked}"
+
+    def _with_options(self, settings: "MqttSettings", *, encrypts: bool = True) -> "MqttSettings":
         from pydantic import ValidationError
 
         from ..config.mqtt import MqttSettings
         from ..config.secrets import has_password
 
-        settings = self._configured()
-        given: dict[str, Any] = {"base": self.base, "ca_file": self.ca_file}
+        given: dict[str, Any] = {"base": self.base, "ca_file": self.ca_file if encrypts else None}
         given = {option: value for option, value in given.items() if value is not None}
         if self.broker is not None:
             given = {"broker": self.broker, "base": settings.base, "protocol": "3.1.1"} | given
@@ -108,17 +153,25 @@ class Client:
         """The configuration of a daemon that may run on this machine; None where only its broker is named."""
         if self.broker is not None or self.base is not None:
             return None
-        return self.config or (DEFAULT_CONFIG if DEFAULT_CONFIG.is_file() else None)
+        return self.config or default_config()
 
     def _configured(self) -> "MqttSettings":
         from ..config.mqtt import MqttSettings
 
-        config = self.config or (DEFAULT_CONFIG if DEFAULT_CONFIG.is_file() else None)
+        config = self.config or default_config()
         if config is None:
             return MqttSettings()
         from ..config.client import load_mqtt_settings
 
         return load_mqtt_settings(config)
+
+
+def default_config() -> Path | None:
+    """Return the configuration that is taken where none is named; None where there is none."""
+    try:
+        return DEFAULT_CONFIG if DEFAULT_CONFIG.is_file() else None
+    except OSError:  # its folder may not be looked into, and who reads it is told why
+        return DEFAULT_CONFIG
 
 
 def asks_a_daemon(command: Callable[..., Any]) -> Callable[..., Any]:

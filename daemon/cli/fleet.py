@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..api.errors import RequestError
+from ..api.names import STOPS
 from .broker import Client, asks_a_daemon
 from .fleet_view import app as commands_that_show_all
 from .output import (
@@ -20,6 +21,7 @@ from .output import (
     tell,
 )
 from .playback import Loop, PingPong, PlaceText, Seam, Speed, StartAt, playback_of
+from .request import nothing_stopped, or_nothing_stopped
 from .words import in_own_words
 
 if TYPE_CHECKING:
@@ -156,10 +158,14 @@ def _command(client: Client, group: str, verb: "GroupVerb", *, json: bool) -> in
     """Command all; exit code 1 unless each of them has taken it, 3 if none answers at all."""
     from ..fleet.gathering import command
 
-    gathered = asyncio.run(command(client.mqtt(), group, verb))
+    settings, unread = client.known_mqtt() if verb in STOPS else (client.mqtt(), None)
+    with or_nothing_stopped(group, unread):
+        gathered = asyncio.run(command(settings, group, verb))
     if json:
         print_json([one.payload() for one in gathered])
     codes = [_tell_answer(one, verb, json=json) for one in gathered]
+    if unread is not None and DONE not in codes:
+        tell(nothing_stopped(group, unread), FAILED)
     return NOBODY_ANSWERS if set(codes) == {NOBODY_ANSWERS} else FAILED if any(codes) else DONE
 
 

@@ -39,15 +39,16 @@ SHOWN: "frozenset[Subject]" = frozenset(
 def monitor(robot: ShownRobotName = None, *, client: Client) -> int:
     """Show a robot as it moves, with keys to stop, pause and resume it, until q or Ctrl-C."""
     refuse_no_terminal("monitor", "`motiond status`")
-    return asyncio.run(_run(client.mqtt(), robot))
+    mqtt = client.mqtt() if client.broker is None else client.known_mqtt()[0]
+    return asyncio.run(_run(mqtt, robot, client.own_config))
 
 
-async def _run(mqtt: "MqttSettings", robot: str | None) -> int:
+async def _run(mqtt: "MqttSettings", robot: str | None, config: Path | None) -> int:
     from ..client.finding import reaching
 
     async with reaching(mqtt):  # who names a wrong broker is told so
         pass
-    shown = Monitor(mqtt, robot)
+    shown = Monitor(mqtt, robot, config)
     try:
         await shown.run()
     except OSError as error:
@@ -71,13 +72,15 @@ class Monitor:
     ----------
     robot : str or None
         Who is shown first; the first one by name where nobody is named.
+    config : Path, optional
+        The configuration of a daemon on this machine that stops a robot where nobody at the broker does.
 
     Attributes
     ----------
     commander : Commander
     """
 
-    def __init__(self, mqtt: "MqttSettings", robot: str | None) -> None:
+    def __init__(self, mqtt: "MqttSettings", robot: str | None, config: Path | None = None) -> None:
         from ..api.reports import ReportHub
         from ..fleet.site import Site
         from .commander import Commander
@@ -85,6 +88,7 @@ class Monitor:
 
         soon = {"reconnect_min_s": min(mqtt.reconnect_min_s, SOON_S), "reconnect_max_s": SOON_S}
         self._mqtt = mqtt
+        self._config = config
         self._hub = ReportHub()
         self._site: Site = Site(mqtt.model_copy(update=soon), self._hub)
         self._robot = robot
@@ -203,20 +207,29 @@ class Monitor:
     async def _ask(self, robot: str, verb: str) -> dict[str, Any]:
         """Ask on the connection that there is, or on one of its own where that may reach further.
 
-        Control is acquired as other subcommands do; a stop waits for no connection to be made again, and
-        goes out also to a robot of which nothing was heard.
+        Control is acquired as other subcommands do; a stop waits for no connection to be made again, goes
+        out also to a robot of which nothing was heard, and where nobody answers at the broker, to the daemon
+        on this machine.
         """
         from ..api.errors import RequestError
         from ..api.requests import SCHEMAS, VERBS
         from ..client.session import ask
+        from ..client.stopping import stop, stopped_here
 
+        stops = VERBS[verb].stops
         try:
             return await self._site.robots.handle(robot, verb, SCHEMAS[verb]())
         except RequestError as error:
             is_free = error.code == "NOT_IN_CONTROL" and error.data.get("holder") is None
             unheard = error.code == "UNKNOWN_ROBOT" or not self._site.uplink.connected.is_set()
-            if not is_free and not (VERBS[verb].stops and unheard):
+            if stops and not unheard and error.code in {"TIMEOUT", "OFFLINE"}:
+                answer, _ = await stopped_here(self._config, robot, verb)
+                if answer is not None:
+                    return answer
+            if not is_free and not (stops and unheard):
                 raise
+        if stops:
+            return await stop(self._mqtt, robot, verb, self._config, here_first=True)
         return await ask(self._mqtt, robot, verb)
 
 

@@ -2,15 +2,15 @@
 
 import asyncio
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..api.errors import RequestError
 from ..api.names import STOPS
 from .broker import Client
 from .words import own_words
-
-if TYPE_CHECKING:
-    from ..client.connection import NoAnswer
 
 
 def ask(client: Client, robot: str, verb: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -23,30 +23,43 @@ def ask(client: Client, robot: str, verb: str, body: dict[str, Any] | None = Non
     NoAnswer
         If nobody answers.
     """
-    from ..client.connection import NoAnswer
     from ..client.session import ask as ask_over_mqtt
 
-    try:
-        with own_words(robot, verb):
-            return asyncio.run(ask_over_mqtt(client.mqtt(), robot, verb, body))
-    except NoAnswer as error:
-        if verb in STOPS and (answer := _stopped_here(client.own_config, robot, verb, error)) is not None:
-            return answer
-        raise
+    if verb in STOPS:
+        return _stop(client, robot, verb)
+    with own_words(robot, verb):
+        return asyncio.run(ask_over_mqtt(client.mqtt(), robot, verb, body))
 
 
-def _stopped_here(config: Path | None, robot: str, verb: str, error: "NoAnswer") -> dict[str, Any] | None:
-    """Stop a robot by its daemon here, which may be at another broker; None where there is none."""
+def _stop(client: Client, robot: str, verb: str) -> dict[str, Any]:
+    """Stop a robot by each way that there is, also where the configuration cannot be used."""
+    from ..client.stopping import stop
+
+    settings, unread = client.known_mqtt(asks_here=True)
+    with own_words(robot, verb), or_nothing_stopped(robot, unread):
+        return asyncio.run(stop(settings, robot, verb, client.own_config, here_first=unread is not None))
+
+
+@contextmanager
+def or_nothing_stopped(whom: str, unread: Path | None) -> Iterator[None]:
+    """Say plainly where a stop has not come that went out without what the configuration says."""
     from ..client.connection import NoAnswer
-    from ..client.local import ask_here
-    from ..ipc.control import Refused
 
     try:
-        return None if config is None else ask_here(config, verb, robot=robot)
-    except Refused as refused:
-        if "the robots here are" in str(error):  # that it is unknown is told already
-            return None
-        raise NoAnswer(f"{error}\n{refused}") from refused
+        yield
+    except (NoAnswer, RequestError) as error:
+        if unread is None:
+            raise
+        said = f"{error}\n{nothing_stopped(whom, unread)}"
+        if isinstance(error, RequestError):
+            raise RequestError.of(error.code, said, error.data) from error
+        raise NoAnswer(said) from error
+
+
+def nothing_stopped(whom: str, unread: Path) -> str:
+    """Return that a stop has not come, and what to do now."""
+    why = f"what {unread} says of the broker is not known"
+    return f"{whom}: nothing was stopped; {why}; use the robot's own switch"
 
 
 def place_of(text: str) -> dict[str, Any]:

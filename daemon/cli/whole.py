@@ -1,7 +1,7 @@
 """The subcommand that asks the daemon of this machine for what concerns it as a whole."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -32,7 +32,8 @@ def log_level(
     if not config.is_file():
         mend = "name the configuration of the daemon with -c"
         return tell(f"{config}: there is no such file, and so no daemon is known by it; {mend}", WRONG_INPUT)
-    answer = ask_here(config, "log-level", **({} if level is None else {"level": str(level)}))
+    values: dict[str, Any] = {} if level is None else {"level": str(level)}
+    answer = ask_here(config, "log-level", **values)
     if answer is None:
         mend = "start it with `motiond run`, or name its configuration with -c"
         return tell(f"{config}: no daemon of this configuration runs on this machine; {mend}", NOBODY_ANSWERS)

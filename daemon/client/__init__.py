@@ -7,6 +7,7 @@
 - `control`: who is in control of a robot
 - `reload`: reading motions again
 - `local`: asks a daemon on this machine for what concerns it as a whole
+- `stopping`: stops a robot by its broker, and by its daemon on this machine
 - `forget`: clears what a broker keeps of a robot that is gone
 - `status`: all robots at a broker
 """

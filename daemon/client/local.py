@@ -18,7 +18,9 @@ ANSWER_TIMEOUT_S = 85.0
 PIECE = 1 << 16
 
 
-def ask_here(config: Path, verb: str, **values: Any) -> dict[str, Any] | None:
+def ask_here(
+    config: Path, verb: str, *, timeout_s: float = ANSWER_TIMEOUT_S, **values: Any
+) -> dict[str, Any] | None:
     """Send a request and return the data of its answer; None where no daemon of that configuration runs here.
 
     Raises
@@ -29,16 +31,16 @@ def ask_here(config: Path, verb: str, **values: Any) -> dict[str, Any] | None:
         If it does not answer.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.settimeout(ANSWER_TIMEOUT_S)
+        connection.settimeout(timeout_s)
         try:
-            connection.connect(address_of(config))
-        except ConnectionRefusedError:
-            return None
-        try:
+            try:
+                connection.connect(address_of(config))
+            except ConnectionRefusedError:
+                return None
             connection.sendall(orjson.dumps({"verb": verb, **values}) + b"\n")
             answer = orjson.loads(_line(connection))
         except (OSError, ValueError) as error:
-            why = f"no answer in {ANSWER_TIMEOUT_S:g} s" if isinstance(error, TimeoutError) else str(error)
+            why = f"no answer in {timeout_s:g} s" if isinstance(error, TimeoutError) else str(error)
             raise NoAnswer(f"{config}: its daemon does not answer; {why}; look at its log") from error
     if answer["status"] != "ok":
         raise Refused(answer["error"])

@@ -313,7 +313,7 @@ def test_a_missing_ca_file_is_exit_code_2_for_the_daemon_and_for_its_clients(
     file = tmp_path / "arm.yaml"
     file.write_text(f"{ARM}mqtt: {{broker: 'mqtts://127.0.0.1:9', ca_file: no.pem}}\n")
     why = f"ca_file {tmp_path}/no.pem cannot be read; no such file; correct the path"
-    for words in (("run",), ("stop", "arm")):
+    for words in (("run",), ("status", "arm")):
         assert run_here(capsys, *words, "-c", file) == (2, "", f"{file}:2: {why}\n")
 
 
