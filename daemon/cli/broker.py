@@ -22,6 +22,7 @@ Config = Annotated[
         "--config",
         "-c",
         envvar="MOTIOND_CONFIG",
+        readable=False,  # who reads it says so, and a stop does without
         help=f"The daemon's configuration, which names the broker; {DEFAULT_CONFIG} if there is one.",
     ),
 ]

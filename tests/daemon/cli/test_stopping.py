@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -194,6 +194,22 @@ def test_a_default_configuration_in_a_folder_that_may_not_be_looked_into_keeps_n
     playing.spoil("robots: [\n")
     monkeypatch.setattr(finding_broker, "DEFAULT_CONFIG", Closed(playing.config))
     assert run_here(capsys, "stop", "arm")[:2] == (0, "arm: stops softly\n")
+
+
+def test_a_configuration_of_somebody_else_keeps_no_stop_back(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], playing: Playing
+) -> None:
+    def denied(path: Path) -> NoReturn:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("os.access", lambda *_, **__: False)
+    monkeypatch.setattr("motiond.formats.io.source.open_regular", denied)
+    code, out, err = run_here(capsys, "stop", "arm", "-c", playing.config)
+    assert (code, out) == (0, "arm: stops softly\n")
+    assert err.startswith(f"{playing.config}: cannot be read; Permission denied; ")
+    code, out, err = run_here(capsys, "pause", "arm", "-c", playing.config)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"{playing.config}: cannot be read; Permission denied")
 
 
 # -- the monitor --------------------------------------------------------------------------------------------
