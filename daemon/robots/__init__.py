@@ -14,7 +14,7 @@
 - `held_start`: that start, how far it is, and what hinders it
 - `readiness`: what a robot's state forbids
 - `motion_loader`: reads the motions beside everything else
-- `motion_watch`: has them read when files change
+- `motion_watch`: has them read when files change; `unwatched`: why it cannot
 - `uploads`: the folder for motions of clients
 - `shared_tracks`: motions in shared memory
 - `status`: what the stream process has told last

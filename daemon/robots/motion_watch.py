@@ -6,7 +6,11 @@ A file is complete when it has been quiet for a while, as one is that was rename
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import errno
 import logging
+import os
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -14,6 +18,7 @@ from motiond.formats.errors import printable
 
 from ..api.errors import RequestError
 from ..planning.library import stamp_of
+from .unwatched import why_unwatched
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -51,10 +56,23 @@ class MotionWatch:
         self._folders = folders
         self._load = load
         self._unsettled: dict[Path, tuple[Stamp, float]] = {}
+        self._seen: dict[Path, dict[Path, Stamp]] = {}
+        self._told: dict[Path, set[str]] = {}
         self._came = asyncio.Event()
 
     async def run(self) -> NoReturn:
-        """Watch until cancelled; a folder that cannot be watched is tried again, and told of once."""
+        """Watch until cancelled; what cannot be watched, or fails, is tried again, and told of once."""
+        told = ""
+        while True:
+            try:
+                await self._run()
+            except Exception as error:  # robots play on, whatever becomes of the watch
+                if repr(error) != told:
+                    log.exception("%s: the watch of its motions failed inside motiond", self._robot)
+                told = repr(error)
+            await asyncio.sleep(TRY_AGAIN_S)
+
+    async def _run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             for folder in self._folders:
                 tasks.create_task(self._watch_for_ever(folder), name=f"{self._robot}.watch")
@@ -63,19 +81,31 @@ class MotionWatch:
                 await self._settle()
 
     async def _watch_for_ever(self, folder: Path) -> NoReturn:
-        told = ""
+        told = self._told.setdefault(folder, set())
         while True:
             try:
                 await self._watch(folder)
-                told = ""
-            except OSError as error:
-                why = error.strerror or str(error)
-                if why != told:
-                    what = "%s: %s: is not watched; %s; it is tried again; make the folder, or raise %s"
-                    limit = "fs.inotify.max_user_watches"
-                    log.warning(what, self._robot, printable(str(folder)), why, limit)
-                told = why
+                told.clear()
+            except Exception as error:
+                why = why_unwatched(error)
+                if (known := why or repr(error)) not in told:
+                    what, defect = why or "is not watched; it is tried again", None if why else error
+                    log.warning("%s: %s: %s", self._robot, printable(str(folder)), what, exc_info=defect)
+                told.add(known)
+                await self._look_unwatched(folder)
                 await asyncio.sleep(TRY_AGAIN_S)
+
+    async def _look_unwatched(self, folder: Path) -> None:
+        """Note what has changed in a folder of which nothing is told at the moment."""
+        with contextlib.suppress(Exception):  # the watch has failed over it already, and said so
+            await self._look(folder)
+
+    async def _look(self, folder: Path) -> None:
+        """Note what has changed in a folder since it was looked at."""
+        before = self._seen.get(folder, {})
+        self._seen[folder] = now = await asyncio.to_thread(_inside, folder)
+        paths = before.keys() | now.keys()
+        await self._note([path for path in paths if before.get(path) != now.get(path)])
 
     async def _watch(self, folder: Path) -> None:
         """Watch a folder until another one has taken its place."""
@@ -95,7 +125,7 @@ class MotionWatch:
         try:
             # What came before the watch had begun is told by nobody.
             await asyncio.sleep(LOOK_PERIOD_S)
-            await self._note(await asyncio.to_thread(_inside, folder))
+            await self._look(folder)
             while True:
                 paths = [folder / Path(path).name for _, path in await changing]
                 changing = asyncio.ensure_future(anext(changes))
@@ -105,6 +135,8 @@ class MotionWatch:
         finally:
             changing.cancel()
             await asyncio.wait((changing,))
+            if not changing.cancelled():
+                changing.exception()  # asyncio would log one that nobody has asked for
             await changes.aclose()
 
     async def _note(self, paths: list[Path]) -> None:
@@ -150,11 +182,13 @@ class MotionWatch:
 
 def _identity(folder: Path) -> tuple[int, int]:
     status = folder.stat()
+    if not stat.S_ISDIR(status.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
     return status.st_dev, status.st_ino
 
 
-def _inside(folder: Path) -> list[Path]:
-    return list(folder.iterdir())
+def _inside(folder: Path) -> dict[Path, Stamp]:
+    return _stamps_of(list(folder.iterdir()))
 
 
 def _stamps_of(paths: list[Path]) -> dict[Path, Stamp]:

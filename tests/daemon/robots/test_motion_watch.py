@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from watchfiles._rust_notify import WatchfilesRustInternalError
 
 from motiond.daemon.robots import motion_watch
+from motiond.daemon.robots.unwatched import why_unwatched
+from motiond.formats.errors import printable
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, sweep, write_seq
 from tests.waiting import PATIENCE_S
 
@@ -128,7 +133,94 @@ async def test_a_folder_that_is_exchanged_or_comes_later_is_watched_too(
         assert library.get("short") is None
     told = [line for line in caplog.messages if "is not watched" in line]
     where = f"arm: {folder}: is not watched; No such file or directory; it is tried again"
-    assert told == [f"{where}; make the folder, or raise fs.inotify.max_user_watches"]
+    assert told == [f"{where}; make the folder"]
+
+
+async def test_names_that_are_no_utf8_end_nothing_and_the_folder_is_followed_on(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(motion_watch, "TRY_AGAIN_S", 0.1)
+    async with watching(rig) as (registry, library, folder):
+        goal = await ask(registry, "play", motion="long")
+        for name in (b"b\xff.seq", b"note\xe9.txt", b"c\xff.seq"):
+            file = folder / os.fsdecode(name)
+            write_seq(file, sweep(0.5), JOINTS, RATE_HZ)
+            if file.suffix == ".seq":
+                await until(partial(library.get, printable(file.stem)))
+            else:
+                await asyncio.sleep(0.5)
+        write_seq(folder / "after.seq", sweep(0.5), JOINTS, RATE_HZ)
+        await until(lambda: library.get("after"))
+        state = registry.members["arm"].robot.state_payload()
+        assert (state["goal_id"], rig.results()) == (goal["goal_id"], [])
+        await ask(registry, "stop")
+    told = [line for line in caplog.messages if "UTF-8" in line]
+    anew = "each change of that file has the folder looked at and watched anew; rename it"
+    assert told == [f"arm: {folder}: a name is no UTF-8; {anew}"]
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+async def test_a_watch_that_fails_unforeseen_takes_no_robot_with_it_and_begins_again(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(motion_watch, "TRY_AGAIN_S", 0.1)
+    defects = {"_identity": 3, "_settle": 3}
+
+    def failing(name: str, good: Callable[..., object]) -> Callable[..., object]:
+        def fail(*arguments: object) -> object:
+            if defects[name]:
+                defects[name] -= 1
+                raise ArithmeticError(name)
+            return good(*arguments)
+
+        return fail
+
+    for owner, name in ((motion_watch, "_identity"), (motion_watch.MotionWatch, "_settle")):
+        monkeypatch.setattr(owner, name, failing(name, getattr(owner, name)))
+    async with watching(rig) as (_, library, _folder):
+        assert library.get("first")
+    tracebacks = [record.getMessage() for record in caplog.records if record.exc_info]
+    assert defects == {"_identity": 0, "_settle": 0}
+    assert len(tracebacks) == 2, "one for each, however often it failed"
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda place: place.symlink_to(place), "Too many levels of symbolic links"),
+        (lambda place: place.touch(), "Not a directory"),
+    ],
+)
+async def test_what_is_no_folder_is_called_so(
+    rig: Rig,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    make: Callable[[Path], None],
+    why: str,
+) -> None:
+    monkeypatch.setattr(motion_watch, "TRY_AGAIN_S", 0.1)
+    place = rig.folder / "other"
+    make(place)
+    watch = motion_watch.MotionWatch("arm", (place,), lambda _: asyncio.sleep(0))
+    running = asyncio.ensure_future(watch.run())
+    await until(lambda: caplog.messages)
+    running.cancel()
+    await asyncio.wait((running,))
+    assert caplog.messages == [
+        f"arm: {place}: is not watched; {why}; it is tried again; name a folder that is there"
+    ]
+
+
+def test_a_failure_to_watch_is_told_with_what_mends_it() -> None:
+    said = {
+        "OS file watch limit reached. about": "fs.inotify.max_user_watches",
+        "Error creating a watcher: Too many open files (os error 24)": "fs.inotify.max_user_instances",
+    }
+    for text, mend in said.items():
+        for error in (OSError(text), ExceptionGroup("in a group", [WatchfilesRustInternalError(text)])):
+            assert why_unwatched(error).endswith(mend)
+    assert why_unwatched(WatchfilesRustInternalError("what else")).startswith("is not watched; what else;")
+    assert why_unwatched(ZeroDivisionError("a defect")) == ""
 
 
 async def test_without_watch_nothing_is_read_until_somebody_asks(rig: Rig) -> None:
