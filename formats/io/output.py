@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -36,4 +36,13 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         reason = error.strerror or str(error)
         raise FormatError([Problem(str(path), 0, "cannot be written", reason, "check the path")]) from error
     finally:
-        part.unlink(missing_ok=True)
+        remove(part)
+
+
+def remove(part: Path) -> None:
+    """Remove a file that was begun, if it is there.
+
+    A failure is not told, as on a file system that is read-only: it would hide the one that has led here.
+    """
+    with suppress(OSError):
+        part.unlink()

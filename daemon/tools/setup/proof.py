@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from motiond.formats import FormatError, Problem
 from motiond.formats.errors import printable
+from motiond.formats.io.output import remove
 
 from ...config.section import ConfigError
 from ...config.settings import load_settings
@@ -58,7 +59,7 @@ def write_checked(
         told = Problem(printable(str(target)), 0, "cannot be written", reason, "check the path")
         raise FormatError([told]) from error
     finally:
-        part.unlink(missing_ok=True)
+        remove(part)
     return findings
 
 

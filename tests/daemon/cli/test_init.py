@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -632,3 +633,18 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path, capsys: pytest.Ca
     missing = tmp_path / "robot"
     told = f"motiond: invalid value for DIR: {missing} is no folder; make it first; see `motiond --help`\n"
     assert run_here(capsys, "init", missing, "--yes") == (2, "", told)
+
+
+def test_a_file_system_that_is_read_only_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    for step in ("open", "unlink"):
+        monkeypatch.setattr(Path, step, refused)
+    with pytest.raises(FormatError) as caught:
+        write_checked(tmp_path / "motiond.yaml", "", may_replace=True, tell=print)
+    assert str(caught.value) == (
+        f"{tmp_path}/motiond.yaml: cannot be written; Read-only file system; check the path"
+    )

@@ -222,6 +222,18 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_file_system_that_is_read_only_is_told_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    for step in ("open", "unlink"):
+        monkeypatch.setattr(Path, step, refused)
+    message = "wave.seq: cannot be written; Read-only file system; check the path"
+    assert refusal(wave(), tmp_path / "wave.seq") == message
+
+
 def test_what_a_link_leads_to_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "link.seq").symlink_to("wave.seq")
     dump_motion(wave(), tmp_path / "link.seq")
