@@ -21,6 +21,6 @@
 - `dry_run`: what a dry run says
 - `doctor`: the subcommand that looks at the machine
 - `completion`: scripts for shells
-- `output`: common options, exit codes, tables
+- `output`: common options, exit codes, tables; `streams`: what stdout and stderr can take
 - `demo`, `live_table`: the demonstration, and what it shows
 """

@@ -9,11 +9,13 @@ import atexit
 import gc
 import os
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 from ..service.interpreter import few_passes
 from .help import quick_help
 from .later import load_later
+from .streams import Unwritable, cause_of, flush_stdout, prepare_streams
 from .subcommands import SUBCOMMANDS
 
 
@@ -23,13 +25,24 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         "PYDANTIC_DISABLE_PLUGINS", "__all__"
     )  # it would look through all that is installed
     atexit.register(gc.freeze)  # nobody needs a search for garbage then
+    prepare_streams()
     with few_passes():
-        sys.exit(_exit_code(sys.argv[1:] if arguments is None else arguments))
+        sys.exit(_written(_exit_code(sys.argv[1:] if arguments is None else arguments)))
+
+
+def _written(code: int) -> int:
+    """Return the exit code once all is written; what stdout did not take is told in one line."""
+    if (failure := flush_stdout()) is None:
+        return code
+    from .output import tell
+
+    return tell(str(failure), code or failure.exit_code)
 
 
 def _exit_code(arguments: list[str]) -> int:
     if arguments == ["--help"] and (page := quick_help()) is not None:
-        sys.stdout.write(page)
+        with suppress(Unwritable, BrokenPipeError):  # the first is told at the end
+            sys.stdout.write(page)
         return 0
     load_later("importlib.metadata", "entry_points")  # pydantic's, to look for plugins
     load_later("urllib.request")  # the MQTT library's, for proxies
@@ -49,7 +62,10 @@ def _exit_code(arguments: list[str]) -> int:
             return WRONG_INPUT
         return tell(f"motiond: {what[:1].lower()}{what[1:]}; see `motiond --help`", WRONG_INPUT)
     except Exception as error:
-        exit_code = getattr(error, "exit_code", None)
+        cause = cause_of(error)
+        if isinstance(cause, Unwritable):  # told at the end, as also where it was swallowed
+            return cause.exit_code
+        exit_code = getattr(cause, "exit_code", None)
         if exit_code is None:
             raise
-        return tell(str(error), exit_code)
+        return tell(str(cause), exit_code)
