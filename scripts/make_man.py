@@ -82,8 +82,12 @@ def _list(title: str, entries: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """Return a text as troff prints it: options keep their hyphens, and no line is a macro by chance."""
+    """Return a text as troff prints it: options keep their hyphens, and no line is a macro by chance.
+
+    What ASCII lacks is written as each device can show it, as manuals are read in any locale.
+    """
     escaped = text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq").replace("`", r"\(ga")
+    escaped = escaped.replace("…", r"\&...").replace("µ", r"\(mc")
     return rf"\&{escaped}" if escaped.startswith(".") else escaped
 
 

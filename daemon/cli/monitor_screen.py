@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from .commander import Commander
     from .robot_view import RobotView
 
-KEYS = "s stop   e estop   p pause   r resume   Tab robot   q quit"
+KEYS = (
+    "s stop   e estop   p pause   r resume   Tab robot   q quit",
+    "s stop  e estop  p pause  r resume  q quit",
+    "s stop  e estop  q quit",
+    "s stop  q quit",
+)
+"""From the widest on; the first for which there is room is shown."""
 LOUD, QUESTION, FAINT = "bold white on red", "bold black on yellow", "dim"
 LEAST_SPAN = 0.02
 """In rad or m, and N·m: what differs by less is drawn as nearly level."""
@@ -156,7 +162,8 @@ class MonitorScreen:
             told = f"{verb} {robot}? It may move.  y yes, any other key no"
             lines.append(Text(told.ljust(width), style=QUESTION))
         else:
-            lines.append(Text(KEYS, style="reverse"))
+            shown = next((keys for keys in KEYS if len(keys) <= width), KEYS[-1])
+            lines.append(Text(shown, style="reverse"))
         return lines
 
 

@@ -36,7 +36,7 @@ def commands(name: str, command: object) -> Iterator[tuple[str, typer.core.Typer
         yield name, command
 
 
-def printed(page: str, *options: str) -> subprocess.CompletedProcess[str]:
+def printed(page: str, *options: str, language: str = "C.UTF-8") -> subprocess.CompletedProcess[str]:
     """Print a page as `man` does, on lines that are never broken."""
     command = ["man", *options, "--local-file", "-"]
     return subprocess.run(
@@ -46,7 +46,7 @@ def printed(page: str, *options: str) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=PATIENCE_S,
         check=False,
-        env={"PATH": "/usr/bin:/bin", "MANWIDTH": "1000", "LANG": "C.UTF-8"},
+        env={"PATH": "/usr/bin:/bin", "MANWIDTH": "1000", "LANG": language},
     )
 
 
@@ -69,10 +69,17 @@ def test_a_page_reads_as_the_help_does(pages: dict[str, str]) -> None:
 
 
 @NEEDS_MAN
-def test_no_page_has_a_fault_in_its_macros(pages: dict[str, str]) -> None:
+@pytest.mark.parametrize("language", ["C.UTF-8", "C"])
+def test_no_page_has_a_fault_in_its_macros_nor_a_character_that_is_not_there(
+    pages: dict[str, str], language: str
+) -> None:
     every = "".join(pages.values())
     assert len(pages) > 30
-    assert printed(every, "--warnings").stderr == ""
+    assert printed(every, "--warnings", language=language).stderr == ""
+
+
+def test_pages_are_ascii_so_that_every_locale_has_their_characters(pages: dict[str, str]) -> None:
+    assert [name for name, page in pages.items() if not page.isascii()] == []
 
 
 @NEEDS_MAN

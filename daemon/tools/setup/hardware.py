@@ -147,11 +147,11 @@ def find_servos(ports: Sequence[str], baud_rate: int | None, tell: Callable[[str
 
 def find_modules(tell: Callable[[str], object]) -> Found:
     """Listen for HEBI modules on all network interfaces."""
-    tell(f"looking for HEBI modules, {LOOK_S:g} s")
     try:
         lookup = open_lookup(())
     except DriverError as error:
         return Found(notes=(str(error),))
+    tell(f"looking for HEBI modules, {LOOK_S:g} s")
     until_s = time.monotonic() + LOOK_S
     while time.monotonic() < until_s:
         time.sleep(LOOKUP_POLL_S)

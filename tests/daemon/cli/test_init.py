@@ -25,6 +25,7 @@ from motiond.daemon.tools.setup.document import document
 from motiond.daemon.tools.setup.files import look_into
 from motiond.daemon.tools.setup.hardware import Found, HebiModule, Port, Servo
 from motiond.daemon.tools.setup.proof import write_checked
+from motiond.drivers.base import DriverConfigError
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
 from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
 from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
@@ -473,6 +474,16 @@ def test_actuators_that_are_asked_for_and_too_few_end_it(
     mend = "check power and cables, or begin with --driver sim"
     said = f"driver hebi: 1 HEBI module answered; the robot needs 6 at least; {mend}\n"
     assert (code, err, of_this_test(folder)) == (2, said, [])
+
+
+def test_without_hebi_py_no_look_for_modules_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_: object) -> NoReturn:
+        raise DriverConfigError("driver hebi", "hebi-py is not installed", "it is optional", "install it")
+
+    monkeypatch.setattr(hardware, "open_lookup", missing)
+    told: list[str] = []
+    found = hardware.find_modules(told.append)
+    assert (told, found.modules, len(found.notes)) == ([], (), 1)
 
 
 def test_two_modules_of_one_name_are_not_taken(
