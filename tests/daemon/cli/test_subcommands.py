@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 LOADED_BY_STOP = {
     *("broker", "completion", "help", "later", "main"),
-    *("output", "request", "robots", "subcommands", "tree", "words"),
+    *("output", "request", "robots", "streams", "subcommands", "tree", "words"),
 }
 PROGRAM = """
 import sys
