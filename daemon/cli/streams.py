@@ -56,7 +56,8 @@ def prepare_streams() -> None:
     if _is_of_the_process(sys.stdout):
         sys.stdout = _told_when_full(sys.stdout)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
+        # `reconfigure` seeks, which a stream whose descriptor was exchanged may not.
+        if isinstance(stream, io.TextIOWrapper) and stream.errors != OTHERWISE:
             stream.reconfigure(errors=OTHERWISE)
 
 
@@ -94,6 +95,7 @@ def _told_when_full(stream: Any) -> io.TextIOWrapper:
     return io.TextIOWrapper(
         raw if isinstance(stream.buffer, io.RawIOBase) else io.BufferedWriter(raw),  # by `python -u`
         encoding=stream.encoding,
+        errors=OTHERWISE,
         line_buffering=stream.line_buffering,
         write_through=stream.write_through,
     )
