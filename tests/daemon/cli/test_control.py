@@ -104,8 +104,8 @@ def test_control_is_renewed_for_as_long_as_play_waits(
 def test_what_is_not_waited_for_plays_on_when_control_is_returned(
     daemon: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, _ = run_here(capsys, "play", "arm", "long", "--loop", "100", "--no-wait", "-c", daemon)
-    assert (code, out.partition(";")[0]) == (0, "arm: accepted long")
+    code, out, err = run_here(capsys, "play", "arm", "long", "--loop", "100", "--no-wait", "-c", daemon)
+    assert (code, out.partition(";")[0], err) == (0, "arm: accepted long", "")
     assert holder(capsys, daemon) is None
     for command, said in (("pause", "paused"), ("resume", "")):
         code, out, err = run_here(capsys, command, "arm", "-c", daemon)

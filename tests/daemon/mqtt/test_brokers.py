@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import asynccontextmanager
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -430,7 +430,9 @@ async def test_a_daemon_that_has_moved_on_is_found_however_seldom_its_heart_beat
         assert (await ask(pair.settings, "arm", "estop"))["state"] == "estopped"
         assert "goal_id" in await ask(pair.settings, "arm", "play", {"motion": "wave"})
         assert (await broker_of(pair.settings)).url == pair.second.settings.url
-    assert [verb for verb in robots.verbs() if verb != "status"] == ["stop", "estop", "play"]
+    # Over MQTT 3.1.1 each stop is sent again until it is answered.
+    asked = [verb for verb, _ in groupby(verb for verb in robots.verbs() if verb != "status")]
+    assert asked == ["stop", "estop", "play"]
 
 
 async def test_a_stop_goes_to_every_broker_and_all_else_to_that_of_the_daemon(
