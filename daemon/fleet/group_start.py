@@ -116,6 +116,10 @@ class GroupStart:
         self._is_connected = True
         self._pulse_is_due.set()
 
+    def has_let_go(self, robot: str) -> bool:
+        """Whether one of ours took part and does not any more, without having played to its end."""
+        return self._phases.get(robot) == "released"
+
     # -- what is told ---------------------------------------------------------------------------------------
 
     def _note(self, robot: str, told: dict[str, Any]) -> None:

@@ -246,8 +246,9 @@ class Listener:
             self._client.hand_over(self._topics.pulse(self._daemon_id), orjson.dumps(pulse), 0)
 
     def _release(self, request: ReleaseStartRequest) -> dict[str, bytes]:
-        """Let ours go that are reserved for a start; return their answers."""
+        """Let ours go that are reserved for a start; return answers, also of who has let go by itself."""
         answers: dict[str, bytes] = {}
+        start = self._starts.get(request.start)
         for robot in self._ours(self._robots.reservations):
             reservation = self._robots.reservations[robot]
             if reservation.phase_of(request.start) is not None:
@@ -255,6 +256,8 @@ class Listener:
                     answers[robot] = accepted(reservation.release_now(request), request.transaction)
                 except RequestError as error:
                     answers[robot] = refused(error, request.transaction)
+            elif start is not None and start.has_let_go(robot):
+                answers[robot] = accepted({"start": request.start}, request.transaction)
         return answers
 
 

@@ -204,7 +204,8 @@ class Client(aiomqtt.Client):
 
     def _on_disconnect(self, client: paho.Client, *details: Any) -> None:
         """Notice also a broker that closes the connection without a word: aiomqtt would wait for one."""
-        super()._on_disconnect(client, *details)
+        if not self._connected.cancelled():  # by who gave it up: aiomqtt would fail over that
+            super()._on_disconnect(client, *details)
         self._loop.call_soon_threadsafe(self._give_up_connecting)
 
     def _give_up_connecting(self) -> None:

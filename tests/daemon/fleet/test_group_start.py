@@ -300,6 +300,17 @@ async def test_one_release_lets_all_of_a_start_go(tmp_path: Path, mosquitto: Mos
             assert (await one.result())["played_s"] == 0.0
 
 
+async def test_who_has_let_go_already_answers_a_release_all_the_same(
+    tmp_path: Path, mosquitto: Mosquitto
+) -> None:
+    async with choir(tmp_path, mosquitto.settings) as it:
+        await it.send("commit", await it.prepare())
+        for _ in range(2):
+            await it.send("release", {"start": "s1"})
+            for name in it.members:
+                assert (await it.answer(name, "release"))["data"] == {"start": "s1"}
+
+
 async def test_what_fails_inside_lets_the_start_go_and_the_next_one_is_served(
     tmp_path: Path, mosquitto: Mosquitto, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -105,6 +105,13 @@ async def test_a_broker_that_hangs_up_first_leaves_no_complaint(
     assert "never retrieved" not in caplog.text
 
 
+async def test_a_connection_that_ends_when_it_was_given_up_fails_over_nothing() -> None:
+    client = make_client(MqttSettings())
+    client._connected.cancel()
+    client._on_disconnect(client._client, None, 0)
+    assert client._connected.cancelled()
+
+
 @pytest.mark.parametrize(
     ("make", "why"),
     [
