@@ -16,7 +16,8 @@ from .remote_files import RemoteFiles
 from .site import Site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
+    from typing import Any
 
     from ..config.http import HttpSettings
     from ..config.mqtt import MqttSettings
@@ -25,6 +26,7 @@ NAME = "fleet"
 HANDLE_S = 35.0
 """Longer than any answer is waited for, so that whoever asks is told which one did not come."""
 LOOK_S = 0.2
+CANCEL_AGAIN_S = 1.0
 
 
 class FleetServer:
@@ -72,14 +74,22 @@ class FleetServer:
             ended = asyncio.Event()
             with ended_by_signals(ended):
                 await ended.wait()
-            for helper in helpers:
-                helper.cancel()
+            await end(helpers)
 
     async def _follow_looks(self) -> NoReturn:
         """Hear the telemetry of robots that somebody looks at, and of no others: there may be thousands."""
         while True:
             self._site.uplink.want(self._site.reports.telemetry_of(self._server.looked_at))
             await asyncio.sleep(LOOK_S)
+
+
+async def end(tasks: Collection[asyncio.Task[Any]]) -> None:
+    """Cancel tasks until all have ended: a library may take a cancellation for one of its own."""
+    left = set(tasks)
+    while left:
+        for task in left:
+            task.cancel()
+        _, left = await asyncio.wait(left, timeout=CANCEL_AGAIN_S)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -13,7 +13,7 @@ import pytest
 
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.fleet import remote_robots, uplink
-from motiond.daemon.fleet.serving import FleetServer
+from motiond.daemon.fleet.serving import FleetServer, end
 from tests.daemon import told
 from tests.daemon.conftest import Embedded, Mosquitto
 from tests.daemon.fleet.members import Members, members, until
@@ -113,6 +113,23 @@ async def fleet(broker: Embedded, choir: Members) -> AsyncIterator[Fleet]:
     async with serving(broker.settings) as fleet:
         await fleet.until_robots(*choir.robots)
         yield fleet
+
+
+async def test_a_task_that_loses_a_cancellation_keeps_nobody_from_ending(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("motiond.daemon.fleet.serving.CANCEL_AGAIN_S", 0.01)
+
+    async def lose_one() -> None:
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        await asyncio.Event().wait()
+
+    task = asyncio.create_task(lose_one(), name="loses one")
+    await asyncio.sleep(0)
+    async with asyncio.timeout(PATIENCE_S):
+        await end((task,))
+    assert task.cancelled()
 
 
 # -- requests -----------------------------------------------------------------------------------------------
