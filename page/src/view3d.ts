@@ -186,7 +186,8 @@ export class View3D {
     const began = performance.now();
     const share = this.now ? Math.min(1, (began - this.arrivedMs) / this.intervalMs) : 1;
     if (!this.dirty) return;
-    this.dirty = share < 1;
+    const rests = this.now === null || this.before === null || !differs(this.now, this.before);
+    this.dirty = share < 1 && !rests; // where frames are few, each may meet a sample that has just come
     if (!this.dirty) this.shown = this.now;
     if (this.kinematics && this.robot && this.ghost) {
       if (this.now) this.tint(this.now);

@@ -144,10 +144,16 @@ async def test_the_drawn_robot_moves_and_stands_where_forward_kinematics_says(ri
         assert np.array(shown, dtype=float) == pytest.approx(places["tool/end_effector"][:3, 3], abs=0.005)
 
 
-async def test_a_robot_that_rests_is_not_drawn_again(rig: ArmRig) -> None:
+@pytest.mark.parametrize("samples", ["between frames", "with each frame"])
+async def test_a_robot_that_rests_is_not_drawn_again(rig: ArmRig, samples: str) -> None:
     view = "document.querySelector('canvas').view"
     async with on_the_page(rig) as browsed:
         await browsed.until_drawn()
+        if samples == "with each frame":  # so that none is drawn whole before the next one comes
+            await browsed.page.evaluate(
+                f"Object.defineProperty({view}, 'intervalMs', {{get: () => 1e6, set: () => undefined}});"
+                f"{view}.dirty = true"
+            )
         for _ in range(20):  # on a busy machine the robot comes to rest, and the shapes come, only later
             drawn = await browsed.page.evaluate(f"{view}.drawn")
             for _ in range(5):  # samples go on coming
