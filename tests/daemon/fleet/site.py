@@ -49,29 +49,31 @@ class Link:
             carrier.cancel()
         await asyncio.gather(*self._carriers, return_exceptions=True)
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._carriers.add(task)
-        try:
-            with suppress(asyncio.CancelledError):  # it is cut; the server would log it
-                await self._join(reader, writer)
-        finally:
-            self._carriers.discard(task)
-            writer.close()
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Carry what a connection says, unless the link was cut while it was made."""
+        if self._server is None:
+            writer.transport.abort()
+            return
+        carrier = asyncio.create_task(self._join(reader, writer), name="link")
+        self._carriers.add(carrier)
+        carrier.add_done_callback(self._carriers.discard)
+        carrier.add_done_callback(lambda _: writer.close())  # also where it was cancelled before it began
 
     async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Carry both ways until either side goes."""
-        site_reader, site_writer = await asyncio.open_connection("127.0.0.1", self._to)
+        try:
+            site_reader, site_writer = await asyncio.open_connection("127.0.0.1", self._to)
+        except OSError:
+            return  # the site's broker is away
         there = asyncio.create_task(_carry(reader, site_writer), name="link.there")
         back = asyncio.create_task(_carry(site_reader, writer), name="link.back")
         try:
             await asyncio.wait((there, back), return_when=asyncio.FIRST_COMPLETED)
         finally:
+            site_writer.close()  # first: what is awaited may be cancelled
             for way in (there, back):
                 way.cancel()
             await asyncio.gather(there, back, return_exceptions=True)
-            site_writer.close()
 
 
 async def _carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
