@@ -35,7 +35,7 @@ SECONDS = 120
 START_S = 16.0
 """What a start takes: to prepare and agree, the approach, the motion, the results, and what follows."""
 AHEAD_S = 9.0
-"""How far ahead it is appointed: the margin that answers suggest is too short here (docs/fleet.md)."""
+"""How far ahead it is appointed: on a busy machine the margin that answers suggest may be too short."""
 TRIES = 2
 """How many starts are tried for each that is wanted."""
 SETTLE_S = 5.0
