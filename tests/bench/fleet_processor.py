@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 
 from motiond.daemon.stream.schedule import CHECK_PERIOD_S, ROUNDING
 from tests.bench.many_robots import Layout, processor_s, running
@@ -151,6 +149,9 @@ def table(shares: Sequence[Share]) -> list[str]:
 
 def draw(shares: Sequence[Share], target: Path) -> None:
     """Draw them into a file (SVG or PNG), over the robots and over how often all streams wake."""
+    from matplotlib import rc_context  # noqa: PLC0415 - what every worker would load to collect the tests
+    from matplotlib.figure import Figure  # noqa: PLC0415 - the same
+
     plane = plane_through(shares)
     with rc_context({"svg.hashsalt": PICTURE.name}):  # the same picture of the same figures
         figure = Figure(figsize=(9.0, 3.6), dpi=110, layout="constrained")

@@ -6,10 +6,10 @@ import base64
 import io
 import json
 import struct
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import matplotlib.image
 import numpy as np
 import pytest
 
@@ -111,6 +111,8 @@ def dae() -> bytes:
 
 def gltf(*, is_binary: bool) -> bytes:
     """Return the cube with a picture on it, whose numbers and picture are in the file."""
+    import matplotlib.image  # noqa: PLC0415 - a fifth of what every worker would load to collect the tests
+
     picture = io.BytesIO()
     matplotlib.image.imsave(picture, np.ones((2, 2, 3)), format="png")
     parts = [CORNERS.tobytes(), TRIANGLES.tobytes(), np.zeros((8, 2), "<f4").tobytes(), picture.getvalue()]
@@ -150,19 +152,22 @@ def gltf(*, is_binary: bool) -> bytes:
     return struct.pack("<4sII", b"glTF", 2, 12 + len(chunks)) + chunks
 
 
-MESHES = {
-    "stl": stl(),
-    "obj": obj(),
-    "dae": dae(),
-    "glb": gltf(is_binary=True),
-    "gltf": gltf(is_binary=False),
-}
+@cache
+def meshes() -> dict[str, bytes]:
+    """Return the cube by the suffixes of the formats that are drawn."""
+    return {
+        "stl": stl(),
+        "obj": obj(),
+        "dae": dae(),
+        "glb": gltf(is_binary=True),
+        "gltf": gltf(is_binary=False),
+    }
 
 
 def describe(folder: Path, places: NDArray[np.float64]) -> None:
     """Write a description with a mesh at each place."""
     visuals = []
-    for (suffix, content), (x, y, z) in zip(MESHES.items(), places.tolist(), strict=True):
+    for (suffix, content), (x, y, z) in zip(meshes().items(), places.tolist(), strict=True):
         (folder / f"cube.{suffix}").write_bytes(content)
         mesh = f"<mesh><uri>cube.{suffix}</uri></mesh>"
         pose = f"<pose>{x} {y} {z} 0 0 0</pose>"
@@ -176,22 +181,22 @@ def describe(folder: Path, places: NDArray[np.float64]) -> None:
 
 
 async def test_meshes_of_every_format_are_drawn_where_the_description_has_them(rig: ArmRig) -> None:
-    places = np.array([(0.0, 0.5 * k - 1.0, 0.5) for k in range(len(MESHES))])
+    places = np.array([(0.0, 0.5 * k - 1.0, 0.5) for k in range(len(meshes()))])
     describe(rig.folder, places)
     rig.others["stand"] = {"model": "stand.sdf", "driver": {"type": "sim"}}
     async with on_the_page(rig, "#/stand/joints", device_scale_factor=SHARP) as browsed:
         await browsed.until_drawn()
-        await browsed.until(f"({BODIES}) === {len(MESHES)}")
+        await browsed.until(f"({BODIES}) === {len(meshes())}")
         columns, rows = (await browsed.pixels_of(places)).T
         picture = await browsed.picture()
         ground = picture[4, picture.shape[1] // 2]
         seen = np.abs(picture[rows, columns] - ground).max(axis=1)
-        assert dict(zip(MESHES, seen > 0.2, strict=True)) == dict.fromkeys(MESHES, True)
+        assert dict(zip(meshes(), seen > 0.2, strict=True)) == dict.fromkeys(meshes(), True)
 
 
 @pytest.mark.parametrize("content", [b"", b"solid"])
 async def test_a_mesh_that_cannot_be_read_is_told_and_the_rest_is_drawn(rig: ArmRig, content: bytes) -> None:
-    places = np.array([(0.0, 0.5 * k - 1.0, 0.5) for k in range(len(MESHES))])
+    places = np.array([(0.0, 0.5 * k - 1.0, 0.5) for k in range(len(meshes()))])
     describe(rig.folder, places)
     (rig.folder / "cube.glb").write_bytes(content)
     rig.others["stand"] = {"model": "stand.sdf", "driver": {"type": "sim"}}
@@ -203,7 +208,7 @@ async def test_a_mesh_that_cannot_be_read_is_told_and_the_rest_is_drawn(rig: Arm
             "rack: mesh 3 cannot be drawn; "
             "its file is damaged, holds no triangles or is not GLB; export it anew"
         )
-        await browsed.until(f"({BODIES}) === {len(MESHES) - 1}")
+        await browsed.until(f"({BODIES}) === {len(meshes()) - 1}")
         await browsed.page.click("a.back")
         await browsed.page.click(".tile a:text('arm')")
         await browsed.until_drawn()
@@ -212,7 +217,7 @@ async def test_a_mesh_that_cannot_be_read_is_told_and_the_rest_is_drawn(rig: Arm
 
 
 async def test_a_gltf_whose_buffers_went_elsewhere_is_told_in_words(rig: ArmRig) -> None:
-    describe(rig.folder, np.zeros((len(MESHES), 3)))
+    describe(rig.folder, np.zeros((len(meshes()), 3)))
     rig.others["stand"] = {"model": "stand.sdf", "driver": {"type": "sim"}}
     async with on_the_page(rig, "#/arm/motions") as browsed:
         await browsed.until_drawn()
