@@ -85,33 +85,36 @@ class Packet:
         return self.parameters[1:]
 
 
-def _crc_table() -> tuple[int, ...]:
-    table = []
-    for byte in range(256):
-        crc = byte << 8
-        for _ in range(8):
-            crc = (crc << 1 ^ 0x8005 if crc & 0x8000 else crc << 1) & 0xFFFF
-        table.append(crc)
-    return tuple(table)
-
-
-_CRC_TABLE = _crc_table()
-_CRC_TABLE_AHEAD = tuple(crc << 8 & 0xFF00 ^ _CRC_TABLE[crc >> 8] for crc in _CRC_TABLE)
-"""What a byte adds with another one behind it."""
+_PRIMITIVE = 0x8003
+"""x^15 + x + 1: the CRC's polynomial is this times x + 1."""
+_CRC_BITS = 15
 
 
 def crc16(data: bytes | bytearray | memoryview, crc: int = 0) -> int:
     """Return the CRC-16 (polynomial 0x8005, most significant bit first) of `data`, continuing from `crc`.
 
-    Two bytes are taken at once. Array operations would be faster only in a loop that does nothing else: in a
-    tick, the processor's cache has lost what they need.
+    All bytes are taken at once, as a polynomial over GF(2) in one integer: a loop over bytes would be most
+    of the computing in a tick. Each 2^n-th power of x^15 + x + 1 is a trinomial too, so a few shifts reduce
+    many bits at once; whether the number of ones is odd tells the rest, the remainder by x + 1.
     """
-    table, ahead, rest = _CRC_TABLE, _CRC_TABLE_AHEAD, iter(data)
-    if len(data) % 2:
-        crc = (crc << 8 & 0xFF00) ^ table[crc >> 8 ^ next(rest)]
-    for first, second in zip(rest, rest, strict=True):
-        crc = ahead[crc >> 8 ^ first] ^ table[crc & 0xFF ^ second]
-    return crc
+    rest = int.from_bytes(data, "big") << 16 ^ crc << 8 * len(data)
+    ones = rest.bit_count()
+    for cut, shift in _folds(len(data)):
+        high = rest >> cut
+        rest ^= high ^ high << shift ^ high << cut
+    return rest ^ _PRIMITIVE if (ones ^ rest.bit_count()) & 1 else rest
+
+
+@lru_cache(maxsize=256)
+def _folds(size: int) -> tuple[tuple[int, int], ...]:
+    """Return by which powers to reduce so many bytes to 15 bits: x^cut is x^shift + 1."""
+    bits, folds = 8 * size + 16, []
+    for power in reversed(range(bits.bit_length())):
+        cut, shift = _CRC_BITS << power, 1 << power
+        while bits > cut and (not power or bits > cut + 2 * shift):
+            folds.append((cut, shift))
+            bits = max(cut, bits - cut + shift)
+    return tuple(folds)
 
 
 def encode(servo_id: int, instruction: int, parameters: bytes = b"", *, stuffed: bool = True) -> bytes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from dynamixel_sdk import COMM_SUCCESS, GroupSyncRead, GroupSyncWrite, PacketHandler
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from motiond.drivers.dynamixel import protocol
@@ -102,7 +102,8 @@ def test_reads_the_documents_joint_answer() -> None:
     assert JointAnswer(2, 4).parts(bytearray(frame)) is None
 
 
-@given(st.binary(max_size=40), st.integers(0, 0xFFFF))
+@given(st.binary(max_size=400), st.integers(0, 0xFFFF))
+@example(b"\xff" * 4095, 0xFFFF)
 def test_the_checksum_is_that_of_a_shift_register_whatever_the_length(data: bytes, before: int) -> None:
     crc = before
     for byte in data:
