@@ -87,13 +87,18 @@ class Answer:
         rows = np.frombuffer(self._buffer, self._part)
         self.columns: Mapping[str, NDArray[Any]] = {name: rows[name] for name in self._part.names or ()}
 
+    @property
+    def errors(self) -> bytearray:
+        """The error bytes of all servos; no array, as looking at one costs more in every tick."""
+        return self._buffer[:: self._part.itemsize]
+
     def take_joint(self, received: bytearray) -> bool:
         """Take the joint answer out of what was received; False if it is not there, or not sound."""
         parts = self.joint.parts(received)
-        if parts is None:
+        if parts is None or parts[1 :: self._part.itemsize] != self._ids:
             return False
         self._buffer[:] = parts
-        return self.columns["id"].tobytes() == self._ids
+        return True
 
     def take_one(self, place: int, packet: Packet) -> bool:
         """Take a servo's own answer; False if it is no answer to this question."""

@@ -27,7 +27,6 @@ from .protocol import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
 
     from numpy.typing import NDArray
 
@@ -161,13 +160,13 @@ class Chain:
             return self._answers[self._length].joint.bytes
         return len(self.ids) * (STATUS_LENGTH + self._length)
 
-    def take(self) -> Mapping[str, NDArray[Any]]:
+    def take(self) -> Answer:
         """Wait for the feedback asked for; `heard` tells whose came.
 
         Returns
         -------
-        mapping of ndarray, shape (servos,)
-            The columns of the `Answer`; servos that did not answer keep their former values.
+        Answer
+            What it holds of servos that did not answer are their former values.
         """
         received = self.bus.receive(self._answer_length(), self._deadline_s)
         answer = self._answers[self._length]
@@ -178,7 +177,7 @@ class Chain:
             self._take_each(received, answer)
             self.all_heard = bool(self.heard.all())
         self._fast = self.can_read_fast and self.all_heard
-        return answer.columns
+        return answer
 
     def _take_each(self, received: bytearray, answer: Answer) -> None:
         self.heard.fill(False)

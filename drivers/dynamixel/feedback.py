@@ -83,11 +83,13 @@ class Feedback:
                 self._take(chain, length)
 
     def _take(self, chain: Chain, length: int) -> None:
-        columns, at = chain.take(), chain.span
+        answer, at = chain.take(), chain.span
+        columns, errors = answer.columns, answer.errors
         if not chain.all_heard:
             self._missed[chain.indexes[~chain.heard]] += 1
             self._is_any_missed = True
             columns = {name: column[chain.heard] for name, column in columns.items()}
+            errors = bytearray(columns["error"])
             at = chain.indexes[chain.heard]
         if self._is_any_missed:
             self._missed[at] = 0
@@ -96,7 +98,7 @@ class Feedback:
         values.position[at] = columns["position"]
         values.velocity[at] = columns["velocity"]
         values.effort[at] = columns["current"]
-        if self._is_any_alert or max(columns["error"].tobytes(), default=0) >= ALERT:
+        if self._is_any_alert or max(errors, default=0) >= ALERT:
             self._alert[at] = columns["error"] >= ALERT
             self._is_any_alert = True
         values.stamp_s[at] = self._now()

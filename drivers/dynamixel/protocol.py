@@ -90,24 +90,8 @@ _PRIMITIVE = 0x8003
 _CRC_BITS = 15
 
 
-def crc16(data: bytes | bytearray | memoryview, crc: int = 0) -> int:
-    """Return the CRC-16 (polynomial 0x8005, most significant bit first) of `data`, continuing from `crc`.
-
-    All bytes are taken at once, as a polynomial over GF(2) in one integer: a loop over bytes would be most
-    of the computing in a tick. Each 2^n-th power of x^15 + x + 1 is a trinomial too, so a few shifts reduce
-    many bits at once; whether the number of ones is odd tells the rest, the remainder by x + 1.
-    """
-    rest = int.from_bytes(data, "big") << 16 ^ crc << 8 * len(data)
-    ones = rest.bit_count()
-    for cut, shift in _folds(len(data)):
-        high = rest >> cut
-        rest ^= high ^ high << shift ^ high << cut
-    return rest ^ _PRIMITIVE if (ones ^ rest.bit_count()) & 1 else rest
-
-
-@lru_cache(maxsize=256)
 def _folds(size: int) -> tuple[tuple[int, int], ...]:
-    """Return by which powers to reduce so many bytes to 15 bits: x^cut is x^shift + 1."""
+    """Return by which powers to reduce up to so many bytes to 15 bits: x^cut is x^shift + 1."""
     bits, folds = 8 * size + 16, []
     for power in reversed(range(bits.bit_length())):
         cut, shift = _CRC_BITS << power, 1 << power
@@ -115,6 +99,31 @@ def _folds(size: int) -> tuple[tuple[int, int], ...]:
             folds.append((cut, shift))
             bits = max(cut, bits - cut + shift)
     return tuple(folds)
+
+
+_FOLDS = tuple(_folds((1 << bits) - 1) for bits in range(17))
+"""By the bits that the length of the data has."""
+
+
+def crc16(data: bytes | bytearray | memoryview, crc: int = 0) -> int:
+    """Return the CRC-16 (polynomial 0x8005, most significant bit first) of `data`, continuing from `crc`.
+
+    All bytes are taken at once, as a polynomial over GF(2) in one integer: a loop over bytes would be most
+    of the computing in a tick. Each 2^n-th power of x^15 + x + 1 is a trinomial too, so a few shifts reduce
+    many bits at once; whether the number of ones is odd tells the rest, the remainder by x + 1.
+
+    Parameters
+    ----------
+    data : bytes-like
+        Up to 65,535 bytes, more than a packet can have.
+    """
+    size = len(data)
+    rest = int.from_bytes(data, "big") << 16 ^ crc << 8 * size
+    ones = rest.bit_count()
+    for cut, shift in _FOLDS[size.bit_length()]:
+        high = rest >> cut
+        rest ^= high ^ high << shift ^ high << cut
+    return rest ^ _PRIMITIVE if (ones ^ rest.bit_count()) & 1 else rest
 
 
 def encode(servo_id: int, instruction: int, parameters: bytes = b"", *, stuffed: bool = True) -> bytes:
