@@ -8,6 +8,7 @@ answered again.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from struct import Struct
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from .units import Ticks
 
 GOALS_FROM = 12
+_GOAL = Struct("<i")
 _STUFFING = b"\xff\xff\xfd"
 
 
@@ -85,8 +87,6 @@ class Chain:
         Of their actuators.
     span : slice or ndarray of int, shape (servos,)
         The same; a slice where they follow each other, as that is copied faster.
-    goals : ndarray of int32, shape (servos,)
-        In ticks; for the caller to fill.
     profile : ndarray of int32, shape (servos,), or None
         Profile velocities in the register's unit, for the caller to fill; None unless velocities are
         followed.
@@ -121,14 +121,17 @@ class Chain:
         self._make_goal_frame(follow_velocity=follow_velocity)
 
     def _make_goal_frame(self, *, follow_velocity: bool) -> None:
-        """Make the frame of the sync write once; goals are views of it."""
+        """Make the frame of the sync write once, and tell where goals go in it."""
         first = self.table["profile_velocity" if follow_velocity else "goal_position"].address
         size = self.table["goal_position"].end - first
         span = first.to_bytes(2, "little") + size.to_bytes(2, "little")
         parts = b"".join(bytes([servo_id]) + bytes(size) for servo_id in self.ids)
         self._frame = bytearray(encode(BROADCAST_ID, Instruction.SYNC_WRITE, span + parts, stuffed=False))
         count, stride = len(self.ids), size + 1
-        self.goals: Ticks = np.ndarray((count,), "<i4", self._frame, GOALS_FROM + stride - 4, (stride,))
+        self._goal_places = [
+            (servo.index, GOALS_FROM + (place + 1) * stride - _GOAL.size)
+            for place, servo in enumerate(self.servos)
+        ]
         self.profile: Ticks | None = None
         if follow_velocity:
             self.profile = np.ndarray((count,), "<i4", self._frame, GOALS_FROM + 1, (stride,))
@@ -136,9 +139,17 @@ class Chain:
 
     # -- in every tick --------------------------------------------------------------------------------------
 
-    def send_goals(self) -> None:
-        """Send `goals` and, if velocities are followed, `profile`."""
-        frame = self._frame
+    def send_goals(self, goals: Sequence[int]) -> None:
+        """Send goals and, if velocities are followed, `profile`.
+
+        Parameters
+        ----------
+        goals : sequence of int
+            In ticks, of all actuators.
+        """
+        frame, put = self._frame, _GOAL.pack_into
+        for index, place in self._goal_places:
+            put(frame, place, goals[index])
         if frame.find(_STUFFING, BEFORE_INSTRUCTION, -2) >= 0:
             self.bus.send(
                 encode(BROADCAST_ID, frame[BEFORE_INSTRUCTION], bytes(frame[BEFORE_INSTRUCTION + 1 : -2]))

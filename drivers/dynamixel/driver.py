@@ -69,7 +69,8 @@ class DynamixelDriver(Driver):
         count = len(self.actuators)
         self._feedback = Feedback(count, options.lost_after, self.now, self.notices)
         self._limits = Limits(count)
-        self._goal, self._asked, self._profile, self._rest_profile, self._fastest = np.zeros((5, count))
+        self._goal = [0] * count
+        self._asked, self._profile, self._rest_profile, self._fastest = np.zeros((4, count))
         self._known = np.zeros(count, bool)
         self._plan(
             [capacity_at_best(port, follow_velocity=options.follow_velocity) for port in options.ports]
@@ -227,16 +228,22 @@ class DynamixelDriver(Driver):
                 f"{self.options.command_lifetime_s:g}",
                 "enable them again",
             )
-        self._units.to_ticks(command.position, self._asked)
-        if self._limits.allow(self._asked):
-            self._goal, self._asked = self._asked, self._goal
-        else:
-            self._limits.refuse_beyond(self._asked, self._servos, self._units)
-            np.isfinite(command.position, self._known)
-            np.copyto(self._goal, self._asked, where=self._known)
+        goals = self._units.whole_ticks(command.position)
+        if goals is None or not self._limits.allow(goals):
+            goals = self._goals_known(command)
+        self._goal = goals
         if self.options.follow_velocity:
             self._follow(command)
         self._send()
+
+    def _goals_known(self, command: ActuatorCommand) -> list[int]:
+        """Return the goals, the last ones where none are given; raise for those beyond a servo's limits."""
+        self._units.to_ticks(command.position, self._asked)
+        self._limits.refuse_beyond(self._asked, self._servos, self._units)
+        return [
+            last if math.isnan(asked) else int(asked)
+            for asked, last in zip(self._asked.tolist(), self._goal, strict=True)
+        ]
 
     def _follow(self, command: ActuatorCommand) -> None:
         self._units.to_profile_velocity(command.velocity, self._profile)
@@ -247,10 +254,9 @@ class DynamixelDriver(Driver):
 
     def _send(self) -> None:
         for chain in self._chains:
-            chain.goals[:] = self._goal[chain.span]
             if chain.profile is not None:
                 chain.profile[:] = self._profile[chain.span]
-            chain.send_goals()
+            chain.send_goals(self._goal)
         self._sent_s = self.now()
 
     # -- torque ---------------------------------------------------------------------------------------------
@@ -285,11 +291,11 @@ class DynamixelDriver(Driver):
     def _set_goals_here(self) -> None:
         for _ in range(STILL_TRIES):
             self._measure()
-            self._goal[:] = self._feedback.position
+            self._goal = self._feedback.position.astype(int).tolist()
             self._profile[:] = self._rest_profile
             for chain in self._chains:
-                here = map(int, self._goal[chain.indexes])
-                chain.set("goal_position", dict(zip(chain.ids, here, strict=True)))
+                here = {servo.servo_id: self._goal[servo.index] for servo in chain.servos}
+                chain.set("goal_position", here)
             self._feedback.measure()
             moved_rad = np.abs((self._feedback.position - self._goal) * self._units.tick_rad)
             if (moved_rad <= np.maximum(STILL_RAD, np.abs(self._units.tick_rad))).all():
@@ -322,6 +328,7 @@ class DynamixelDriver(Driver):
         if not self._halted:
             self._halted = True
             self._feedback.listen(SHORT)
-            np.clip(self._feedback.position, self._limits.lowest, self._limits.highest, self._goal)
+            here = np.clip(self._feedback.position, self._limits.lowest, self._limits.highest)
+            self._goal = here.astype(int).tolist()
             self._profile[:] = self._rest_profile
         self._send()

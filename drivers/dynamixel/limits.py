@@ -53,13 +53,9 @@ class Limits:
         lower, upper = sorted(units.position_of(servo.index, end) for end in ends)
         return lower, upper
 
-    def allow(self, goals: Floats) -> bool:
-        """Return whether all goals, in ticks, are known and within their servos' limits.
-
-        Done in every tick, when what numpy needs has left the processor's cache: lists are faster.
-        """
-        asked = goals.tolist()
-        return all(map(operator.le, self._lower, asked)) and all(map(operator.le, asked, self._upper))
+    def allow(self, goals: Sequence[int]) -> bool:
+        """Return whether all goals, in ticks, are within their servos' limits."""
+        return all(map(operator.le, self._lower, goals)) and all(map(operator.le, goals, self._upper))
 
     def refuse_beyond(self, goals: Floats, servos: Sequence[Servo], units: Units) -> None:
         """Raise if a goal, in ticks, is beyond its servo's limits.
