@@ -16,8 +16,9 @@ from ..api.errors import RequestError
 from ..api.names import FLEET
 from ..api.pace import Pace
 from ..api.requests import FLEET_SCHEMAS, MOST_BYTES, RawRequest, parse
+from ..mqtt.bridge import SESSION_S
 from ..mqtt.brokers import MovedOn
-from ..mqtt.connection import address_of, make_client
+from ..mqtt.connection import address_of, make_client, speaks_5
 from ..mqtt.connection_log import ConnectionLog
 from ..mqtt.inbox import Inbox
 from ..mqtt.link import BackOff, Link, heed_cancellation
@@ -41,6 +42,7 @@ log = logging.getLogger(__name__)
 
 SERVED_HZ, MOST_AT_ONCE = 20.0, 64
 AGAIN_S = 1.0
+WILL = orjson.dumps({"start": None, "robots": {}, "agrees": False, "reasons": {}})
 
 
 class Listener:
@@ -70,6 +72,7 @@ class Listener:
         self._starts: dict[str, GroupStart] = {}
         self._inbox = Inbox()
         self._client: Client | None = None
+        self._made: tuple[Broker, Client] | None = None
         self._acts: dict[str, Callable[[Any], dict[str, bytes]]] = {
             "commit": self._commit,
             "release": self._release,
@@ -94,7 +97,19 @@ class Listener:
     # -- one connection -------------------------------------------------------------------------------------
 
     def _make(self) -> Client:
-        return make_client(self._follower.broker.settings, self._name, receive=self._take)
+        """Return the client that is to connect.
+
+        By MQTT 3.1.1 it has a will, and a session: nats-server, which speaks nothing else, tells a will that
+        it need not keep, of a session that it need not delete, before its log (decisions/all-or-none.md).
+        """
+        broker = self._follower.broker
+        if speaks_5(broker.settings):
+            return make_client(broker.settings, self._name, receive=self._take)
+        if self._made is None or self._made[0] is not broker:
+            will = aiomqtt.Will(self._topics.pulse(self._daemon_id), WILL, qos=0, retain=False)
+            client = make_client(broker.settings, self._name, will, receive=self._take, session_s=SESSION_S)
+            self._made = broker, client
+        return self._made[1]
 
     async def _serve(self, client: Client) -> None:
         broker = self._follower.broker
@@ -182,12 +197,18 @@ class Listener:
                 for start in self._starts.values():
                     start.look()
             case PulseTopic(daemon_id):
-                data = _decode(payload)
-                if (told := self._starts.get(str(data.get("start")))) is not None:
-                    told.hear_pulse(daemon_id, data)
+                self._hear_pulse(daemon_id, _decode(payload))
             case ReportTopic(robot, "reservation"):
                 for start in self._starts_of(robot):
                     start.hear(robot, _decode(payload))
+
+    def _hear_pulse(self, daemon_id: str, data: dict[str, Any]) -> None:
+        """Take note of what a daemon tells of one start, or its connection's will, which is of all."""
+        if data.get("start", "") is None:
+            for start in self._starts.values():
+                start.hear_will(daemon_id)
+        elif (told := self._starts.get(str(data.get("start")))) is not None:
+            told.hear_pulse(daemon_id, data)
 
     def _serve_one(self, message: aiomqtt.Message, client: Client, qos: int) -> None:
         """Act on what is asked of all robots that it names, then answer for each of ours."""

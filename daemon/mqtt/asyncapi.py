@@ -66,8 +66,8 @@ class Heartbeat(Told):
 class Pulse(Told):
     """How far a daemon's robots are with a start; several times a second, and at once where that changes."""
 
-    start: str
-    """The start's id."""
+    start: str | None
+    """The start's id; null in the will of the connection for starts (MQTT 3.1.1), which tells no more."""
     robots: dict[str, Literal["committed", "ready", "playing", "ended", "released"]]
     """Its own robots that take part; `ended`: played to its end."""
     agrees: bool

@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections import Counter
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,7 @@ from tests.soak.fleet_judge import Killed, Part, Verdict, judged
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from motiond.daemon.config.mqtt import MqttSettings
     from tests.daemon.fleet.machines import Machine
@@ -49,6 +50,7 @@ LATEST_S = 5.0
 """Into a start: by then its robots play, or have been let go."""
 BEFORE_S, AFTER_S = 2.0, 0.2
 """Half of the kills are in the last moment: between these, before and after the first row is due."""
+HEARD = ("motiond/+/result", "motiond/bridge/+/availability", "motiond/bridge/+/pulse")
 RESULT_S = 0.5
 PROGRESS = 10
 
@@ -60,6 +62,8 @@ class Site:
     ----------
     results : dict of str to list of dict
         What each robot has told of goals of starts; copies of one report are left out.
+    ends : dict of str to float
+        When a daemon's end was told of first, in monotonic s.
     """
 
     def __init__(self, cluster: Cluster, made: list[Machine]) -> None:
@@ -67,6 +71,7 @@ class Site:
         self.machines = made
         self.robots = [robot for machine in made for robot in machine.robots]
         self.results: dict[str, list[dict[str, Any]]] = {}
+        self.ends: dict[str, float] = {}
         self._heard: set[tuple[str, str, int]] = set()
 
     @property
@@ -74,15 +79,22 @@ class Site:
         """The broker that is never killed, at which the judge is."""
         return self.cluster.settings(3)
 
-    async def hear_results(self) -> None:
-        """Note results, for ever."""
+    async def hear(self) -> None:
+        """Note results, and which daemons are told to have ended, for ever."""
         while True:
             with suppress(aiomqtt.MqttError):
                 async with make_client(self.settings) as client:
-                    await client.subscribe("motiond/+/result", qos=0)
+                    await client.subscribe([(topic, 0) for topic in HEARD])
                     async for message in client.messages:
-                        self._note(message.topic.value.split("/")[1], orjson.loads(message.payload))
+                        self._hear(message.topic.value.split("/"), orjson.loads(message.payload))
             await asyncio.sleep(0.1)
+
+    def _hear(self, topic: list[str], told: dict[str, Any]) -> None:
+        match topic:
+            case [_, robot, "result"]:
+                self._note(robot, told)
+            case [_, "bridge", daemon, _] if told.get("start", "") is None or told.get("state") == "broken":
+                self.ends.setdefault(daemon, time.monotonic())
 
     def _note(self, robot: str, result: dict[str, Any]) -> None:
         report = robot, result["goal_id"], result["sequence"]
@@ -114,6 +126,11 @@ class Site:
             or reports.get("reservation", {}).get("phase") not in {None, "released"}
         }
 
+    def told_s(self, robots: Sequence[str]) -> float:
+        """Return when the end of the daemon of some robots was told of."""
+        (daemon,) = (machine.name for machine in self.machines if machine.robots == tuple(robots))
+        return self.ends.get(daemon, inf)
+
     def parts(self, since_s: float) -> dict[str, Part]:
         """Return what each robot has done since a time, and forget its results."""
         told, self.results = self.results, {}
@@ -130,6 +147,7 @@ async def start_of(site: Site, mishap: str, chance: random.Random) -> Verdict:
     """Start the group once, let something go wrong, and return what became of it."""
     begun_s, killed = time.monotonic(), Killed()
     site.results.clear()
+    site.ends.clear()
     if mishap == "coordinator":
         await _killed_coordinator(site, chance.uniform(0.0, LATEST_S))
     elif mishap == "refusal":
@@ -150,6 +168,8 @@ async def start_of(site: Site, mishap: str, chance: random.Random) -> Verdict:
             await _until_moment(chance, committed)
             killed = await _pull(site, mishap, chance)
         await starting
+    if killed.robots:
+        killed = killed._replace(told_s=site.told_s(killed.robots))
     await site.until_at_rest()
     await asyncio.sleep(RESULT_S)
     verdict = judged(site.parts(begun_s), killed)
@@ -178,7 +198,8 @@ async def _pull(site: Site, mishap: str, chance: random.Random) -> Killed:
         await asyncio.to_thread(site.cluster.nodes[node].kill)
     if mishap in {"daemon", "machine"}:
         await asyncio.to_thread(machine.kill)
-        return Killed(machine.robots, at_s, has_will=mishap == "daemon")
+        has_will = mishap == "daemon"
+        return Killed(machine.robots, machine.killed_s if has_will else at_s, has_will=has_will)
     return Killed((), at_s)
 
 
@@ -224,7 +245,7 @@ async def running() -> AsyncIterator[Site]:
         urls = [node.settings.url for node in cluster.nodes]
         rows = round(MOTION_S * RATE_HZ) + 1
         site = Site(cluster, stack.enter_context(machines(folder, MACHINES, ROBOTS, urls, rows)))
-        hearing = asyncio.create_task(site.hear_results())
+        hearing = asyncio.create_task(site.hear())
         stack.callback(hearing.cancel)
         await site.until_at_rest()
         yield site
@@ -241,6 +262,8 @@ async def pull(starts: int, seed: int) -> int:
             except (TimeoutError, RequestError, NoAnswer) as error:
                 verdict = Verdict("no verdict", [str(error)])
             kinds[mishap, verdict.kind] += 1
+            if verdict.when:
+                print(f"start {number}, {mishap}: {verdict.kind}: {verdict.when}", flush=True)
             if verdict.problems:
                 failed += 1
                 print(f"start {number}, {mishap}: {'; '.join(verdict.problems)}", flush=True)

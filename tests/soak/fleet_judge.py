@@ -1,8 +1,8 @@
 """Says what became of a start of a group: all or none began, and those that began were stopped together.
 
-A start that began for only some is a finding. Nobody can leave a daemon's robots out that was killed so
-shortly before the first row that no message of it could arrive, nor reach others that were at the broker that
-was killed together with it; both are told apart, and counted.
+A start that began for only some is a finding. Nobody can leave a daemon's robots out of whose death the
+broker had not told in time before the first row, nor reach others that were at the broker that was killed
+together with it; these are told apart, and counted.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ TOGETHER_S = 0.1
 """How far apart first rows may be."""
 STOPPED_S = CONFIRM_S + 1.0
 """Into the motion: who does not play with all has begun to stop by then, on a machine that is busy."""
+TOLD_S = 0.5
+"""For the broker to tell of a death, on a machine that is busy."""
 LATE_S = 0.1
-"""For the broker to tell of a death, and a daemon to act on it."""
+"""For a daemon to hear what a client at another broker has heard, and to act on it."""
 
 
 class Part(NamedTuple):
@@ -52,23 +54,37 @@ class Killed(NamedTuple):
         When, in monotonic s.
     has_will : bool
         Whether there was a broker left that tells of it, and of which nobody was cut off.
+    told_s : float
+        When it was told of to a client at a broker that was not killed, in monotonic s.
     """
 
     robots: Sequence[str] = ()
     at_s: float = inf
     has_will: bool = True
+    told_s: float = inf
 
-    @property
-    def unheard_s(self) -> float:
-        """For how long before a first row it may stay unknown."""
-        return LATE_S if self.has_will else SILENCE_S + GUARD_S + PULSE_S + LATE_S
+    def may_be_unknown(self, first_s: float) -> bool:
+        """Whether it may be unknown to others when they leave their first rows."""
+        if not self.has_will:
+            return first_s - self.at_s <= SILENCE_S + GUARD_S + PULSE_S + LATE_S
+        return self.told_s - self.at_s <= TOLD_S and first_s - self.told_s <= LATE_S
 
 
 class Verdict(NamedTuple):
-    """What became of a start: its kind, and what is a finding."""
+    """What became of a start.
+
+    Attributes
+    ----------
+    kind : str
+    problems : list of str
+        What is a finding.
+    when : str
+        Where only some began: how long before a first row others were killed, and were told of.
+    """
 
     kind: str
     problems: list[str]
+    when: str = ""
 
 
 def judged(parts: Mapping[str, Part], killed: Killed) -> Verdict:
@@ -103,21 +119,19 @@ def judged(parts: Mapping[str, Part], killed: Killed) -> Verdict:
     idle = sorted(robot for robot, part in parts.items() if not part.first_s)
     if not idle:
         return Verdict(_how_it_ended(able), problems)
-    before_s = min(first_s) - killed.at_s
     told = f"{len(parts) - len(idle)} of {len(parts)} robots began, not {', '.join(idle)}"
-    if set(idle) == set(killed.robots) and before_s <= killed.unheard_s:
-        kind = f"all but who was killed {'just' if killed.has_will else 'unheard'} before"
-        how = _how_it_ended(able)
-        if how != "all, and stopped together":
-            problems.append(f"{told}, killed {before_s:.3f} s before; the others: {how}")
-        return Verdict(kind, problems)
-    if set(idle) > set(killed.robots) and not killed.has_will and 0.0 <= before_s <= killed.unheard_s:
-        how = _how_it_ended({robot: part for robot, part in able.items() if part.first_s})
-        if how != "all, and stopped together":
-            problems.append(f"{told}, killed {before_s:.3f} s before with its broker: {how}")
-        return Verdict("only those cut off with who was killed", problems)
-    when = f"; {before_s:.3f} s after the kill" if killed.at_s < inf else ""
-    return Verdict("only some", [*problems, told + when])
+    begun_s = min(first_s)
+    of_it = f"told of {begun_s - killed.told_s:.3f} s before" if killed.told_s < inf else "told of by nobody"
+    when = f"killed {begun_s - killed.at_s:.3f} s before, {of_it}"
+    if not killed.robots or not set(killed.robots) <= set(idle) or not killed.may_be_unknown(begun_s):
+        return Verdict("only some", [*problems, told + (f"; {when}" if killed.at_s < inf else "")])
+    kind = "only those not told in time" if killed.has_will else "only those cut off with who was killed"
+    if set(idle) == set(killed.robots):
+        kind = "all but who was killed " + ("just before" if killed.has_will else "unheard before")
+    how = _how_it_ended({robot: part for robot, part in able.items() if part.first_s})
+    if how != "all, and stopped together":
+        problems.append(f"{told}; {when}; the others: {how}")
+    return Verdict(kind, problems, when)
 
 
 def _how_it_ended(able: Mapping[str, Part]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from contextlib import contextmanager
@@ -49,6 +50,11 @@ class Machine:
         URLs, in the order in which it tries them.
     rows : int
         Of the motion.
+
+    Attributes
+    ----------
+    killed_s : float
+        When it was killed last, in monotonic s.
     """
 
     def __init__(
@@ -58,6 +64,7 @@ class Machine:
         self.robots = tuple(f"robot{number}x{one}" for one in range(robots))
         self._folder = folder
         self._process: Program | None = None
+        self.killed_s = -math.inf
         (folder / "motions").mkdir(parents=True)
         positions = np.repeat(np.linspace(FIRST, LAST, rows)[:, None], len(JOINTS), axis=1)
         write_seq(folder / "motions" / f"{MOTION}.seq", positions, JOINTS, RATE_HZ)
@@ -102,6 +109,7 @@ class Machine:
         """End the daemon by SIGKILL, and wait until its streams have ended too."""
         if self._process is not None and self._process.poll() is None:
             streams = streams_of(self._process)
+            self.killed_s = time.monotonic()
             self._process.kill()
             self._process.wait()
             psutil.wait_procs(streams, PATIENCE_S)

@@ -109,7 +109,9 @@ class Cut:
     dies : bool
         Whether it is killed then; else it lives, and knows that nothing comes.
     has_will : bool
-        Whether the broker tells the others.
+        Whether the broker tells the others that the daemon is broken.
+    is_told : bool
+        Whether it tells them that the connection for starts has broken.
     """
 
     daemon: str
@@ -117,6 +119,7 @@ class Cut:
     to_s: float = inf
     dies: bool = False
     has_will: bool = False
+    is_told: bool = False
 
     def holds(self, daemon: str, at_s: float) -> bool:
         return daemon == self.daemon and self.from_s <= at_s < self.to_s
@@ -192,11 +195,16 @@ class Site:
         else:
             daemons.forget()
             start.lose_connection()
-        if cut.has_will:
-            for other in set(DAEMONS) - {cut.daemon}:
+        for other in sorted(set(DAEMONS) - {cut.daemon}):
+            if cut.has_will:
+                self._deliver(other, self._hear_of_its_end, cut.daemon)
+            if cut.is_told:
                 self._deliver(other, self._hear_will, cut.daemon)
 
     def _hear_will(self, listener: str, daemon: str) -> None:
+        self._listening[listener][0].hear_will(daemon)
+
+    def _hear_of_its_end(self, listener: str, daemon: str) -> None:
         start, daemons = self._listening[listener]
         daemons.hear(daemon, {"state": "broken"})
         start.look()

@@ -145,6 +145,38 @@ def test_a_daemon_that_is_killed_in_the_guard_keeps_the_others_from_the_first_ro
         assert all(why.endswith("robot-d2: its daemon is broken") for why in came.why.values())
 
 
+def test_a_connection_for_starts_that_breaks_in_the_last_second_keeps_the_others_from_the_first_row() -> None:
+    for number in range(MOMENTS):
+        at_s = WAITS_S - group_start.WILL_S + (group_start.WILL_S - SOON_S) * number / MOMENTS
+        came = outcome(Cut("d2", at_s, dies=True, is_told=True), number)
+        assert came.began_s == {}, at_s
+        assert came.why.keys() == {"robot-d1", "robot-d3"}
+        told = "robot-d2: its daemon has lost the connection for starts"
+        assert all(why.endswith(told) for why in came.why.values())
+
+
+def test_a_connection_for_starts_that_has_broken_before_counts_once_the_last_second_begins() -> None:
+    came = outcome(Cut("d2", WAITS_S - group_start.WILL_S - 0.3, dies=True, is_told=True))
+    assert came.began_s == {}
+    last_second_s = WAITS_S - group_start.WILL_S
+    for robot in ("robot-d1", "robot-d3"):
+        assert last_second_s <= came.ended_s[robot] <= last_second_s + group_start.PULSE_S
+
+
+def test_a_connection_for_starts_that_is_back_before_the_last_second_keeps_nobody_from_the_first_row() -> (
+    None
+):
+    for number in range(MOMENTS):
+        at_s = AGREED_S + (WAITS_S - group_start.WILL_S - SOON_S - AGREED_S - 0.3) * number / MOMENTS
+        assert judged(Cut("d2", at_s, at_s + 0.3, is_told=True), number).began == len(ALL), at_s
+
+
+def test_who_has_lost_but_its_connection_for_starts_begins_alone_and_stops_when_nobody_else_plays() -> None:
+    verdict = judged(Cut("d2", WAITS_S - 0.5, is_told=True))
+    assert verdict.began == 1
+    assert verdict.stopped_s == pytest.approx(group_start.CONFIRM_S, abs=0.01)
+
+
 def test_a_daemon_that_is_killed_in_the_guard_with_nobody_to_tell_of_it_stops_the_others_soon() -> None:
     came = outcome(Cut("d2", WAITS_S - 0.2, dies=True))
     assert came.began_s.keys() == {"robot-d1", "robot-d3"}

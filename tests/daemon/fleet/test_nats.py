@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from motiond.daemon.config.mqtt import MqttSettings
 
 DAEMON = f"motiond/bridge/{host_name()}/availability"
+PULSE = f"motiond/bridge/{host_name()}/pulse"
 RESULT = "motiond/arm/result"
 STATE = "motiond/arm/state"
 LOST = "connection lost"
@@ -141,6 +142,22 @@ async def test_the_will_of_a_daemon_that_is_killed_is_told_and_kept_at_every_nod
         await ear.until(DAEMON, is_broken)
     for node in NODES:
         await is_kept(cluster, node, DAEMON, is_broken)
+
+
+async def test_that_a_daemon_of_a_group_is_killed_is_told_by_its_connection_for_starts_too(
+    cluster: Cluster, rig: Rig
+) -> None:
+    rig.robot["groups"] = ["choir"]
+    commit = {"start": "s1", "robots": ["arm"], "start_at": 2e9, "ready_in_s": 1.0, "transaction": "t1"}
+    async with running(rig) as daemon, hearing(cluster.settings(3)) as ear:
+        async with asyncio.timeout(PATIENCE_S):
+            while "motiond/arm/response/fleet/commit" not in {one.topic.value for one in ear.heard}:
+                await ear.client.publish("motiond/fleet/request/commit", orjson.dumps(commit), 0)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(0.2):
+                        await ear.hear()
+        await daemon.kill()
+        await ear.until(PULSE, lambda data: data["start"] is None)
 
 
 async def test_a_node_is_killed_in_the_middle_of_a_motion_and_the_result_comes_once_at_another(
