@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .connection import Client
 
 REFUSED = 0x80
+AT_LEAST_ONCE = 1
 AT_ONCE = 50  # topics in a packet
 
 
@@ -33,9 +34,16 @@ async def subscribe(client: Client, topics: Sequence[str], qos: int = 1) -> None
 
 
 async def granted_qos(client: Client, topic: str, qos: int) -> int:
-    """Subscribe to a topic, and return the QoS that is granted; where it is refused, that which was asked."""
+    """Subscribe to a topic, and return the QoS that is granted; where it is refused, that which was asked.
+
+    What is refused but granted by QoS 0 is not forbidden: a cluster that keeps messages of QoS 1 in a log is
+    just electing a leader for that, so that this is the highest QoS it takes.
+    """
     (code,) = await _ask(client, [topic], qos)
-    return code if code < REFUSED else qos
+    if code < REFUSED:
+        return code
+    (code,) = await _ask(client, [topic], 0)
+    return AT_LEAST_ONCE if code < REFUSED else qos
 
 
 async def try_to_subscribe(client: Client, topics: Sequence[str], qos: int = 1) -> list[str]:

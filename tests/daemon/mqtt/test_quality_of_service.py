@@ -8,6 +8,7 @@ import pytest
 
 from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.mqtt.connection import Client, make_client
+from motiond.daemon.mqtt.subscriptions import granted_qos
 from tests import ports
 from tests.daemon.conftest import Ear, Mosquitto, WatchedBridge, listening, running, said
 
@@ -95,6 +96,37 @@ async def test_answers_go_out_with_qos_1_where_the_broker_takes_qos_2(
     async with running(WatchedBridge(settings, robots, hub)), listening(settings) as ear:
         assert await answered_by(ear) == {"status": 1, "stop": 1}
         assert said(await ear.until("motiond/bridge/d1/availability"))["requests_qos"] == 1
+
+
+@pytest.mark.parametrize(
+    ("granted", "highest"),
+    [
+        ({2: 2}, 2),
+        ({2: 1}, 1),
+        ({2: 0x80, 0: 0}, 1),
+        ({2: 0x80, 0: 0x80}, 2),
+    ],
+    ids=["exactly once", "a cluster", "a cluster that elects", "forbidden"],
+)
+async def test_what_a_broker_takes_is_known_by_what_it_grants(granted: dict[int, int], highest: int) -> None:
+    """Else a cluster that elects would be asked for what it refuses then, stops and requests included."""
+    client = Granting(granted)
+    assert await granted_qos(client, "motiond/bridge/d1/availability", 2) == highest  # type: ignore[arg-type]
+    assert client.asked == list(granted)
+
+
+class Granting:
+    """Stands in for a client whose broker answers subscriptions by their QoS."""
+
+    version_5 = False
+
+    def __init__(self, granted: dict[int, int]) -> None:
+        self.asked: list[int] = []
+        self._granted = granted
+
+    async def subscribe(self, topics: list[tuple[str, int]]) -> list[int]:
+        self.asked += [qos for _, qos in topics]
+        return [self._granted[qos] for _, qos in topics]
 
 
 async def answered_by(ear: Ear) -> dict[str, int]:
