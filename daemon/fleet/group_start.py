@@ -37,7 +37,7 @@ PULSE_S, SLOW_PULSE_S = 0.1, 1.0
 SILENCE_S = 2.0
 """Of whom nothing is heard for so long before the first row counts as gone."""
 WILL_S = 1.0
-"""So long before the first row, who is told to have lost the connection for starts counts as gone."""
+"""Who loses the connection for starts in so long before the first row counts as gone."""
 CONFIRM_S = 2.0
 """So long after the first row all have to be known to play."""
 LINGER_S = 5.0
@@ -100,26 +100,23 @@ class GroupStart:
         self.look()
 
     def hear_will(self, daemon_id: str) -> None:
-        """Take note that a daemon's connection for starts has broken, and act on it at once."""
-        self.members.hear_will(daemon_id)
-        self.look()
+        """Let go at once where a daemon's connection for starts has broken in the last moment.
+
+        Before that it has time to come back; if it does not, its own will, or silence, tells.
+        """
+        left_s = self._start_s - self._now()
+        if 0.0 < left_s <= WILL_S and (names := self.members.of(daemon_id)):
+            self._break_off(f"{names[0]}: its daemon has lost the connection for starts", names[0])
+            self._news.set()
 
     def look(self) -> None:
         """Break off what has to be, now that something was heard."""
         self._heed_failures()
-        self._heed_wills()
         self._news.set()
 
     def _heed_failures(self) -> None:
         for failure in self.members.failures():
             self._fail(failure)
-
-    def _heed_wills(self) -> None:
-        """Let go where a daemon was cut off shortly before the first row; before that it may come back."""
-        left_s = self._start_s - self._now()
-        if 0.0 < left_s <= WILL_S and (names := self.members.cut_off()):
-            why = f"{names[0]}: its daemon has lost the connection for starts"
-            self._break_off(why, names[0])
 
     def lose_connection(self) -> None:
         """Take note that nothing is heard any more, nor told."""
@@ -225,7 +222,6 @@ class GroupStart:
                     why = "the daemon's connection was lost, by which it hears the others"
                 self._break_off(why, names[0] if self._is_connected else None)
                 return
-            self._heed_wills()
             await self._wait(min(PULSE_S, self._plays_s - now_s))
         while (names := self.members.not_playing()) and not self._is_over():
             left_s = self._start_s + CONFIRM_S - self._now()

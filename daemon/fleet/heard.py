@@ -47,8 +47,6 @@ class _Member:
         Whose robot it is.
     heard_s : float
         When its daemon's pulse told of it last.
-    is_cut_off : bool
-        Whether the connection of its daemon for starts has broken since.
     why : str
         Why it does not play with the others; '' where it does.
     """
@@ -62,7 +60,6 @@ class _Member:
     may_have_played: bool = False
     daemon: str | None = None
     heard_s: float = -inf
-    is_cut_off: bool = False
     why: str = ""
 
     def reach(self, phase: str) -> None:
@@ -133,18 +130,13 @@ class Members:
             member = self._members.get(robot)
             if member is None or member.daemon not in {None, daemon_id}:
                 continue
-            member.daemon, member.heard_s, member.is_cut_off = daemon_id, now_s, False
+            member.daemon, member.heard_s = daemon_id, now_s
             member.agrees |= data.get("agrees") is True
             if phase == "released":
                 told = reasons.get(robot) if isinstance(reasons, dict) else None
                 member.why = member.why or str(told or "it was let go")
             else:
                 member.reach(str(phase))
-
-    def hear_will(self, daemon_id: str) -> None:
-        """Take note that a daemon's connection for starts has broken, which its next pulse takes back."""
-        for member in self._members.values():
-            member.is_cut_off |= member.daemon == daemon_id
 
     def not_committed(self) -> list[str]:
         """Return of whom it was not heard that they are committed, and there."""
@@ -166,9 +158,9 @@ class Members:
         """Return of whom no pulse has told since a time."""
         return self._without(lambda one: one.heard_s >= since_s)
 
-    def cut_off(self) -> list[str]:
-        """Return of whom the daemon's connection for starts has broken, and nothing was heard since."""
-        return self._without(lambda one: not one.is_cut_off)
+    def of(self, daemon_id: str) -> list[str]:
+        """Return which of them are known to be a daemon's."""
+        return self._without(lambda one: one.daemon != daemon_id)
 
     def _without(self, holds: Callable[[_Member], bool]) -> list[str]:
         return [name for name, one in self._members.items() if not holds(one)]

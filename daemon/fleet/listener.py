@@ -73,6 +73,7 @@ class Listener:
         self._inbox = Inbox()
         self._client: Client | None = None
         self._made: tuple[Broker, Client] | None = None
+        self._left: set[str] = set()
         self._acts: dict[str, Callable[[Any], dict[str, bytes]]] = {
             "commit": self._commit,
             "release": self._release,
@@ -101,6 +102,7 @@ class Listener:
 
         By MQTT 3.1.1 it has a will, and a session: nats-server, which speaks nothing else, tells a will that
         it need not keep, of a session that it need not delete, before its log (decisions/all-or-none.md).
+        Nothing waits in that session: all is subscribed to by QoS 0.
         """
         broker = self._follower.broker
         if speaks_5(broker.settings):
@@ -125,16 +127,23 @@ class Listener:
             for start in self._starts.values():
                 start.lose_connection()
 
+    @property
+    def _qos(self) -> int:
+        """By which quality of service to subscribe; where a session is kept, nothing is to wait in it."""
+        broker = self._follower.broker
+        return broker.listening_qos if speaks_5(broker.settings) else 0
+
     async def _listen(self, client: Client, broker: Broker) -> NoReturn:
         pace = Pace(SERVED_HZ, MOST_AT_ONCE, asyncio.get_running_loop().time)
         await subscribe(client, [self._topics.pulse()], qos=0)
         for start in self._starts.values():
             start.regain_connection()
         await broker.known.wait()
-        await subscribe(client, [self._topics.daemon()], broker.listening_qos)
+        await subscribe(client, [self._topics.daemon()], self._qos)
         for start in list(self._starts.values()):
             await self._hear_members(start)
-        await subscribe(client, [self._topics.fleet_requests()], broker.listening_qos)
+        await subscribe(client, [self._topics.fleet_requests()], self._qos)
+        await self._hear_no_more()
         heed_cancellation()
         self._log_of(broker).make()
         while True:
@@ -160,8 +169,9 @@ class Listener:
         if self._client is None:
             return
         topics = self._told_by(start.commit.robots)
+        self._left.difference_update(topics)
         try:
-            unheard = await try_to_subscribe(self._client, topics, self._follower.broker.listening_qos)
+            unheard = await try_to_subscribe(self._client, topics, self._qos)
         except aiomqtt.MqttError:
             return  # the connection has broken; once it is back, they are subscribed to again
         if unheard:
@@ -170,12 +180,13 @@ class Listener:
             )
             log.warning(what, unheard[0], start.commit.start)
 
-    async def _hear_no_more(self, start: GroupStart) -> None:
-        """Leave the topics of robots that are in no other start."""
-        gone = [robot for robot in start.commit.robots if not self._starts_of(robot)]
-        if gone and self._client is not None:
+    async def _hear_no_more(self) -> None:
+        """Leave the topics of robots that are in no start; a session that is kept would keep them."""
+        if self._left and self._client is not None:
+            gone = [*self._left]
             with suppress(aiomqtt.MqttError):
-                await self._client.unsubscribe(self._told_by(gone))
+                await self._client.unsubscribe(gone)
+                self._left.difference_update(gone)
 
     def _told_by(self, robots: Iterable[str]) -> list[str]:
         return [self._topics.report(robot, "reservation") for robot in robots]
@@ -259,7 +270,8 @@ class Listener:
             del self._starts[start.commit.start]
             hearing.cancel()
             await asyncio.wait((hearing,))
-        await self._hear_no_more(start)
+        self._left.update(self._told_by(one for one in start.commit.robots if not self._starts_of(one)))
+        await self._hear_no_more()
 
     def _tell(self, pulse: dict[str, Any]) -> None:
         """Tell all daemons how far a start is here; what is not told now is told again soon."""

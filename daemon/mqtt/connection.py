@@ -132,12 +132,15 @@ class Client(aiomqtt.Client):
             If there is no connection; it says why.
         """
         self._client.username_pw_set(*_login(self._settings))
-        first, self._was_connected = not self._was_connected, True
+        first = not self._was_connected
         if self._keeps_session and first and not self.version_5:
             # MQTT 3.1.1 can only end a session that an earlier process left by beginning a clean one.
             await self._enter(clean=True)
             await self.__aexit__(None, None, None)
-        return await self._enter(clean=not self._keeps_session or (first and self.version_5))
+            self._was_connected = True
+        client = await self._enter(clean=not self._keeps_session or (first and self.version_5))
+        self._was_connected = True
+        return client
 
     async def _enter(self, *, clean: bool) -> Self:
         loop = asyncio.get_running_loop()

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import aiomqtt
+import numpy as np
 import orjson
 
 from motiond.daemon.api.errors import RequestError
@@ -36,7 +37,7 @@ from tests.soak.fleet_judge import Killed, Part, Verdict, judged
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator
 
     from motiond.daemon.config.mqtt import MqttSettings
     from tests.daemon.fleet.machines import Machine
@@ -62,8 +63,10 @@ class Site:
     ----------
     results : dict of str to list of dict
         What each robot has told of goals of starts; copies of one report are left out.
-    ends : dict of str to float
-        When a daemon's end was told of first, in monotonic s.
+    ends : dict of str to dict of str to float
+        When a daemon's end was told of first, on which of its topics, in monotonic s.
+    delays_s : dict of str to list of float
+        How long that took, by topic, of daemons whose broker lived.
     """
 
     def __init__(self, cluster: Cluster, made: list[Machine]) -> None:
@@ -71,7 +74,8 @@ class Site:
         self.machines = made
         self.robots = [robot for machine in made for robot in machine.robots]
         self.results: dict[str, list[dict[str, Any]]] = {}
-        self.ends: dict[str, float] = {}
+        self.ends: dict[str, dict[str, float]] = {}
+        self.delays_s: dict[str, list[float]] = {"pulse": [], "availability": []}
         self._heard: set[tuple[str, str, int]] = set()
 
     @property
@@ -93,8 +97,8 @@ class Site:
         match topic:
             case [_, robot, "result"]:
                 self._note(robot, told)
-            case [_, "bridge", daemon, _] if told.get("start", "") is None or told.get("state") == "broken":
-                self.ends.setdefault(daemon, time.monotonic())
+            case [_, "bridge", daemon, of] if told.get("start", "") is None or told.get("state") == "broken":
+                self.ends.setdefault(daemon, {}).setdefault(of, time.monotonic())
 
     def _note(self, robot: str, result: dict[str, Any]) -> None:
         report = robot, result["goal_id"], result["sequence"]
@@ -126,10 +130,19 @@ class Site:
             or reports.get("reservation", {}).get("phase") not in {None, "released"}
         }
 
-    def told_s(self, robots: Sequence[str]) -> float:
-        """Return when the end of the daemon of some robots was told of."""
-        (daemon,) = (machine.name for machine in self.machines if machine.robots == tuple(robots))
-        return self.ends.get(daemon, inf)
+    def told_of(self, killed: Killed) -> Killed:
+        """Add when the end of a daemon was told of."""
+        (daemon,) = (machine.name for machine in self.machines if machine.robots == killed.robots)
+        ends = self.ends.get(daemon, {})
+        if killed.has_will:
+            for of, delays_s in self.delays_s.items():
+                delays_s.append(ends.get(of, inf) - killed.at_s)
+        return killed._replace(told_s=min(ends.values(), default=inf))
+
+    def judged(self, since_s: float, killed: Killed, *without: str) -> Verdict:
+        """Say what became of a start since a time, without some robots."""
+        parts = {robot: part for robot, part in self.parts(since_s).items() if robot not in without}
+        return judged(parts, killed, [machine.robots for machine in self.machines])
 
     def parts(self, since_s: float) -> dict[str, Part]:
         """Return what each robot has done since a time, and forget its results."""
@@ -157,8 +170,7 @@ async def start_of(site: Site, mishap: str, chance: random.Random) -> Verdict:
         began = await _begin(site) is not None
         await ask(site.settings, robot, "stop")
         await site.until_at_rest()
-        parts = {one: part for one, part in site.parts(begun_s).items() if one != robot}
-        verdict = judged(parts, Killed())
+        verdict = site.judged(begun_s, Killed(), robot)
         wrong = began or verdict.kind != "none"
         return Verdict("though one refused", [f"{robot} was busy, and others began"]) if wrong else verdict
     else:
@@ -169,10 +181,10 @@ async def start_of(site: Site, mishap: str, chance: random.Random) -> Verdict:
             killed = await _pull(site, mishap, chance)
         await starting
     if killed.robots:
-        killed = killed._replace(told_s=site.told_s(killed.robots))
+        killed = site.told_of(killed)
     await site.until_at_rest()
     await asyncio.sleep(RESULT_S)
-    verdict = judged(site.parts(begun_s), killed)
+    verdict = site.judged(begun_s, killed)
     if mishap == "none" and verdict.kind != "all":
         verdict.problems.append("not all played, though nothing went wrong")
     return verdict
@@ -271,6 +283,11 @@ async def pull(starts: int, seed: int) -> int:
                 print(f"{number + 1} starts of seed {seed}, {failed} with findings", flush=True)
                 for (what, kind), count in sorted(kinds.items()):
                     print(f"  {what:12}{kind:40}{count:6}", flush=True)
+                for of, delays_s in site.delays_s.items():
+                    if delays_s:
+                        p50, p90, most = 1e3 * np.quantile(delays_s, [0.5, 0.9, 1.0], method="lower")
+                        told = f"p50 {p50:.1f}, p90 {p90:.1f}, max {most:.1f} ms"
+                        print(f"  ends of {len(delays_s)} daemons told by {of}: {told}", flush=True)
     return failed
 
 

@@ -22,7 +22,7 @@ TOGETHER_S = 0.1
 """How far apart first rows may be."""
 STOPPED_S = CONFIRM_S + 1.0
 """Into the motion: who does not play with all has begun to stop by then, on a machine that is busy."""
-TOLD_S = 0.5
+TOLD_S = 0.2
 """For the broker to tell of a death, on a machine that is busy."""
 LATE_S = 0.1
 """For a daemon to hear what a client at another broker has heard, and to act on it."""
@@ -65,6 +65,8 @@ class Killed(NamedTuple):
 
     def may_be_unknown(self, first_s: float) -> bool:
         """Whether it may be unknown to others when they leave their first rows."""
+        if self.at_s > first_s + TOGETHER_S:
+            return False
         if not self.has_will:
             return first_s - self.at_s <= SILENCE_S + GUARD_S + PULSE_S + LATE_S
         return self.told_s - self.at_s <= TOLD_S and first_s - self.told_s <= LATE_S
@@ -87,7 +89,7 @@ class Verdict(NamedTuple):
     when: str = ""
 
 
-def judged(parts: Mapping[str, Part], killed: Killed) -> Verdict:
+def judged(parts: Mapping[str, Part], killed: Killed, daemons: Sequence[Sequence[str]]) -> Verdict:
     """Say what became of a start.
 
     Parameters
@@ -96,6 +98,8 @@ def judged(parts: Mapping[str, Part], killed: Killed) -> Verdict:
         Of each robot.
     killed : Killed
         What was killed meanwhile.
+    daemons : sequence of sequence of str
+        The robots of each.
     """
     problems = [
         f"{robot} played {len(part.first_s)} first rows"
@@ -111,6 +115,11 @@ def judged(parts: Mapping[str, Part], killed: Killed) -> Verdict:
         for robot, part in able.items()
         if part.first_s and not part.results
     ]
+    problems += [
+        f"{robot} claims success and has not played"
+        for robot, part in parts.items()
+        if not part.first_s and any(one["code"] == "SUCCESSFUL" for one in part.results)
+    ]
     first_s = [at_s for part in parts.values() for at_s in part.first_s]
     if not first_s:
         return Verdict("none", problems)
@@ -123,7 +132,9 @@ def judged(parts: Mapping[str, Part], killed: Killed) -> Verdict:
     begun_s = min(first_s)
     of_it = f"told of {begun_s - killed.told_s:.3f} s before" if killed.told_s < inf else "told of by nobody"
     when = f"killed {begun_s - killed.at_s:.3f} s before, {of_it}"
-    if not killed.robots or not set(killed.robots) <= set(idle) or not killed.may_be_unknown(begun_s):
+    divided = any(len({robot in idle for robot in one if robot in parts}) > 1 for one in daemons)
+    are_out = bool(killed.robots) and set(killed.robots) <= set(idle)
+    if divided or not are_out or not killed.may_be_unknown(begun_s):
         return Verdict("only some", [*problems, told + (f"; {when}" if killed.at_s < inf else "")])
     kind = "only those not told in time" if killed.has_will else "only those cut off with who was killed"
     if set(idle) == set(killed.robots):

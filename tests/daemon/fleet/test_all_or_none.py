@@ -155,20 +155,12 @@ def test_a_connection_for_starts_that_breaks_in_the_last_second_keeps_the_others
         assert all(why.endswith(told) for why in came.why.values())
 
 
-def test_a_connection_for_starts_that_has_broken_before_counts_once_the_last_second_begins() -> None:
-    came = outcome(Cut("d2", WAITS_S - group_start.WILL_S - 0.3, dies=True, is_told=True))
-    assert came.began_s == {}
-    last_second_s = WAITS_S - group_start.WILL_S
-    for robot in ("robot-d1", "robot-d3"):
-        assert last_second_s <= came.ended_s[robot] <= last_second_s + group_start.PULSE_S
-
-
-def test_a_connection_for_starts_that_is_back_before_the_last_second_keeps_nobody_from_the_first_row() -> (
-    None
-):
-    for number in range(MOMENTS):
-        at_s = AGREED_S + (WAITS_S - group_start.WILL_S - SOON_S - AGREED_S - 0.3) * number / MOMENTS
-        assert judged(Cut("d2", at_s, at_s + 0.3, is_told=True), number).began == len(ALL), at_s
+def test_a_connection_for_starts_that_breaks_before_the_last_second_keeps_nobody_from_the_first_row() -> None:
+    first_s = max(AGREED_S, WAITS_S - GUARD_S - group_start.SILENCE_S + SOON_S)
+    for away_s in (0.3, FOR_EVER):
+        for number in range(MOMENTS):
+            at_s = first_s + (WAITS_S - group_start.WILL_S - SOON_S - first_s) * number / MOMENTS
+            assert judged(Cut("d2", at_s, at_s + away_s, is_told=True), number).began == len(ALL), at_s
 
 
 def test_who_has_lost_but_its_connection_for_starts_begins_alone_and_stops_when_nobody_else_plays() -> None:

@@ -68,14 +68,9 @@ def test_who_is_silent_is_known_by_the_last_pulse() -> None:
     assert (members.silent(7.0), members.silent(7.1)) == ([], ["arm"])
 
 
-def test_whose_connection_has_broken_is_cut_off_until_its_next_pulse() -> None:
-    members = heard(pulse("ready"))
-    members.hear_will("d2")
-    assert members.cut_off() == []
-    members.hear_will("d1")
-    assert (members.cut_off(), members.failures()) == (["arm"], [])
-    members.hear_pulse(*pulse("ready"), 8.0)
-    assert members.cut_off() == []
+def test_whose_robots_they_are_is_known_by_the_first_pulse() -> None:
+    assert heard(pulse("ready")).of("d1") == ["arm"]
+    assert heard(pulse("ready")).of("d2") == heard(reserved("ready")).of("d1") == []
 
 
 def test_another_daemon_tells_nothing_of_a_robot() -> None:

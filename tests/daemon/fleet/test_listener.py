@@ -35,9 +35,13 @@ async def broker(free_port: int) -> AsyncIterator[Embedded]:
 
 
 class Unreserved:
-    """Stands in for a reservation that there is none of."""
+    """Stands in for a reservation that there is none of, and notes the commits that it is asked for."""
 
-    def commit(self, _request: Any) -> dict[str, Any]:
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def commit(self, request: Any) -> dict[str, Any]:
+        self.asked.append(request.transaction)
         raise RequestError("NOT_RESERVED", "robot", "not reserved")
 
 
@@ -94,6 +98,41 @@ async def test_a_connection_that_breaks_is_told_to_all_by_the_broker_and_is_back
         assert said(told) == {"start": None, "robots": {}, "agrees": False, "reasons": {}}
         assert not told.retain
         await answers(ear)
+
+
+async def test_what_was_asked_while_the_connection_was_away_is_not_served_when_it_is_back(
+    broker: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fresh request would wait for all of that, and might find no place behind it."""
+    may_return = asyncio.Event()
+    async with running(broker) as listener:
+        monkeypatch.setattr(listener, "_wait", lambda *_: may_return.wait())
+        async with listening(broker.settings, checked=False) as ear:
+            await answers(ear)
+            assert listener._client is not None
+            listener._client._break_off()
+            await ear.until("motiond/bridge/d1/pulse")
+            old = orjson.dumps(COMMIT | {"transaction": "old"})
+            await ear.client.publish("motiond/fleet/request/commit", old, 1)
+            may_return.set()
+            await answers(ear)
+        asked = listener._robots.reservations["left"].asked  # type: ignore[attr-defined]
+        assert set(asked) == {"t1"}
+
+
+async def test_robots_of_a_start_that_ended_while_the_connection_was_away_are_heard_no_more(
+    broker: Embedded,
+) -> None:
+    async with running(broker) as listener, listening(broker.settings, checked=False) as ear:
+        await answers(ear)
+        listener._left.add("motiond/left/reservation")
+        assert listener._client is not None
+        listener._client._break_off()
+        for _ in range(100):
+            await answers(ear)
+            if not listener._left:
+                return
+        raise AssertionError(listener._left)
 
 
 async def test_a_connection_that_is_left_in_order_is_not_told_of(broker: Embedded) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.reasons import NotConnected
 from tests.daemon.conftest import Embedded
 from tests.daemon.mqtt.wire import UNSUBACK, Wire, ack, connack, publish, suback
 from tests.waiting import PATIENCE_S
@@ -80,3 +81,31 @@ async def test_what_is_sent_as_soon_as_it_is_connected_leaves_nothing_to_be_writ
         loop: Any = asyncio.get_running_loop()
         assert loop._selector.get_key(client._client.socket()).events == selectors.EVENT_READ
     await broker.kill()
+
+
+async def test_nothing_of_an_earlier_process_comes_also_where_the_first_try_to_connect_fails(
+    free_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker, heard = Embedded(free_port), asyncio.Queue[bytes]()
+    await broker.start()
+    async with make_client(broker.settings, "c", session_s=60) as earlier:
+        await earlier.subscribe(TOPIC, 1)
+    async with make_client(broker.settings, "other") as other:
+        await other.publish(TOPIC, b"old", 1)
+        client = make_client(
+            broker.settings, "c", session_s=60, receive=lambda told: heard.put_nowait(told.payload)
+        )
+        with monkeypatch.context() as patched:
+            patched.setattr(client, "_enter", not_yet)
+            with pytest.raises(NotConnected):
+                await client.__aenter__()
+        async with client, asyncio.timeout(PATIENCE_S):
+            await client.subscribe(TOPIC, 1)
+            await other.publish(TOPIC, b"new", 1)
+            assert await heard.get() == b"new"
+    await broker.kill()
+
+
+async def not_yet(**_: Any) -> None:
+    """Fail, as while the broker is not there yet."""
+    raise NotConnected("not there yet")
