@@ -104,13 +104,14 @@ def plan_ramp(
         Bound of the slope. Ramps use a share of it, and have a jerk of at most twice the square of that; so a
         full one, from 0 to 1, takes `FULL_RAMP / max_slope` ticks.
     not_past : float
-        The rate that the clock has been heading for, and that is not to be passed in turning round.
+        The rate that the clock has been heading for, and that is not to be passed in turning round, nor where
+        the slope is too great for `to` to be met with the usual jerk.
     land_on : float, optional
         Of a ramp to 0: the row to come to rest on, not before the end of the quickest one.
     """
     start, usual = Segment(0.0, place, rate, slope, 0.0), SHARE * max_slope
     turn: tuple[Segment, ...] = ()
-    if slope * (to - rate) < 0.0:
+    if (to - rate) * math.copysign(1.0, slope) < slope**2 / (4.0 * usual**2):  # it cannot but pass `to`
         turn, start = _turn_round(start, usual, not_past)
     segments = (*turn, *_quickest(start, to, usual))
     ramp = Ramp(segments, segments[-1].begin, segments[-1].place)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from motiond.daemon.trajectory.clock import TrajectoryClock
@@ -88,6 +88,7 @@ rates = st.sampled_from([0.0, 0.1, 0.5, 0.75, 1.0, 1.5, 2.0])
 
 
 @settings(deadline=None)
+@example(first=0.5, changes=[(1.0, 20), (0.0, 1), (1.0, 5)], full_ticks=37)
 @given(
     first=rates.filter(bool),
     changes=st.lists(st.tuples(rates, st.integers(1, 90)), min_size=1, max_size=8),
@@ -176,6 +177,7 @@ def test_a_stop_takes_no_longer_than_computed(
 
 
 @settings(deadline=None)
+@example(rate=0.1, full_ticks=3, row=0.75)
 @given(rate=st.floats(0.1, 2.0), full_ticks=st.integers(3, 300), row=st.floats(0.0, 1.0))
 def test_a_brake_for_a_row_takes_no_longer_than_a_stop_is_said_to_take(
     rate: float, full_ticks: int, row: float
@@ -184,12 +186,12 @@ def test_a_brake_for_a_row_takes_no_longer_than_a_stop_is_said_to_take(
     clock = started(rate, max_slope)
     row += math.ceil(2.0 * rate * longest_stop(rate, max_slope))
     for _ in range(math.ceil(2.0 * row / rate) + full_ticks):
+        clock.brake_for(row, 1)
         if clock._braking:
             break
-        clock.brake_for(row, 1)
         clock.advance(1)
     assert clock._braking
-    clock.advance(math.ceil(longest_stop(rate, max_slope)) - 1)
+    clock.advance(math.ceil(longest_stop(rate, max_slope)))
     assert clock.at_rest
 
 
