@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 
 MOST_ROWS, MOST_VALUES = 500_000, 8_000_000
+SHARES = (1.0, 1.0 - 1e-6, 1.0 - 1e-3)
+"""Of the bounds of acceleration. Where a joint just comes to it, which is after 2 a³ / j², ruckig finds no way
+within rounding; with a little less there is one."""
 FAR_OUTSIDE = 0.05  # of a joint's range: what a calibration may be off, and far less than a turn
 FAR_OUTSIDE_OF_ENDLESS = 0.1  # rad or m, where one side has no limit
 
@@ -188,16 +191,21 @@ def _trajectory(
     wanted = InputParameter(start.size)
     wanted.current_position, wanted.target_position = start, target
     wanted.max_velocity = np.minimum(joint_map.limits.velocity[driven], settings.velocity)
-    wanted.max_acceleration = np.minimum(joint_map.limits.acceleration[driven], settings.acceleration)
     wanted.max_jerk = np.full(start.size, settings.jerk)
-    trajectory = Trajectory(start.size)
-    try:
-        Ruckig(start.size).calculate(wanted, trajectory)
-    except (RuckigError, ValueError) as error:  # the latter for codes that ruckig itself does not name
-        names = [name for name, moves in zip(joint_map.joints, driven, strict=True) if moves]
-        mend = f"check the limits of {listed(names)}, and the bounds under `approach`"
-        raise ApproachError(names, f"{joint_map.robot}: no approach can be calculated; {mend}") from error
-    return trajectory
+    accelerations = np.minimum(joint_map.limits.acceleration[driven], settings.acceleration)
+    failure: Exception | None = None
+    for share in SHARES:
+        wanted.max_acceleration = share * accelerations
+        trajectory = Trajectory(start.size)
+        try:
+            Ruckig(start.size).calculate(wanted, trajectory)
+        except (RuckigError, ValueError) as error:  # the latter for codes that ruckig itself does not name
+            failure = error
+        else:
+            return trajectory
+    names = [name for name, moves in zip(joint_map.joints, driven, strict=True) if moves]
+    mend = f"check the limits of {listed(names)}, and the bounds under `approach`"
+    raise ApproachError(names, f"{joint_map.robot}: no approach can be calculated; {mend}") from failure
 
 
 def _sample(trajectory: Trajectory, at: Floats) -> tuple[Floats, Floats]:

@@ -71,6 +71,19 @@ def test_all_joints_at_once_are_sampled_as_ruckig_samples_one_instant() -> None:
     assert np.abs(velocities.T - [one[1] for one in expected]).max() < 1e-9
 
 
+def test_there_is_a_way_where_a_joint_just_comes_to_its_greatest_acceleration() -> None:
+    """After 2 a³ / j², where the library finds none within rounding."""
+    joints: dict[str, dict[str, Any]] = {
+        name: {"limits": {"lower": -2, "upper": 2, "velocity": 3}} for name in ("shoulder", "elbow")
+    }
+    bounds = ApproachSettings(velocity=2.0, acceleration=10.0, jerk=100.0)
+    both, target = np.ones(2, dtype=bool), np.array([0.1, 0.1])
+    for beyond in range(-20, 21):
+        start = 0.1 + (0.5 + beyond * 1e-16) * np.array([0.2, 0.4])
+        takes_s = _trajectory(start, target, both, map_of(joints), bounds).duration
+        assert takes_s == pytest.approx(4 * 10.0 / 100.0, rel=1e-5)
+
+
 def test_nothing_is_to_do_where_every_driven_joint_is_there() -> None:
     positions, velocities = approach([1.0, 0.0, 0.1], [0.0, 0.0, 0.1], driven=(False, True, True))
     assert positions.shape == velocities.shape == (0, 3)
