@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS, MOST_VALUES = 500_000, 8_000_000
 SHARES = (1.0, 1.0 - 1e-6, 1.0 - 1e-3)
-"""Of the bounds of acceleration. Where a joint just comes to it, which is after 2 a³ / j², ruckig finds no way
-within rounding; with a little less there is one."""
+"""Of the bounds of acceleration. Where a joint just comes to it, which is after 2 a³ / j², ruckig finds no
+way within rounding; with a little less there is one."""
 FAR_OUTSIDE = 0.05  # of a joint's range: what a calibration may be off, and far less than a turn
 FAR_OUTSIDE_OF_ENDLESS = 0.1  # rad or m, where one side has no limit
 
