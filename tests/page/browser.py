@@ -48,6 +48,8 @@ window.requestAnimationFrame = draw => setTimeout(() => draw(performance.now()),
 window.cancelAnimationFrame = clearTimeout;
 """
 """Draws ten times a second, which is enough where the picture is coarse, for the same reason."""
+WITHOUT_3D = "export class View3D { constructor() { throw new Error('WebGL is missing'); } }"
+"""What draws in 3D, for tests that look at all else: a fifth of what a page takes."""
 LOOK_AGAIN_S = 0.2
 DRAWN = "(view => view?.robot && view.drawn && !view.dirty)(document.querySelector('canvas')?.view)"
 
@@ -216,14 +218,18 @@ BROWSERS = Browsers()
 
 @asynccontextmanager
 async def browsing(
-    rig: ArmRig, view: str = "", model: dict[str, Any] | None = None, **options: Any
+    rig: ArmRig, view: str = "", model: dict[str, Any] | None = None, *, in_3d: bool = False, **options: Any
 ) -> AsyncIterator[Browsed]:
     """Open the page in a profile of its own; `model` is drawn instead of the robot's own.
 
-    `options` are of playwright's contexts, or the name of a `device`.
+    `in_3d` is for who looks at the robot; to others it is as if the browser could not draw it. `options` are of
+    playwright's contexts, or the name of a `device`.
     """
     async with BROWSERS.profile(**options) as context:
         browsed = Browsed(await context.new_page())
+        if not in_3d:
+            script = {"body": WITHOUT_3D, "content_type": "text/javascript"}
+            await browsed.page.route("**/view3d-*.js", lambda route: route.fulfill(**script))
         if model is not None:
             await browsed.page.route("**/api/robots/*/model", lambda route: route.fulfill(json=model))
         await browsed.page.goto(rig.url + view)

@@ -184,7 +184,7 @@ async def test_meshes_of_every_format_are_drawn_where_the_description_has_them(r
     places = np.array([(0.0, 0.5 * k - 1.0, 0.5) for k in range(len(meshes()))])
     describe(rig.folder, places)
     rig.others["stand"] = {"model": "stand.sdf", "driver": {"type": "sim"}}
-    async with on_the_page(rig, "#/stand/joints", device_scale_factor=SHARP) as browsed:
+    async with on_the_page(rig, "#/stand/joints", in_3d=True, device_scale_factor=SHARP) as browsed:
         await browsed.until_drawn()
         await browsed.until(f"({BODIES}) === {len(meshes())}")
         columns, rows = (await browsed.pixels_of(places)).T
@@ -200,7 +200,7 @@ async def test_a_mesh_that_cannot_be_read_is_told_and_the_rest_is_drawn(rig: Arm
     describe(rig.folder, places)
     (rig.folder / "cube.glb").write_bytes(content)
     rig.others["stand"] = {"model": "stand.sdf", "driver": {"type": "sim"}}
-    async with on_the_page(rig, "#/stand/joints") as browsed:
+    async with on_the_page(rig, "#/stand/joints", in_3d=True) as browsed:
         await browsed.until_drawn()
         await browsed.until_says("1 mesh cannot be drawn")
         await browsed.page.click(".unseen summary")
@@ -219,7 +219,7 @@ async def test_a_mesh_that_cannot_be_read_is_told_and_the_rest_is_drawn(rig: Arm
 async def test_a_gltf_whose_buffers_went_elsewhere_is_told_in_words(rig: ArmRig) -> None:
     describe(rig.folder, np.zeros((len(meshes()), 3)))
     rig.others["stand"] = {"model": "stand.sdf", "driver": {"type": "sim"}}
-    async with on_the_page(rig, "#/arm/motions") as browsed:
+    async with on_the_page(rig, "#/arm/motions", in_3d=True) as browsed:
         await browsed.until_drawn()
         (rig.folder / "cube.gltf").write_text(
             '{"asset": {"version": "2.0"}, "buffers": [{"uri": "cube.bin"}]}'

@@ -114,7 +114,7 @@ async def placed_by_the_browser(
     """Let the page's own kinematics place a robot."""
     async with running(rig):
         await rig.until_listening()
-        async with browsing(rig, model=payload) as browsed:
+        async with browsing(rig, model=payload, in_3d=True) as browsed:
             await browsed.until_drawn()
             places: dict[str, list[float]] = await browsed.page.evaluate(
                 """([posture, names]) => {

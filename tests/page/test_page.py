@@ -26,7 +26,7 @@ ON_THE_GROUND = 0.2
 
 
 async def test_a_motion_is_played_watched_and_stopped(rig: ArmRig) -> None:
-    async with on_the_page(rig, "#/arm/health") as browsed:
+    async with on_the_page(rig, "#/arm/health", in_3d=True) as browsed:
         await browsed.page.click("button[aria-label='Play long']")
         await browsed.until_state("playing")
         await browsed.until("parseFloat(document.querySelector('.player .time').innerText.split(':')[1]) > 1")
@@ -37,7 +37,7 @@ async def test_a_motion_is_played_watched_and_stopped(rig: ArmRig) -> None:
 
 
 async def test_the_first_load_is_small(rig: ArmRig) -> None:
-    async with on_the_page(rig) as browsed:
+    async with on_the_page(rig, in_3d=True) as browsed:
         await browsed.until_drawn()
         loaded = await browsed.page.evaluate(
             "[...performance.getEntriesByType('resource'), ...performance.getEntriesByType('navigation')]"
@@ -123,7 +123,7 @@ async def test_what_waits_is_put_earlier_and_taken_out(rig: ArmRig) -> None:
 async def test_the_drawn_robot_moves_and_stands_where_forward_kinematics_says(rig: ArmRig) -> None:
     places = MODEL.forward_kinematics([REACHING[name] for name in JOINTS])
     reached = np.array([places[name][:3, 3] for name in ("elbow", "wrist1", "wrist3")])
-    async with on_the_page(rig, "#/arm/joints", device_scale_factor=SHARP) as browsed:
+    async with on_the_page(rig, "#/arm/joints", in_3d=True, device_scale_factor=SHARP) as browsed:
         await browsed.until_drawn()
         before = await browsed.picture()
         columns, rows = (await browsed.pixels_of(reached)).T
@@ -147,7 +147,7 @@ async def test_the_drawn_robot_moves_and_stands_where_forward_kinematics_says(ri
 @pytest.mark.parametrize("samples", ["between frames", "with each frame"])
 async def test_a_robot_that_rests_is_not_drawn_again(rig: ArmRig, samples: str) -> None:
     view = "document.querySelector('canvas').view"
-    async with on_the_page(rig) as browsed:
+    async with on_the_page(rig, in_3d=True) as browsed:
         await browsed.until_drawn()
         if samples == "with each frame":  # so that none is drawn whole before the next one comes
             await browsed.page.evaluate(
@@ -168,7 +168,7 @@ async def test_a_robot_that_rests_is_not_drawn_again(rig: ArmRig, samples: str) 
 
 async def test_a_preview_is_scrubbed_on_the_ghost_while_the_robot_rests(rig: ArmRig) -> None:
     rig.limit("shoulder", velocity=0.336)  # where the motion is at 0.3125 rad/s at most
-    async with on_the_page(rig, device_scale_factor=SHARP) as browsed:
+    async with on_the_page(rig, in_3d=True, device_scale_factor=SHARP) as browsed:
         await browsed.until_drawn()
         alone = await browsed.picture()
         await browsed.page.click("li.motion:has-text('wave') button:text('Preview')")
@@ -255,7 +255,7 @@ async def test_all_of_the_robot_stays_in_the_picture_until_somebody_moves_the_ca
         });
         return most;
     })(document.querySelector('canvas').view)"""
-    async with on_the_page(rig, "#/arm/joints") as browsed:
+    async with on_the_page(rig, "#/arm/joints", in_3d=True) as browsed:
         await browsed.until_drawn()
         await browsed.page.check("text=Jog")
         await browsed.page.click(".poses button:text('turned')")
@@ -265,7 +265,7 @@ async def test_all_of_the_robot_stays_in_the_picture_until_somebody_moves_the_ca
 
 
 async def test_the_scale_of_errors_has_the_unit_of_the_joints(rig: ArmRig) -> None:
-    async with on_the_page(rig) as browsed:
+    async with on_the_page(rig, in_3d=True) as browsed:
         await browsed.until("document.querySelector('.scene .legend')")
         assert await browsed.page.inner_text(".scene .legend .num") == "error 0 to 0.1 rad"
 
@@ -316,7 +316,7 @@ async def test_an_overview_has_a_tile_for_each_robot_and_a_link_names_robot_and_
         "driver": {"type": "sim"},
         "joints": {"knee": {"limits": {"lower": -1, "upper": 1, "velocity": 1}}},
     }
-    async with on_the_page(rig, "#/leg/joints") as browsed:
+    async with on_the_page(rig, "#/leg/joints", in_3d=True) as browsed:
         assert await browsed.page.inner_text("h1") == "leg"
         await browsed.until_says("knee, the last minute")
         await browsed.page.click("a[aria-label='All robots']")
@@ -327,7 +327,7 @@ async def test_an_overview_has_a_tile_for_each_robot_and_a_link_names_robot_and_
 
 
 async def test_a_daemon_that_is_killed_is_told_and_found_again(rig: ArmRig) -> None:
-    async with running(rig) as daemon, browsing_once_it_listens(rig, "#/arm/health") as browsed:
+    async with running(rig) as daemon, browsing_once_it_listens(rig, "#/arm/health", in_3d=True) as browsed:
         await browsed.page.click("button[aria-label='Play long']")
         await browsed.until_state("playing")
         await browsed.until(f"({TIME_OF_MOTION}) > 1")
@@ -399,7 +399,7 @@ async def test_nothing_is_shown_without_the_token(rig: ArmRig) -> None:
 async def test_a_phone_has_stop_within_reach_of_the_thumb_and_the_emergency_stop_far_from_it(
     rig: ArmRig,
 ) -> None:
-    async with running(rig), browsing_once_it_listens(rig, device="Pixel 7") as browsed:
+    async with running(rig), browsing_once_it_listens(rig, in_3d=True, device="Pixel 7") as browsed:
         stop = await browsed.page.locator("button.stop").bounding_box()
         estop = await browsed.page.locator("button.estop").bounding_box()
         size = browsed.page.viewport_size
@@ -430,7 +430,7 @@ async def test_axe_finds_nothing_serious(rig: ArmRig, colours: str) -> None:
     if not AXE.exists():
         pytest.skip("axe-core is not installed")
     (rig.folder / "motions/broken.seq").write_text("type: CompositeSeq\n")
-    async with running(rig), browsing_once_it_listens(rig, color_scheme=colours) as browsed:
+    async with running(rig), browsing_once_it_listens(rig, in_3d=True, color_scheme=colours) as browsed:
         await browsed.page.set_viewport_size({"width": 1000, "height": 800})
         for view in ("motions", "joints", "health"):
             await browsed.page.click(f".views a[href='#/arm/{view}']")
