@@ -13,10 +13,12 @@ import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO, Any, Self, TextIO
 
 import orjson
 
+from motiond.daemon.robots import stream_forks
 from tests.lasting import LASTING
 from tests.waiting import PATIENCE_S
 
@@ -25,16 +27,25 @@ ANSWER_BYTES = 32
 
 
 class _Launcher:
-    """The launcher of this process."""
+    """The launcher of this process.
+
+    Attributes
+    ----------
+    orders : socket or None
+        Where it takes orders; None until it is started.
+    for_fork_servers : int or None
+        The id of that of the fork servers.
+    """
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
-        self._orders: socket.socket | None = None
+        self.orders: socket.socket | None = None
+        self.for_fork_servers: int | None = None
 
     def order(self, order: dict[str, Any], fds: list[int]) -> None:
         """Have a program forked; the launcher is started before the first."""
-        if self._orders is None:
-            self._orders, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        if self.orders is None:
+            self.orders, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             with theirs:
                 self._process = subprocess.Popen(
                     [sys.executable, "-P", "-m", "tests.daemon.launcher", str(theirs.fileno())],
@@ -43,13 +54,14 @@ class _Launcher:
                     env={**os.environ, "PYTHONPATH": os.getcwd(), "OPENBLAS_NUM_THREADS": "1"},  # noqa: PTH109
                     start_new_session=True,
                 )
-            LASTING[self._process.pid] = False
+            self.for_fork_servers = orjson.loads(self.orders.recv(ANSWER_BYTES))
+            LASTING.update({self._process.pid: False, self.for_fork_servers: False})
             atexit.register(self.end)
-        socket.send_fds(self._orders, [orjson.dumps(order)], fds)
+        socket.send_fds(self.orders, [orjson.dumps(order)], fds)
 
     def end(self) -> None:
-        if self._orders is not None and self._process is not None:
-            self._orders.close()
+        if self.orders is not None and self._process is not None:
+            self.orders.close()
             self._process.wait(PATIENCE_S)
 
 
@@ -67,6 +79,8 @@ class Program:
         As `subprocess.Popen` takes them; pipes are read as text.
     cwd : path, optional
     env : dict, optional
+    pass_fds : tuple of int, optional
+        What it has besides, by the same number.
 
     Attributes
     ----------
@@ -84,6 +98,7 @@ class Program:
         stderr: int | IO[Any] | None = None,
         cwd: str | os.PathLike[str] | None = None,
         env: dict[str, str] | None = None,
+        pass_fds: tuple[int, ...] = (),
     ) -> None:
         self.args = [str(MOTIOND), *arguments]
         self.returncode: int | None = None
@@ -100,8 +115,10 @@ class Program:
                 "arguments": self.args,
                 "folder": os.fspath(cwd or os.getcwd()),  # noqa: PTH109 - what a child inherits
                 "environment": dict(os.environ if env is None else env),
+                "passed": pass_fds,
+                "by": os.getpid(),
             }
-            LAUNCHER.order(order, [given_in, given_out, given_err, theirs.fileno()])
+            LAUNCHER.order(order, [given_in, given_out, given_err, *pass_fds, theirs.fileno()])
         self.pid: int = orjson.loads(self._heard(PATIENCE_S) or b"0")
 
     def __enter__(self) -> Self:
@@ -181,6 +198,19 @@ class Program:
         for pipe in (self.stdout, self.stderr):
             if pipe is not None:
                 pipe.close()
+
+
+def fork_servers_at(orders: socket.socket) -> None:
+    """Let the daemon of this process have its fork server forked by a launcher instead of starting it."""
+
+    def started(command: list[str], *, start_new_session: bool, **options: Any) -> Program:
+        program = Program(*command[1:], **options)
+        assert start_new_session
+        return program
+
+    LAUNCHER.orders = orders
+    there = {"DEVNULL": subprocess.DEVNULL, "TimeoutExpired": subprocess.TimeoutExpired}
+    vars(stream_forks)["subprocess"] = SimpleNamespace(Popen=started, **there)
 
 
 def _piped(wanted: int | IO[Any] | None, inherited: int, stack: ExitStack) -> tuple[int, TextIO | None]:

@@ -1,7 +1,8 @@
 """Has loaded motiond once, and forks it for each test that wants the program: loading it costs a second.
 
 Started as `python -m tests.daemon.launcher SOCKET_FD` by `tests/daemon/launched.py` alone. All that runs ends
-when the tests have closed their end.
+when the tests have closed their end. A launcher for fork servers, which is forked before anything is loaded
+that these would not load, does the same for the daemons.
 """
 
 from __future__ import annotations
@@ -12,16 +13,22 @@ import select
 import signal
 import socket
 import sys
+from contextlib import suppress
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
+from setproctitle import setproctitle
 
-from motiond.daemon.cli.main import main
+from motiond.daemon.stream import fork_server, process
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LOADED = (
     "concurrent.futures.thread",
     "encodings.idna",
+    "motiond.daemon.cli.main",
     "motiond.daemon.client.play",
     "motiond.daemon.config.settings",
     "motiond.daemon.http.server",
@@ -32,26 +39,34 @@ LOADED = (
     "motiond.drivers.sim.driver",
     "motiond.formats.hrdf.reader",
     "motiond.formats.seq.reader",
+    "tests.daemon.launched",
 )
-"""What most programs load besides the command line."""
+"""What most programs load."""
+TITLE = "motiond launcher of tests"
 ORDER_BYTES = 1 << 17
-ORDER_FDS = 4
-"""Standard input, output and errors, and where the launcher tells of the program."""
+ORDER_FDS = 5
+"""Standard input, output and errors, what a fork server is asked on, and where the launcher tells of it."""
 
 
 class Launcher:
-    """Serves orders, and tells of each program first its id and then how it has ended."""
+    """Serves orders, and tells of each program first its id and then how it has ended.
 
-    def __init__(self, orders: socket.socket) -> None:
+    Parameters
+    ----------
+    orders : socket
+    begin : callable
+        Is what was ordered, given its arguments; returns the exit code.
+    """
+
+    def __init__(self, orders: socket.socket, begin: Callable[[list[str]], int]) -> None:
         self._orders = orders
+        self._begin = begin
         self._programs: dict[int, tuple[int, socket.socket]] = {}
         self._poller = select.poll()
         self._poller.register(orders, select.POLLIN)
 
-    def serve(self) -> list[str] | None:
-        """Fork a program for each order; its arguments there, and None here once the tests have ended."""
-        for name in LOADED:
-            import_module(name)
+    def serve(self) -> int:
+        """Fork a program for each order; the exit code, of a program or of the launcher."""
         gc.freeze()
         while True:
             for fd, _ in self._poller.poll():
@@ -61,31 +76,32 @@ class Launcher:
                 order, fds, _flags, _address = socket.recv_fds(self._orders, ORDER_BYTES, ORDER_FDS)
                 if not order:
                     self._kill_all()
-                    return None
-                arguments = self._fork(orjson.loads(order), fds)
-                if arguments is not None:
-                    return arguments
+                    return 0
+                if self._fork(fds):
+                    return self._begin(_become(orjson.loads(order), fds))
 
-    def _fork(self, order: dict[str, Any], fds: list[int]) -> list[str] | None:
+    def _fork(self, fds: list[int]) -> bool:
+        """Fork, and tell of it; whether this is the process that was forked."""
         told = socket.socket(fileno=fds.pop())
         pid = os.fork()
         if pid == 0:
             self._forget(told)
-            return _begin(order, fds)
+            return True
         for fd in fds:
             os.close(fd)
         pidfd = os.pidfd_open(pid)
         self._programs[pidfd] = pid, told
         self._poller.register(pidfd, select.POLLIN)
         told.send(orjson.dumps(pid))
-        return None
+        return False
 
     def _bury(self, pidfd: int) -> None:
         pid, told = self._programs.pop(pidfd)
         self._poller.unregister(pidfd)
         os.close(pidfd)
         _, status = os.waitpid(pid, 0)
-        told.send(orjson.dumps(os.waitstatus_to_exitcode(status)))
+        with suppress(BrokenPipeError):  # a daemon that was killed
+            told.send(orjson.dumps(os.waitstatus_to_exitcode(status)))
         told.close()
 
     def _kill_all(self) -> None:
@@ -102,22 +118,58 @@ class Launcher:
             other.close()
 
 
-def _begin(order: dict[str, Any], fds: list[int]) -> list[str]:
-    """Become what was ordered."""
-    for number, fd in enumerate(fds):
+def _become(order: dict[str, Any], fds: list[int]) -> list[str]:
+    """Become what was ordered, and give its arguments."""
+    for fd, number in zip(fds, (0, 1, 2, *order["passed"]), strict=True):
         os.dup2(fd, number)
-        os.close(fd)
+        if fd != number:
+            os.close(fd)
     os.chdir(order["folder"])
     os.environ.clear()
     os.environ.update(order["environment"])
     sys.argv = order["arguments"]
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    fork_server.SERVER_TITLE += f" of {order['by']}"
     arguments: list[str] = order["arguments"][1:]
     return arguments
 
 
+def serve_fork_servers(orders: socket.socket) -> int:
+    """Fork what daemons would start as `python -m motiond.daemon.stream SOCKET_FD`."""
+    gc.disable()
+    return Launcher(orders, lambda arguments: process.main(int(arguments[-1]))).serve()
+
+
+def serve_programs(orders: socket.socket, fork_servers: socket.socket) -> int:
+    """Fork programs of motiond, whose daemons have their fork servers forked."""
+    for name in LOADED:
+        import_module(name)
+    launched, cli = sys.modules["tests.daemon.launched"], sys.modules["motiond.daemon.cli.main"]
+
+    def begin(arguments: list[str]) -> int:
+        launched.fork_servers_at(fork_servers)
+        cli.main(arguments)
+        return 0
+
+    return Launcher(orders, begin).serve()
+
+
+def serve(orders: socket.socket) -> int:
+    """Serve both, in two processes; the id of that of the fork servers is told first."""
+    setproctitle(
+        TITLE
+    )  # it looks for its place among the arguments and the environment when it is called first
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    pid = os.fork()
+    if pid == 0:
+        orders.close()
+        ours.close()
+        return serve_fork_servers(theirs)
+    theirs.close()
+    orders.send(orjson.dumps(pid))
+    return serve_programs(orders, ours)
+
+
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the tests decide
-    ordered = Launcher(socket.socket(fileno=int(sys.argv[1]))).serve()
-    if ordered is not None:
-        main(ordered)
+    sys.exit(serve(socket.socket(fileno=int(sys.argv[1]))))

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from motiond.daemon.cli.main import main
-from tests.daemon.launched import MOTIOND, Program
+from tests.daemon.launched import LAUNCHER, MOTIOND, Program
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -82,10 +82,25 @@ def in_a_session(*arguments: object, **options: Any) -> Iterator[subprocess.Pope
 def streams_of(daemon: Program | subprocess.Popen[Any]) -> list[psutil.Process]:
     """Return the stream processes of a program, which its fork server has forked."""
     found = []
-    for child in psutil.Process(daemon.pid).children():
+    for child in [*psutil.Process(daemon.pid).children(), *_fork_servers_of(daemon)]:
         with suppress(psutil.NoSuchProcess):  # chronyc, which a daemon asks now and then
             found += child.children()
     return found
+
+
+def all_of(daemon: Program) -> list[psutil.Process]:
+    """Return all processes of a program but itself."""
+    started = psutil.Process(daemon.pid).children(recursive=True)
+    return [*started, *_fork_servers_of(daemon), *streams_of(daemon)]
+
+
+def _fork_servers_of(daemon: Program | subprocess.Popen[Any]) -> Iterator[psutil.Process]:
+    """Yield the fork servers that a launcher has forked for a program."""
+    if LAUNCHER.for_fork_servers is not None:
+        for child in psutil.Process(LAUNCHER.for_fork_servers).children():
+            with suppress(psutil.NoSuchProcess):
+                if child.cmdline()[0].endswith(f" of {daemon.pid}"):
+                    yield child
 
 
 class Daemon:

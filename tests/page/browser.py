@@ -222,8 +222,8 @@ async def browsing(
 ) -> AsyncIterator[Browsed]:
     """Open the page in a profile of its own; `model` is drawn instead of the robot's own.
 
-    `in_3d` is for who looks at the robot; to others it is as if the browser could not draw it. `options` are of
-    playwright's contexts, or the name of a `device`.
+    `in_3d` is for who looks at the robot; to others it is as if the browser could not draw it. `options` are
+    of playwright's contexts, or the name of a `device`.
     """
     async with BROWSERS.profile(**options) as context:
         browsed = Browsed(await context.new_page())

@@ -17,7 +17,7 @@ import pytest
 
 from motiond.daemon.service.daemon import _feed_watchdog
 from motiond.daemon.service.systemd import notify, watchdog_period_s
-from tests.daemon.programs import background, in_a_session, motiond, run_here, streams_of
+from tests.daemon.programs import all_of, background, in_a_session, motiond, run_here, streams_of
 from tests.daemon.rig import Rig
 from tests.ports import free_port as another_port
 from tests.waiting import PATIENCE_S, eventually, lines_until
@@ -80,8 +80,8 @@ def test_a_sigterm_to_all_its_processes_stops_a_motion_softly(systemd: socket.so
         wait_for_idle(port)
         played = motiond("play", "arm", "long", "--no-wait", "--broker", f"mqtt://127.0.0.1:{port}")
         assert played.returncode == 0, played.stderr
-        for child in psutil.Process(daemon.pid).children(recursive=True):
-            child.terminate()
+        for process in all_of(daemon):
+            process.terminate()
         daemon.terminate()
         _, log = daemon.communicate(timeout=PATIENCE_S)
     assert daemon.returncode == 0
@@ -193,8 +193,8 @@ def test_a_sigterm_to_all_its_processes_leaves_the_time_to_park(systemd: socket.
         assert heard(systemd) == "READY=1"
         wait_for_idle(port)
         motiond("play", "arm", "long", "--no-wait", "--broker", f"mqtt://127.0.0.1:{port}")
-        for child in psutil.Process(daemon.pid).children(recursive=True):
-            child.terminate()
+        for process in all_of(daemon):
+            process.terminate()
         daemon.terminate()
         _, log = daemon.communicate(timeout=PATIENCE_S)
     assert daemon.returncode == 0
