@@ -148,8 +148,11 @@ class Demo:
                 await serve(self._settings, self._hub, self._robots)
                 for helper in helpers:
                     helper.cancel()
-        except* BrokerError as errors:
-            raise errors.exceptions[0] from None
+        except ExceptionGroup as errors:  # what is raised in `except*` comes in a group before Python 3.11.4
+            broker = errors.subgroup(BrokerError)
+            if broker is None:
+                raise
+            raise broker.exceptions[0] from None
         self._say(f"{self._robot} has stopped softly; its process and the broker have ended")
 
     async def _leave_after(self, seconds: float) -> None:

@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from ..arrays import Floats
 
 _KEY = re.compile(rb"""frames["']?[ \t]*:""")
-_BEFORE_KEY = re.compile(rb"""(?P<lead>[ ]*+(?:-[ ]++)*+)["']?""")
+# Only single signs are repeated possessively: with a group, Python before 3.11.5 misses what matches.
+_BEFORE_KEY = re.compile(rb"""[ ]*+(?:-[ ]++)*["']?""")
 LONGEST_LEAD = 200
-_BLANK_LINES = rb"[ \t]*+(?:(?<=[ \t\n])#[^\n]*+)?+\r?\n"
-_FIRST_DASH = re.compile(rb"(?:" + _BLANK_LINES + rb")++(?P<indent>[ ]*+)-[ \r\n]")
-_FIRST_BRACKET = re.compile(rb"(?:" + _BLANK_LINES + rb")*+[ \t]*+\[")
-_RUN = re.compile(rb"(?:[-+0-9.eE,\[\] \t\r\n]++|(?<=[ \t\n])#[^\n]*+)*+")
+_BLANK_LINES = rb"[ \t]*+(?:(?<=[ \t\n])#[^\n]*+)?\r?\n"
+_FIRST_DASH = re.compile(rb"(?:" + _BLANK_LINES + rb")+[ ]*+-[ \r\n]")
+_FIRST_BRACKET = re.compile(rb"(?:" + _BLANK_LINES + rb")*[ \t]*+\[")
+_RUN = re.compile(rb"(?:[-+0-9.eE,\[\] \t\r\n]++|(?<=[ \t\n])#[^\n]*+)*")
+_TAB_BEFORE_COMMENT = re.compile(rb"\n *+\t[ \t]*+#")  # which YAML takes for an indentation in block style
 _COMMENT = re.compile(rb" #[\t -~\x80-\xff]*")
 # Besides the line feed, what YAML 1.1 takes for the end of a line, and what it does not allow in a text.
 _NOT_IN_COMMENTS = re.compile(rb"\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]|\xef\xbb\xbf|\xef\xbf[\xbe\xbf]")
@@ -113,6 +115,8 @@ class Region:
         """
         for chunk in self._chunks(nested=shape.pose_width > 0):
             plain = _plain(chunk)
+            if self.indent is not None and _TAB_BEFORE_COMMENT.search(chunk):
+                raise NotRows
             if self.indent is None:
                 json, count = _in_brackets(plain, shape.in_brackets, b",")
             elif re.match(rb"\s*-[ ]+\[", plain):
@@ -210,16 +214,19 @@ def _bounds(text: bytes, key: re.Match[bytes], done: int) -> tuple[int, int, byt
         return start, end, None
     dash = _FIRST_DASH.match(text, key.end())
     lead = _lead(text, key.start(), done)
-    if dash is None or lead is None or len(dash["indent"]) < lead:
+    if dash is None or lead is None:
         return key.end(), key.end(), None
-    return key.end(), _end_of_rows(text, dash.end(), _end_of_run(text, dash.end())), dash["indent"]
+    indent = dash[0][:-2].rpartition(b"\n")[2]
+    if len(indent) < lead:
+        return key.end(), key.end(), None
+    return key.end(), _end_of_rows(text, dash.end(), _end_of_run(text, dash.end())), indent
 
 
 def _lead(text: bytes, key: int, done: int) -> int | None:
     """Return the column of a key in block style; None where something else stands before it on its line."""
     begin = text.rfind(b"\n", max(done, key - LONGEST_LEAD), key) + 1
     found = _BEFORE_KEY.fullmatch(text, begin, key) if begin or not key else None
-    return len(found["lead"]) if found else None
+    return len(found[0].rstrip(b"\"'")) if found else None
 
 
 def _end_of_run(text: bytes, start: int) -> int:

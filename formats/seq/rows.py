@@ -26,9 +26,9 @@ CHUNK_BYTES = 1 << 17
 FIRST_PIECE_BYTES = 1 << 9
 
 _NUMBERS = rb"[-+.0-9eE, \t]*+"
-_ROW = rb"\[" + _NUMBERS + rb"(?:\[" + _NUMBERS + rb"\]" + _NUMBERS + rb")*+\][ \t]*+\r?\n"
+_ROW = rb"\[" + _NUMBERS + rb"(?:\[" + _NUMBERS + rb"\]" + _NUMBERS + rb")*\][ \t]*+\r?\n"
 _BLOCK_START = re.compile(
-    rb"^(?P<prefix> *+- ++)" + _ROW + rb"(?:(?P=prefix)" + _ROW + rb"){%d}+" % (FEWEST_ROWS - 1),
+    rb"^(?P<prefix> *+- ++)" + _ROW + rb"(?:(?P=prefix)" + _ROW + rb"){%d}" % (FEWEST_ROWS - 1),
     re.MULTILINE,
 )
 _ONE_ROW = re.compile(_ROW)

@@ -28,8 +28,9 @@ MOST_ELEMENTS = 10_000
 COUNTED = ("skeleton", "body", "joint", "visualization_shape", "collision_shape")
 # Beyond any robot, and small enough that products of a few such numbers are finite.
 MOST = 1e12
-_FINITE = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_LIST = re.compile(rf"{_FINITE}(?:\s+{_FINITE})*+", re.ASCII)
+# Each number matches in one way alone, so that a list with a slip in it is not tried in all ways.
+_FINITE = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
+_LIST = re.compile(rf"{_FINITE}(?:\s+{_FINITE})*", re.ASCII)
 _LIMIT = re.compile(rf"{_FINITE}|[-+]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
 _NUMBERS = {"number": _LIST, "vector": _LIST, "pose": _LIST, "numbers": _LIST, "limit": _LIMIT}
 _TRUTH = {"1": True, "true": True, "0": False, "false": False}

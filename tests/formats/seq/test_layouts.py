@@ -290,6 +290,18 @@ def test_a_damaged_file_is_read_or_refused(data: st.DataObject) -> None:
         assert outcome(damaged) == fast
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_tab_before_a_comment_is_read_or_refused_as_yaml_does(layout: Callable[[Any], bytes]) -> None:
+    lines = layout([[0.0, 1.5]] * 10).splitlines(keepends=True)
+    for before in range(len(lines) + 1):
+        text = b"".join([*lines[:before], b"  \t# slower here\n", *lines[before:]])
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(reader, "FEW_CHARACTERS", 0)
+            fast = outcome(text)
+            patch.setattr(reader, "FEW_CHARACTERS", len(text))
+            assert outcome(text) == fast
+
+
 def outcome(text: bytes) -> bytes | str:
     try:
         positions = load(text).positions
