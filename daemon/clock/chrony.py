@@ -9,7 +9,10 @@ import shutil
 import signal
 from asyncio.subprocess import DEVNULL, PIPE
 from contextlib import suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
 
 PROGRAM = "chronyc"
 TIMEOUT_S = 2.0
@@ -65,25 +68,43 @@ async def _first_line(path: str, timeout_s: float) -> str:
     OSError, TimeoutError, ValueError
         If it cannot be started, takes too long, or writes too much.
     """
-    process = await asyncio.create_subprocess_exec(
-        path,
-        "-n",
-        "-c",
-        "tracking",
-        stdin=DEVNULL,
-        stdout=PIPE,
-        stderr=DEVNULL,
-        limit=_LONGEST_LINE,
-        start_new_session=True,
-    )
+    process = await _started(path)
     try:
         async with asyncio.timeout(timeout_s):
             line = await process.stdout.readline() if process.stdout else b""
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # and whatever it has started, which may hold the pipe
-        await process.communicate()
+        await _end(process)
     return line.decode(errors="replace").strip()
+
+
+async def _started(path: str) -> Process:
+    """Start it; where that is cancelled, it is started all the same, and ended."""
+    starting = asyncio.create_task(
+        asyncio.create_subprocess_exec(
+            path,
+            "-n",
+            "-c",
+            "tracking",
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=DEVNULL,
+            limit=_LONGEST_LINE,
+            start_new_session=True,
+        )
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with suppress(OSError):
+            await _end(await starting)
+        raise
+
+
+async def _end(process: Process) -> None:
+    """End it and whatever it has started, which may hold the pipe."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.communicate()
 
 
 def parse(line: str) -> Tracking | None:

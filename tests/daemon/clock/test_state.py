@@ -6,8 +6,9 @@ import asyncio
 import errno
 import hashlib
 import os
+import signal
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -124,6 +125,25 @@ async def test_asking_can_be_cancelled_and_leaves_no_process(tmp_path: Path) -> 
     assert asking.cancelled()
     with pytest.raises(ProcessLookupError):
         os.kill(int(noted.read_text()), 0)
+
+
+async def test_asking_that_is_cancelled_while_it_starts_leaves_no_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, started = asyncio.create_subprocess_exec, []
+
+    async def start_and_be_cancelled(*arguments: Any, **options: Any) -> asyncio.subprocess.Process:
+        started.append(await start(*arguments, **options))
+        asking.cancel()
+        await asyncio.sleep(0.01)
+        return started[0]
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start_and_be_cancelled)
+    asking = asyncio.create_task(chrony.ask(program(tmp_path, "sleep 300"), 300.0))
+    async with asyncio.timeout(PATIENCE_S):
+        await asyncio.wait((asking,))
+    assert asking.cancelled()
+    assert [process.returncode for process in started] == [-signal.SIGKILL]
 
 
 async def test_chronys_word_goes_before_the_kernels_which_it_may_not_have_told(
