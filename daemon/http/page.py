@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 from hashlib import sha256
 from importlib.resources import files
@@ -24,7 +25,7 @@ START = "index.html"
 
 
 class PageFile:
-    """One file of the page, packed once.
+    """One file of the page, packed once: when it is first asked for.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ class PageFile:
 
     def __init__(self, name: str, content: bytes) -> None:
         self._kind = KINDS[name[name.rindex(".") :]]
-        self._plain, self._packed = content, gzip.compress(content, 9, mtime=0)
+        self._plain, self._packed = content, b""
         self._tag = f'"{sha256(content).hexdigest()[:32]}"'
 
     async def serve(self, request: web.Request) -> web.Response:
@@ -44,8 +45,14 @@ class PageFile:
             return web.Response(status=304, headers=headers)
         body = self._plain
         if "gzip" in request.headers.get(hdrs.ACCEPT_ENCODING, ""):
-            body, headers[hdrs.CONTENT_ENCODING] = self._packed, "gzip"
+            body, headers[hdrs.CONTENT_ENCODING] = await self._pack(), "gzip"
         return web.Response(body=body, content_type=self._kind, charset="utf-8", headers=headers)
+
+    async def _pack(self) -> bytes:
+        """Pack it beside the event loop, which a stop may be waiting for."""
+        if not self._packed:
+            self._packed = await asyncio.to_thread(gzip.compress, self._plain, 9, mtime=0)
+        return self._packed
 
 
 def page_routes() -> list[web.RouteDef]:

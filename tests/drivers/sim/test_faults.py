@@ -373,12 +373,16 @@ def bench_play_alone(bench: Bench) -> Floats:
 def test_a_driver_that_blocks_returns_late_in_real_time(clock: Clock) -> None:
     bench = Bench(clock)
     bench.driver.inject(fault("blocks", for_s=0.1))
+    first_s, *later_s = (took_s(bench) for _ in range(6))
+    assert first_s >= 0.1
+    assert min(later_s) < 0.1, "none is held up by more than the machine"
+
+
+def took_s(bench: Bench) -> float:
+    """Write; return how long that took."""
     begun_s = time.perf_counter()
     write(bench.driver)
-    blocked_s = time.perf_counter() - begun_s
-    write(bench.driver)
-    assert blocked_s >= 0.1
-    assert time.perf_counter() - begun_s < blocked_s + 0.05
+    return time.perf_counter() - begun_s
 
 
 CRASH = """
