@@ -79,7 +79,6 @@ def pytest_configure() -> None:
 
 def pytest_collection_finish() -> None:
     """Keep what is loaded by now out of the garbage collector's way: it stays to the end."""
-    gc.collect()
     gc.freeze()
     gc.enable()
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import select
 import socket
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import aiomqtt
@@ -24,7 +25,7 @@ from .reasons import HungUp, NotConnected, TlsFilesUnusable, not_connected
 from .refusals import Refusals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
     from types import TracebackType
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from paho.mqtt.reasoncodes import ReasonCode
 
     from ..config.mqtt import MqttSettings
+
+    Answer = TypeVar("Answer")
 
 log = logging.getLogger(__name__)
 
@@ -207,14 +210,10 @@ class Client(aiomqtt.Client):
 
     def _on_disconnect(self, client: paho.Client, *details: Any) -> None:
         """Notice also a broker that closes the connection without a word: aiomqtt would wait for one."""
-        if not self._connected.cancelled():  # by who gave it up: aiomqtt would fail over that
+        connected = self._connected  # of this attempt; by the time, there may be another
+        if not connected.cancelled():  # by who gave it up: aiomqtt would fail over that
             super()._on_disconnect(client, *details)
-        self._loop.call_soon_threadsafe(self._give_up_connecting)
-
-    def _give_up_connecting(self) -> None:
-        if not self._connected.done():
-            self._connected.set_exception(HungUp())
-            self._connected.exception()  # whoever waits hears of it; else nobody need
+        self._loop.call_soon_threadsafe(_give_up, connected)
 
     async def _hang_up(self) -> None:
         """Close a connection that was not accepted: aiomqtt leaves it open, and its thread dials on."""
@@ -295,6 +294,9 @@ class Client(aiomqtt.Client):
             with self._pending_call(number, confirmed, self._pending_publishes):
                 await self._wait_for(confirmed.wait(), timeout=timeout_s)
 
+    async def _wait_for(self, awaited: Awaitable[Answer], timeout: float | None) -> Answer:  # noqa: ASYNC109 - aiomqtt's
+        return await _answered(awaited, self.timeout if timeout is None else timeout)
+
     async def all_delivered(self) -> None:
         """Wait until the broker has confirmed every message."""
         while self._client._out_messages:  # noqa: SLF001 # the same
@@ -359,6 +361,30 @@ class Client(aiomqtt.Client):
         connection = client.socket()
         if QUICK_ACK is not None and isinstance(connection, socket.socket):
             connection.setsockopt(socket.IPPROTO_TCP, QUICK_ACK, 1)
+
+
+def _give_up(connected: asyncio.Future[None]) -> None:
+    """Tell whoever waits for a connection, and it may be nobody, that the broker has hung up."""
+    if not connected.done():
+        connected.set_exception(HungUp())
+        connected.exception()
+
+
+async def _answered(awaited: Awaitable[Answer], within_s: float) -> Answer:
+    """Wait as aiomqtt does, and heed a cancellation that comes together with what is waited for.
+
+    `asyncio.wait_for`, by which aiomqtt waits, drops such a one before Python 3.12.
+
+    Raises
+    ------
+    aiomqtt.MqttError
+        If it does not come in time.
+    """
+    try:
+        async with asyncio.timeout(None if within_s == math.inf else within_s):
+            return await awaited
+    except TimeoutError:
+        raise aiomqtt.MqttError("Operation timed out") from None
 
 
 def address_of(settings: MqttSettings) -> Address:

@@ -108,8 +108,7 @@ class Link:
 def heed_cancellation() -> None:
     """Raise a cancellation that was lost on the way.
 
-    Before Python 3.12, `asyncio.wait_for`, which aiomqtt publishes by, drops one that arrives together with
-    what it waits for.
+    An error that comes at the same moment hides it, and a library may take it for one of its own.
     """
     task = asyncio.current_task()
     if task is not None and task.cancelling():

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import aiomqtt
 import pytest
 
 from motiond.daemon.config.mqtt import MqttSettings
@@ -20,8 +21,6 @@ from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
-
-    import aiomqtt
 
 CA = Path(__file__).parents[2] / "files" / "good" / "broker.crt"
 
@@ -110,6 +109,30 @@ async def test_a_connection_that_ends_when_it_was_given_up_fails_over_nothing() 
     client._connected.cancel()
     client._on_disconnect(client._client, None, 0)
     assert client._connected.cancelled()
+
+
+async def test_a_cancellation_that_comes_with_the_broker_s_answer_is_heeded(
+    mosquitto: Mosquitto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with make_client(mosquitto.settings) as client:
+        subscribing = asyncio.create_task(client.subscribe("motiond/#"), name="subscribes")
+        take = client._on_subscribe
+
+        def take_and_cancel(*answer: Any) -> None:
+            take(*answer)
+            subscribing.cancel()
+
+        monkeypatch.setattr(client._client, "on_subscribe", take_and_cancel)
+        await asyncio.wait((subscribing,), timeout=PATIENCE_S)
+        assert subscribing.cancelled()
+
+
+async def test_an_answer_of_the_broker_is_waited_for_within_bounds(mosquitto: Mosquitto) -> None:
+    async with make_client(mosquitto.settings) as client:
+        mosquitto.freeze()
+        with pytest.raises(aiomqtt.MqttError, match="Operation timed out"):
+            await client.subscribe("motiond/#", timeout=0.1)
+        mosquitto.thaw()
 
 
 @pytest.mark.parametrize(
