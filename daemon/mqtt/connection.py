@@ -371,20 +371,25 @@ def _give_up(connected: asyncio.Future[None]) -> None:
 
 
 async def _answered(awaited: Awaitable[Answer], within_s: float) -> Answer:
-    """Wait as aiomqtt does, and heed a cancellation that comes together with what is waited for.
+    """Wait as aiomqtt does, and lose neither a cancellation nor an answer that comes at the last moment.
 
-    `asyncio.wait_for`, by which aiomqtt waits, drops such a one before Python 3.12.
+    `asyncio.wait_for`, by which aiomqtt waits, drops a cancellation that comes together with the answer
+    before Python 3.12; since then, it drops an answer that comes together with the end of the time, as all
+    do that come while the machine stands still.
 
     Raises
     ------
     aiomqtt.MqttError
         If it does not come in time.
     """
+    answer = asyncio.ensure_future(awaited)
     try:
-        async with asyncio.timeout(None if within_s == math.inf else within_s):
-            return await awaited
-    except TimeoutError:
-        raise aiomqtt.MqttError("Operation timed out") from None
+        await asyncio.wait((answer,), timeout=None if within_s == math.inf else within_s)
+        if answer.done():
+            return answer.result()
+    finally:
+        answer.cancel()
+    raise aiomqtt.MqttError("Operation timed out")
 
 
 def address_of(settings: MqttSettings) -> Address:

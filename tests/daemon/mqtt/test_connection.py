@@ -7,6 +7,7 @@ import gc
 import os
 import re
 import subprocess
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +126,16 @@ async def test_a_cancellation_that_comes_with_the_broker_s_answer_is_heeded(
         monkeypatch.setattr(client._client, "on_subscribe", take_and_cancel)
         await asyncio.wait((subscribing,), timeout=PATIENCE_S)
         assert subscribing.cancelled()
+
+
+async def test_an_answer_that_came_while_the_machine_stood_still_is_not_missed(mosquitto: Mosquitto) -> None:
+    async with make_client(mosquitto.settings) as client:
+        mosquitto.freeze()
+        publishing = asyncio.create_task(client.publish("motiond/test", b"{}", qos=1, timeout=1.0))
+        await asyncio.sleep(0.1)
+        mosquitto.thaw()
+        time.sleep(2.0)  # noqa: ASYNC251 # that is what happens
+        await publishing
 
 
 async def test_an_answer_of_the_broker_is_waited_for_within_bounds(mosquitto: Mosquitto) -> None:
