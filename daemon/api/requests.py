@@ -18,14 +18,14 @@ from .errors import RequestError
 from .schemas import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from pydantic_core import ErrorDetails
 
     from .lease import Lease
 
 MOST_BYTES = 65536
-MOST_KEYS = 100
+MOST_KEYS, MOST_LEVELS = 100, 64
 MOST_PROBLEMS, MOST_TOLD_BYTES = 20, 3500  # of what an answer tells, so that it fits in 4 kB
 LONGEST_WORD = 60
 
@@ -226,8 +226,25 @@ def _checked(raw: RawRequest, body: dict[str, Any], schemas: Mapping[str, type[R
         request = schema.model_validate(body)
     except ValidationError as error:
         raise RequestError.of("INVALID_REQUEST", _told(raw, schema, body, error)) from error
+    _refuse_levels(raw, body)
     _refuse_repeated_keys(raw)
     return request
+
+
+def _refuse_levels(raw: RawRequest, body: dict[str, Any]) -> None:
+    """Refuse what nests as deep as no request, whatever the Python reads."""
+    level: list[Any] = [body]
+    for _ in range(MOST_LEVELS):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return
+    raise _invalid(raw, "it nests too deeply", f"a request has at most {MOST_LEVELS} levels", "correct it")
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 class _RepeatedKeyError(Exception):
@@ -248,7 +265,8 @@ def _refuse_repeated_keys(raw: RawRequest) -> None:
         what, why = f"'{_short(str(error))}' stands twice", "one key has one value"
         raise _invalid(raw, what, why, "leave one out") from error
     except RecursionError as error:
-        raise _invalid(raw, "it nests too deeply", "no request has so many levels", "correct it") from error
+        why = f"a request has at most {MOST_LEVELS} levels"
+        raise _invalid(raw, "it nests too deeply", why, "correct it") from error
 
 
 def _once(pairs: list[tuple[str, Any]]) -> None:

@@ -7,6 +7,7 @@ Exception
 from __future__ import annotations
 
 import asyncio
+import errno
 import ipaddress
 import logging
 import os
@@ -79,7 +80,9 @@ class EmbeddedBroker:
         try:
             self._server = await loop.create_server(self._accept, host, port, backlog=ACCEPTED_AT_ONCE)
         except OSError as error:
-            reason = os.strerror(error.errno).lower() if error.errno and error.errno > 0 else str(error)
+            # From Python 3.12 on, asyncio tells no number where the address is none of this machine's.
+            number = errno.EADDRNOTAVAIL if error.errno is None else error.errno
+            reason = os.strerror(number).lower() if number > 0 else str(error)
             mend = "stop the other broker or set mqtt.listen"
             raise BrokerError(f"{self._listen}: cannot listen; {reason}; {mend}") from error
         self._lengthen_backlog()

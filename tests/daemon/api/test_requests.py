@@ -187,11 +187,16 @@ def test_a_key_may_stand_in_several_objects_and_a_value_may_look_like_one() -> N
     assert isinstance(parse(RawRequest("arm", "play", body)), PlayRequest)
 
 
-def test_what_nests_as_deep_as_no_request_is_refused() -> None:
-    body = b'{"fault":"stuck","size":' + b"[" * 1000 + b"]" * 1000 + b"}"
+@pytest.mark.parametrize("levels", [64, 100, 1000])
+def test_what_nests_as_deep_as_no_request_is_refused(levels: int) -> None:
+    body = b'{"fault":"stuck","size":' + b"[" * levels + b"]" * levels + b"}"
     assert refused("arm", "fault", body) == (
-        "arm/fault: it nests too deeply; no request has so many levels; correct it"
+        "arm/fault: it nests too deeply; a request has at most 64 levels; correct it"
     )
+
+
+def test_what_nests_as_deep_as_a_request_may_is_read() -> None:
+    assert parse(RawRequest("arm", "fault", b'{"fault":"stuck","size":' + b"[" * 63 + b"]" * 63 + b"}"))
 
 
 def test_of_very_many_problems_the_first_are_told() -> None:
