@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import math
 import os
@@ -234,7 +235,8 @@ class HttpServer:
 
 def _reason(error: OSError) -> str:
     """Return why, in the system's words; asyncio's own name the address once more."""
-    number = error.errno or 0  # negative where a name cannot be resolved
+    # None from Python 3.12 on, where the address is another machine's; negative where a name is not resolved.
+    number = errno.EADDRNOTAVAIL if error.errno is None else error.errno
     words = os.strerror(number) if number > 0 else error.strerror or str(error)
     return words.lower()
 

@@ -79,7 +79,8 @@ async def world(rig: Rig, mosquitto: Mosquitto) -> AsyncIterator[World]:
         aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(PATIENCE_S)) as session,
     ):
         await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
-        yield World(rig, ear, session, Page(await connected(rig, session)))
+        async with await connected(rig, session) as socket:
+            yield World(rig, ear, session, Page(socket))
 
 
 async def connected(rig: Rig, session: aiohttp.ClientSession) -> aiohttp.ClientWebSocketResponse:
