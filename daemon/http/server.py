@@ -235,7 +235,7 @@ class HttpServer:
 
 def _reason(error: OSError) -> str:
     """Return why, in the system's words; asyncio's own name the address once more."""
-    # None from Python 3.12 on, where the address is another machine's; negative where a name is not resolved.
+    # None from Python 3.12 on where the address is another machine's; negative for a name's trouble
     number = errno.EADDRNOTAVAIL if error.errno is None else error.errno
     words = os.strerror(number) if number > 0 else error.strerror or str(error)
     return words.lower()

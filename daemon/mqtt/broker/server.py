@@ -80,7 +80,7 @@ class EmbeddedBroker:
         try:
             self._server = await loop.create_server(self._accept, host, port, backlog=ACCEPTED_AT_ONCE)
         except OSError as error:
-            # None from Python 3.12 on, where the address is another machine's; negative where a name is not resolved.
+            # None from Python 3.12 on where the address is another machine's; negative for a name's trouble
             number = errno.EADDRNOTAVAIL if error.errno is None else error.errno
             reason = os.strerror(number).lower() if number > 0 else str(error)
             mend = "stop the other broker or set mqtt.listen"
