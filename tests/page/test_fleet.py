@@ -171,7 +171,7 @@ async def test_sixty_robots_stay_usable(mosquitto: Mosquitto) -> None:
             await browsed.page.select_option(".filter select", "=row1")
             await browsed.until("document.querySelectorAll('.tile').length === 20")
             await browsed.page.click("button:text('Stop all')")
-            await until(lambda: crowd.verbs().count("stop") == 60)
+            await until(lambda: len(crowd.asked_for("stop")) == 60)
 
 
 async def test_a_lost_broker_is_told_and_no_state_is_shown_as_the_present_one(mosquitto: Mosquitto) -> None:

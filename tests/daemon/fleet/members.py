@@ -67,6 +67,10 @@ class Members:
     def verbs(self, robot: str | None = None) -> list[str]:
         return [verb for name, verb, _ in self.asked if robot in {None, name}]
 
+    def asked_for(self, verb: str) -> set[str]:
+        """Return of whom a verb was asked, however often: a stop is sent again until its answer comes."""
+        return {name for name, asked, _ in self.asked if asked == verb}
+
     def bodies(self, verb: str) -> dict[str, dict[str, Any]]:
         return {name: body for name, asked, body in self.asked if asked == verb}
 

@@ -352,7 +352,7 @@ async def test_who_does_not_hear_the_commit_keeps_the_others_from_playing(
     choir.robots["left"].code = None
     choir.robots["right"].silent_at.add("commit")
     playing = asyncio.create_task(refused(broker, **asked))
-    await until(lambda: {"left", "right"} <= {robot for robot, verb, _ in choir.asked if verb == "stop"})
+    await until(lambda: choir.asked_for("stop") == {"left", "right"})
     choir.phase("left", "released", "stopped on request")
     error = await playing
     assert str(error) == (

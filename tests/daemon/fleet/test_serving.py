@@ -253,7 +253,7 @@ async def test_all_of_many_robots_can_be_stopped_at_once_although_none_answers(
         async with fleet.live() as page:
             for number, name in enumerate(names):
                 await page.send(number, name, "stop")
-            await until(lambda: {robot for robot, verb, _ in choir.asked if verb == "stop"} == set(names))
+            await until(lambda: choir.asked_for("stop") == set(names))
 
 
 # -- groups -------------------------------------------------------------------------------------------------
