@@ -99,7 +99,8 @@ def _fork_servers_of(daemon: Program | subprocess.Popen[Any]) -> Iterator[psutil
     if LAUNCHER.for_fork_servers is not None:
         for child in psutil.Process(LAUNCHER.for_fork_servers).children():
             with suppress(psutil.NoSuchProcess):
-                if child.cmdline()[0].endswith(f" of {daemon.pid}"):
+                named = child.cmdline()[:1]  # One that is about to end has no command line any more.
+                if any(name.endswith(f" of {daemon.pid}") for name in named):
                     yield child
 
 
