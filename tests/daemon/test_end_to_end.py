@@ -20,6 +20,7 @@ from motiond.drivers.sim.command_log import read_trace
 from motiond.drivers.sim.plant_file import read_plant
 from tests import ports
 from tests.daemon.conftest import Mosquitto, listening, said
+from tests.daemon.link import Link
 from tests.daemon.programs import gone, motiond, running, use
 from tests.daemon.rig import FULL_SWING, Rig, comes_to_rest_softly, sweep, write_seq
 from tests.waiting import PATIENCE_S
@@ -82,6 +83,15 @@ async def settings(
     await mosquitto.start()
     yield mosquitto.settings
     await mosquitto.kill()
+
+
+@pytest.fixture
+async def link(mosquitto: Mosquitto) -> AsyncIterator[Link]:
+    """A way to the mosquitto that can be cut."""
+    link = Link(mosquitto.port)
+    await link.mend()
+    yield link
+    await link.cut()
 
 
 @asynccontextmanager
@@ -160,17 +170,19 @@ async def test_what_the_robot_does_is_told_while_it_plays_and_kept_for_those_who
 
 
 async def test_when_the_broker_is_killed_the_robot_stops_softly_and_tells_it_afterwards(
-    rig: Rig, mosquitto: Mosquitto
+    rig: Rig, mosquitto: Mosquitto, link: Link
 ) -> None:
-    use(rig, mosquitto.settings)
+    use(rig, mosquitto.settings.model_copy(update={"broker": f"mqtt://127.0.0.1:{link.port}"}))
     async with running(rig) as daemon:
         async with listening(mosquitto.settings) as ear:
             await state(ear, "idle")
             goal_id = await play_into_full_swing(ear)
         await mosquitto.kill()
         stopped = await asyncio.to_thread(trace_at_rest, rig)
+        await link.cut()  # the result comes once, and somebody shall be there
         await mosquitto.start()
         async with listening(mosquitto.settings) as ear:
+            await link.mend()
             ended = await result(ear, goal_id)
             assert (await state(ear, "idle"))["torque"] is True
             again = await result(ear, await play(ear, "short"))
