@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import select
 import signal
 import socket
+from typing import NoReturn
 
 from motiond.drivers.base import DriverError
 from motiond.drivers.registry import make_driver
@@ -27,7 +29,7 @@ log = logging.getLogger("motiond.daemon.stream")
 
 
 def main(requests_fd: int) -> int:
-    """Serve the daemon's requests for stream processes; in each of these, run its robot's stream.
+    """Serve the daemon's requests for stream processes; in each of these, run its robot's stream and end.
 
     Parameters
     ----------
@@ -37,7 +39,7 @@ def main(requests_fd: int) -> int:
     Returns
     -------
     int
-        The exit code, of the fork server or of the stream process that has ended.
+        The fork server's exit code.
     """
     start_logging(logging.INFO)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
@@ -45,7 +47,15 @@ def main(requests_fd: int) -> int:
         signal.signal(number, signal.SIG_IGN)
     with socket.socket(fileno=requests_fd) as requests:
         channel_fd = ForkServer(requests).serve()
-    return 0 if channel_fd is None else stream(channel_fd)
+    if channel_fd is not None:
+        _end(stream(channel_fd))
+    return 0
+
+
+def _end(code: int) -> NoReturn:
+    """End, after what a driver has asked for; to take down all that the server has loaded would copy it."""
+    atexit._run_exitfuncs()  # noqa: SLF001 - there is no other way to have them run
+    os._exit(code)
 
 
 def stream(channel_fd: int) -> int:

@@ -7,20 +7,23 @@ that these would not load, does the same for the daemons.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import select
 import signal
 import socket
 import sys
+import threading
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import orjson
 from setproctitle import setproctitle
 
 from motiond.daemon.stream import fork_server, process
+from motiond.drivers.registry import driver_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +31,13 @@ if TYPE_CHECKING:
 LOADED = (
     "concurrent.futures.thread",
     "encodings.idna",
+    "motiond.daemon.cli.completion",
     "motiond.daemon.cli.main",
+    "motiond.daemon.cli.output",
+    "motiond.daemon.cli.playback",
+    "motiond.daemon.cli.request",
+    "motiond.daemon.cli.run",
+    "motiond.daemon.cli.tree",
     "motiond.daemon.client.play",
     "motiond.daemon.config.settings",
     "motiond.daemon.http.server",
@@ -38,8 +47,13 @@ LOADED = (
     "motiond.daemon.service.daemon",
     "motiond.drivers.sim.driver",
     "motiond.formats.hrdf.reader",
+    "motiond.formats.sdf.reader",
     "motiond.formats.seq.reader",
+    "motiond.formats.skel.reader",
+    "motiond.formats.xmdi.reader",
+    "motiond.formats.xmdi.writer",
     "tests.daemon.launched",
+    "typer",
 )
 """What most programs load."""
 TITLE = "motiond launcher of tests"
@@ -66,7 +80,7 @@ class Launcher:
         self._poller.register(orders, select.POLLIN)
 
     def serve(self) -> int:
-        """Fork a program for each order; the exit code, of a program or of the launcher."""
+        """Fork a program for each order; the launcher's exit code."""
         gc.freeze()
         while True:
             for fd, _ in self._poller.poll():
@@ -78,7 +92,7 @@ class Launcher:
                     self._kill_all()
                     return 0
                 if self._fork(fds):
-                    return self._begin(_become(orjson.loads(order), fds))
+                    _end(self._begin(_become(orjson.loads(order), fds)))
 
     def _fork(self, fds: list[int]) -> bool:
         """Fork, and tell of it; whether this is the process that was forked."""
@@ -134,9 +148,19 @@ def _become(order: dict[str, Any], fds: list[int]) -> list[str]:
     return arguments
 
 
+def _end(code: int) -> NoReturn:
+    """End as any program does, but for what is loaded: to take it down would copy it first."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 def serve_fork_servers(orders: socket.socket) -> int:
     """Fork what daemons would start as `python -m motiond.daemon.stream SOCKET_FD`."""
     gc.disable()
+    driver_class("sim")  # which nearly all of them load for their first robot
     return Launcher(orders, lambda arguments: process.main(int(arguments[-1]))).serve()
 
 
@@ -148,7 +172,10 @@ def serve_programs(orders: socket.socket, fork_servers: socket.socket) -> int:
 
     def begin(arguments: list[str]) -> int:
         launched.fork_servers_at(fork_servers)
-        cli.main(arguments)
+        try:
+            cli.main(arguments)
+        except SystemExit as ended:
+            return ended.code if isinstance(ended.code, int) else 1
         return 0
 
     return Launcher(orders, begin).serve()

@@ -75,6 +75,7 @@ FAILURES = """
 import os
 import re
 import signal
+import time
 import numpy as np
 import pytest
 from pytest_motiond import MotiondFailure
@@ -159,6 +160,9 @@ def test_its_daemon_dies(motiond_robot, motiond_daemon):
     assert motiond_daemon.pid not in HELD
     goal = motiond_robot.play("wave", wait=False, loop="forever")
     os.kill(motiond_daemon.pid, signal.SIGKILL)
+    until = time.monotonic() + 60
+    while "the daemon has gone" not in motiond_daemon.log and time.monotonic() < until:
+        time.sleep(0.01)
     goal.result()
 """
 

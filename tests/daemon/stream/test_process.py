@@ -1,0 +1,36 @@
+"""How a stream process ends."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.waiting import PATIENCE_S
+
+ENDS = """
+import atexit, socket, sys
+from motiond.daemon.stream import process
+
+def stream(channel_fd):
+    atexit.register(print, "the vendor's library was told", flush=True)
+    return channel_fd
+
+process.ForkServer.serve = lambda _: int(sys.argv[1])
+process.stream = stream
+ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+process.main(theirs.detach())
+"""
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_what_a_driver_has_asked_for_at_the_exit_is_done(code: int) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", ENDS, str(code)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (code, "the vendor's library was told\n", "")
