@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+import socket
+from contextlib import closing, suppress
+from typing import Literal
 
 from tests import ports
+
+Way = Literal["to broker", "from broker"]
 
 
 class Link:
     """The network between somebody and a broker.
+
+    It listens on a socket of its own: a connection that an `asyncio.Server` accepts while it is closed
+    is left open (https://github.com/python/cpython/issues/109564).
 
     Parameters
     ----------
@@ -21,49 +28,59 @@ class Link:
         self.port = ports.free_port()
         self._to = port
         self._carriers: set[asyncio.Task[None]] = set()
-        self._server: asyncio.Server | None = None
+        self._listener: socket.socket | None = None
 
     async def mend(self) -> None:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
+        self._listener = socket.create_server(("127.0.0.1", self.port), backlog=100)
+        self._listener.setblocking(False)
+        asyncio.get_running_loop().add_reader(self._listener, self._accept, self._listener)
 
     async def cut(self) -> None:
         """Break all connections, and let nobody make another."""
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        if self._listener is not None:
+            asyncio.get_running_loop().remove_reader(self._listener)
+            self._listener.close()
+            self._listener = None
         for carrier in self._carriers:
             carrier.cancel()
         await asyncio.gather(*self._carriers, return_exceptions=True)
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Carry what a connection says, unless the link was cut while it was made."""
-        if self._server is None:
-            writer.transport.abort()
-            return
-        carrier = asyncio.create_task(self._join(reader, writer), name="link")
+    def _accept(self, listener: socket.socket) -> None:
+        try:
+            near, _ = listener.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return  # who called has hung up
+        near.setblocking(False)
+        carrier = asyncio.create_task(self._join(near), name="link")
         self._carriers.add(carrier)
         carrier.add_done_callback(self._carriers.discard)
-        carrier.add_done_callback(lambda _: writer.close())  # also where it was cancelled before it began
+        carrier.add_done_callback(lambda _: near.close())  # also where it was cancelled before it began
 
-    async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _join(self, near: socket.socket) -> None:
         """Carry both ways until either side goes."""
-        try:
-            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._to)
-        except OSError:
-            return  # the broker is away
-        there = asyncio.create_task(_carry(reader, far_writer), name="link.there")
-        back = asyncio.create_task(_carry(far_reader, writer), name="link.back")
-        try:
-            await asyncio.wait((there, back), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            far_writer.close()  # first: what is awaited may be cancelled
-            for way in (there, back):
-                way.cancel()
-            await asyncio.gather(there, back, return_exceptions=True)
+        with closing(socket.socket()) as far:
+            far.setblocking(False)
+            try:
+                await asyncio.get_running_loop().sock_connect(far, ("127.0.0.1", self._to))
+            except OSError:
+                return  # the broker is away
+            there = asyncio.create_task(self._carry(near, far, "to broker"), name="link.there")
+            back = asyncio.create_task(self._carry(far, near, "from broker"), name="link.back")
+            try:
+                await asyncio.wait((there, back), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for way in (there, back):
+                    way.cancel()
+                await asyncio.gather(there, back, return_exceptions=True)
 
+    async def _carry(self, source: socket.socket, sink: socket.socket, way: Way) -> None:
+        loop = asyncio.get_running_loop()
+        with suppress(ConnectionError):
+            while (data := await loop.sock_recv(source, 65536)) and await self._pass(data, sink, way):
+                pass
 
-async def _carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with suppress(ConnectionError):
-        while data := await reader.read(65536):
-            writer.write(data)
-            await writer.drain()
+    async def _pass(self, data: bytes, sink: socket.socket, way: Way) -> bool:
+        """Pass on what one side said, and tell whether the connection goes on."""
+        del way  # all the same here
+        await asyncio.get_running_loop().sock_sendall(sink, data)
+        return True

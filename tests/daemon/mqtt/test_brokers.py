@@ -30,6 +30,7 @@ from tests.daemon.mqtt.cutter import Cutter
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
@@ -265,10 +266,10 @@ class Watched(Cutter):
         open_ones = psutil.Process(os.getpid()).net_connections("tcp")
         return sum(bool(one.raddr) and one.raddr.port == self.port for one in open_ones)
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(self, listener: socket.socket) -> None:
         assert self.other is not None
         self.others.append(self.other.connections())
-        await super()._accept(reader, writer)
+        super()._accept(listener)
 
 
 @pytest.mark.parametrize("hangs", [False, True])
