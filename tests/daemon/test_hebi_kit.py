@@ -224,7 +224,8 @@ def test_ctrl_c_during_a_lookup_ends_quietly_and_at_once(kit: Kit) -> None:
     pytest.importorskip("hebi", reason="hebi-py is not installed")
     endless = ALONE.replace("hebi,", "hebi, interfaces: [lo], lookup_timeout_s: 600,")
     kit.robot(robot=endless)
-    kit.config.write_text(f"mqtt: {{listen: '127.0.0.1:{free_port()}'}}\n{kit.config.read_text()}")
+    daemon_of = f"http: null\nmqtt: {{listen: '127.0.0.1:{free_port()}'}}\n"
+    kit.config.write_text(daemon_of + kit.config.read_text())
     with background("run", "-c", kit.config) as daemon:
         eventually(
             "a lookup",
