@@ -90,6 +90,9 @@ class GroupStart:
         Unix time in s of the first row, once it is committed.
     is_committed : bool
         Whether the commit is on its way; from then on members are stopped, not let go.
+    may_be_reserved : bool
+        Whether members may be reserved that nobody will start: until the broker has confirmed that they are
+        let go, or `EXPIRES_S` later.
     """
 
     def __init__(self, conversation: Conversation, asked: GroupPlay) -> None:
@@ -98,6 +101,7 @@ class GroupStart:
         self.watch = Watch(conversation, self.id)
         self.start_at: float | None = None
         self.is_committed = False
+        self.may_be_reserved = False
         self._conversation = conversation
         self._asked = asked
         self._motions: dict[str, str] = {}
@@ -126,6 +130,7 @@ class GroupStart:
         await self._conversation.subscribe(*reports, *answers, topics.pulse())
         await self._conversation.look_around("description", "availability")
         self._refuse_strangers(self._conversation.roster.must_have(self._asked.group))
+        self.may_be_reserved = True
         try:
             await self._prepare_all()
             self._refuse_absent(self._motions)
@@ -219,6 +224,7 @@ class GroupStart:
         with suppress(NoAnswer, aiomqtt.MqttError):
             number = self._conversation.send(FLEET, "release", {"start": self.id}, EXPIRES_S)
             await self._conversation.delivered(number, RELEASE_S)
+            self.may_be_reserved = False
 
     # -- commit ---------------------------------------------------------------------------------------------
 

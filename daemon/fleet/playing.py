@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .conversation import conversing
-from .coordinator import GroupStart
+from .coordinator import EXPIRES_S, GroupStart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,7 +111,9 @@ class GroupPlaying:
             with self._stopping_on_interrupt(start, beginning):
                 await asyncio.wait((beginning,))
                 if beginning.cancelled():
-                    raise Interrupted(f"{self._asked.group}: interrupted; nobody plays; all were let go")
+                    raise Interrupted(
+                        f"{self._asked.group}: interrupted; nobody plays; {_whether_let_go(start)}"
+                    )
                 beginning.result()
                 with self._console.status("") as shown:
                     while not await start.watch.next():
@@ -150,3 +152,9 @@ class GroupPlaying:
     async def _stop(self, start: GroupStart) -> None:
         for line in await start.stop():
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _whether_let_go(start: GroupStart) -> str:
+    if start.may_be_reserved:
+        return f"the broker has not confirmed that all were let go; a reservation ends after {EXPIRES_S:g} s"
+    return "all were let go"

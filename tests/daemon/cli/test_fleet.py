@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
-from tests.daemon.conftest import Embedded
+from tests.daemon.conftest import Embedded, Mosquitto
 from tests.daemon.fleet.members import Members, members, until
 from tests.daemon.programs import background, motiond
 from tests.waiting import PATIENCE_S, lines_until
@@ -127,7 +127,23 @@ async def test_ctrl_c_before_the_commit_lets_all_go(broker: Embedded, choir: Mem
         play.send_signal(signal.SIGINT)
         ended = await end_of(play)
     assert ended == (130, "", "choir: interrupted; nobody plays; all were let go\n")
-    assert choir.verbs("fleet") == ["release"]
+    await until(lambda: choir.verbs("fleet") == ["release"])
+
+
+async def test_ctrl_c_before_the_commit_says_so_where_the_broker_hangs(mosquitto: Mosquitto) -> None:
+    async with members(mosquitto.settings) as choir:
+        choir.add("left", "choir", silent_at={"fleet/prepare"})
+        await choir.settle()
+        with background("fleet", "play", "choir", "wave", "--broker", mosquitto.settings.url) as play:
+            await until(lambda: choir.verbs() == ["fleet/prepare"])
+            mosquitto.freeze()
+            try:
+                play.send_signal(signal.SIGINT)
+                ended = await end_of(play)
+            finally:
+                mosquitto.thaw()
+    why = "the broker has not confirmed that all were let go; a reservation ends after 10 s"
+    assert ended == (130, "", f"choir: interrupted; nobody plays; {why}\n")
 
 
 async def test_a_refusal_is_told_in_the_words_of_the_command_line(broker: Embedded, choir: Members) -> None:

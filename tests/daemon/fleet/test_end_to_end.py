@@ -21,7 +21,7 @@ from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask, watch
 from motiond.daemon.config.mqtt import MqttSettings
 from tests.daemon.conftest import mosquitto_program
-from tests.daemon.fleet.members import Members, members
+from tests.daemon.fleet.members import Members, members, until
 from tests.daemon.http import contract
 from tests.daemon.launched import Program
 from tests.daemon.programs import background, motiond, run_here
@@ -270,7 +270,7 @@ async def test_ctrl_c_before_the_commit_lets_all_go(idle: Stage) -> None:
             play.send_signal(signal.SIGINT)
             out, err = await asyncio.to_thread(play.communicate, timeout=PATIENCE_S)
         assert (play.returncode, out, err) == (130, "", "trio: interrupted; nobody plays; all were let go\n")
-        assert others.verbs("fleet") == ["release"]
+        await until(lambda: others.verbs("fleet") == ["release"])
     await asyncio.to_thread(idle.until_phase, "released")
 
 
