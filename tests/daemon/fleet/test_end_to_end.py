@@ -7,7 +7,7 @@ import getpass
 import signal
 import subprocess
 import time
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -137,10 +137,9 @@ async def run(*arguments: object) -> tuple[int, str, str]:
 
 def reservation(stage: Stage, robot: str) -> dict[str, Any]:
     async def first() -> dict[str, Any]:
-        async with asyncio.timeout(PATIENCE_S):
-            async for report in watch(stage.settings, robot, ["reservation"]):
-                return report.data
-        raise AssertionError
+        watched = watch(stage.settings, robot, ["reservation"])
+        async with asyncio.timeout(PATIENCE_S), aclosing(watched) as reports:
+            return (await anext(reports)).data
 
     return asyncio.run(first())
 
