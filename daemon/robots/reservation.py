@@ -36,6 +36,8 @@ GUARD_S = 0.3
 """So long before the first row everybody has to be known to be ready."""
 TELLING_S = 0.5
 """For planning anew, and until everybody has heard of everybody."""
+LATE_BEGIN_S = TELLING_S / 2
+"""`begin` is said till `ready_in_s` before the first row; so long after that it is waited for no more."""
 MOST_REMEMBERED = 20
 
 
@@ -187,8 +189,7 @@ class Reservation:
             self._commits.popitem(last=False)
         self._commits[request.start] = held.commit = request
         held.phase, held.expires_at = "committed", None
-        # `begin` comes till `ready_in_s` before the first row; a little later nobody will say it any more.
-        held.ends_s = self._now() + in_s - request.ready_in_s + TELLING_S / 2
+        held.ends_s = self._now() + in_s - request.ready_in_s + LATE_BEGIN_S
         self._changed()
 
     def _held_for(self, start: str) -> HeldStart:

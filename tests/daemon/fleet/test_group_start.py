@@ -9,6 +9,7 @@ import pytest
 
 from motiond.daemon.fleet import group_start
 from motiond.daemon.fleet.group_start import SILENCE_S, GroupStart
+from motiond.daemon.robots import reservation
 from tests.daemon.conftest import listening
 from tests.daemon.fleet.choir import FIRST_ROW, Choir, MemberRig, choir, member, until
 from tests.daemon.programs import running, use
@@ -24,8 +25,9 @@ ALL = [None, "reserved", "committed", "ready", "playing", None]
 
 @pytest.fixture(autouse=True)
 def _bears_a_busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take nobody for dead because the machine had other tests to run."""
+    """Take nobody for dead, and no word for lost, because the machine had other tests to run."""
     monkeypatch.setattr(group_start, "SILENCE_S", PATIENCE_S)
+    monkeypatch.setattr(reservation, "LATE_BEGIN_S", PATIENCE_S)
 
 
 def none_moved(it: Choir) -> bool:
@@ -85,7 +87,7 @@ async def test_one_that_does_not_hear_the_commit_lets_nobody_move(
 ) -> None:
     async with choir(tmp_path, mosquitto.settings, deaf=("right",)) as it:
         commit = await it.prepare()
-        await it.send("commit", commit | {"start_at": time.time() + commit["ready_in_s"] + 1.0})
+        await it.send("commit", commit | {"start_at": time.time() + commit["ready_in_s"] + 3.0})
         told = await it.members["left"].phase("released")
         assert told["reason"] == "not heard to be committed in time: right"
         event = await it.members["left"].rig.until("event", lambda data: data["kind"] == "start_released")
