@@ -20,7 +20,7 @@ from motiond.daemon.mqtt.reasons import NotConnected
 from tests.daemon.conftest import Mosquitto, listening, mosquitto_program
 from tests.daemon.programs import Daemon, running
 from tests.daemon.rig import Rig
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, lines_until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -143,11 +143,11 @@ async def test_a_password_stands_in_no_log_no_arguments_and_no_environment(
             await guarded.kill()
         guarded._config.with_name("passwords").write_text("")  # now nobody is let in
         await guarded.start()
-        await asyncio.sleep(1.0)
+        stderr = daemon.process.stderr
+        assert stderr is not None
+        lines = await asyncio.to_thread(lines_until, stderr, "the broker refuses the login")
         assert await daemon.end() == 0
-        assert daemon.process.stderr is not None
-        log = daemon.process.stderr.read()
-    assert "the broker refuses the login" in log
+        log = "\n".join(lines) + stderr.read()
     assert SECRET not in log
     assert len(seen) >= 2
     assert not [line for line in seen if SECRET in line]
