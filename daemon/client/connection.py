@@ -41,6 +41,8 @@ SUBSCRIBE_TRIES = 3
 SUBSCRIBE_TIMEOUT_S = 3.0
 CONNECT_TRIES, CONNECT_PAUSE_S = 3, 0.2
 START_IT = "start it with `motiond run`"
+OPTIONS = {"mqtt.broker": "--broker or mqtt.broker", "mqtt.ca_file": "--ca-file or mqtt.ca_file"}
+"""What a command may have been told by an option, instead of by its configuration."""
 
 
 class NoAnswer(Exception):
@@ -77,7 +79,14 @@ async def at_broker(broker: MqttSettings) -> AsyncIterator[Client]:
         async with AsyncExitStack() as stack:
             yield await _connected(broker, stack)
     except (aiomqtt.MqttError, OSError) as error:
-        raise NoAnswer(f"{address_of(broker)}: no connection to the broker; {reason_of(error)}") from error
+        why = _by_options(reason_of(error))
+        raise NoAnswer(f"{address_of(broker)}: no connection to the broker; {why}") from error
+
+
+def _by_options(why: str) -> str:
+    for key, either in OPTIONS.items():
+        why = why.replace(key, either)
+    return why
 
 
 def nobody_at(base: str) -> str:
@@ -244,7 +253,8 @@ class Connection:
             return nobody_at(self._topics.base)
         if self.robot not in self._robots:
             names = sorted(self._robots)
-            return f"the robots here are {listed(names)}; {nearest(self.robot, names) or START_IT}"
+            mend = nearest(self.robot, names) or "name one of them, or start the daemon that has it"
+            return f"the robots here are {listed(names)}; {mend}"
         daemon = self._daemons.get(str(self._robots[self.robot].get("bridge")), {})
         if daemon.get("state") == "online":
             return "its daemon says that it is online; look at the daemon's log"

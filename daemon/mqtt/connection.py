@@ -22,7 +22,7 @@ from ..config.mqtt import ENCRYPTED, PORTS, WEB_SOCKETS
 from ..config.secrets import NoCredential, secret_file
 from .attempt import Attempt
 from .reasons import HungUp, NotConnected, TlsFilesUnusable, not_connected
-from .refusals import Refusals
+from .refusals import Refusals, heed_pubrec
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -120,6 +120,8 @@ class Client(aiomqtt.Client):
         self._confirmed = asyncio.Event()
         for step in ("_create_socket_connection", "_ssl_wrap_socket"):
             setattr(self._client, step, self._attempt.noted(getattr(self._client, step)))
+        if self.version_5:
+            heed_pubrec(self._client, self._note_refusal)
 
     @property
     def version_5(self) -> bool:
@@ -354,13 +356,16 @@ class Client(aiomqtt.Client):
         send next would wait for it, up to 40 ms on Linux.
         """
         if reason_code.is_failure:
-            topic = client._out_messages[mid].topic  # noqa: SLF001 # paho tells it nowhere else
-            self._refusals.note(topic, to_be_told=self.logs_refusals)
+            self._note_refusal(mid)
         super()._on_publish(client, userdata, mid, reason_code, properties)
         self._confirmed.set()
         connection = client.socket()
         if QUICK_ACK is not None and isinstance(connection, socket.socket):
             connection.setsockopt(socket.IPPROTO_TCP, QUICK_ACK, 1)
+
+    def _note_refusal(self, number: int) -> None:
+        if (message := self._client._out_messages.get(number)) is not None:  # noqa: SLF001 # the same
+            self._refusals.note(message.topic, to_be_told=self.logs_refusals)
 
 
 def _give_up(connected: asyncio.Future[None]) -> None:

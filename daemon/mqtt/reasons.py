@@ -21,7 +21,7 @@ PROTOCOL_REFUSED, NAME_REFUSED, BAD_LOGIN, NOT_AUTHORIZED, TAKEN_OVER = 0x84, 0x
 LOST = (7, 0x80, 0x8B, 0x8D)
 
 ANOTHER_OF_OUR_NAME = "another client has connected under the same name; give each daemon an `id` of its own"
-GONE = "the broker or the network has gone; it is looked for until it is back"
+GONE = "the broker has hung up or gone, or the network has; it is looked for until it is back"
 
 # What OpenSSL says of a certificate (X509_V_ERR_…).
 _EXPIRED, _OTHER_HOST, _OTHER_ADDRESS = 10, 62, 64

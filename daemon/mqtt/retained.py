@@ -13,7 +13,8 @@ log = logging.getLogger(__name__)
 
 SETTLED_S = 1.0
 QUIET_S = 60.0
-LONGEST_WAY_S = 3.0
+LONGEST_WAY_S, TOLD_AFTER_S = 3.0, 5.0
+"""What has not come back by then counts as swallowed; it is told once one topic was silent for longer."""
 MOST_UNDER_WAY = 1000
 
 
@@ -34,6 +35,7 @@ class RetainedTopics:
     def __init__(self, now: Callable[[], float], will: bytes | None = None) -> None:
         self._will = will
         self._said: dict[str, tuple[bytes, float]] = {}
+        self._first_said_s: dict[str, float] = {}
         self._heard: dict[str, bytes] = {}
         self._under_way: defaultdict[str, deque[int]] = defaultdict(lambda: deque(maxlen=MOST_UNDER_WAY))
         self._warned_s: dict[str, float] = {}
@@ -42,7 +44,9 @@ class RetainedTopics:
 
     def say(self, topic: str, payload: bytes) -> None:
         """Take note of what is published."""
-        self._said[topic] = payload, self._now()
+        now_s = self._now()
+        self._said[topic] = payload, now_s
+        self._first_said_s.setdefault(topic, now_s)
         self._under_way[topic].append(hash(payload))
 
     def hear(self, topic: str, payload: bytes) -> None:
@@ -78,22 +82,24 @@ class RetainedTopics:
             Topics of which it was told already.
         """
         now_s = self._now()
-        silent = [
-            topic
-            for topic, (_, said_s) in self._said.items()
+        silent = {
+            topic: now_s - said_s
+            for topic, said_s in self._first_said_s.items()
             if topic not in self._heard and topic not in known and now_s - said_s > LONGEST_WAY_S
-        ]
-        if silent and self._tells_silence:
+        }
+        if self._tells_silence and max(silent.values(), default=0.0) > TOLD_AFTER_S:
             self._tells_silence = False
-            others = f", nor on {len(silent) - 1} others" if len(silent) > 1 else ""
+            nor_on = {1: "", 2: ", nor on another topic"}
+            others = nor_on.get(len(silent), f", nor on {len(silent) - 1} others")
             what = "what is published there does not come back"
             mend = "permit the daemon to publish and subscribe there in the broker's access list"
-            log.warning("%s: %s%s; %s", silent[0], what, others, mend)
+            log.warning("%s: %s%s; %s", next(iter(silent)), what, others, mend)
 
     def leave(self, topics: Iterable[str]) -> None:
         """Look after some topics no more."""
         for topic in topics:
             self._said.pop(topic, None)
+            self._first_said_s.pop(topic, None)
             self._heard.pop(topic, None)
             self._under_way.pop(topic, None)
             self._warned_s.pop(topic, None)
@@ -101,6 +107,7 @@ class RetainedTopics:
     def forget(self) -> None:
         """Begin anew on a new connection, on which a session may bring what was said on the one before."""
         self._said.clear()
+        self._first_said_s.clear()
         self._heard.clear()
 
     def _warn(self, topic: str, what: str, now_s: float) -> None:

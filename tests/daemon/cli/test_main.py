@@ -196,7 +196,7 @@ def test_without_a_broker_nobody_answers(capsys: pytest.CaptureFixture[str], fre
     assert (code, out) == (3, "")
     assert err == (
         f"{address}: no connection to the broker; nobody listens there; "
-        "start the broker, or correct mqtt.broker\n"
+        "start the broker, or correct --broker or mqtt.broker\n"
     )
 
 

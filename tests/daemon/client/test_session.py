@@ -94,6 +94,12 @@ async def test_a_robot_that_nobody_has_is_told_who_there_is(broker: AnyBroker) -
     with pytest.raises(NoAnswer) as caught:
         await ask(broker.settings, "amr", "status", timeout_s=SOON_S)
     assert str(caught.value) == "amr: no answer in 0.3 s; the robots here are arm, hand; did you mean 'arm'?"
+    with pytest.raises(NoAnswer) as caught:
+        await ask(broker.settings, "crane", "motions/reload", timeout_s=SOON_S)
+    assert str(caught.value) == (
+        "crane: no answer in 0.3 s; the robots here are arm, hand; "
+        "name one of them, or start the daemon that has it"
+    )
 
 
 @pytest.mark.usefixtures("bridge")

@@ -137,7 +137,10 @@ async def test_what_is_lost_and_made_is_told_by_the_names_of_the_brokers(
         await moves(bridge, pair.first.kill())
         await pair.first.start()
         await moves(bridge, pair.second.kill())
-    gone = "connection lost; the broker or the network has gone; it is looked for until it is back"
+    gone = (
+        "connection lost; the broker has hung up or gone, or the network has; "
+        "it is looked for until it is back"
+    )
     assert caplog.messages == [
         f"{first}: connected",
         f"{first}: {gone}",
@@ -466,7 +469,7 @@ async def test_where_nobody_answers_at_any_broker_each_is_named(pair: Pair) -> N
             f"arm: no answer in 0.3 s at {second}; no daemon has been at this broker; "
             "start it with `motiond run`\n"
             f"{first}: no connection to the broker; nobody listens there; "
-            "start the broker, or correct mqtt.broker"
+            "start the broker, or correct --broker or mqtt.broker"
         )
 
 
@@ -489,6 +492,7 @@ async def test_a_client_that_finds_no_broker_is_told_so(pair: Pair) -> None:
         await ask(pair.settings, "arm", "status")
     first, second = pair.first.settings.url, pair.second.settings.url
     head = f"arm: no answer at any of the brokers {first}, {second}; look at what stands below"
-    why = "no connection to the broker; nobody listens there; start the broker, or correct mqtt.broker"
+    nobody = "nobody listens there; start the broker, or correct --broker or mqtt.broker"
+    why = f"no connection to the broker; {nobody}"
     lines = sorted(f"{place}: {why}" for place in (first, second))
     assert str(caught.value) == "\n".join((head, *lines))

@@ -256,6 +256,23 @@ async def test_a_broker_that_lets_the_daemon_publish_nothing_is_told_once_also_a
     ]
 
 
+async def test_a_result_that_an_access_list_refuses_is_told(
+    mosquitto: Mosquitto, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "acl").write_text("topic motiond/#\ntopic deny motiond/arm/result\n")
+    caplog.set_level(logging.WARNING, "motiond")
+    await mosquitto.kill()
+    mosquitto.configure("allow_anonymous true", f"acl_file {tmp_path / 'acl'}")
+    await mosquitto.start()
+    hub = ReportHub()
+    async with running(WatchedBridge(mosquitto.settings, Robots(), hub)):
+        for number in range(2):
+            hub.publish(Report("arm", "result", {"goal_id": f"goal {number}"}))
+        await asyncio.to_thread(eventually, "it is told", lambda: caplog.messages, bool)
+    refused = "the broker refuses what is published there; permit it in the broker's access list"
+    assert caplog.messages == [f"motiond/arm/result: {refused}"]
+
+
 async def test_connection_loss_and_return_are_told_once_each(
     mosquitto_of_any_version: Mosquitto, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -271,7 +288,10 @@ async def test_connection_loss_and_return_are_told_once_each(
             await is_connected(bridge)
             bridge.lost.clear()
     where = broker.settings.broker
-    lost = "connection lost; the broker or the network has gone; it is looked for until it is back"
+    lost = (
+        "connection lost; the broker has hung up or gone, or the network has; "
+        "it is looked for until it is back"
+    )
     assert caplog.messages == [
         f"{where}: connected",
         *2 * [f"{where}: {lost}", f"{where}: connected again"],
@@ -291,7 +311,10 @@ async def test_a_broker_that_ends_in_order_tells_the_will_and_nobody_is_accused_
         await broker.start()
         await is_connected(bridge)
         await asyncio.sleep(SETTLED_S + 1.0)
-    lost = "connection lost; the broker or the network has gone; it is looked for until it is back"
+    lost = (
+        "connection lost; the broker has hung up or gone, or the network has; "
+        "it is looked for until it is back"
+    )
     assert caplog.messages == [f"{broker.settings.broker}: {lost}"]
 
 
@@ -340,7 +363,7 @@ async def test_topics_of_a_robot_that_an_access_list_swallows_are_told_once(
         "5": [f"motiond/arm/motions, motiond/arm/state: {refused}"],
         "3.1.1": [
             (
-                "motiond/arm/motions: what is published there does not come back, nor on 1 others; "
+                "motiond/arm/motions: what is published there does not come back, nor on another topic; "
                 "permit the daemon to publish and subscribe there in the broker's access list"
             )
         ],

@@ -117,3 +117,42 @@ def test_what_was_not_said_is_not_looked_after(topics: RetainedTopics, clock: li
     topics.hear("a", b"else")
     clock[0] += 2.0
     assert list(topics.overwritten()) == []
+
+
+SWALLOWED = (
+    "c: what is published there does not come back{others}; "
+    "permit the daemon to publish and subscribe there in the broker's access list"
+)
+
+
+@pytest.mark.parametrize(
+    ("swallowed", "others"),
+    [("c", ""), ("cd", ", nor on another topic"), ("cde", ", nor on 2 others")],
+)
+def test_all_that_does_not_come_back_is_counted_also_what_is_said_again_and_again(
+    topics: RetainedTopics,
+    clock: list[float],
+    swallowed: str,
+    others: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for _ in range(8):  # s; the last of them begins a little later
+        for name in swallowed:
+            topics.say(name, b"new")
+            clock[0] += 0.1
+        clock[0] += 1.0
+        topics.complain_of_silence(())
+    assert caplog.messages == [SWALLOWED.format(others=others)]
+
+
+def test_what_comes_back_late_and_what_is_known_is_not_told(
+    topics: RetainedTopics, clock: list[float], caplog: pytest.LogCaptureFixture
+) -> None:
+    topics.say("late", b"1")
+    topics.say("known", b"1")
+    clock[0] += 4.5
+    topics.complain_of_silence({"known"})
+    topics.hear("late", b"1")
+    clock[0] += 9.0
+    topics.complain_of_silence({"known"})
+    assert caplog.messages == []

@@ -272,5 +272,5 @@ async def test_the_daemon_has_all_the_rights_that_it_needs(
         for subject in SUBJECTS:
             hub.publish(Report("arm", subject, {"state": "told", "goal_id": "told"}))
             await operator.until(f"motiond/arm/{subject}", lambda data: data.get("state") == "told")
-        await asyncio.sleep(5.0)  # after which it says what does not come back
+        await asyncio.sleep(7.0)  # after which it says what does not come back
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == []
