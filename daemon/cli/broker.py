@@ -142,7 +142,9 @@ class Client:
             reason = str(first["msg"]).removeprefix("Value error, ").replace(f"'{at[0]}' has", "it has")
             if first["type"] == "string_too_short":
                 reason = "it is empty; write something, or leave the option out"
-            raise typer.BadParameter(reason, param_hint=option_of(str(at[0]))) from error
+            by_environment = at[0] == "broker" and "broker" not in self.typed
+            hint = "$MOTIOND_BROKER" if by_environment else option_of(str(at[0]))
+            raise typer.BadParameter(reason, param_hint=hint) from error
         if "broker" in self.typed and has_password(mqtt.url):
             seen = "its password is seen by every user of this machine, as in `ps`"
             mend = "set $MOTIOND_BROKER, or name a configuration with password_file"

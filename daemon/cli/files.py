@@ -37,6 +37,7 @@ def inspect(
     from rich.console import Console
 
     from motiond.formats import FormatError, Problem
+    from motiond.formats.errors import printable
 
     from ..tools.batch import for_each_file
     from ..tools.describe import describe_file
@@ -44,6 +45,9 @@ def inspect(
 
     each = for_each_file(describe_file, files, jobs, Console(stderr=True))
     found = [description for descriptions in each for description in descriptions]
+    for file, descriptions in zip(files, each, strict=True):
+        if not descriptions:
+            tell(f"{printable(str(file))}: has neither a robot nor a motion", DONE)
     if json:
         print_json(found)
     for description in found:

@@ -152,6 +152,8 @@ class MqttSettings(Section):
             if one.url == "embedded":
                 why = "it ends with the daemon, and no other stands in for it"
                 raise SettingError(at, f"'embedded' stands beside other brokers; {why}; name it alone")
+            if not _port_exists(one.url):
+                raise SettingError(at, f"'{shown}' is no broker; ports are 1 to {LARGEST_PORT}; correct it")
             if not _is_broker_url(one.url):
                 forms = "embedded, mqtt://…, mqtts://…, ws://… or wss://…"
                 raise SettingError(at, f"'{shown}' is no broker; it must be {forms}; correct it")
@@ -168,13 +170,19 @@ class MqttSettings(Section):
             raise SettingError(key, f"'{key}' has no effect; {why}; remove it")
 
 
+def _port_exists(text: str) -> bool:
+    """Return False where a URL of a broker ends its host with the number of no port."""
+    found = re.match(r"(?:mqtt|ws)s?://[^/?#]*:([0-9]{1,20})(?:/|$)", text)
+    return found is None or 0 < int(found[1]) <= LARGEST_PORT
+
+
 def _is_broker_url(text: str) -> bool:
     try:
         url = urlsplit(text)
-        port_is_fine = url.port is None or url.port > 0
+        _ = url.port
         (url.hostname or "").encode("idna")
     except ValueError:
         return False
     has_path = url.scheme in WEB_SOCKETS and re.fullmatch(r"[!-~]*", url.path)
     plain = bool(url.hostname) and (has_path or url.path in {"", "/"}) and not (url.query or url.fragment)
-    return url.scheme in PORTS and bool(plain) and port_is_fine
+    return url.scheme in PORTS and bool(plain)

@@ -64,12 +64,17 @@ def test_what_may_be_a_login_is_left_out(text: str, shown: str) -> None:
 
 
 FORMS = "it must be embedded, mqtt://…, mqtts://…, ws://… or wss://…; correct it"
+PORTS = "ports are 1 to 65535; correct it"
 
 
 @pytest.mark.parametrize(
     ("mqtt", "message"),
     [
-        ("{broker: 'mqtt://u:secret@host:99999'}", f"'mqtt://…@host:99999' is no broker; {FORMS}"),
+        ("{broker: 'mqtt://u:secret@host:99999'}", f"'mqtt://…@host:99999' is no broker; {PORTS}"),
+        ("{broker: 'mqtt://[::1]:0'}", f"'mqtt://[::1]:0' is no broker; {PORTS}"),
+        ("{broker: 'wss://host:65536/mqtt'}", f"'wss://host:65536/mqtt' is no broker; {PORTS}"),
+        ("{broker: 'mqtt://u:123456789'}", f"'mqtt://u:…' is no broker; {PORTS}"),
+        ("{broker: 'mqtt://host:x'}", f"'mqtt://host:…' is no broker; {FORMS}"),
         ("{broker: 'mqtt://u:secret@a..b'}", f"'mqtt://…@a..b' is no broker; {FORMS}"),
         ("{broker: 'u:secret@host'}", f"'…@host' is no broker; {FORMS}"),
         ("{broker: 'mqtt://u:sec#ret@host'}", f"'mqtt://…@host' is no broker; {FORMS}"),
@@ -115,9 +120,18 @@ def test_no_message_of_the_command_line_tells_a_password(
     code, out, err = run_here(capsys, "status", "--broker", broker)
     shown = {"mqtt": "mqtt://…@host:99999", "mqtts": "mqtts://…@host/x", "u": "…@h"}[broker.partition(":")[0]]
     assert (code, out) == (2, "")
-    assert f": '{shown}' is no broker; {FORMS}" in err
+    why = PORTS if shown.endswith("99999") else FORMS
+    assert f"invalid value for --broker: '{shown}' is no broker; {why}" in err
     assert "secret" not in err
     assert "ret@" not in err
+
+
+def test_a_wrong_broker_of_the_environment_is_told_by_its_variable(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MOTIOND_BROKER", "host:1883")
+    told = f"motiond: invalid value for $MOTIOND_BROKER: 'host:1883' is no broker; {FORMS}; "
+    assert run_here(capsys, "status") == (2, "", told + "see `motiond --help`\n")
 
 
 def test_what_pydantic_says_tells_no_password() -> None:

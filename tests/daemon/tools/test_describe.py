@@ -138,6 +138,17 @@ def test_a_file_that_cannot_be_read_does_not_hide_the_others(
     assert "nod: motion, seq 4.0; 4 s, 401 frames at 100/s" in out
 
 
+def test_a_description_without_a_robot_is_said_to_be_one(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "empty.sdf"
+    file.write_text('<sdf version="1.9"><world name="w"/></sdf>')
+    code, out, err = run_here(capsys, "inspect", file, CONFIG / "motions" / "nod.seq")
+    assert (code, err) == (0, f"{file}: has neither a robot nor a motion\n")
+    assert out.startswith("nod: motion")
+    assert run_here(capsys, "inspect", "--json", file)[:2] == (0, "[]\n")
+
+
 def test_a_file_of_another_format_is_named_for_what_it_is_also_under_its_own_suffix(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
