@@ -36,9 +36,13 @@ export function SceneView({ robot }: { robot: Robot }) {
       (canvas.current as HTMLCanvasElement & { view?: View3D }).view = view.current;
       ready.value = true;
     };
-    drawing.then(start).catch(() => {
-      failed.value = "This browser draws no 3D (WebGL is missing). Everything else works.";
-    });
+    const without = (why: string) => () => {
+      failed.value = `${why} Everything else works.`;
+    };
+    drawing
+      .then((module) => () => start(module), () => without("What draws in 3D did not arrive; load the page again."))
+      .then((show) => show())
+      .catch(without("This browser draws no 3D (WebGL is missing)."));
     return () => {
       gone = true;
       view.current?.dispose();

@@ -60,6 +60,16 @@ async def test_an_emergency_stop_holds_the_robot_until_it_is_reset(rig: ArmRig) 
         assert await browsed.page.is_enabled("button[aria-label='Play long']")
 
 
+async def test_why_nothing_is_drawn_in_3d_is_said(rig: ArmRig) -> None:
+    said = "document.querySelector('.scene .words')?.innerText === '{} Everything else works.'"
+    async with running(rig), browsing_once_it_listens(rig) as browsed:
+        await browsed.until(said.format("This browser draws no 3D (WebGL is missing)."))
+        await browsed.page.unroute_all()
+        await browsed.page.route("**/view3d-*.js", lambda route: route.abort())
+        await browsed.page.reload()
+        await browsed.until(said.format("What draws in 3D did not arrive; load the page again."))
+
+
 async def test_escape_stops_wherever_the_focus_is(rig: ArmRig) -> None:
     async with on_the_page(rig) as browsed:
         await browsed.page.click("button[aria-label='Play long']")
