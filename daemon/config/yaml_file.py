@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from motiond.formats.errors import FormatError, Problem, echoed, nearest
 from motiond.formats.io.source import SizeBound, Source
-from motiond.formats.io.yaml_errors import explained
+from motiond.formats.io.yaml_errors import explained, nests_too_deeply
 
 from .secrets import without_password
 from .section import ConfigError, Section, SettingError
@@ -31,6 +31,7 @@ CONFIG_SIZE = SizeBound(1_000_000, "a configuration", "check that it is the righ
 MOST_VALUES = 100_000  # each takes a few hundred bytes while it is composed
 MOST_DIGITS = 40  # of a whole number; turning more into a number takes time that grows with their square
 DEEPEST = 64  # libyaml's composer recurses, and a file of brackets would end the process
+TOO_DEEP = ("nests too deeply", f"{DEEPEST} levels do", "flatten it")
 
 _STR, _INT, _FLOAT, _MERGE = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "merge"))
 
@@ -126,6 +127,8 @@ def _parse(data: bytes, file: str, *, aliases: bool) -> tuple[Any, Mapping[Loc, 
     except yaml.MarkedYAMLError as error:
         told = explained(error, data)
         line = told.line + 1 if error.problem_mark else 0
+        if nests_too_deeply(error):
+            raise FormatError([Problem(file, line, *TOO_DEEP)]) from error
         why = without_password(told.why)
         raise FormatError([Problem(file, line, "not valid YAML", why, told.mend)]) from error
     except yaml.YAMLError as error:
@@ -150,7 +153,7 @@ def _refuse_bombs(data: bytes, file: str, *, aliases: bool) -> None:
             raise _bomb(event, file, "holds too much", f"{MOST_VALUES} values are read", "shorten it")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST:
-            raise _bomb(event, file, "nests too deeply", f"{DEEPEST} levels do", "flatten it")
+            raise _bomb(event, file, *TOO_DEEP)
         if isinstance(event, yaml.AliasEvent) and not aliases:
             raise _bomb(event, file, f"*{event.anchor} is an alias", "this file takes none", "write it out")
 

@@ -229,11 +229,17 @@ def _refuse_duplicates(path: Path, root: yaml.MappingNode) -> None:
 
 def _refuse_depth(path: Path, data: bytes) -> None:
     """Refuse nesting so deep that it would crash libyaml's composer, and the process with it."""
+    too_deep = DriverConfigError(str(path), "nests too deeply", f"{DEEPEST} levels do", "flatten it")
     depth = 0
-    for event in yaml.parse(data, yaml.CSafeLoader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST:
-            raise DriverConfigError(str(path), "nests too deeply", f"{DEEPEST} levels do", "flatten it")
+    try:
+        for event in yaml.parse(data, yaml.CSafeLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEEPEST:
+                raise too_deep
+    except yaml.MarkedYAMLError as error:
+        if "maximum nesting depth" in (error.problem or ""):  # libyaml's own since 0.2.6, as it looks ahead
+            raise too_deep from error
+        raise
 
 
 def _at_line(path: Path, problem: OptionProblem, lines: Mapping[str, int]) -> OptionProblem:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import yaml
 
 from ..errors import echoed
-from ..io.yaml_errors import explained
+from ..io.yaml_errors import explained, nests_too_deeply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .rows import Block
 
 MOST_DEPTH = 32
+TOO_DEEP = ("nested too deeply", f"{MOST_DEPTH} levels are read", "write it flatter")
 MOST_SCALAR_CHARACTERS = 10_000
 # Each takes some hundred bytes and ten microseconds; rows that were cut out count as one value.
 MOST_VALUES = 2_000_000
@@ -159,6 +160,8 @@ def read_tree(
         return builder.document(), builder.claimed
     except yaml.MarkedYAMLError as error:
         line, why, mend = explained(error, text)
+        if nests_too_deeply(error):
+            raise problems.fail(line + first_line, *TOO_DEEP) from error
         mend = mend or "is the file complete?"
         raise problems.fail(line + first_line, "not valid YAML", why, mend) from error
     except yaml.reader.ReaderError as error:
@@ -263,12 +266,7 @@ class _Builder:
 
     def _check(self, event: Any, depth: int) -> None:
         if depth > MOST_DEPTH:
-            raise self._fail(
-                event,
-                "nested too deeply",
-                f"{MOST_DEPTH} levels are read",
-                "write it flatter",
-            )
+            raise self._fail(event, *TOO_DEEP)
         if self.values >= MOST_VALUES:
             what, why = "holds too much besides rows", f"{MOST_VALUES} values are read"
             raise self._fail(event, what, why, "write each row in [ ], on a line of its own")
