@@ -1,0 +1,23 @@
+"""Runs of the tests that go side by side leave each other's ports alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests import ports
+
+
+def test_a_port_that_is_not_listened_on_yet_is_given_to_no_other_process() -> None:
+    given = ports.free_port()
+    other = f"from tests import ports; print(ports.claim({given}), ports.claim({given + 10_000}))"
+    told = subprocess.run(
+        [sys.executable, "-c", other],
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert told.stdout == "False True\n"
