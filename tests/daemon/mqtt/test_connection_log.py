@@ -324,23 +324,31 @@ async def test_daemons_of_one_id_throw_each_other_out_and_tell_it_once(
     caplog.set_level(logging.INFO)
     settings = mosquitto_of_any_version.settings
     first, second = WatchedBridge(settings, Robots(), ReportHub()), Tries(settings)
+    why = "another client has connected under the same name; give each daemon an `id` of its own"
+    taken, rival = f"connection lost; {why}", "another daemon of id 'd1', on "
+
+    def told(beginning: str) -> list[str]:
+        lines = (line.removeprefix(f"{settings.broker}: ") for line in caplog.messages)
+        return [line for line in lines if line.startswith(beginning)]
+
     async with running(first):
         task = asyncio.create_task(second.run())
+        async with asyncio.timeout(PATIENCE_S):
+            while len(told(taken)) < 2 or len(told(rival)) < 2:  # noqa: ASYNC110 - the log has no event
+                await asyncio.sleep(0.05)
+        second.left = TRIES
+        second.tried.clear()
         await asyncio.wait_for(second.tried.wait(), PATIENCE_S)
         task.cancel()
         await asyncio.wait((task,), timeout=PATIENCE_S)
-    why = "another client has connected under the same name; give each daemon an `id` of its own"
-    taken = f"connection lost; {why}"
-    told = [line.removeprefix(f"{settings.broker}: ") for line in caplog.messages]
-    rivals = [line for line in told if line.startswith("another daemon of id 'd1', on ")]
-    assert told.count(taken) == 2
-    assert len(rivals) == 2
-    assert all(line.endswith("they throw each other out; give each an `id` of its own") for line in rivals)
+    assert told(taken) == [taken] * 2
+    assert len(told(rival)) == 2
+    assert all(
+        line.endswith("they throw each other out; give each an `id` of its own") for line in told(rival)
+    )
     # On a busy machine a connection may be lost for another reason, too, which is told as well.
-    others = [
-        line for line in told if line.startswith(("connection lost", "not connected")) and line != taken
-    ]
-    assert told.count("connected again") <= 4 + len(others)
+    others = [line for line in told("connection lost") + told("not connected") if line != taken]
+    assert len(told("connected again")) <= 4 + len(others)
 
 
 @pytest.mark.parametrize("protocol", ["5", "3.1.1"])
