@@ -26,6 +26,8 @@ T = TypeVar("T")
 
 
 HEAD_BYTES = 4096
+# A licence or a table's header may come first.
+FOREIGN_HEAD_BYTES = 1 << 16
 
 
 class Format(Protocol[T]):
@@ -110,7 +112,7 @@ def refuse_foreign(data: bytes, source: Source) -> None:
     FormatError
         If it is one.
     """
-    if foreign := foreign_format(data[:HEAD_BYTES]):
+    if foreign := foreign_format(data[:FOREIGN_HEAD_BYTES]):
         raise FormatError([Problem(source.name, 0, *foreign)])
 
 

@@ -185,7 +185,7 @@ class _Reader:
             return self._miscounted(line, len(poses), self.layout.parts, "pose")
         values = self._numbers(Sequence(line, timed), line)
         for pose in nested:
-            if len(pose.items) != self.layout.pose_width:
+            if len(pose.items) != self.layout.pose_width and not _lacks_comma(pose):
                 what = f"has a pose of {len(pose.items)} numbers"
                 why = f"{self.layout.pose_format} has {self.layout.pose_width}"
                 return self._wrong(pose.line, what, why, "correct the pose or the format")

@@ -99,7 +99,16 @@ JOINT = (
 XACRO = URDF.replace("<robot", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"')
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
 OLD_SKEL = "# a skeleton\ndofs {\n\tHips_tFree0 { 0.0, -100.0, 100.0 }\n}\n"
+COMMENTED_SKEL = "/* Human\n   dofs { */\n// a skeleton\n\ndofs\n{\n\tHips_tFree0 { 0.0, -100.0, 100.0 }\n}\n"
+LICENCE = "<!-- " + "as is, without warranty " * 300 + "-->\n"
+MATERIALS = "".join(f'  <material name="m{one}"><color rgba="0 0 0 1"/></material>\n' for one in range(200))
 POSE_SEQ = "type: PoseSeq\nname: wave\ntargetBody: SR1\nrefs:\n  - { time: 0, refer: p }\n"
+POSES: dict[str, object] = {
+    "type": "PoseSeq",
+    "name": "wave",
+    "refs": [{"time": 0, "refer": {"type": "Pose", "joints": [0], "q": [0.5]}}] * 2_000,
+    "targetBody": "SR1",
+}
 READ_ROBOTS, READ_MOTIONS = (
     "robots are read from HRDF, SKEL and SDFormat",
     "motions are read from .seq and XMDI",
@@ -108,6 +117,13 @@ IS_URDF = f"is URDF; {READ_ROBOTS}; convert it: `gz sdf -p arm.urdf > arm.sdf`"
 IS_CSV = (
     f"is CSV, a table without a frame rate; {READ_MOTIONS}; write it as .seq: "
     "`dump_motion(Motion(name, joints, frame_rate, times, positions), path)`"
+)
+IS_POSE_SEQ = (
+    f"is a PoseSeq, the key poses of Choreonoid's editor; {READ_MOTIONS}; "
+    "generate a body motion from it in Choreonoid and save that as .seq"
+)
+IS_OLD_SKEL = (
+    "is DART's old text format of skeletons; of SKEL, its XML is read; describe the robot in SKEL or SDFormat"
 )
 IS_HTML = (
     "is an HTML page; a web server gave a page about the file in its place; "
@@ -120,6 +136,9 @@ IS_HTML = (
     [
         (URDF, IS_URDF),
         (JOINT, IS_URDF),
+        (URDF.replace("<robot", LICENCE + "<robot"), IS_URDF),
+        (URDF.replace("  <link", MATERIALS + "  <link"), IS_URDF),
+        (URDF.replace('<?xml version="1.0"?>', "").encode("utf-16"), IS_URDF),
         (
             XACRO,
             (
@@ -141,13 +160,21 @@ IS_HTML = (
         ("0.0,0.1,0.2\n0.1,0.1,0.3\n", IS_CSV),
         ("time,hip,knee\r\n0.0,1e-3,-.5\r\n", IS_CSV),
         ("hip;knee\n0.5;0.25\n", IS_CSV),
-        (
-            POSE_SEQ,
-            (
-                f"is a PoseSeq, the key poses of Choreonoid's editor; {READ_MOTIONS}; "
-                "generate a body motion from it in Choreonoid and save that as .seq"
-            ),
-        ),
+        ("t [s],hip [rad]\n0,nan\n", IS_CSV),
+        ("hip,knee\n,0.25\n0.5,\n", IS_CSV),
+        ('"hip","knee"\n"0.5","-0.25"\n', IS_CSV),
+        ("# of 2026\n% by hand\nhip,knee\n0.5,0.25\n", IS_CSV),
+        ("time,pose,hip\n0.0,start,0.5\n0.1,,0.6\n", IS_CSV),
+        ("hip\n-0.5\n0.25\n", IS_CSV),
+        ("-0.5 1\n0.25 2\n0.5 3\n", IS_CSV),
+        ("hip;knee\n0,5;0,25\n", IS_CSV),
+        ("hip\tknee\n0.5\t0.25\n".encode("utf-16"), IS_CSV),
+        (",".join(f"joint_{number}" for number in range(2_000)) + "\n0.5" + ",0.5" * 1_999 + "\n", IS_CSV),
+        (POSE_SEQ, IS_POSE_SEQ),
+        (json.dumps(POSES), IS_POSE_SEQ),
+        (json.dumps(POSES, indent=2, sort_keys=True), IS_POSE_SEQ),
+        (json.dumps(POSES, sort_keys=True), IS_POSE_SEQ),
+        (yaml.dump(POSES), IS_POSE_SEQ),
         (
             "#WEBOTS_MOTION,V1.0,HeadYaw\n00:00:000,Pose1,0\n",
             (
@@ -155,13 +182,8 @@ IS_HTML = (
                 "write its poses as rows of a .seq file with `has_frame_time: true`"
             ),
         ),
-        (
-            OLD_SKEL,
-            (
-                "is DART's old text format of skeletons; of SKEL, its XML is read; "
-                "describe the robot in SKEL or SDFormat"
-            ),
-        ),
+        (OLD_SKEL, IS_OLD_SKEL),
+        (COMMENTED_SKEL, IS_OLD_SKEL),
     ],
 )
 @pytest.mark.parametrize(
@@ -186,8 +208,24 @@ def test_no_file_of_ours_is_taken_for_a_foreign_one() -> None:
     ours = [file for file in (ROOT / "tests" / "files" / "good").rglob("*") if file.is_file()]
     ours += [file for file in (ROOT / "config").rglob("*") if file.is_file()]
     assert len(ours) > 20
-    assert [file for file in ours if foreign_format(file.read_bytes()[: registry.HEAD_BYTES])] == []
+    assert [file for file in ours if foreign_format(file.read_bytes()[: registry.FOREIGN_HEAD_BYTES])] == []
     assert foreign_format(bytes(range(256))) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\n",
+        "tea\n",
+        "tea, milk\nand sugar, two\n",
+        "- 1, 2\n- 3, 4\n",
+        "components: [ [\n0, 1,\n0, 2 ] ]\n",
+        "hip\n0.5\n",
+    ],
+)
+def test_a_text_that_is_no_table_is_not_taken_for_csv(text: str) -> None:
+    assert foreign_format(text.encode()) is None
 
 
 def test_a_motion_that_is_not_there_gets_the_nearest_name() -> None:

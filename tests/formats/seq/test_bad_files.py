@@ -282,6 +282,11 @@ def test_bad_documents_are_refused(text: str | bytes, message: str) -> None:
         ),
         (
             "XYZRPY",
+            "[ [ 0, 0 1, 0, 0, 0 ] ]",
+            "11: row 0 holds '0 1'; numbers have a comma between them; add it",
+        ),
+        (
+            "XYZRPY",
             "[ [ 0, 0, 0, 0, 0, 0 ], [ 0, 0, 0, 0, 0, 0 ] ]",
             "11: row 0 has 2 poses; numParts is 1; remove the extra pose or correct numParts",
         ),
