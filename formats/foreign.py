@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from .io.beginning import beginning
 from .io.first_tag import first_tag
 
 if TYPE_CHECKING:
@@ -41,30 +42,45 @@ _ARCHIVES = {
     b"\x28\xb5\x2f\xfd": ("Zstandard", "zstd -d"),
 }
 _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+_LINE_END = re.compile(rb"\r\n?")
+_OF_PAGES = {b"html", b"head", b"title", b"body", b"meta", b"center", b"h1", b"pre"}
 # HRDF's root is <robot> too, but its links have types, no names, and it knows no materials.
 _URDF = re.compile(
     rb"<(?:visual|collision|inertial|material|transmission|parent\s+link|child\s+link)\b"
     rb"|<(?:link|joint)\s+name\s*=\s*(?:\"[^\"]*\"|'[^']*')\s*(?:/?>|type\s*=\s*[\"'][a-z])"
 )
+_HRDF = re.compile(rb"<(?:actuator|link|bracket|end-effector)\s[^<>]*\btype\s*=")
+_XACRO = re.compile(rb"xmlns:xacro|<xacro:|<(?:property|macro)\s+name\s*=")
 _OLD_SKEL = re.compile(rb"\s*(?:dofs|mass|node|handles|markers|units)\b[^{:<]{0,80}\{")
 _OLD_SKEL_COMMENT = re.compile(rb"/\*.*?(?:\*/|\Z)|(?:#|//)[^\n]*", re.DOTALL)
 _POSE_SEQ = re.compile(rb"""(?:^|[{,])[ \t]*["']?type["']?\s*:\s*["']?PoseSeq\b""", re.MULTILINE)
 # Where keys are sorted, the type comes last, after all poses.
 _POSES = re.compile(rb"""(?:^|[{,])[ \t]*["']?refs["']?\s*:""", re.MULTILINE)
 _POSE = re.compile(rb"""[\s{,-]["']?refer["']?\s*:""")
-_CELL = re.compile(
-    rb"""["']?(?P<number>[-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf))?["']?""",
-    re.IGNORECASE,
-)
+# What a .seq file says of itself; it may have a component of any type.
+_BODY_MOTION = re.compile(rb"\b(?:CompositeSeq|BodyMotion)\b")
+_WEBOTS_MOTION = re.compile(rb"\s*(?:#(?!WEBOTS)[^\n]*\n\s*)*#WEBOTS_MOTION,")
+_SEPARATORS = (b";", b"\t", b",", None)
+_NUMBER = re.compile(rb"""["']?[-+]?(?:(?:\d+[.,]?\d*|[.,]\d+)(?:e[-+]?\d+)?|nan|inf)["']?""", re.IGNORECASE)
 _CSV_COMMENT = (b"#", b"%", b"//")
-_NO_HEADER = re.compile(rb"[{}<>]|:\s|:\Z|\A\s*(?:\[|-\s)")
+# How lines of YAML and XML begin.
+_STRUCTURE = re.compile(rb"\s*(?:[\[{<]|-\s|---|[^,;\t]*:(?:\Z|\s+(?:[^,;\t]*\Z|[\[{|>])))")
+_LONGEST_KEY = 200
+# Titles and units may stand before the rows.
+_MOST_LINES = 60
+_LONGEST_NUMBER = 64
+# A licence may come first, or a header of thousands of columns.
+_HEAD_BYTES = 1 << 20
 
 
-def foreign_format(head: bytes) -> Foreign | None:
-    """Return what a file is that begins like this; None where it may be of a format that is read."""
-    text = head.removeprefix(b"\xef\xbb\xbf")
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        text = head.decode("utf-16", "ignore").encode("utf-8", "ignore")
+def foreign_format(data: bytes) -> Foreign | None:
+    """Return what a file is that begins like this; None where that is not known.
+
+    It goes by looks: ask it of files only that no reader could read.
+    """
+    if found := _archive(data):
+        return found
+    text = _LINE_END.sub(b"\n", beginning(data, _HEAD_BYTES))
     return next((found for known in _KNOWN if (found := known(text))), None)
 
 
@@ -83,7 +99,7 @@ def _lfs_pointer(head: bytes) -> Foreign | None:
 
 
 def _html(head: bytes) -> Foreign | None:
-    if not head.lstrip().lower().startswith(b"<!doctype html") and first_tag(head).lower() != b"html":
+    if not head.lstrip().lower().startswith(b"<!doctype html") and first_tag(head).lower() not in _OF_PAGES:
         return None
     why = "a web server gave a page about the file in its place"
     return Foreign("is an HTML page", why, "download the file itself (on GitHub: `Raw`)")
@@ -93,10 +109,10 @@ def _urdf(head: bytes) -> Foreign | None:
     text = _COMMENT.sub(b"", head)
     if first_tag(text) != b"robot":
         return None
-    if b"xmlns:xacro" in text or b"<xacro:" in text:
+    if _XACRO.search(text):
         mend = "expand it with `xacro`, then convert that: `gz sdf -p arm.urdf > arm.sdf`"
         return Foreign("is xacro, of which URDF is made", ROBOT_FORMATS, mend)
-    if _URDF.search(text):
+    if _URDF.search(text) and not _HRDF.search(text):
         return Foreign("is URDF", ROBOT_FORMATS, "convert it: `gz sdf -p arm.urdf > arm.sdf`")
     return None
 
@@ -109,6 +125,8 @@ def _old_skel(head: bytes) -> Foreign | None:
 
 
 def _pose_seq(head: bytes) -> Foreign | None:
+    if _BODY_MOTION.search(head):
+        return None
     if not _POSE_SEQ.search(head) and not (_POSES.search(head) and _POSE.search(head)):
         return None
     mend = "generate a body motion from it in Choreonoid and save that as .seq"
@@ -116,7 +134,7 @@ def _pose_seq(head: bytes) -> Foreign | None:
 
 
 def _webots_motion(head: bytes) -> Foreign | None:
-    if not head.startswith(b"#WEBOTS_MOTION"):
+    if not _WEBOTS_MOTION.match(head):
         return None
     mend = "write its poses as rows of a .seq file with `has_frame_time: true`"
     return Foreign("is a motion file of Webots (.motion)", MOTION_FORMATS, mend)
@@ -126,30 +144,37 @@ def _csv(head: bytes) -> Foreign | None:
     lines = [
         line for line in head.split(b"\n") if line.strip() and not line.lstrip().startswith(_CSV_COMMENT)
     ]
-    if len(lines) < 2 or _NO_HEADER.search(lines[0]):
-        return None
-    if not any(_is_table(lines[:4], separator) for separator in (b";", b"\t", b",", None)):
+    if not any(_is_table(lines[:_MOST_LINES], separator) for separator in _SEPARATORS):
         return None
     mend = "write it as .seq: `dump_motion(Motion(name, joints, frame_rate, times, positions), path)`"
     return Foreign("is CSV, a table without a frame rate", MOTION_FORMATS, mend)
 
 
 def _is_table(lines: list[bytes], separator: bytes | None) -> bool:
-    """Whether lines after the first are rows of a table; without a separator, of numbers side by side."""
-    columns = len(lines[0].split(separator))
-    if separator and columns < 2:
-        return False
-    for line in lines[1:]:
-        cells = [len(cell) < 64 and _CELL.fullmatch(cell.strip()) for cell in line.split(separator)]
-        numbers = sum(1 for cell in cells if cell and cell["number"])
-        known = sum(1 for cell in cells if cell)
-        if not numbers or known < (len(cells) / 2 if separator else len(cells)):
+    """Whether two lines have as many columns and the second has numbers; what stands before them is text.
+
+    Without a separator, both are numbers side by side; a single column takes a third line.
+    """
+    columns = rows = 0
+    for index, line in enumerate(lines):
+        if _STRUCTURE.match(line[:_LONGEST_KEY]):
             return False
-    return bool(separator) or len(lines) > 2
+        cells = line.split(separator)
+        numbers = sum(map(_is_number, cells))
+        alike = len(cells) == columns
+        rows = (rows if alike else 0) + 1 if separator or numbers == len(cells) else 0
+        if rows > 1 and numbers and (columns > 1 or (not separator and index > 1)):
+            return True
+        columns = len(cells)
+    return False
+
+
+def _is_number(cell: bytes) -> bool:
+    found = len(cell) < _LONGEST_NUMBER and _NUMBER.fullmatch(cell.strip())
+    return bool(found)
 
 
 _KNOWN: tuple[Callable[[bytes], Foreign | None], ...] = (
-    _archive,
     _lfs_pointer,
     _html,
     _urdf,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from .errors import FormatError, Problem
 from .foreign import foreign_format
+from .io.beginning import beginning
 from .io.source import MOTION_SIZE, OTHER_SIZE, SizeBound
 
 if TYPE_CHECKING:
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
     from .model.robot import RobotModel
 
 T = TypeVar("T")
-
-
-HEAD_BYTES = 4096
-# A licence or a table's header may come first.
-FOREIGN_HEAD_BYTES = 1 << 16
 
 
 class Format(Protocol[T]):
@@ -79,8 +75,10 @@ class Kind(Generic[T]):
         """Return the format that the suffix names, else the first whose content it looks like."""
         suffix = source.path.suffix.lower()
         by_suffix = (format_ for format_ in self.each() if suffix in format_.SUFFIXES)
-        by_content = (format_ for format_ in self.each() if format_.sniff(data[:HEAD_BYTES]))
-        return next(by_suffix, None) or next(by_content, None)
+        if found := next(by_suffix, None):
+            return found
+        head = beginning(data)
+        return next((format_ for format_ in self.each() if format_.sniff(head)), None)
 
 
 ROBOTS: Kind[RobotModel] = Kind(
@@ -105,22 +103,27 @@ def motion_writers() -> Iterator[MotionWriter]:
 
 
 def refuse_foreign(data: bytes, source: Source) -> None:
-    """Refuse a file of a format that is known and not read, with what to do about it.
+    """Refuse a file that no reader could read, if it is of a format that is known, with what to do about it.
 
     Raises
     ------
     FormatError
         If it is one.
     """
-    if foreign := foreign_format(data[:FOREIGN_HEAD_BYTES]):
+    if foreign := foreign_format(data):
         raise FormatError([Problem(source.name, 0, *foreign)])
 
 
 def _load(kind: Kind[T], other: Kind[Any], source: Source) -> list[T]:
     data = source.read(kind.size)
-    refuse_foreign(data, source)
     if fitting := kind.fitting(data, source):
-        return fitting.load(data, source)
+        try:
+            return fitting.load(data, source)
+        except FormatError:
+            # Only now: a good file may well look like something else, by a comment or a name, say.
+            refuse_foreign(data, source)
+            raise
+    refuse_foreign(data, source)
     if elsewhere := other.fitting(data, source):
         what, why = f"is a {other.name} ({elsewhere.NAME})", f"a {kind.name} is wanted here"
         raise FormatError([Problem(source.name, 0, what, why, "give the right file")])

@@ -45,7 +45,6 @@ def describe_file(path: Path) -> list[Description]:
 def _described(path: Path) -> Iterator[Description]:
     source = Source(path)
     data = source.read(MOTIONS.size)  # the larger one; a description beyond its own is refused below
-    refuse_foreign(data, source)
     if ROBOTS.fitting(data, source):
         yield from map(describe_robot, load_robots(path))
     elif MOTIONS.fitting(data, source):
@@ -54,6 +53,7 @@ def _described(path: Path) -> Iterator[Description]:
             markers = marker_file(path, motion.name if len(motions) > 1 else None)
             yield _with_markers(describe_motion(motion), markers, motion)
     else:
+        refuse_foreign(data, source)
         known = ", ".join(one.NAME for kind in (ROBOTS, MOTIONS) for one in kind.formats())
         why = f"motiond knows {known}"
         raise FormatError([Problem(source.name, 0, "is of no known format", why, "check the file")])

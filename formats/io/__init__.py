@@ -3,6 +3,7 @@
 - `regular_file`: opening of what may be no file at all
 - `source`: where a file's bytes come from, and how files that it refers to are found
 - `mesh_file`: files of meshes, which nobody reads before they are to be seen
+- `beginning`: the beginning of a file, whichever UTF it is in
 - `first_tag`: how XML is known without a parser
 - `xml_tree`: safe parsing of XML
 - `xml_slips`: what XML forbids and other readers let pass, mended with a warning

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import MOST_PROBLEMS, FormatError, Problems, echoed, printable
+from ..io.beginning import wide_encoding
 from ..model.motion import Motion
 from .component import JOINTS, KEYS, Series, read_component
 from .frames import as_it_stood
@@ -38,8 +39,8 @@ TOP_KEYS = (KEYS - {"frames"}) | {"formatVersion", "components"}
 NOT_INHERITED = {"type", "content", "purpose", "components", "formatVersion", "frames"}
 
 _TOP_TYPE = re.compile(rb"""\btype["']?\s*:\s*["']?(?:CompositeSeq|BodyMotion)\b""")
-# With sorted keys, the type stands after the rows.
-_SORTED_KEYS = [re.compile(rb"""\b%s["']?\s*:""" % key) for key in (b"components", b"content", b"frames")]
+# With sorted keys, the type stands after the rows, and so does version 1's `purpose`.
+_SORTED_KEYS = [re.compile(rb"""\b%s["']?\s*:""" % key) for key in (b"components", b"frames")]
 
 
 def sniff(head: bytes) -> bool:
@@ -69,8 +70,8 @@ def load(data: bytes, source: Source) -> list[Motion]:
 
 def _utf8(data: bytes, problems: Problems) -> bytes:
     """Return the text without its byte order mark, after checking that it is UTF-8."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise problems.fail(1, "is UTF-16", "a .seq file is UTF-8", "save it as UTF-8")
+    if encoding := wide_encoding(data):
+        raise problems.fail(1, f"is {encoding[:6].upper()}", "a .seq file is UTF-8", "save it as UTF-8")
     text = data.removeprefix(codecs.BOM_UTF8)
     if b"\0" in text:
         line = text.count(b"\n", 0, text.index(b"\0")) + 1

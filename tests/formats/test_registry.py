@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -125,6 +126,14 @@ IS_POSE_SEQ = (
 IS_OLD_SKEL = (
     "is DART's old text format of skeletons; of SKEL, its XML is read; describe the robot in SKEL or SDFormat"
 )
+IS_WEBOTS_MOTION = (
+    f"is a motion file of Webots (.motion); {READ_MOTIONS}; "
+    "write its poses as rows of a .seq file with `has_frame_time: true`"
+)
+IS_XACRO = (
+    f"is xacro, of which URDF is made; {READ_ROBOTS}; "
+    "expand it with `xacro`, then convert that: `gz sdf -p arm.urdf > arm.sdf`"
+)
 IS_HTML = (
     "is an HTML page; a web server gave a page about the file in its place; "
     "download the file itself (on GitHub: `Raw`)"
@@ -139,13 +148,11 @@ IS_HTML = (
         (URDF.replace("<robot", LICENCE + "<robot"), IS_URDF),
         (URDF.replace("  <link", MATERIALS + "  <link"), IS_URDF),
         (URDF.replace('<?xml version="1.0"?>', "").encode("utf-16"), IS_URDF),
-        (
-            XACRO,
-            (
-                f"is xacro, of which URDF is made; {READ_ROBOTS}; "
-                "expand it with `xacro`, then convert that: `gz sdf -p arm.urdf > arm.sdf`"
-            ),
-        ),
+        (URDF.replace('<?xml version="1.0"?>', "").encode("utf-16-le"), IS_URDF),
+        (URDF.replace('<?xml version="1.0"?>', "").encode("utf-32"), IS_URDF),
+        (URDF.replace("<robot", LICENCE * 10 + "<robot"), IS_URDF),
+        (XACRO, IS_XACRO),
+        (URDF.replace("  <link", '  <property name="width" value="0.1"/>\n  <link'), IS_XACRO),
         (
             gzip.compress(WAVE.encode()),
             "is compressed (gzip); files are read as they are; unpack it: `gzip -d`",
@@ -157,6 +164,7 @@ IS_HTML = (
         ),
         ("\n<!DOCTYPE html>\n<html><body>404</body></html>", IS_HTML),
         ("<!-- page --><HTML><body>404</body></HTML>", IS_HTML),
+        ("<head><title>404 Not Found</title></head>\n<body>404</body>\n", IS_HTML),
         ("0.0,0.1,0.2\n0.1,0.1,0.3\n", IS_CSV),
         ("time,hip,knee\r\n0.0,1e-3,-.5\r\n", IS_CSV),
         ("hip;knee\n0.5;0.25\n", IS_CSV),
@@ -169,19 +177,24 @@ IS_HTML = (
         ("-0.5 1\n0.25 2\n0.5 3\n", IS_CSV),
         ("hip;knee\n0,5;0,25\n", IS_CSV),
         ("hip\tknee\n0.5\t0.25\n".encode("utf-16"), IS_CSV),
+        ("hip\tknee\n0.5\t0.25\n".encode("utf-16-be"), IS_CSV),
+        ("time,hip,knee\ns,rad,rad\n0,0.5,0.25\n", IS_CSV),
+        ("Time: s,hip,knee\n0,0.5,0.25\n", IS_CSV),
+        ("Format Version,1.23,Take Name,walk\n\nFrame,Time,hip\n0,0.0,0.5\n1,0.1,0.5\n", IS_CSV),
+        ("sep=;\nhip;knee\n0,5;0,25\n", IS_CSV),
+        ("hip{rad},knee<rad>\r0.5,0.25\r", IS_CSV),
+        ("pose,mood,place,hip\nstand,glad,here,0.5\n", IS_CSV),
+        ("0.5 1\n0.25 2\n", IS_CSV),
+        (",".join(f"joint_{number}" for number in range(10_000)) + "\n0.5" + ",0.5" * 9_999 + "\n", IS_CSV),
         (",".join(f"joint_{number}" for number in range(2_000)) + "\n0.5" + ",0.5" * 1_999 + "\n", IS_CSV),
         (POSE_SEQ, IS_POSE_SEQ),
         (json.dumps(POSES), IS_POSE_SEQ),
         (json.dumps(POSES, indent=2, sort_keys=True), IS_POSE_SEQ),
         (json.dumps(POSES, sort_keys=True), IS_POSE_SEQ),
         (yaml.dump(POSES), IS_POSE_SEQ),
-        (
-            "#WEBOTS_MOTION,V1.0,HeadYaw\n00:00:000,Pose1,0\n",
-            (
-                f"is a motion file of Webots (.motion); {READ_MOTIONS}; "
-                "write its poses as rows of a .seq file with `has_frame_time: true`"
-            ),
-        ),
+        (POSE_SEQ.replace("\n", "\r"), IS_POSE_SEQ),
+        ("#WEBOTS_MOTION,V1.0,HeadYaw\n00:00:000,Pose1,0\n00:00:040,Pose2,0\n", IS_WEBOTS_MOTION),
+        ("# by hand\n\n#WEBOTS_MOTION,V1.0,HeadYaw\n00:00:000,Pose1,0\n", IS_WEBOTS_MOTION),
         (OLD_SKEL, IS_OLD_SKEL),
         (COMMENTED_SKEL, IS_OLD_SKEL),
     ],
@@ -204,11 +217,72 @@ def test_a_foreign_file_is_named_for_what_it_is(
     assert str(caught.value) == f"{name}: {message}"
 
 
+LOOKS = WAVE.replace("components:\n", "source: { name: wave, type: PoseSeq }\nrefs_of: 1\ncomponents:\n")
+KEPT = "  - { type: PoseSeq, content: Poses, refs: [ { time: 0, refer: p } ] }\n"
+XMDI = (
+    "<{0}><m>{1}<motion name='wave'><servo name='hip'>"
+    "<position>0</position><frames>0</frames></servo></motion></m></{0}>"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("wave.seq", "# from the <html> page\n" + WAVE),
+        ("wave.seq", '# for <robot xmlns:xacro="x"> <link name="a"/>\n' + WAVE),
+        ("wave.seq", "#WEBOTS_MOTION was the source of this\n" + WAVE),
+        ("wave.seq", LOOKS + KEPT),
+        ("wave.yaml", LOOKS + KEPT),
+        ("wave.json", json.dumps(yaml.safe_load(LOOKS + KEPT))),
+        ("wave.seq", WAVE.replace("numParts: 1", "numParts: 1, part_labels: [ <html> ]")),
+        ("wave.xmdi", XMDI.format("robot", "")),
+        ("wave.xmdi", XMDI.format("HTML", "")),
+        ("wave.xmdi", XMDI.format("html", "<!-- <link name='a'/> -->")),
+    ],
+)
+def test_a_good_motion_may_look_like_something_else(name: str, text: str) -> None:
+    Path(name).write_text(text)
+    assert load_motion(name).positions.tolist() == [[0]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# from the <html> page\n" + WAVE,
+        '# <robot xmlns:xacro="x">\n' + WAVE,
+        LOOKS + KEPT,
+        json.dumps(yaml.safe_load(LOOKS + KEPT), indent=1),
+    ],
+)
+def test_what_is_wrong_with_a_motion_that_looks_like_something_else_is_told(text: str) -> None:
+    Path("wave.seq").write_text(re.sub("(frameRate.*) 10", r"\1 -1", text))
+    with pytest.raises(FormatError) as caught:
+        load_motion("wave.seq")
+    assert "frameRate is -1" in str(caught.value)
+
+
+def test_a_motion_is_known_by_content_after_a_licence() -> None:
+    Path("wave.yaml").write_text("# as is, without warranty\n" * 400 + WAVE)
+    assert load_motion("wave.yaml").positions.tolist() == [[0]]
+
+
+def test_a_motion_in_utf_16_is_known_by_content() -> None:
+    Path("wave.xml").write_bytes(XMDI.format("motions", "").encode("utf-16"))
+    assert load_motion("wave.xml").positions.tolist() == [[0]]
+
+
+def test_an_old_motion_with_sorted_keys_is_known_by_content() -> None:
+    joints = {"type": "MultiValueSeq", "purpose": "JointPosition", "numParts": 1, "frames": [[0.5]] * 20_000}
+    old = {"type": "BodyMotion", "frameRate": 10, "components": [joints]}
+    Path("old.yaml").write_text(yaml.dump(old))
+    assert load_motion("old.yaml").positions.shape == (20_000, 1)
+
+
 def test_no_file_of_ours_is_taken_for_a_foreign_one() -> None:
     ours = [file for file in (ROOT / "tests" / "files" / "good").rglob("*") if file.is_file()]
     ours += [file for file in (ROOT / "config").rglob("*") if file.is_file()]
     assert len(ours) > 20
-    assert [file for file in ours if foreign_format(file.read_bytes()[: registry.FOREIGN_HEAD_BYTES])] == []
+    assert [file for file in ours if foreign_format(file.read_bytes())] == []
     assert foreign_format(bytes(range(256))) is None
 
 

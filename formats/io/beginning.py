@@ -1,0 +1,35 @@
+"""The beginning of a file, from which its format is known."""
+
+from __future__ import annotations
+
+import codecs
+
+# A licence may come first.
+HEAD_BYTES = 1 << 16
+
+# The marks of UTF-32 begin as those of UTF-16 do, and come first.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+def beginning(data: bytes, most_bytes: int = HEAD_BYTES) -> bytes:
+    """Return the beginning of a text as UTF-8, whichever UTF it is in, without its byte order mark."""
+    head = data[:most_bytes]
+    if not (encoding := wide_encoding(head)):
+        return head.removeprefix(codecs.BOM_UTF8)
+    return head.decode(encoding, "ignore").removeprefix("\ufeff").encode("utf-8", "ignore")
+
+
+def wide_encoding(data: bytes) -> str:
+    """Return which UTF of two or four bytes a text is in, by its mark or first characters; '' if none."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return encoding
+    first = [byte > 0 for byte in data[:4]]
+    if first == [True, False, True, False]:
+        return "utf-16-le"
+    return "utf-16-be" if first == [False, True, False, True] else ""
