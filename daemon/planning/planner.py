@@ -58,6 +58,8 @@ class Plan:
         The joint that sets `max_speed`; '' where none does.
     interpolation : str
         What lies between two rows: `hold`, `linear`, `cubic` or `smooth`.
+    rests : bool
+        Whether it is at rest on its first and on its last row, and not in full motion as a recording may be.
     warnings : tuple of str
         What was changed or left out.
     """
@@ -74,6 +76,7 @@ class Plan:
     max_speed: float
     limiting_joint: str
     interpolation: Interpolation
+    rests: bool
     warnings: tuple[str, ...]
 
     @property
@@ -135,6 +138,7 @@ def plan(motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_
         max_speed=max_speed,
         limiting_joint=limiting_joint,
         interpolation=settings.interpolation,
+        rests=ticks.at_rest,
         warnings=tuple(
             f"{motion.name}: {warning}"
             for warning in (*rows.warnings, *_thinned(rows, max_rate_hz), *_coarse(rows), *warnings, *doubts)

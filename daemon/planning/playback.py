@@ -1,6 +1,6 @@
 """What a goal plays: which rows of a plan, how often, in which direction, and the seam between two passes.
 
-A seam that keeps the limits is passed without stopping.
+A seam that keeps the limits is passed without stopping. A motion that rests at both ends does so at its seam.
 
     ValueError
     └── PlaybackError    it cannot be played so; `.data` is for programs
@@ -16,9 +16,9 @@ import numpy as np
 from motiond.formats.errors import listed, nearest
 
 from ..trajectory.passes import Passes
-from .curve import peak_positions, peak_speeds, slopes_of
+from .curve import peak_speeds, slopes_of
 from .speed_limits import fastest_factor
-from .violations import ROUNDING
+from .violations import accelerations_of, speeds_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .planner import Plan
 
 
+ROUNDING_OF_BENDS = 1e-6
 MOST_FRAMES = 10**12  # more than any motion has, and few enough to be divided
 
 
@@ -195,14 +196,31 @@ def _returning(playback: Playback, joint_map: JointMap, seam: SeamPolicy, tolera
         return replace(playback, returns=True)
     name, unit = joint_map.joints[joint], joint_map.units[joint]
     far = f"its last row is {gap[joint]:.4g} {unit} from its first at joint '{name}'"
+    why = "it rests on both" if plan.rests else "that cannot be passed in one tick"
     raise PlaybackError(
-        f"{plan.motion}: {far}; that cannot be passed in one tick; send seam: approach or ping_pong",
+        f"{plan.motion}: {far}; {why}; send seam: approach or ping_pong",
         {"joint": name, "distance": float(gap[joint]), "unit": unit},
     )
 
 
 def _seamless(playback: Playback, joint_map: JointMap) -> Playback | None:
-    """Close the range to a ring where its seam keeps the limits; None where it does not.
+    """Let a pass lead into the next where the seam between them keeps the limits; None where it does not."""
+    if playback.plan.rests:
+        return _seamless_at_rest(playback)
+    return _seamless_in_motion(playback, joint_map)
+
+
+def _seamless_at_rest(playback: Playback) -> Playback | None:
+    """Let the next pass begin on the last row, at rest, where that is the first one again."""
+    plan, passes = playback.plan, playback.passes
+    whole_motion = not (passes.eases_in or passes.eases_out)
+    if not whole_motion or (plan.positions[0] != plan.positions[-1]).any():
+        return None
+    return replace(playback, passes=replace(passes, seamless=True))
+
+
+def _seamless_in_motion(playback: Playback, joint_map: JointMap) -> Playback | None:
+    """Close the range to a ring.
 
     The last row is the first one again, or comes one tick before it: whichever bends less, where they differ.
     """
@@ -214,12 +232,11 @@ def _seamless(playback: Playback, joint_map: JointMap) -> Playback | None:
     bends = [float(np.abs(np.diff(around, 2, axis=0)).max()) for around in (same, next_one)]
     merged = bool((rows[-1] == rows[0]).all()) or bends[0] <= bends[1]
     gap = np.where(plan.driven & merged, np.abs(rows[-1] - rows[0]), 0.0)
-    factor, joint = _fastest_over(plan, same if merged else next_one, gap, joint_map)
-    if factor < 1.0:
+    peaks, changes = _at_seam(plan, same if merged else next_one, gap)
+    factor, joint = fastest_factor(peaks, changes, joint_map, plan.driven)
+    if factor < 1.0 or _is_rough(changes, rows, plan, joint_map):
         return None
     track = _closed(plan, rows, merged=merged)
-    if plan.interpolation == "smooth" and _goes_too_far(track, joint_map):
-        return None
     if factor < plan.max_speed:
         track = replace(track, max_speed=factor, limiting_joint=joint)
     passes = replace(passes, first=0, last=passes.last - passes.first, seamless=True)
@@ -235,26 +252,25 @@ def _closed(plan: Plan, rows: Floats, *, merged: bool) -> Plan:
     return replace(plan, positions=np.ascontiguousarray(ring), velocities=slopes)
 
 
-def _goes_too_far(ring: Plan, joint_map: JointMap) -> bool:
-    """Whether the curve through a ring, which bends otherwise at its seam, passes a limit of position."""
-    lowest, highest = peak_positions(ring.positions, ring.velocities, ring.rate_hz)
-    slack = ROUNDING * max(1.0, float(np.abs(ring.positions).max()))
-    limits = joint_map.limits
-    beyond = (highest > limits.upper + slack) | (lowest < limits.lower - slack)
-    return bool(beyond[:, ring.driven].any())
-
-
 def rows_around_seam(plan: Plan, rows: Floats, begin: int) -> Floats:
     """Return the three rows before the seam and those after it, where a pass begins again on row `begin`."""
     return np.where(plan.driven, np.concatenate((rows[-3:], rows[begin : begin + 3])), 0.0)
 
 
-def _fastest_over(plan: Plan, rows: Floats, gap: Floats, joint_map: JointMap) -> tuple[float, str]:
-    """Return the speed factor that rows in full motion allow, and the joint that sets it.
+def _at_seam(plan: Plan, rows: Floats, gap: Floats) -> tuple[Floats, Floats]:
+    """Return the speed and the acceleration of rows in full motion, without sign, each (joints,).
 
     Where the last row is taken for the first, whatever is between them is passed in the tick of the seam.
     """
     slopes = slopes_of(rows, plan.rate_hz, plan.interpolation)
     peaks = peak_speeds(rows, slopes, plan.rate_hz).max(axis=0) + gap * plan.rate_hz
     changes = (np.abs(np.diff(rows, 2, axis=0)).max(axis=0) + 2.0 * gap) * plan.rate_hz**2
-    return fastest_factor(peaks, changes, joint_map, plan.driven)
+    return peaks, changes
+
+
+def _is_rough(changes: Floats, rows: Floats, plan: Plan, joint_map: JointMap) -> bool:
+    """Whether a seam asks a joint without an acceleration limit for more than the motion played once does."""
+    steps, speeds = speeds_of(np.arange(len(rows)) / plan.rate_hz, rows)
+    own = np.abs(accelerations_of(steps, speeds)).max(axis=0)
+    unlimited = plan.driven & ~np.isfinite(joint_map.limits.acceleration)
+    return bool((changes > own * (1.0 + ROUNDING_OF_BENDS))[unlimited].any())

@@ -31,12 +31,15 @@ class Ticks:
         In rad or m, and that per second.
     frames_per_tick : float
         Frames of the file from one tick to the next; the mean, where they have times of their own.
+    at_rest : bool
+        Whether the first and the last row are at rest.
     """
 
     rate_hz: float
     positions: Floats
     velocities: Floats
     frames_per_tick: float
+    at_rest: bool
 
     @property
     def times(self) -> Floats:
@@ -72,8 +75,9 @@ def ticks_of(rows: MotionRows, speed: float, interpolation: Interpolation, max_r
         at = np.arange(count) * (speed / rate_hz)
         sampled = interpolate(at, rows.times, rows.positions, interpolation, at_rest=at_rest)
         positions = np.ascontiguousarray(sampled)
-    slopes = slopes_of(positions, rate_hz, interpolation, at_rest=at_rest or interpolation == "smooth")
-    return Ticks(float(rate_hz), positions, slopes, float(frames_per_tick))
+    at_rest = at_rest or interpolation == "smooth"
+    slopes = slopes_of(positions, rate_hz, interpolation, at_rest=at_rest)
+    return Ticks(float(rate_hz), positions, slopes, float(frames_per_tick), at_rest)
 
 
 def frames_per_row(rows: MotionRows, max_rate_hz: float) -> float:

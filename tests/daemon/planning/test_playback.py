@@ -164,3 +164,19 @@ def test_what_is_between_a_last_row_and_the_first_counts_where_they_are_taken_fo
     drift = np.linspace(0.0, 0.009, 101)  # in one tick, both ways, that is more than acceleration allows
     assert playback_of(SWING + drift / 100, count=2).passes.seamless
     assert not playback_of(SWING + drift, count=2, tolerance=0.1).passes.seamless
+
+
+def test_a_seam_without_an_acceleration_limit_is_no_rougher_than_the_motion() -> None:
+    joints: dict[str, dict[str, Any]] = {"elbow": {"limits": {"lower": -9, "upper": 9, "velocity": 10}}}
+    arm = map_of(joints)
+
+    def flows(rows: NDArray[np.float64]) -> bool:
+        motion = Motion("wave", ("elbow",), RATE_HZ, np.arange(len(rows)) / RATE_HZ, rows.reshape(-1, 1))
+        planned = whole(plan(motion, arm, settings_of(joints), 1000.0))
+        asked: dict[str, Any] = {"first": None, "last": None, "ping_pong": False, "seam": "approach"}
+        return plan_playback(planned, arm, count=2, tolerance=0.002, **asked).passes.seamless
+
+    drift = np.linspace(0.0, 0.03, 101)  # 3 rad/s in the tick of the seam
+    assert flows(SWING)
+    assert flows(TURN)
+    assert not flows(SWING + drift)

@@ -9,8 +9,9 @@ import pytest
 
 from motiond.daemon.planning.curve import peak_accelerations, peak_positions
 from motiond.daemon.planning.planner import Plan, plan
-from motiond.daemon.planning.playback import plan_playback, whole
+from motiond.daemon.planning.playback import Playback, PlaybackError, plan_playback, whole
 from motiond.daemon.planning.violations import PlanError
+from motiond.daemon.trajectory.passes import Place
 from motiond.formats import Motion
 from motiond.formats.model.interpolation import curve, hermite, spline_slopes
 from tests.robots import map_of, settings_of
@@ -164,26 +165,48 @@ def test_the_fastest_speed_of_a_smooth_motion_counts_its_curve() -> None:
     assert found.max_speed == pytest.approx(2.0, rel=1e-3)  # it accelerates at 6 rad/s² from its first row on
 
 
-def test_a_smooth_motion_loops_through_its_seam_without_a_kink() -> None:
+def looped(found: Plan, **asked: Any) -> Playback:
     joints: dict[str, dict[str, Any]] = {"elbow": {"limits": LIMITS}}
-    motion = way_points([0.0, 0.5, 1.0], [0.0, 0.5, 0.0])
-    found = planned(motion, "smooth")
-    asked: dict[str, Any] = {"first": None, "last": None, "ping_pong": False, "seam": "reject"}
-    looped = plan_playback(whole(found, ()), map_of(joints), count=3, tolerance=0.002, **asked)
-    assert looped.passes.seamless
-    np.testing.assert_allclose(looped.track.velocities[1:-1], found.velocities[1:-1], atol=5e-3)
-    assert looped.track.velocities[0] == looped.track.velocities[-1]
+    values: dict[str, Any] = {"first": None, "last": None, "ping_pong": False, "seam": "reject"}
+    return plan_playback(whole(found, ()), map_of(joints), count=3, tolerance=0.002, **(values | asked))
 
 
-@pytest.mark.parametrize(("upper", "flows"), [(1.08, False), (1.11, True)])
-def test_a_seam_whose_curve_would_pass_a_limit_is_not_flown_through(upper: float, flows: bool) -> None:  # noqa: FBT001 - a parameter
-    rows = np.array([1.0, 0.7, 0.5, 0.3, 0.2, 1.0, 1.0])  # alone they reach 1.071, in a ring 1.107
-    joints: dict[str, dict[str, Any]] = {"elbow": {"limits": LIMITS | {"upper": upper}}}
-    motion = Motion("wave", ("elbow",), 10.0, np.arange(7) / 10, rows.reshape(-1, 1))
-    found = whole(planned(motion, "smooth", upper=upper), ())
-    asked: dict[str, Any] = {"first": None, "last": None, "ping_pong": False, "seam": "approach"}
-    looped = plan_playback(found, map_of(joints), count=3, tolerance=0.002, **asked)
-    assert (looped.passes.seamless, looped.returns) == (flows, not flows)
+@pytest.mark.parametrize("interpolation", ["linear", "cubic", "smooth"])
+def test_way_points_that_end_where_they_begin_rest_at_their_seam(interpolation: str) -> None:
+    found = planned(way_points([0.0, 0.2, 0.5, 1.0], [0.0, 0.5, 0.4, 0.0]), interpolation)
+    playback = looped(found)
+    assert playback.passes.seamless
+    assert playback.track is found
+    assert found.velocities[0, 0] == found.velocities[-1, 0] == 0.0
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "cubic", "smooth"])
+def test_way_points_that_end_elsewhere_do_not_jump_to_their_beginning(interpolation: str) -> None:
+    # In one tick, 0.03 rad are 6 rad/s, which the limits allow.
+    found = planned(way_points([0.0, 1.0, 2.0, 3.0], [0.0, 0.5, 0.3, 0.03]), interpolation)
+    assert found.velocities[-1, 0] == 0.0
+    with pytest.raises(PlaybackError) as caught:
+        looped(found)
+    assert str(caught.value) == (
+        "wave: its last row is 0.03 rad from its first at joint 'elbow'; "
+        "it rests on both; send seam: approach or ping_pong"
+    )
+    playback = looped(found, seam="approach")
+    assert (playback.passes.seamless, playback.returns, playback.track) == (False, True, found)
+
+
+def test_a_smooth_recording_rests_at_its_seam_too() -> None:
+    rows = np.array([1.0, 0.7, 0.5, 0.3, 0.2, 1.0, 1.0])
+    recording = Motion("wave", ("elbow",), 10.0, np.arange(7) / 10, rows.reshape(-1, 1))
+    playback = looped(planned(recording, "smooth"))
+    assert playback.passes.seamless
+    assert playback.track.velocities[0, 0] == playback.track.velocities[-1, 0] == 0.0
+
+
+def test_a_range_of_way_points_is_repeated_from_rest_to_rest() -> None:
+    found = planned(way_points([0.0, 0.5, 1.0, 1.5, 2.0], [0.0, 0.5, 0.0, 0.5, 0.0]), "cubic")
+    playback = looped(found, last=Place(time_s=1.0))
+    assert (playback.passes.seamless, playback.returns, playback.passes.last) == (False, True, 200)
 
 
 def test_the_peaks_between_rows_are_those_of_the_curve() -> None:
