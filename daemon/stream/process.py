@@ -45,6 +45,8 @@ def main(requests_fd: int) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         # A terminal and systemd send them to all; the daemon decides, and its end is seen on the sockets.
         signal.signal(number, signal.SIG_IGN)
+    # Whoever started the daemon may have ignored it, which is inherited.
+    signal.signal(messages.HURRY, signal.SIG_DFL)
     with socket.socket(fileno=requests_fd) as requests:
         channel_fd = ForkServer(requests).serve()
     if channel_fd is not None:

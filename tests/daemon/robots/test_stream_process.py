@@ -196,9 +196,11 @@ async def test_who_forks_is_replaced_where_it_does_not_answer() -> None:
         assert forks.pid != hangs
 
 
+@pytest.mark.parametrize("inherited", [signal.SIG_DFL, signal.SIG_IGN])
 async def test_a_process_that_is_forked_too_late_to_be_of_use_ends_before_it_opens_its_driver(
-    tmp_path: Path,
+    inherited: signal.Handlers, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
+    request.addfinalizer(partial(signal.signal, messages.HURRY, signal.signal(messages.HURRY, inherited)))
     plant = str(tmp_path / "plant.bin")
     elsewhere = DeviceLocks([f"plant:{plant}"])
     assert elsewhere.take() is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from motiond.drivers.base import CommunicationLost, Driver, DriverOptions
 from tests.daemon.rig import FULL_SWING, Rig, ask
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from motiond.drivers.base import ActuatorCommand, ActuatorState
@@ -57,6 +59,14 @@ def test_a_driver_is_opened_again_with_torque_off_after_longer_and_longer_waits(
     assert notices == [messages.Lost("/dev/ttyUSB0: no such port")] * 2
     ours.close()
     loop_end.close()
+
+
+@pytest.fixture(autouse=True)
+def signals_as_they_were() -> Iterator[None]:
+    """Let this process, unlike one that runs a stream, hear the signal to leave afterwards."""
+    before = signal.getsignal(messages.HURRY)
+    yield
+    signal.signal(messages.HURRY, before)
 
 
 @pytest.mark.parametrize("how", ["told", "gone"])
