@@ -20,6 +20,10 @@ Xml: TypeAlias = etree._Element  # noqa: SLF001 - lxml gives its element type no
 
 # Of tags and attributes; each takes some hundred bytes in memory, and as few as four in a file.
 MOST_MARKS = 2_000_000
+# Of one element: lxml finds each by searching from the first, in time that grows with the square.
+MOST_ATTRIBUTES = 1000
+
+_CROWDED = etree.XPath(f"(//*[@*[{MOST_ATTRIBUTES + 1}]])[1]")
 
 
 def parse_xml(
@@ -37,7 +41,7 @@ def parse_xml(
     Raises
     ------
     FormatError
-        If it is no well-formed XML, has a document type, or more tags than any file of use.
+        If it is no well-formed XML, has a document type, or more tags or attributes than any file of use.
     """
     if data.count(b"<") + data.count(b"=") > MOST_MARKS:
         why = f"{MOST_MARKS} are read"
@@ -50,7 +54,14 @@ def parse_xml(
     if tree.docinfo.doctype:
         what, why = "a document type is not allowed", "it could pull in other files"
         raise problems.fail(1, what, why, "remove <!DOCTYPE …>")
+    _refuse_crowded(root, problems)
     return root
+
+
+def _refuse_crowded(root: Xml, problems: Problems) -> None:
+    for xml in cast("list[Xml]", _CROWDED(root)):
+        what, why = f"<{xml.tag}> has more than {MOST_ATTRIBUTES} attributes", "nothing needs so many"
+        raise problems.fail(line_of(xml), what, why, "remove some")
 
 
 def _parse(data: bytes, problems: Problems, *, free_prefixes: bool, huge: bool) -> Xml:

@@ -316,6 +316,24 @@ def test_more_tags_than_memory_holds_are_not_even_parsed(name: str, many: str) -
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("name", ROOTS)
+def test_an_element_of_more_attributes_than_any_use_has_is_refused_on_its_line(name: str) -> None:
+    many = " ".join(f'b{number}=""' for number in range(1001))
+    assert refusal(name, xml(name, f"\n<a {many}/>")) == (
+        f"case.{name}:2: <a> has more than 1000 attributes; nothing needs so many; remove some"
+    )
+
+
+@pytest.mark.parametrize("name", ROOTS)
+def test_an_element_may_have_a_thousand_attributes(name: str) -> None:
+    many = " ".join(f'b{number}=""' for number in range(1000))
+    try:
+        told = repr(load(name, xml(name, f"\n<a {many}/>")))
+    except FormatError as error:
+        told = str(error)
+    assert "attributes;" not in told
+
+
 def test_more_values_than_memory_holds_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree, "MOST_VALUES", 1_000)
     loose = SEQ.format(top="", parts=1, rows=f"[ {'[ 0 ], ' * 600} ]")
