@@ -22,7 +22,11 @@ Xml: TypeAlias = etree._Element  # noqa: SLF001 - lxml gives its element type no
 MOST_MARKS = 2_000_000
 # Of one element: lxml finds each by searching from the first, in time that grows with the square.
 MOST_ATTRIBUTES = 1000
+# Names are kept many times over, joined with those of what they stand in.
+LONGEST_NAME = 1000
 
+_IS_LONG = f"[string-length() > {LONGEST_NAME}]"
+_LONG_NAMES = etree.XPath(f"//@name{_IS_LONG} | //@tag{_IS_LONG} | //include/name/text(){_IS_LONG}")
 _CROWDED = etree.XPath(f"(//*[@*[{MOST_ATTRIBUTES + 1}]])[1]")
 
 
@@ -41,7 +45,8 @@ def parse_xml(
     Raises
     ------
     FormatError
-        If it is no well-formed XML, has a document type, or more tags or attributes than any file of use.
+        If it is no well-formed XML, has a document type, more tags or attributes than any file of use, or
+        longer names.
     """
     if data.count(b"<") + data.count(b"=") > MOST_MARKS:
         why = f"{MOST_MARKS} are read"
@@ -55,6 +60,7 @@ def parse_xml(
         what, why = "a document type is not allowed", "it could pull in other files"
         raise problems.fail(1, what, why, "remove <!DOCTYPE …>")
     _refuse_crowded(root, problems)
+    _refuse_long_names(root, problems)
     return root
 
 
@@ -62,6 +68,15 @@ def _refuse_crowded(root: Xml, problems: Problems) -> None:
     for xml in cast("list[Xml]", _CROWDED(root)):
         what, why = f"<{xml.tag}> has more than {MOST_ATTRIBUTES} attributes", "nothing needs so many"
         raise problems.fail(line_of(xml), what, why, "remove some")
+
+
+def _refuse_long_names(root: Xml, problems: Problems) -> None:
+    for text in cast("list[Any]", _LONG_NAMES(root)):
+        xml, kind = text.getparent(), text.attrname or "name"
+        named = xml if text.is_attribute else xml.getparent()
+        what = f"the {kind} of <{named.tag}> has {len(text)} characters"
+        problems.add(line_of(xml), what, f"it has at most {LONGEST_NAME}", "shorten it")
+    problems.raise_if_any()
 
 
 def _parse(data: bytes, problems: Problems, *, free_prefixes: bool, huge: bool) -> Xml:

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from ..errors import MOST_PROBLEMS, nearest
+from ..io.xml_tree import LONGEST_NAME
 from ..model.poses import inverse_pose
 from .elements import IDENTITY, MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement
 from .values import shown
@@ -160,6 +161,10 @@ class Frames:
     def _add_model(self, scope: str, model: ModelElement, flattened: list[str]) -> None:
         """Add a model and all that is in it; its name, outside of it, stands for its own frame."""
         inside = full(scope, model.name)
+        if len(inside) > LONGEST_NAME:
+            what = f"the full name of model '{model.name}' has {len(inside)} characters"
+            why, mend = f"it has at most {LONGEST_NAME}", "shorten the names that it is made of"
+            raise model.where.problems.fail(model.where.line, what, why, mend)
         alias = _Place("model", model.name, model.where, IDENTITY)
         self._places.setdefault(inside, alias)
         own = _Place("model", model.name, model.where, model.pose.matrix, is_body=model.static)

@@ -98,6 +98,16 @@ def test_file_that_is_no_sdf_is_refused(data: bytes, message: str) -> None:
         assert said == f"arm.sdf:{message}"
 
 
+def test_names_of_nested_models_are_bounded_when_joined() -> None:
+    """Each element in them has the joined name in front of its own."""
+    name = "q" * 400
+    nested = f'<model name="{name}">\n' * 3 + '<link name="L"/>' + "</model>" * 3
+    assert refusal(f'<sdf version="1.9">{nested}</sdf>') == (
+        f"arm.sdf:3: the full name of model '{'q' * 59}…' has 1204 characters; it has at most 1000; "
+        "shorten the names that it is made of"
+    )
+
+
 def test_deep_nesting_ends_in_a_message() -> None:
     assert refusal(b"<sdf>" * 5000).startswith(f"arm.sdf:1: {NOT_XML}; Excessive depth in document: 256")
     deep = '<model name="m">' * 100 + '<link name="L"/>' + "</model>" * 100
