@@ -55,7 +55,7 @@ class Problem:
     line : int
         Counted from 1; 0 where a line means nothing (a binary file, an empty one).
     what, why, mend : str
-        The three parts of the message; `why` and `mend` may be empty.
+        The three parts of the message, cut where they are long; `why` and `mend` may be empty.
     """
 
     file: str
@@ -64,10 +64,14 @@ class Problem:
     why: str = ""
     mend: str = ""
 
+    def __post_init__(self) -> None:
+        # A thousand problems with texts of 1 MB would be kept, were the texts cut when they are shown.
+        for part in ("what", "why", "mend"):
+            object.__setattr__(self, part, _with_short_quotes(getattr(self, part)))
+
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.line else self.file
-        parts = (_with_short_quotes(part) for part in (self.what, self.why, self.mend) if part)
-        return printable(f"{where}: " + "; ".join(parts))
+        return printable(f"{where}: " + "; ".join(filter(None, (self.what, self.why, self.mend))))
 
 
 class BadText(ValueError):
