@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import BadText, FormatError, Problems, Where, nearest
 from ..io.mesh_file import find_mesh
-from ..io.xml_tree import line_of, parse_xml
+from ..io.xml_tree import MOST_INCLUDED, Allowance, line_of, parse_xml
 from .attributes import AttributeReader, is_known_to_version
 from .elements import EITHER_OR, RULES, VERSIONS
 from .formula import WHITESPACE
@@ -91,19 +91,24 @@ def read_document(data: bytes, source: Source) -> Document:
         If the file cannot be read at all: it is no XML, no HRDF, or of an unknown version. Other problems are
         collected in the document.
     """
-    file = _File(source, Problems(source.name), {source.identity(): source.name}, _Budget())
-    return file.read(data)
+    problems = Problems(source.name)
+    file = _File(source, problems, {source.identity(): source.name}, _Budget())
+    try:
+        return file.read(data)
+    except _TooMuchError:
+        raise FormatError(problems.found) from None
 
 
-class _TooMuchError(FormatError):
-    """A file that exceeds the bounds, after which nothing more is read."""
+class _TooMuchError(Exception):
+    """A file exceeds the bounds, which has been noted, so that nothing more is read."""
 
 
 @dataclass(slots=True)
 class _Budget:
-    """The number of elements that may still follow."""
+    """What may still follow."""
 
     elements: int = MOST_ELEMENTS
+    included: Allowance = field(default_factory=Allowance)
 
 
 class _File:
@@ -243,9 +248,9 @@ class _File:
         if source is None:
             return ()
         try:
-            return self._included(xml, source, source.read()) if self._may_include(xml, source) else ()
-        except _TooMuchError:
-            raise
+            if not self._may_include(xml, source):
+                return ()
+            return self._included(xml, source, self._bytes_of(xml, source))
         except (FormatError, RuntimeError) as error:
             # Before Python 3.13, Path.resolve raises RuntimeError where symbolic links lead in a ring.
             why = error.problems[0].why if isinstance(error, FormatError) else "symbolic links lead in a ring"
@@ -280,8 +285,6 @@ class _File:
         )
         try:
             document = file.read(data)
-        except _TooMuchError:
-            raise
         except FormatError:
             return ()
         if document.version != self._version:
@@ -295,9 +298,16 @@ class _File:
     def _where(self, xml: Xml) -> Where:
         return Where(self._problems, line_of(xml))
 
-    def _too_much(self, xml: Xml, what: str) -> _TooMuchError:
+    def _bytes_of(self, xml: Xml, source: Source) -> bytes:
+        """Read a file that this one refers to."""
+        data = source.read()
+        if not self._budget.included.take(data):
+            raise self._too_much(xml, MOST_INCLUDED)
+        return data
+
+    def _too_much(self, xml: Xml, what: str) -> type[_TooMuchError]:
         self._where(xml).add(what, "counted with all included files", "no real robot is that large")
-        return _TooMuchError(self._problems.found)
+        return _TooMuchError
 
 
 def _check_pairs(element: Element) -> None:

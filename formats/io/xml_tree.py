@@ -6,10 +6,12 @@ size.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from lxml import etree
 
+from .source import OTHER_SIZE
 from .xml_errors import no_xml
 from .xml_slips import mended
 
@@ -30,6 +32,27 @@ _LONG_NAMES = etree.XPath(f"//@name{_IS_LONG} | //@tag{_IS_LONG} | //include/nam
 _CROWDED = etree.XPath(f"(//*[@*[{MOST_ATTRIBUTES + 1}]])[1]")
 
 
+@dataclass(slots=True)
+class Allowance:
+    """How much the files may still hold that one file includes: together no more than one may."""
+
+    size_bytes: int = OTHER_SIZE.most_bytes
+    marks: int = MOST_MARKS
+
+    def take(self, data: bytes) -> bool:
+        """Count a file, each time that it is included; return whether it is within the allowance."""
+        self.size_bytes -= len(data)
+        self.marks -= _marks_in(data)
+        return self.size_bytes >= 0 and self.marks >= 0
+
+
+MOST_INCLUDED = f"more than {OTHER_SIZE.most_bytes // 10**6} MB, or {MOST_MARKS} tags and attributes"
+
+
+def _marks_in(data: bytes) -> int:
+    return data.count(b"<") + data.count(b"=")
+
+
 def parse_xml(
     data: bytes, problems: Problems, *, free_prefixes: bool = False, long_texts: bool = False
 ) -> Xml:
@@ -48,7 +71,7 @@ def parse_xml(
         If it is no well-formed XML, has a document type, more tags or attributes than any file of use, or
         longer names.
     """
-    if data.count(b"<") + data.count(b"=") > MOST_MARKS:
+    if _marks_in(data) > MOST_MARKS:
         why = f"{MOST_MARKS} are read"
         raise problems.fail(0, "holds too many tags and attributes", why, "split the file")
     data = mended(data, problems)

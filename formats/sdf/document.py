@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..errors import FormatError, Problems, listed, nearest
-from ..io.xml_tree import line_of, parse_xml
+from ..io.xml_tree import MOST_INCLUDED, Allowance, line_of, parse_xml
 from .elements import FrameElement, ModelElement, Pose, WorldElement
 from .include import NEWEST_MINOR, OLDEST_MINOR, find, minor_version, unpacked
 from .joint import read_joint
@@ -63,20 +64,25 @@ def read_document(data: bytes, source: Source) -> Document:
         If the file cannot be read at all: it is no XML, no SDFormat, or of an unknown version. Other problems
         are collected in the document.
     """
-    file = _File(source, Problems(source.name), {source.identity(): source.name}, _Budget())
-    return file.read(data)
+    problems = Problems(source.name)
+    file = _File(source, problems, {source.identity(): source.name}, _Budget())
+    try:
+        return file.read(data)
+    except _TooMuchError:
+        raise FormatError(problems.found) from None
 
 
-class _TooMuchError(FormatError):
-    """A file that exceeds the bounds, after which nothing more is read."""
+class _TooMuchError(Exception):
+    """A file exceeds the bounds, which has been noted, so that nothing more is read."""
 
 
 @dataclass(slots=True)
 class _Budget:
-    """The number of elements that may still follow, and how deep models and includes are nested now."""
+    """What may still follow, and how deep models and includes are nested now."""
 
     elements: int = MOST_ELEMENTS
     depth: int = 0
+    included: Allowance = field(default_factory=Allowance)
 
 
 class _File:
@@ -247,7 +253,8 @@ class _File:
             )
             return None
         try:
-            source = find(uri, self._source, self._problems.warnings)
+            read = partial(self._bytes_of, node)
+            source = find(uri, self._source, self._problems.warnings, read)
             return self._read_other(node, source) if self._may_include(node, source) else None
         except ValueProblem as error:
             node.where.add(error.what, error.why, error.mend)
@@ -263,7 +270,7 @@ class _File:
 
     def _read_other(self, node: Node, source: Source) -> ModelElement | None:
         try:
-            data = source.read()
+            data = self._bytes_of(node, source)
         except FormatError as error:
             what = f"cannot include {shown(node.word('uri'))}"
             node.where.add(what, f"{source.name}: {error.problems[0].why}", "check the path")
@@ -273,8 +280,6 @@ class _File:
         try:
             with self._deeper(node):
                 return _File(source, problems, trail, self._budget).read_included(data)
-        except _TooMuchError:
-            raise
         except FormatError:
             # Its problems have been noted already.
             return None
@@ -295,9 +300,16 @@ class _File:
         finally:
             self._budget.depth -= 1
 
-    def _too_much(self, node: Node, what: str) -> _TooMuchError:
+    def _bytes_of(self, node: Node, source: Source) -> bytes:
+        """Read a file that this one refers to."""
+        data = source.read()
+        if not self._budget.included.take(data):
+            raise self._too_much(node, MOST_INCLUDED)
+        return data
+
+    def _too_much(self, node: Node, what: str) -> type[_TooMuchError]:
         node.where.add(what, "counted with all included files", "no real robot is that large")
-        return _TooMuchError(self._problems.found)
+        return _TooMuchError
 
 
 def _if_any(element: Element | None) -> tuple[Element, ...]:

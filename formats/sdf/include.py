@@ -24,9 +24,12 @@ from .elements import MODEL, Element, FrameElement, JointElement, LinkElement, M
 from .values import ValueProblem, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias
 
     from ..model.shapes import Mesh
+
+    Read: TypeAlias = Callable[[Source], bytes]
 
 CONFIG = "model.config"
 OLDEST_MINOR, NEWEST_MINOR = 4, 12
@@ -42,8 +45,13 @@ def minor_version(text: str) -> int | None:
     return int(found[1])
 
 
-def find(uri: str, source: Source, warnings: list[str]) -> Source:
+def find(uri: str, source: Source, warnings: list[str], read: Read) -> Source:
     """Return the file that a URI in `source` means, and add what is odd about it to the warnings.
+
+    Parameters
+    ----------
+    read : callable
+        Reads the `model.config` of a folder.
 
     Raises
     ------
@@ -51,7 +59,7 @@ def find(uri: str, source: Source, warnings: list[str]) -> Source:
         If there is none, if it lies where nothing may be read, or if it is not a file.
     """
     try:
-        return _file_of(_first(uri, list(_candidates(uri, source))), uri, warnings)
+        return _file_of(_first(uri, list(_candidates(uri, source))), uri, warnings, read)
     except (OSError, RuntimeError) as error:
         # Before Python 3.13, Path.resolve raises RuntimeError where symbolic links lead in a ring.
         raise ValueProblem(f"cannot include {shown(uri)}", str(error), "check the path") from error
@@ -108,11 +116,11 @@ def _first(uri: str, candidates: list[Source]) -> Source:
     )
 
 
-def _file_of(source: Source, uri: str, warnings: list[str]) -> Source:
+def _file_of(source: Source, uri: str, warnings: list[str], read: Read) -> Source:
     if not source.path.is_dir():
         return source
     config = Source(source.path / CONFIG, source.within)
-    file = Source(source.path / _best_file(config, uri, warnings), source.within)
+    file = Source(source.path / _best_file(config, uri, warnings, read), source.within)
     for one in (config, file):
         if not one.allowed():
             folders = ", ".join(str(folder) for folder in source.within)
@@ -122,10 +130,10 @@ def _file_of(source: Source, uri: str, warnings: list[str]) -> Source:
     return file
 
 
-def _best_file(config: Source, uri: str, warnings: list[str]) -> str:
+def _best_file(config: Source, uri: str, warnings: list[str], read: Read) -> str:
     """Return the name of the file for the newest version that is read."""
     try:
-        root = parse_xml(config.read(), Problems(config.name, warnings=warnings))
+        root = parse_xml(read(config), Problems(config.name, warnings=warnings))
     except FormatError as error:
         problem = error.problems[0]
         where = f"{problem.file}:{problem.line}" if problem.line else problem.file

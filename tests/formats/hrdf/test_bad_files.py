@@ -479,6 +479,15 @@ def test_endless_files_end_in_a_message(tmp_path: Path) -> None:
     assert "more than 10000 elements" in refusal(robot('<include path="0.hrdf"/>'), tmp_path / "arm.hrdf")
 
 
+def test_a_file_counts_as_often_as_it_is_included(tmp_path: Path) -> None:
+    """What no budget of elements counts takes time as well, each time that it is parsed."""
+    (tmp_path / "part.hrdf").write_text(robot("<!---->" * 250_000))
+    assert refusal(robot('<include path="part.hrdf"/>\n' * 9), tmp_path / "arm.hrdf") == (
+        f"{tmp_path}/arm.hrdf:9: more than 100 MB, or 2000000 tags and attributes; "
+        "counted with all included files; no real robot is that large"
+    )
+
+
 def test_messages_on_the_page_are_real() -> None:
     page = PAGE.read_text(encoding="utf-8").splitlines()
     shown = [line.strip() for line in page if line.startswith("arm.hrdf:")]
