@@ -21,7 +21,7 @@ import numpy as np
 from ..errors import BadText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from ..arrays import Floats
 
@@ -161,30 +161,34 @@ class _Token(NamedTuple):
     column: int
 
 
+def _tokens(text: str) -> Iterator[_Token]:
+    for match in _TOKEN.finditer(text):
+        if match[0] not in WHITESPACE:
+            yield _Token(match.lastgroup or "", match[0], match.start() + 1)
+    yield _Token("end", "the end", len(text) + 1)
+
+
 class _Parser:
     """Reads a text from left to right; each method consumes what it understands and leaves the rest."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._tokens = [
-            _Token(match.lastgroup or "", match[0], match.start() + 1)
-            for match in _TOKEN.finditer(text)
-            if match[0] not in WHITESPACE
-        ]
-        self._next = 0
         self._depth = 0
+        # A formula may have millions of tokens; one is kept.
+        self._tokens = _tokens(text)
+        self._token = next(self._tokens)
 
     def take(self, *signs: str) -> str:
         """Consume and return one of some signs; return '' if another token is next."""
-        token = self._peek()
+        token = self._token
         if token.kind != "sign" or token.text not in signs:
             return ""
-        self._next += 1
+        self._token = next(self._tokens)
         return token.text
 
     def end(self, why: str = _SYNTAX) -> None:
         """Refuse anything that follows."""
-        if self._peek().kind != "end":
+        if self._token.kind != "end":
             raise self._unexpected(why)
 
     def formula(self) -> float:
@@ -196,18 +200,18 @@ class _Parser:
 
     def turn(self) -> Floats:
         """Read `Rx(…)`, shape (3, 3)."""
-        axis = self._peek()
+        axis = self._token
         if axis.text not in {"Rx", "Ry", "Rz"}:
             raise self._unexpected("expected Rx(…), Ry(…) or Rz(…); case matters")
-        self._next += 1
-        if self._peek().text != "(":
+        self._token = next(self._tokens)
+        if self._token.text != "(":
             raise self._unexpected(f"expected `(` after {axis.text}")
         return axis_rotation("xyz".index(axis.text[1]), self._parenthesis())
 
     def _product(self) -> float:
         value = self._unary()
         while sign := self.take("*", "/"):
-            column = self._peek().column
+            column = self._token.column
             factor = self._unary()
             if sign == "/" and factor == 0:
                 raise FormulaError(
@@ -224,17 +228,17 @@ class _Parser:
         return value if positive else -value
 
     def _primary(self) -> float:
-        token = self._peek()
+        token = self._token
         if token.text == "(":
             return self._parenthesis()
         if token.kind != "number" and token.text != "pi":
             raise self._unexpected(_SYNTAX)
-        self._next += 1
+        self._token = next(self._tokens)
         return math.pi if token.text == "pi" else self._checked(float(token.text))
 
     def _parenthesis(self) -> float:
         """Read `(…)`; the caller has seen the opening one."""
-        self._next += 1
+        self._token = next(self._tokens)
         self._depth += 1
         if self._depth > MOST_NESTED:
             raise FormulaError(
@@ -246,16 +250,11 @@ class _Parser:
         self._depth -= 1
         return value
 
-    def _peek(self) -> _Token:
-        if self._next < len(self._tokens):
-            return self._tokens[self._next]
-        return _Token("end", "the end", len(self._text) + 1)
-
     def _checked(self, value: float) -> float:
         return _finite(value, self._text)
 
     def _unexpected(self, why: str) -> FormulaError:
-        token = self._peek()
+        token = self._token
         found = "the end" if token.kind == "end" else repr(token.text)
         mend = "pi is written in lower case" if token.text.casefold() == "pi" != token.text else ""
         return FormulaError(

@@ -28,9 +28,10 @@ MOST_ELEMENTS = 10_000
 COUNTED = ("skeleton", "body", "joint", "visualization_shape", "collision_shape")
 # Beyond any robot, and small enough that products of a few such numbers are finite.
 MOST = 1e12
-# Each number matches in one way alone, so that a list with a slip in it is not tried in all ways.
+# Each number matches in one way alone, so that a list with a slip in it is not tried in all ways, and none of
+# the ways need be kept.
 _FINITE = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
-_LIST = re.compile(rf"{_FINITE}(?:\s+{_FINITE})*", re.ASCII)
+_LIST = re.compile(rf"{_FINITE}(?:\s+{_FINITE})*+", re.ASCII)
 _LIMIT = re.compile(rf"{_FINITE}|[-+]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
 _NUMBERS = {"number": _LIST, "vector": _LIST, "pose": _LIST, "numbers": _LIST, "limit": _LIMIT}
 _TRUTH = {"1": True, "true": True, "0": False, "false": False}
@@ -181,9 +182,11 @@ def _value(text: str, type_: ValueType) -> Any:
         return _TRUTH.get(text.lower())
     if not _NUMBERS[type_].fullmatch(text):
         return None
-    numbers = [float(word) for word in text.split()]
-    count, most = _COUNTS[type_], np.inf if type_ == "limit" else MOST
-    if count not in {None, len(numbers)} or not all(-most <= number <= most for number in numbers):
+    words, count, most = text.split(), _COUNTS[type_], np.inf if type_ == "limit" else MOST
+    if count not in {None, len(words)}:
+        return None
+    numbers = [float(word) for word in words]
+    if not all(-most <= number <= most for number in numbers):
         return None
     return numbers[0] if count == 1 else np.array(numbers)
 

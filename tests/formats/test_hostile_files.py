@@ -349,6 +349,33 @@ def test_an_element_may_have_a_thousand_attributes(name: str) -> None:
     assert "attributes;" not in told
 
 
+@pytest.mark.parametrize(
+    ("name", "word", "inside"),
+    [
+        ("hrdf", "0 ", '<rigid-body mass="1" com_trans="{}"/>'),
+        ("hrdf", "1+", '<rigid-body mass="{}"/>'),
+        (
+            "skel", "0 ",
+            "<world><skeleton><body><transformation>{}</transformation></body></skeleton></world>",
+        ),
+        ("sdf", "0 ", '<model name="m"><pose>{}</pose><link name="l"/></model>'),
+        (
+            "xmdi", "0 ",
+            '<c><motion name="m"><servo name="s"><position>{}</position><frames/></servo></motion></c>',
+        ),
+    ],
+)  # fmt: skip
+def test_many_numbers_take_little_more_memory_than_their_text(name: str, word: str, inside: str) -> None:
+    numbers = word * 100_000
+    text = xml(name, inside.format(numbers)).encode()
+    tracemalloc.start()
+    try:
+        assert refusal(name, text)
+        assert tracemalloc.get_traced_memory()[1] < 30 * len(numbers)
+    finally:
+        tracemalloc.stop()
+
+
 def test_more_values_than_memory_holds_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree, "MOST_VALUES", 1_000)
     loose = SEQ.format(top="", parts=1, rows=f"[ {'[ 0 ], ' * 600} ]")
