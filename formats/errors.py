@@ -198,6 +198,11 @@ def echoed(value: str) -> str:
     return shortened(value, LONGEST_VALUE)
 
 
+def quoted(value: str) -> str:
+    """Return a value from a file in quotes, as messages echo it."""
+    return repr(echoed(value))
+
+
 def _escaped(found: re.Match[str]) -> str:
     code = ord(found[0])
     if 0xDC80 <= code <= 0xDCFF:

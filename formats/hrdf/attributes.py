@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Where, nearest
+from ..errors import Where, nearest, quoted
 from ..io.xml_tree import line_of
 from .elements import FORMULAS_SINCE
 from .formula import (
@@ -20,7 +20,6 @@ from .formula import (
     parse_number,
     parse_rotation,
     parse_translation,
-    shown,
 )
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ class AttributeReader:
     def _complain_of_attribute(self, xml: Xml, name: str, rule: Rule) -> None:
         known = [known for known, attribute in rule.attributes.items() if attribute.since <= self._version]
         has = f"HRDF {self._version} knows {', '.join(known)}" if known else "it has none"
-        self._where(xml).add(f"unknown attribute {name!r} of <{xml.tag}>", has, nearest(name, known))
+        self._where(xml).add(f"unknown attribute {quoted(name)} of <{xml.tag}>", has, nearest(name, known))
 
     def _value(self, xml: Xml, name: str, text: str, attribute: Attribute) -> Any:
         """Read one attribute; return None where it cannot be read, which has been noted."""
@@ -89,7 +88,7 @@ class AttributeReader:
         if has_formula(text):
             read = " ".join(f"{number:g}" for number in leading_numbers(text))
             self._where(xml).warn(
-                f"{name!r} of <{xml.tag}>: {shown(text)} holds formulas",
+                f"{name!r} of <{xml.tag}>: {quoted(text)} holds formulas",
                 f"they are evaluated, but HEBI's library reads {read}, the number that each begins with",
                 "write plain numbers",
             )
@@ -114,14 +113,15 @@ class AttributeReader:
         if choice is None:
             known = [choice for choice, since in attribute.choices.items() if since <= self._version]
             has = f"HRDF {self._version} knows {', '.join(known)}"
-            where.add(f"unknown {xml.tag} {name} {text!r}", has, nearest(text, known))
+            where.add(f"unknown {xml.tag} {name} {quoted(text)}", has, nearest(text, known))
             return None
         since = attribute.choices[choice]
         if not is_known_to_version(self._version, since, where, f"{xml.tag} {name} {choice!r}"):
             return None
         if choice != text:
             where.warn(
-                f"{xml.tag} {name} {text!r} is not in the case of the specification", mend=f"write {choice!r}"
+                f"{xml.tag} {name} {quoted(text)} is not in the case of the specification",
+                mend=f"write {choice!r}",
             )
         return choice
 
@@ -132,7 +132,7 @@ class AttributeReader:
         if axis is None or not negated:
             return axis
         self._where(xml).warn(
-            f"{xml.tag} {name} {text!r} is not in the specification",
+            f"{xml.tag} {name} {quoted(text)} is not in the specification",
             "it is read as the negated axis, as HEBI's library does",
         )
         return f"-{axis}"
@@ -151,7 +151,7 @@ class AttributeReader:
         fault = _path_fault(text)
         if fault:
             self._where(xml).add(
-                f"{name!r} of <{xml.tag}>: {text!r} {fault}", "a path is relative, with `/` in it"
+                f"{name!r} of <{xml.tag}>: {quoted(text)} {fault}", "a path is relative, with `/` in it"
             )
             return None
         return text

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..errors import BadText, FormatError, Problems, Where, nearest
+from ..errors import BadText, FormatError, Problems, Where, nearest, quoted
 from ..io.mesh_file import find_mesh
 from ..io.xml_tree import MOST_INCLUDED, Allowance, line_of, parse_xml
 from .attributes import AttributeReader, is_known_to_version
@@ -154,7 +154,7 @@ class _File:
         version = root.get("version", VERSIONS[0])
         if version not in VERSIONS:
             raise self._problems.fail(
-                line_of(root), f"unknown version {version!r}", f"known are {', '.join(VERSIONS)}"
+                line_of(root), f"unknown version {quoted(version)}", f"known are {', '.join(VERSIONS)}"
             )
         return version
 
@@ -243,7 +243,7 @@ class _File:
     def _include(self, xml: Xml) -> tuple[Element, ...]:
         """Read an included file and return its chain."""
         self._refuse_children(xml)
-        path = self._attributes.read(xml, RULES["include"]).get("path")
+        path: str = self._attributes.read(xml, RULES["include"]).get("path", "")
         source = self._source.beside(path) if path else None
         if source is None:
             return ()
@@ -255,7 +255,7 @@ class _File:
             # Before Python 3.13, Path.resolve raises RuntimeError where symbolic links lead in a ring.
             why = error.problems[0].why if isinstance(error, FormatError) else "symbolic links lead in a ring"
             self._where(xml).add(
-                f"cannot include {path!r}", f"{source.name}: {why}", "paths start at this file's folder"
+                f"cannot include {quoted(path)}", f"{source.name}: {why}", "paths start at this file's folder"
             )
             return ()
 
@@ -325,10 +325,12 @@ def _mesh(where: Where, source: Source, path: str) -> Mesh | None:
     if not path:
         return None
     if "://" in path:
-        where.warn(f"mesh {path!r} is not shown", "nothing is fetched from the network", "save it in a file")
+        where.warn(
+            f"mesh {quoted(path)} is not shown", "nothing is fetched from the network", "save it in a file"
+        )
         return None
     try:
         return find_mesh(source.beside(path))
     except BadText as error:
-        where.warn(f"mesh {path!r} is not shown", error.why, error.mend)
+        where.warn(f"mesh {quoted(path)} is not shown", error.why, error.mend)
         return None

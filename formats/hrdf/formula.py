@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..errors import BadText
+from ..errors import BadText, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 WHITESPACE = " \t\r\n"
 MOST_NESTED = 50
-MOST_SHOWN = 60
 # Of R·Rᵀ from the identity: six decimals pass and five are refused, as by the vendor's parser.
 ROTATION_TOLERANCE = 5e-6
 
@@ -53,7 +52,7 @@ def parse_number(text: str) -> float:
         If it is none, or too large for a float.
     """
     if not _PLAIN_NUMBER.fullmatch(text.strip(WHITESPACE)):
-        raise FormulaError(f"{shown(text)} is no number", "a number is written as 3.24, -.5 or 32e-4")
+        raise FormulaError(f"{quoted(text)} is no number", "a number is written as 3.24, -.5 or 32e-4")
     return _finite(float(text), text)
 
 
@@ -82,7 +81,7 @@ def parse_translation(text: str, element: Callable[[str], float] = parse_formula
     words = _WORD.findall(text)
     if len(words) != 3:
         raise FormulaError(
-            f"{shown(text)} has {len(words)} elements",
+            f"{quoted(text)} has {len(words)} elements",
             "a translation is three numbers, x y z",
             "write formulas in it without blanks",
         )
@@ -129,7 +128,7 @@ def parse_matrix(text: str) -> Floats:
     words = _WORD.findall(text)
     if len(words) != 9:
         raise FormulaError(
-            f"{shown(text)} has {len(words)} numbers",
+            f"{quoted(text)} has {len(words)} numbers",
             "a rotation is nine numbers, row by row, or a product such as Rx(pi/2)*Rz(pi)",
         )
     matrix = np.array([parse_number(word) for word in words]).reshape(3, 3)
@@ -137,21 +136,16 @@ def parse_matrix(text: str) -> Floats:
         error = np.abs(matrix @ matrix.T - np.eye(3)).max()
     if not error <= ROTATION_TOLERANCE or np.linalg.det(matrix) < 0:
         raise FormulaError(
-            f"{shown(text)} is no rotation",
+            f"{quoted(text)} is no rotation",
             "its rows must be of length 1, at right angles, and right-handed",
             "give at least six decimals, or write it with Rx, Ry and Rz",
         )
     return matrix
 
 
-def shown(text: str) -> str:
-    """Return a text in quotes as a message shows it, cut where it is long."""
-    return repr(text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + "…")
-
-
 def _finite(value: float, text: str) -> float:
     if not math.isfinite(value):
-        raise FormulaError(f"{shown(text)} is too large", "it overflows a floating-point number")
+        raise FormulaError(f"{quoted(text)} is too large", "it overflows a floating-point number")
     return value
 
 
@@ -215,7 +209,7 @@ class _Parser:
             factor = self._unary()
             if sign == "/" and factor == 0:
                 raise FormulaError(
-                    f"division by zero at character {column} of {shown(self._text)}", "it has no value"
+                    f"division by zero at character {column} of {quoted(self._text)}", "it has no value"
                 )
             value = self._checked(value * factor if sign == "*" else value / factor)
         return value
@@ -242,7 +236,7 @@ class _Parser:
         self._depth += 1
         if self._depth > MOST_NESTED:
             raise FormulaError(
-                f"{shown(self._text)} is too deep", f"parentheses nest up to {MOST_NESTED} times"
+                f"{quoted(self._text)} is too deep", f"parentheses nest up to {MOST_NESTED} times"
             )
         value = self.formula()
         if not self.take(")"):
@@ -258,7 +252,7 @@ class _Parser:
         found = "the end" if token.kind == "end" else repr(token.text)
         mend = "pi is written in lower case" if token.text.casefold() == "pi" != token.text else ""
         return FormulaError(
-            f"unexpected {found} at character {token.column} of {shown(self._text)}", why, mend
+            f"unexpected {found} at character {token.column} of {quoted(self._text)}", why, mend
         )
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..arrays import Floats, frozen
-from ..errors import Where
+from ..errors import Where, quoted
 from ..io.first_tag import first_tag
 from ..model.robot import Coordinate, Frame, Joint, Link, RobotModel, Shape
 from .catalog import Part, load_catalog, pose
@@ -88,11 +88,11 @@ def _tags(chain: Iterable[Element]) -> dict[str, Where]:
             continue
         if tag in tags:
             element.where.add(
-                f"tag {tag!r} is taken", f"{tags[tag]} has it", "tags are unique in all included files"
+                f"tag {quoted(tag)} is taken", f"{tags[tag]} has it", "tags are unique in all included files"
             )
         elif not tag.strip() or tag in _RESERVED:
             element.where.add(
-                f"tag {tag!r} is no name", "a tag names a part", "choose another or leave it out"
+                f"tag {quoted(tag)} is no name", "a tag names a part", "choose another or leave it out"
             )
         tags.setdefault(tag, element.where)
     return tags
@@ -251,7 +251,9 @@ class _Robot:
     ) -> None:
         if name in self._tags:
             element.where.add(
-                f"tag {name!r} is the name of a frame", f"{_named(element)} has it", "choose another tag"
+                f"tag {quoted(name)} is the name of a frame",
+                f"{_named(element)} has it",
+                "choose another tag",
             )
         self.frames.append(Frame(name, kind, link, frozen(place)))
 
@@ -304,7 +306,7 @@ def _check_fit(element: Element, part: Part, mount: _Mount) -> None:
 
 def _named(element: Element) -> str:
     values = element.values
-    details = (values.get("type"), f"tag {values['tag']!r}" if "tag" in values else None)
+    details = (values.get("type"), f"tag {quoted(values['tag'])}" if "tag" in values else None)
     return " ".join([f"<{element.kind}>", *(detail for detail in details if detail)])
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..errors import FormatError, Problems, listed, nearest
+from ..errors import FormatError, Problems, echoed, listed, nearest, quoted
 from ..io.xml_tree import MOST_INCLUDED, Allowance, line_of, parse_xml
 from .elements import FrameElement, ModelElement, Pose, WorldElement
 from .include import NEWEST_MINOR, OLDEST_MINOR, find, minor_version, unpacked
@@ -20,7 +20,7 @@ from .joint import read_joint
 from .link import read_link
 from .names import Names, with_own_frame_in_axes, with_own_names, world_with_own_names
 from .node import Node, is_reserved
-from .values import ValueProblem, shown
+from .values import ValueProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,7 +134,7 @@ class _File:
         version = xml.get("version", "").strip()
         minor = minor_version(version)
         if minor is None:
-            what = f"unknown version {shown(version)}" if version else "<sdf> has no 'version'"
+            what = f"unknown version {quoted(version)}" if version else "<sdf> has no 'version'"
             why = f"1.{OLDEST_MINOR} to 1.{NEWEST_MINOR} are read"
             raise self._problems.fail(line_of(xml), what, why, 'write <sdf version="1.9">')
         return Node(xml, self._problems, minor)
@@ -144,8 +144,9 @@ class _File:
         found = list(self._models(root))
         for model in found:
             if model.pose.relative_to:
+                placed = quoted(model.pose.relative_to)
                 model.where.add(
-                    f"the <pose> of model '{model.name}' is relative_to {shown(model.pose.relative_to)}",
+                    f"the <pose> of model '{echoed(model.name)}' is relative_to {placed}",
                     "a model at the top of a file has no neighbours",
                     "remove 'relative_to'",
                 )
@@ -242,7 +243,7 @@ class _File:
     def _include_name(self, node: Node) -> str:
         name = node.word("name")
         if is_reserved(name):
-            node.where.add(f"<name> {shown(name)} is reserved", "it is SDFormat's own", "choose another")
+            node.where.add(f"<name> {quoted(name)} is reserved", "it is SDFormat's own", "choose another")
         return name
 
     def _included(self, node: Node) -> ModelElement | None:
@@ -272,7 +273,7 @@ class _File:
         try:
             data = self._bytes_of(node, source)
         except FormatError as error:
-            what = f"cannot include {shown(node.word('uri'))}"
+            what = f"cannot include {quoted(node.word('uri'))}"
             node.where.add(what, f"{source.name}: {error.problems[0].why}", "check the path")
             return None
         problems = Problems(source.name, self._problems.found, self._problems.warnings)

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ..errors import MOST_PROBLEMS, nearest
+from ..errors import MOST_PROBLEMS, echoed, nearest, quoted
 from ..io.xml_tree import LONGEST_NAME
 from ..model.poses import inverse_pose
 from .elements import IDENTITY, MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement
-from .values import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,7 +62,7 @@ class _Place:
     placement: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.kind} '{self.name}'"
+        return f"{self.kind} '{echoed(self.name)}'"
 
     def complain(self, what: str, why: str, mend: str = "") -> None:
         """Note a problem with the place."""
@@ -136,7 +135,7 @@ class Frames:
         """Return why a name means nothing in a scope, and what was meant, unless much is wrong already."""
         inside, few = full(scope, ""), len(problems.found) + len(problems.warnings) < MOST_PROBLEMS
         known = (key.removeprefix(inside) for key in self._places if key.startswith(inside))
-        around = f"model '{scope}'" if scope else "the world"
+        around = f"model '{echoed(scope)}'" if scope else "the world"
         guess = nearest(name, list(islice(known, MOST_COMPARED))) if few else ""
         return f"there is no such frame in {around}", guess
 
@@ -162,7 +161,7 @@ class Frames:
         """Add a model and all that is in it; its name, outside of it, stands for its own frame."""
         inside = full(scope, model.name)
         if len(inside) > LONGEST_NAME:
-            what = f"the full name of model '{model.name}' has {len(inside)} characters"
+            what = f"the full name of model '{echoed(model.name)}' has {len(inside)} characters"
             why, mend = f"it has at most {LONGEST_NAME}", "shorten the names that it is made of"
             raise model.where.problems.fail(model.where.line, what, why, mend)
         alias = _Place("model", model.name, model.where, IDENTITY)
@@ -222,7 +221,9 @@ class Frames:
             if found is None or self.is_link(found):
                 return found
             own.complain(
-                f"has the canonical_link '{name}'", f"it is a {self._places[found].kind}", "name a link"
+                f"has the canonical_link '{echoed(name)}'",
+                f"it is a {self._places[found].kind}",
+                "name a link",
             )
         elif not nested:
             own.complain("has no link", "only a static model may have none", "write a <link>")
@@ -263,7 +264,7 @@ class Frames:
         found = full(scope, name)
         if found in self._places:
             return found
-        place.complain(f"{how} {shown(name)}", *self.missing(scope, name, place.where.problems))
+        place.complain(f"{how} {quoted(name)}", *self.missing(scope, name, place.where.problems))
         return None
 
     def _refuse_rings(self, fault: str, edge: Callable[[_Place], str | None], known: set[str]) -> set[str]:

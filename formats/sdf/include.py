@@ -16,12 +16,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import FormatError, Problems
+from ..errors import FormatError, Problems, quoted
 from ..io.mesh_file import find_mesh
 from ..io.source import Source
 from ..io.xml_tree import parse_xml
 from .elements import MODEL, Element, FrameElement, JointElement, LinkElement, ModelElement, Pose
-from .values import ValueProblem, shown
+from .values import ValueProblem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,7 +62,7 @@ def find(uri: str, source: Source, warnings: list[str], read: Read) -> Source:
         return _file_of(_first(uri, list(_candidates(uri, source))), uri, warnings, read)
     except (OSError, RuntimeError) as error:
         # Before Python 3.13, Path.resolve raises RuntimeError where symbolic links lead in a ring.
-        raise ValueProblem(f"cannot include {shown(uri)}", str(error), "check the path") from error
+        raise ValueProblem(f"cannot include {quoted(uri)}", str(error), "check the path") from error
 
 
 def find_mesh_file(uri: str, source: Source) -> Mesh:
@@ -89,12 +89,12 @@ def _candidates(uri: str, source: Source) -> Iterator[Source]:
         scheme, path = found[1].lower(), found[2]
     if scheme not in {"", "file", "model", "package"}:
         raise ValueProblem(
-            f"cannot include {shown(uri)}",
+            f"cannot include {quoted(uri)}",
             "nothing is fetched from the network",
             "download the model and include it by a path or model://…",
         )
     if not path:
-        raise ValueProblem(f"cannot include {shown(uri)}", "it names no file", "write model://… or a path")
+        raise ValueProblem(f"cannot include {quoted(uri)}", "it names no file", "write model://… or a path")
     yield source.beside(path)
     if scheme in {"model", "package"}:
         yield source.beside(f"../{path}")
@@ -109,10 +109,10 @@ def _first(uri: str, candidates: list[Source]) -> Source:
             return candidate
     if not allowed:
         folders = ", ".join(str(folder) for folder in candidates[0].within)
-        raise ValueProblem(f"may not include {shown(uri)}", f"it lies outside of {folders}", "move it there")
+        raise ValueProblem(f"may not include {quoted(uri)}", f"it lies outside of {folders}", "move it there")
     places = ", ".join(candidate.name for candidate in allowed)
     raise ValueProblem(
-        f"cannot include {shown(uri)}", f"there is no {places}", "check the name, or set SDF_PATH"
+        f"cannot include {quoted(uri)}", f"there is no {places}", "check the name, or set SDF_PATH"
     )
 
 
@@ -125,7 +125,7 @@ def _file_of(source: Source, uri: str, warnings: list[str], read: Read) -> Sourc
         if not one.allowed():
             folders = ", ".join(str(folder) for folder in source.within)
             raise ValueProblem(
-                f"may not include {shown(uri)}", f"{one.name} lies outside of {folders}", "move it there"
+                f"may not include {quoted(uri)}", f"{one.name} lies outside of {folders}", "move it there"
             )
     return file
 
@@ -137,7 +137,7 @@ def _best_file(config: Source, uri: str, warnings: list[str], read: Read) -> str
     except FormatError as error:
         problem = error.problems[0]
         where = f"{problem.file}:{problem.line}" if problem.line else problem.file
-        what, why = f"cannot include {shown(uri)}", f"{where} {problem.what}, {problem.why}"
+        what, why = f"cannot include {quoted(uri)}", f"{where} {problem.what}, {problem.why}"
         raise ValueProblem(what, why, f"a model's folder has a {CONFIG}") from None
     files = {
         minor: (one.text or "").strip()
@@ -146,7 +146,7 @@ def _best_file(config: Source, uri: str, warnings: list[str], read: Read) -> str
     }
     if not files or not files[max(files)]:
         raise ValueProblem(
-            f"cannot include {shown(uri)}",
+            f"cannot include {quoted(uri)}",
             f"{config.name} names no file of a version from 1.{OLDEST_MINOR} to 1.{NEWEST_MINOR}",
             'write <sdf version="1.9">model.sdf</sdf> in it',
         )

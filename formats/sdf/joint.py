@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import nearest
+from ..errors import echoed, nearest, quoted
 from ..model.robot import Coordinate, Mimic
 from .elements import AXES, MODEL, WORLD, AxisElement, JointElement
-from .values import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +37,9 @@ def read_joint(node: Node) -> JointElement | None:
     type_ = _type(node)
     parent, child = _end(node, "parent"), _end(node, "child")
     if child == WORLD:
-        node.where.add(f"joint '{name}' has the world as its child", "the world is fixed", "swap the two")
+        node.where.add(
+            f"joint '{echoed(name)}' has the world as its child", "the world is fixed", "swap the two"
+        )
     mounted = tuple(one for _, one in node.mounted("sensor") if one.pose.relative_to)
     if not (name and type_ and parent and child):
         return None
@@ -63,7 +64,7 @@ def _type(node: Node) -> JointType | None:
             return type_
     if text:
         node.where.add(
-            f"unknown joint type {shown(text)}", f"SDFormat knows {', '.join(AXES)}", nearest(text, AXES)
+            f"unknown joint type {quoted(text)}", f"SDFormat knows {', '.join(AXES)}", nearest(text, AXES)
         )
     return None
 
@@ -71,7 +72,7 @@ def _type(node: Node) -> JointType | None:
 def _end(node: Node, tag: str) -> str:
     name = node.word(tag)
     if not name:
-        what = f"joint '{node.attribute('name')}' has no <{tag}>"
+        what = f"joint '{echoed(node.attribute('name'))}' has no <{tag}>"
         node.where.add(what, "a joint joins two links", f"write <{tag}>…</{tag}>")
     return name
 
@@ -87,11 +88,11 @@ def _axes(node: Node, name: str, type_: JointType) -> Iterator[AxisElement]:
             yield _axis(axis, coordinate)
             continue
         node.where.warn(
-            f"{type_} joint '{name}' has no <{tag}>", "it is taken to be 0 0 1 in the joint's frame"
+            f"{type_} joint '{echoed(name)}' has no <{tag}>", "it is taken to be 0 0 1 in the joint's frame"
         )
         yield AxisElement(node.where, Coordinate(coordinate))
     if count == 1 and "axis2" in node.tags():
-        node.where.warn(f"{type_} joint '{name}' has an <axis2>", "it has one axis", "it is not read")
+        node.where.warn(f"{type_} joint '{echoed(name)}' has an <axis2>", "it has one axis", "it is not read")
 
 
 def _axis(node: Node, name: str) -> AxisElement:
@@ -157,7 +158,7 @@ def _mimic(node: Node) -> Mimic | None:
         return None
     if mimic.attribute("axis") not in {"", "axis"}:
         mimic.where.add(
-            f"<mimic> follows axis {shown(mimic.attribute('axis'))}",
+            f"<mimic> follows axis {quoted(mimic.attribute('axis'))}",
             "motiond follows a joint's first axis",
             'write axis="axis"',
         )
@@ -172,7 +173,7 @@ def _pitch_m(node: Node, name: str) -> float:
         return node.number("screw_thread_pitch", DEFAULT_PITCH_M)
     if "thread_pitch" not in node.tags():
         node.where.warn(
-            f"screw joint '{name}' has no <screw_thread_pitch>",
+            f"screw joint '{echoed(name)}' has no <screw_thread_pitch>",
             f"it is taken to move {DEFAULT_PITCH_M:g} m in one turn",
         )
         return DEFAULT_PITCH_M

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Floats, frozen
+from ..errors import echoed, quoted
 from .elements import LinkElement, MountedShape
 from .shape import read_shape
-from .values import shown
 
 if TYPE_CHECKING:
     from ..io.source import Source
@@ -48,23 +48,25 @@ def _with_inertial(link: LinkElement, node: Node) -> LinkElement:
     pose, mass, inertia = node.pose(), node.number("mass", link.mass), _inertia(node.one("inertia"))
     if pose.relative_to:
         node.where.warn(
-            f"the <pose> of an <inertial> is relative_to {shown(pose.relative_to)}",
+            f"the <pose> of an <inertial> is relative_to {quoted(pose.relative_to)}",
             "it is always in the link's frame",
             "remove 'relative_to'",
         )
     if node.truth_attribute("auto"):
         node.where.warn(
-            f"the inertia of link '{link.name}' is not computed",
+            f"the inertia of link '{echoed(link.name)}' is not computed",
             "auto='true' asks for it from shapes and their densities",
             "write <mass> and <inertia>",
         )
     if mass < 0:
         node.where.add(
-            f"link '{link.name}' has a mass of {mass:g} kg", "no body weighs less than nothing", "correct it"
+            f"link '{echoed(link.name)}' has a mass of {mass:g} kg",
+            "no body weighs less than nothing",
+            "correct it",
         )
     if not _is_possible(inertia):
         node.where.warn(
-            f"link '{link.name}' has an inertia that no body has",
+            f"link '{echoed(link.name)}' has an inertia that no body has",
             "moments are not negative, and none is more than the other two together",
             "check units and signs",
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from ..errors import echoed
 from .elements import (
     MODEL,
     Element,
@@ -56,11 +57,14 @@ class Names:
         if self._renames and other != kind:
             name = f"{element.name}_{kind}"
             element.where.warn(
-                f"{kind} '{element.name}' is read as '{name}'", f"the {other} at {where} has its name"
+                f"{kind} '{echoed(element.name)}' is read as '{echoed(name)}'",
+                f"the {other} at {where} has its name",
             )
             return self.take(kind, replace(element, name=name))
         element.where.add(
-            f"{kind} name '{element.name}' is taken", f"the {other} at {where} has it", "choose another"
+            f"{kind} name '{echoed(element.name)}' is taken",
+            f"the {other} at {where} has it",
+            "choose another",
         )
         return element
 

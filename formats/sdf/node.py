@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..arrays import Floats, frozen
-from ..errors import Where, nearest
+from ..errors import Where, echoed, nearest, quoted
 from ..io.xml_tree import line_of
 from .elements import IDENTITY, VOCABULARY, WORLD, Mounted, Pose
-from .values import ValueProblem, parse_number, parse_pose, parse_truth, parse_vector, shown
+from .values import ValueProblem, parse_number, parse_pose, parse_truth, parse_vector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -133,13 +133,13 @@ class Node:
         name = self.required("name")
         if is_reserved(name):
             self.where.add(
-                f"<{self.tag}> name {shown(name)} is reserved",
+                f"<{self.tag}> name {quoted(name)} is reserved",
                 "world and names that begin and end with `__` are SDFormat's own",
                 "choose another",
             )
         elif SCOPES in name and self.minor >= SCOPES_SINCE:
             self.where.add(
-                f"<{self.tag}> name {shown(name)} has '{SCOPES}' in it",
+                f"<{self.tag}> name {quoted(name)} has '{SCOPES}' in it",
                 f"since SDFormat 1.{SCOPES_SINCE} that joins the names of nested models",
                 "choose another, or nest a <model>",
             )
@@ -151,9 +151,11 @@ class Node:
         for child in self.all(tag):
             pose, name = child.pose(), child.name()
             if name and name in seen:
-                child.where.add(f"{tag} name '{name}' is taken", f"another {tag} of this {self.tag} has it")
+                child.where.add(
+                    f"{tag} name '{echoed(name)}' is taken", f"another {tag} of this {self.tag} has it"
+                )
             seen.add(name)
-            yield child, Mounted(f"{tag} '{name}'", child.where, pose)
+            yield child, Mounted(f"{tag} '{echoed(name)}'", child.where, pose)
 
     def _child(self, xml: Xml) -> Node:
         return Node(xml, self.where.problems, self.minor)
@@ -161,7 +163,9 @@ class Node:
     def _warn_of_unknown(self, known: Vocabulary) -> None:
         for name in map(str, self.xml.attrib):
             if name not in known.attributes and not _is_foreign(name):
-                self._warn(self.where, f"unknown attribute {name!r} of <{self.tag}>", name, known.attributes)
+                self._warn(
+                    self.where, f"unknown attribute {quoted(name)} of <{self.tag}>", name, known.attributes
+                )
         for child in self._children:
             tag = str(child.tag)
             if tag not in known.elements and not _is_foreign(tag):

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Floats, frozen
+from ..errors import echoed, quoted
 from ..io.first_tag import first_tag
 from ..model.poses import inverse_pose
 from ..model.robot import Coordinate, Frame, Joint, Link, RobotModel, Shape
 from .document import read_document
 from .elements import IDENTITY, MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement
 from .frames import Frames, full
-from .values import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -145,21 +145,22 @@ class _Robot:
         ):
             if body not in {"", WORLD} and not self._frames.is_link(body):
                 element.where.add(
-                    f"joint '{element.name}' has the {end} {shown(name)}",
+                    f"joint '{echoed(element.name)}' has the {end} {quoted(name)}",
                     "it is part of a static model, which no joint holds",
                     "name a link, or world as the parent",
                 )
         if joint.is_within_a_link:
             element.where.warn(
-                f"joint '{element.name}' joins {shown(element.parent)} to {shown(element.child)}",
-                f"both are part of link '{self._local(joint.child)}'",
+                f"joint '{echoed(element.name)}' joins {quoted(element.parent)} to {quoted(element.child)}",
+                f"both are part of link '{echoed(self._local(joint.child))}'",
                 "its coordinates move no link",
             )
 
     def _check_axis(self, joint: _Joined, axis: AxisElement, coordinates: Mapping[str, int]) -> None:
         if axis.expressed_in and not self._frames.has(full(joint.scope, axis.expressed_in)):
+            given = quoted(axis.expressed_in)
             axis.where.add(
-                f"an axis of joint '{joint.element.name}' is expressed_in {shown(axis.expressed_in)}",
+                f"an axis of joint '{echoed(joint.element.name)}' is expressed_in {given}",
                 *self._frames.missing(joint.scope, axis.expressed_in, axis.where.problems),
             )
         if axis.mimic is None:
@@ -167,7 +168,7 @@ class _Robot:
         leader = full(joint.scope, axis.mimic.of)
         if leader == joint.name or coordinates.get(leader) != 1 or len(joint.element.axes) != 1:
             axis.where.add(
-                f"joint '{joint.element.name}' mimics {shown(axis.mimic.of)}",
+                f"joint '{echoed(joint.element.name)}' mimics {quoted(axis.mimic.of)}",
                 "both must be joints of this model with one axis, and not the same",
                 "name another joint",
             )
@@ -177,7 +178,7 @@ class _Robot:
             frame = mounted.pose.relative_to
             if not self._frames.has(full(scope, frame)):
                 mounted.where.warn(
-                    f"the <pose> of {mounted.what} is relative_to {shown(frame)}",
+                    f"the <pose> of {mounted.what} is relative_to {quoted(frame)}",
                     *self._frames.missing(scope, frame, mounted.where.problems),
                 )
 
@@ -196,8 +197,8 @@ class _Robot:
         for joint in self._joints:
             if carriers.get(joint.child) is not joint and not joint.is_within_a_link:
                 joint.element.where.warn(
-                    f"joint '{joint.element.name}' closes a loop",
-                    f"link '{self._local(joint.child)}' hangs on another joint or carries this one",
+                    f"joint '{echoed(joint.element.name)}' closes a loop",
+                    f"link '{echoed(self._local(joint.child))}' hangs on another joint or carries this one",
                     "its coordinates move no link",
                 )
         return carriers

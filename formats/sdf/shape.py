@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import frozen
-from ..errors import BadText, nearest
+from ..errors import BadText, nearest, quoted
 from ..model.poses import turned_to
 from ..model.shapes import Shape, ellipsoid
 from .include import find_mesh_file
-from .values import parse_numbers, parse_vector, shown
+from .values import parse_numbers, parse_vector
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,7 +107,7 @@ def _mesh(node: Node, mounted: Mounted, source: Source) -> Shape | None:
     try:
         return Shape("mesh", mesh=find_mesh_file(uri, source), scale=scale)
     except BadText as error:
-        node.where.warn(f"mesh {shown(uri)} is not shown", error.why, error.mend)
+        node.where.warn(f"mesh {quoted(uri)} is not shown", error.why, error.mend)
         return None
 
 

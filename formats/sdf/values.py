@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from ..errors import BadText
+from ..errors import BadText, quoted
 
 if TYPE_CHECKING:
     from ..arrays import Floats
 
     _Rows: TypeAlias = tuple[tuple[float, float, float], ...]
 
-MOST_SHOWN = 60
 # Far beyond any robot; sums and squares of such numbers stay finite.
 FARTHEST = 1e15
 # Quaternions are written with about six digits; one whose length is further from 1 is a mistake.
@@ -46,10 +45,10 @@ def parse_number(text: str, *, infinite: bool = False) -> float:
     if infinite and _INFINITE.fullmatch(text):
         return float(text)
     if not _NUMBER.fullmatch(text):
-        raise ValueProblem(f"{shown(text)} is no number", "a number is written as 3.24, -.5 or 32e-4")
+        raise ValueProblem(f"{quoted(text)} is no number", "a number is written as 3.24, -.5 or 32e-4")
     value = float(text)
     if not math.isfinite(value):
-        raise ValueProblem(f"{shown(text)} is too large", "it overflows a floating-point number")
+        raise ValueProblem(f"{quoted(text)} is too large", "it overflows a floating-point number")
     return value
 
 
@@ -63,7 +62,7 @@ def parse_truth(text: str) -> bool:
     """
     truth = _TRUTH.get(text.lower())
     if truth is None:
-        raise ValueProblem(f"{shown(text)} is neither true nor false", "write true, false, 1 or 0")
+        raise ValueProblem(f"{quoted(text)} is neither true nor false", "write true, false, 1 or 0")
     return truth
 
 
@@ -90,7 +89,7 @@ def parse_pose(text: str, rotation_format: str = _EULER, *, degrees: bool = Fals
     """
     if rotation_format not in {_EULER, _QUATERNION}:
         raise ValueProblem(
-            f"unknown rotation_format {shown(rotation_format)}", f"SDFormat knows {_EULER} and {_QUATERNION}"
+            f"unknown rotation_format {quoted(rotation_format)}", f"SDFormat knows {_EULER} and {_QUATERNION}"
         )
     if rotation_format == _QUATERNION:
         if degrees:
@@ -100,11 +99,6 @@ def parse_pose(text: str, rotation_format: str = _EULER, *, degrees: bool = Fals
     values = parse_numbers(text or "0 0 0 0 0 0", 6, "a pose is six numbers, x y z roll pitch yaw")
     roll, pitch, yaw = map(math.radians, values[3:]) if degrees else values[3:]
     return _posed(values[:3], _from_angles(roll, pitch, yaw))
-
-
-def shown(text: str) -> str:
-    """Return a text in quotes, cut if it is long."""
-    return repr(text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + "…")
 
 
 def parse_numbers(text: str, count: int, why: str) -> list[float]:
@@ -118,10 +112,10 @@ def parse_numbers(text: str, count: int, why: str) -> list[float]:
     words = text.split()
     if len(words) != count:
         numbers = "1 number" if len(words) == 1 else f"{len(words)} numbers"
-        raise ValueProblem(f"{shown(text)} has {numbers}", why)
+        raise ValueProblem(f"{quoted(text)} has {numbers}", why)
     values = [parse_number(word) for word in words]
     if max(map(abs, values)) > FARTHEST:
-        raise ValueProblem(f"{shown(text)} is too large", "no robot reaches that far")
+        raise ValueProblem(f"{quoted(text)} is too large", "no robot reaches that far")
     return values
 
 
@@ -140,7 +134,7 @@ def _from_quaternion(quaternion: list[float], text: str) -> _Rows:
     length = math.hypot(*quaternion)
     if abs(length - 1.0) > UNIT_TOLERANCE:
         raise ValueProblem(
-            f"the quaternion of {shown(text)} has length {length:.6g}",
+            f"the quaternion of {quoted(text)} has length {length:.6g}",
             "a rotation is a quaternion of length 1, in the order x y z w",
             "divide it by its length",
         )

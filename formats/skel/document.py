@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import nearest
+from ..errors import echoed, nearest, quoted
 from ..io.xml_tree import line_of, parse_xml
 from .elements import LOOKS, REPEATED, RULES
 
@@ -124,7 +124,7 @@ def _read_attributes(node: Node, rule: Rule, xml: Xml) -> None:
             _read_value(node, node.line, name, str(text), rule.attributes[name])
         else:
             mend = "" if node.problems.is_full else nearest(name, rule.attributes)
-            node.warn(f"attribute {name!r} of <{node.tag}> is skipped", "SKEL does not know it", mend)
+            node.warn(f"attribute '{echoed(name)}' of <{node.tag}> is skipped", "SKEL does not know it", mend)
 
 
 def _read_child(node: Node, rule: Rule, xml: Xml) -> None:
@@ -168,7 +168,7 @@ def _refuse_text(node: Node, text: str | None) -> None:
 def _read_value(node: Node, line: int, name: str, text: str, type_: ValueType) -> None:
     value = _value(text, type_)
     if value is None:
-        what = f"{name} of <{node.tag}> is {text[:60]!r}"
+        what = f"{name} of <{node.tag}> is {quoted(text)}"
         node.problems.add(line, what, f"it is {_wanted(type_)}", "correct it")
     else:
         node.values[name] = value

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Floats, frozen
+from ..errors import echoed
 from ..model.robot import Link
 from .document import Node
 from .elements import MOMENTS, SOLIDS
@@ -29,7 +30,9 @@ def read_link(name: str, body: Node, source: Source) -> Link:
     mass = inertia.values.get("mass", 1.0)
     if mass < 0:
         inertia.add(
-            f"body '{name}' has a mass of {mass:g} kg", "no body weighs less than nothing", "correct it"
+            f"body '{echoed(name)}' has a mass of {mass:g} kg",
+            "no body weighs less than nothing",
+            "correct it",
         )
     com = _com(inertia)
     moment = frozen(_moment(body, inertia, mass, com))

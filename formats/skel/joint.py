@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arrays import Floats, frozen
-from ..errors import nearest
+from ..errors import echoed, nearest
 from ..model.robot import Coordinate, Joint
 from .elements import DYNAMICS
 
@@ -78,7 +78,7 @@ def read_joint(node: Node, name: str) -> Joint | None:
     kind = KINDS.get(type_)
     if kind is None:
         why = f"SKEL knows {', '.join(KINDS)}"
-        node.add(f"joint '{name}' is of unknown type '{type_}'", why, nearest(type_, KINDS))
+        node.add(f"joint '{echoed(name)}' is of unknown type '{echoed(type_)}'", why, nearest(type_, KINDS))
         return None
     axes, suffixes = _axes(node, name, kind)
     names = [name + suffix for suffix in suffixes]
@@ -105,7 +105,11 @@ def _actuator(node: Node, name: str) -> str:
     actuator: str = node.values.get("actuator", ACTUATORS[0])
     if actuator not in ACTUATORS:
         why = f"known are {', '.join(ACTUATORS)}"
-        node.add(f"joint '{name}' has unknown actuator '{actuator}'", why, nearest(actuator, ACTUATORS))
+        node.add(
+            f"joint '{echoed(name)}' has unknown actuator '{echoed(actuator)}'",
+            why,
+            nearest(actuator, ACTUATORS),
+        )
     return actuator
 
 
@@ -114,7 +118,9 @@ def _pitch(node: Node, name: str) -> float:
     if axis and "pitch" in axis.values:
         return float(axis.values["pitch"])
     node.warn(
-        f"screw joint '{name}' has no <pitch>", f"{DEFAULT_PITCH_M} m a turn is taken", "add it to <axis>"
+        f"screw joint '{echoed(name)}' has no <pitch>",
+        f"{DEFAULT_PITCH_M} m a turn is taken",
+        "add it to <axis>",
     )
     return DEFAULT_PITCH_M
 
@@ -134,7 +140,8 @@ def _axes(node: Node, name: str, kind: Kind) -> tuple[Floats, tuple[str, ...]]:
         case "ball" | "translational":
             return np.eye(3), kind.suffixes
     directions = [
-        _direction(node, tag, f"{node.values['type']} joint '{name}'") for tag in AXES[: kind.directions]
+        _direction(node, tag, f"{node.values['type']} joint '{echoed(name)}'")
+        for tag in AXES[: kind.directions]
     ]
     return np.reshape(directions, (-1, 3)), kind.suffixes
 
@@ -163,7 +170,7 @@ def _axis_order(node: Node, name: str) -> str:
     turning = all(first != second for first, second in pairwise(letters))
     if len(letters) != 3 or not set(letters) <= set("xyz") or not turning:
         why = "it is three of x, y, z"
-        node.add(f"axis_order of euler joint '{name}' is '{order}'", why, "write xyz or zyx")
+        node.add(f"axis_order of euler joint '{echoed(name)}' is '{echoed(order)}'", why, "write xyz or zyx")
         return "xyz"
     return letters
 
@@ -176,11 +183,11 @@ def _plane(node: Node, name: str, kind: Kind) -> tuple[Floats, tuple[str, ...]]:
         first, second = PLANES[type_]
         return np.eye(3)[[first, second, 3 - first - second]], (f"_{type_[0]}", f"_{type_[1]}", "_angle")
     if plane and type_ == "arbitrary":
-        return _arbitrary_plane(plane, f"planar joint '{name}'"), ("_1", "_2", "_angle")
+        return _arbitrary_plane(plane, f"planar joint '{echoed(name)}'"), ("_1", "_2", "_angle")
     if plane:
         known = (*PLANES, "arbitrary")
         plane.add(
-            f"plane of planar joint '{name}' is '{type_}'",
+            f"plane of planar joint '{echoed(name)}' is '{echoed(type_)}'",
             f"known are {', '.join(known)}",
             nearest(type_, known),
         )
@@ -221,7 +228,7 @@ def _read_axes(node: Node, name: str, kind: Kind, settings: list[dict[str, Any]]
             used = len(settings) if kind.has_axes else 0
             why = f"a {node.values['type']} joint has {used or 'none'}"
             mend = "remove it" if kind.has_axes else "set limits in <dof>"
-            axis.warn(f"<{tag}> of joint '{name}' is skipped", why, mend)
+            axis.warn(f"<{tag}> of joint '{echoed(name)}' is skipped", why, mend)
 
 
 def _axis_settings(axis: Node) -> dict[str, Any]:
@@ -238,7 +245,7 @@ def _axis_settings(axis: Node) -> dict[str, Any]:
 def _read_initial(node: Node, name: str, tag: str, key: str, settings: list[dict[str, Any]]) -> None:
     values = node.values.get(tag, ())
     if len(values) and len(values) != len(settings):
-        why = f"joint '{name}' has {len(settings)} coordinate{'' if len(settings) == 1 else 's'}"
+        why = f"joint '{echoed(name)}' has {len(settings)} coordinate{'' if len(settings) == 1 else 's'}"
         node.add(f"<{tag}> has {len(values)} numbers", why, "give each one")
         return
     for one, value in zip(settings, values, strict=False):
@@ -253,7 +260,9 @@ def _read_dofs(node: Node, name: str, settings: list[dict[str, Any]]) -> None:
             continue
         if index in lines:
             dof.add(
-                f"<dof> {index} of joint '{name}' stands twice", f"first on line {lines[index]}", "remove one"
+                f"<dof> {index} of joint '{echoed(name)}' stands twice",
+                f"first on line {lines[index]}",
+                "remove one",
             )
         lines.setdefault(index, dof.line)
         settings[index] |= _dof_settings(dof)
@@ -265,7 +274,7 @@ def _local_index(dof: Node, name: str, count: int) -> int | None:
         return int(index)
     what = "has no local_index" if index is None else f"has local_index {index:g}"
     why = f"the joint has {count}, counted from 0"
-    dof.add(f"<dof> of joint '{name}' {what}", why, "correct it")
+    dof.add(f"<dof> of joint '{echoed(name)}' {what}", why, "correct it")
     return None
 
 
@@ -296,12 +305,12 @@ def _bound(limits: Node) -> float:
 def _check(node: Node, settings: dict[str, Any]) -> None:
     one = Coordinate(**settings)
     if one.lower > one.upper:
-        what = f"coordinate '{one.name}' has lower limit {one.lower:g} and upper limit {one.upper:g}"
+        what = f"coordinate '{echoed(one.name)}' has lower limit {one.lower:g} and upper limit {one.upper:g}"
         node.add(what, "nothing lies between them", "swap them")
     elif not one.lower <= one.initial <= one.upper:
-        what = f"coordinate '{one.name}' begins at {one.initial:g}"
+        what = f"coordinate '{echoed(one.name)}' begins at {one.initial:g}"
         node.warn(what, f"its limits are {one.lower:g} and {one.upper:g}", "correct one of them")
     for word, limit in (("velocity", one.velocity_limit), ("effort", one.effort_limit)):
         if limit < 0:
-            what = f"coordinate '{one.name}' has a negative {word} limit, {limit:g}"
+            what = f"coordinate '{echoed(one.name)}' has a negative {word} limit, {limit:g}"
             node.add(what, "it could not even rest", "write it without sign")

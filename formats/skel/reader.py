@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import Floats, frozen
-from ..errors import MOST_PROBLEMS, Problems, nearest
+from ..errors import MOST_PROBLEMS, Problems, echoed, nearest
 from ..io.first_tag import first_tag
 from ..model.poses import inverse_pose
 from ..model.robot import Joint, RobotModel
@@ -54,7 +54,7 @@ def load(data: bytes, source: Source) -> list[RobotModel]:
     document = read_document(data, problems)
     version = document.values.get("version", VERSION)
     if version.partition(".")[0] != VERSION.partition(".")[0]:
-        document.add(f"version is '{version}'", f"{VERSION} is read", "save the file in that version")
+        document.add(f"version is '{echoed(version)}'", f"{VERSION} is read", "save the file in that version")
     world = _world(document)
     skeletons = [*world.all("skeleton"), *(document.all("skeleton") if world is not document else ())]
     physics = _physics(world)
@@ -96,7 +96,7 @@ def _warn_of_twins(skeletons: list[Node]) -> None:
         name = _name_of(node)
         if name in lines:
             why = f"the skeleton on line {lines[name]} has that name"
-            node.warn(f"another skeleton '{name}'", why, "give each its own")
+            node.warn(f"another skeleton '{echoed(name)}'", why, "give each its own")
         lines.setdefault(name, node.line)
 
 
@@ -170,13 +170,15 @@ class _Skeleton:
             name = _name_of(body)
             if name in self.bodies:
                 first = self.bodies[name].line
-                body.add(f"body '{name}' stands twice", f"first on line {first}", "give each its own name")
+                body.add(
+                    f"body '{echoed(name)}' stands twice", f"first on line {first}", "give each its own name"
+                )
                 continue
             self.bodies[name] = body
             self.places[name] = body.pose()
         if not self.bodies:
             self.node.add(
-                f"skeleton '{_name_of(self.node)}' has no <body>", "it needs one at least", "add one"
+                f"skeleton '{echoed(_name_of(self.node))}' has no <body>", "it needs one at least", "add one"
             )
 
     def _find_carriers(self) -> None:
@@ -184,7 +186,7 @@ class _Skeleton:
             name = str(node.values.get("name", f"{node.values.get('child', 'Unknown')}_joint"))
             if name in self.joints:
                 why = f"first on line {self.joints[name]}"
-                node.add(f"joint '{name}' stands twice", why, "give each its own name")
+                node.add(f"joint '{echoed(name)}' stands twice", why, "give each its own name")
             self.joints.setdefault(name, node.line)
             joint = read_joint(node, name)
             if self._is_connected(node, name):
@@ -195,16 +197,16 @@ class _Skeleton:
         for end in ("parent", "child"):
             body = joint.values.get(end)
             if body is None:
-                joint.add(f"joint '{name}' has no <{end}>", "it connects two bodies", "name a body")
+                joint.add(f"joint '{echoed(name)}' has no <{end}>", "it connects two bodies", "name a body")
             elif body not in self.bodies and (end, body) != ("parent", "world"):
                 why = "no body of the skeleton has that name"
                 guess = nearest(body, self.bodies) if len(joint.problems.found) < MOST_PROBLEMS else ""
-                joint.add(f"joint '{name}' has {end} '{body}'", why, guess)
+                joint.add(f"joint '{echoed(name)}' has {end} '{echoed(body)}'", why, guess)
         child = joint.values.get("child")
         if child in self.carriers:
             other = self.carriers[child]
-            why = f"joint '{other.name}' on line {other.node.line} carries it"
-            joint.add(f"joint '{name}' has child '{child}'", why, "remove one of them")
+            why = f"joint '{echoed(other.name)}' on line {other.node.line} carries it"
+            joint.add(f"joint '{echoed(name)}' has child '{echoed(child)}'", why, "remove one of them")
         return child in self.bodies
 
     def _joints(self) -> Iterator[Joint]:

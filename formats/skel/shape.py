@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import frozen
-from ..errors import BadText
+from ..errors import BadText, echoed, quoted
 from ..io.mesh_file import find_mesh
 from ..model.poses import turned_to
 from ..model.shapes import Shape, ellipsoid
@@ -98,7 +98,7 @@ def _mesh(node: Node, source: Source) -> Shape | None:
             return Shape("mesh", mesh=find_mesh(source.beside(name)), scale=(x, y, z))
         except BadText as error:
             why, mend = error.why, error.mend
-    node.warn(f"mesh '{name}' is not shown", why, mend)
+    node.warn(f"mesh '{echoed(name)}' is not shown", why, mend)
     return None
 
 
@@ -108,7 +108,7 @@ def _colour(node: Node) -> tuple[float, float, float, float] | None:
         return None
     told = read_numbers(text)
     if told is None or len(told) not in {3, 4}:
-        node.warn(f"<color> is {text[:60]!r}", "it is three or four numbers, r g b a", "it is left out")
+        node.warn(f"<color> is {quoted(text)}", "it is three or four numbers, r g b a", "it is left out")
         return None
     red, green, blue, alpha = np.clip([*told, 1.0][:4], 0.0, 1.0).tolist()
     return red, green, blue, alpha
