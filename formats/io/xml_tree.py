@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from lxml import etree
 
+from .beginning import wide_encoding
 from .source import OTHER_SIZE
 from .xml_errors import no_xml
 from .xml_slips import mended
@@ -74,10 +75,13 @@ def parse_xml(
     if _marks_in(data) > MOST_MARKS:
         why = f"{MOST_MARKS} are read"
         raise problems.fail(0, "holds too many tags and attributes", why, "split the file")
-    data = mended(data, problems)
+    narrow = _as_utf8(data)
+    data = mended(narrow or data, problems)
     # Without libxml2's bounds entities could explode, so the bounds stay where a file may declare some.
     huge = long_texts and b"<!" not in data and b"\0" not in data
-    root = _parse(data, problems, free_prefixes=free_prefixes, huge=huge)
+    # What a file declares is what it was in before.
+    encoding = "utf-8" if narrow else None
+    root = _parse(data, problems, encoding, free_prefixes=free_prefixes, huge=huge)
     tree: Any = root.getroottree()
     if tree.docinfo.doctype:
         what, why = "a document type is not allowed", "it could pull in other files"
@@ -85,6 +89,15 @@ def parse_xml(
     _refuse_crowded(root, problems)
     _refuse_long_names(root, problems)
     return root
+
+
+def _as_utf8(data: bytes) -> bytes:
+    """Return a text of UTF-16 or UTF-32 as UTF-8; b'' where it is none."""
+    try:
+        encoding = wide_encoding(data)
+        return data.decode(encoding).removeprefix("\ufeff").encode() if encoding else b""
+    except UnicodeError:
+        return b""
 
 
 def _refuse_crowded(root: Xml, problems: Problems) -> None:
@@ -102,8 +115,8 @@ def _refuse_long_names(root: Xml, problems: Problems) -> None:
     problems.raise_if_any()
 
 
-def _parse(data: bytes, problems: Problems, *, free_prefixes: bool, huge: bool) -> Xml:
-    parser = _parser(huge=huge)
+def _parse(data: bytes, problems: Problems, encoding: str | None, *, free_prefixes: bool, huge: bool) -> Xml:
+    parser = _parser(encoding, huge=huge)
     try:
         return etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
@@ -117,12 +130,17 @@ def _parse(data: bytes, problems: Problems, *, free_prefixes: bool, huge: bool) 
         kind: int = cast("Any", error).code
         if kind != allowed:
             raise no_xml(problems, kind, error.lineno or 0, error.msg or "") from None
-    return etree.fromstring(data, _parser(recover=True))
+    return etree.fromstring(data, _parser(encoding, recover=True))
 
 
-def _parser(*, recover: bool = False, huge: bool = False) -> etree.XMLParser:
+def _parser(encoding: str | None, *, recover: bool = False, huge: bool = False) -> etree.XMLParser:
     return etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, recover=recover, huge_tree=huge
+        encoding=encoding,
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        recover=recover,
+        huge_tree=huge,
     )
 
 

@@ -77,6 +77,14 @@ def test_slips_that_other_readers_let_pass_are_read_with_a_warning(
 
 
 @pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_slips_are_read_in_every_utf(name: str, encoding: str) -> None:
+    declaration = f'<?xml version="1.0" encoding="{encoding[:6]}"?>'
+    text = f"<!-- ä -- b -->\n{declaration}{FILES[name]}"
+    assert warnings(name, text.encode(encoding)) == [f"1: {DASHES}", f"2: {FIRST}"]
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_a_comment_before_the_declaration_hides_no_format(name: str, tmp_path: Path) -> None:
     path = tmp_path / "file.xml"
     path.write_text(f"<!-- a -- b --> {DECLARATION}{FILES[name]}")
