@@ -13,7 +13,7 @@ from lxml import etree
 
 from .beginning import wide_encoding
 from .source import OTHER_SIZE
-from .xml_errors import no_xml
+from .xml_errors import UNFINISHED, no_xml
 from .xml_slips import mended
 
 if TYPE_CHECKING:
@@ -124,8 +124,9 @@ def _parse(data: bytes, problems: Problems, encoding: str | None, *, free_prefix
         # what ended the parsing is among them.
         log: Any = parser.error_log.filter_from_errors()
         allowed = etree.ErrorTypes.NS_ERR_UNDEFINED_NAMESPACE if free_prefixes else None
-        found = next((one for one in log if one.type != allowed), None)
-        if found:
+        errors = [one for one in log if one.type != allowed]
+        if errors:
+            found = next((one for one in errors if one.type in UNFINISHED), errors[0])
             raise no_xml(problems, found.type, found.line, found.message) from None
         kind: int = cast("Any", error).code
         if kind != allowed:
