@@ -105,31 +105,31 @@ class AttributeReader:
                 return parse_rotation(text) if formulas else parse_matrix(text)
         return text
 
-    def _choice(self, xml: Xml, name: str, text: str, attribute: Attribute) -> str | None:
-        """Read an enum; case does not matter."""
+    def _choice(self, xml: Xml, name: str, text: str, attribute: Attribute, sign: str = "") -> str | None:
+        """Read an enum; case does not matter, and messages put the sign before it."""
         where = self._where(xml)
         by_folded = {choice.casefold(): choice for choice in attribute.choices}
         choice = by_folded.get(text.casefold())
         if choice is None:
             known = [choice for choice, since in attribute.choices.items() if since <= self._version]
             has = f"HRDF {self._version} knows {', '.join(known)}"
-            where.add(f"unknown {xml.tag} {name} {quoted(text)}", has, nearest(text, known))
+            where.add(f"unknown {xml.tag} {name} {quoted(sign + text)}", has, nearest(text, known))
             return None
         since = attribute.choices[choice]
-        if not is_known_to_version(self._version, since, where, f"{xml.tag} {name} {choice!r}"):
+        if not is_known_to_version(self._version, since, where, f"{xml.tag} {name} '{sign}{choice}'"):
             return None
         if choice != text:
             where.warn(
-                f"{xml.tag} {name} {quoted(text)} is not in the case of the specification",
-                mend=f"write {choice!r}",
+                f"{xml.tag} {name} {quoted(sign + text)} is not in the case of the specification",
+                mend=f"write '{sign}{choice}'",
             )
         return choice
 
     def _axis(self, xml: Xml, name: str, text: str, attribute: Attribute) -> str | None:
         """Read an axis, with a minus before it where it is negated."""
-        negated = text.startswith("-")
-        axis = self._choice(xml, name, text[1:] if negated else text, attribute)
-        if axis is None or not negated:
+        sign = "-" if text.startswith("-") else ""
+        axis = self._choice(xml, name, text.removeprefix("-"), attribute, sign)
+        if axis is None or not sign:
             return axis
         self._where(xml).warn(
             f"{xml.tag} {name} {quoted(text)} is not in the specification",

@@ -168,7 +168,11 @@ def test_what_does_not_belong_is_refused(body: str, message: str) -> None:
         ),
         (
             '<joint axis="--rx"/>',
-            "unknown joint axis '-rx'; HRDF 1.6.0 knows rx, ry, rz, tx, ty, tz; did you mean 'rx'?",
+            "unknown joint axis '--rx'; HRDF 1.6.0 knows rx, ry, rz, tx, ty, tz; did you mean 'rx'?",
+        ),
+        (
+            '<joint axis="-xr"/>',
+            "unknown joint axis '-xr'; HRDF 1.6.0 knows rx, ry, rz, tx, ty, tz; did you mean 'tx'?",
         ),
         (
             '<joint axis="+rx"/>',
