@@ -345,20 +345,26 @@ def test_wrong_model_is_refused(text: str, message: str) -> None:
                 model(
                     f'<link name="L"/><link name="K">\n<{tag} name="x"><pose relative_to="Q"/></{tag}></link>'
                 ),
-                f"4: the <pose> of {tag} 'x' is relative_to 'Q'; there is no such frame in model 'm'",
+                (
+                    f"4: the <pose> of {tag} 'x' is relative_to 'Q'; there is no such frame in model 'm', "
+                    "so that it is left out; name a frame, or remove 'relative_to'"
+                ),
             )
             for tag in ("visual", "collision", "sensor", "light")
         ),
         (
             model('<link name="elbow">\n<visual name="x"><pose relative_to="elbov"/></visual></link>'),
             (
-                "4: the <pose> of visual 'x' is relative_to 'elbov'; there is no such frame in model 'm'; "
-                "did you mean 'elbow'?"
+                "4: the <pose> of visual 'x' is relative_to 'elbov'; there is no such frame in model 'm', "
+                "so that it is left out; did you mean 'elbow'?"
             ),
         ),
         (
             joint('<axis/><sensor name="x"><pose relative_to="Q"/></sensor>'),
-            "4: the <pose> of sensor 'x' is relative_to 'Q'; there is no such frame in model 'm'",
+            (
+                "4: the <pose> of sensor 'x' is relative_to 'Q'; there is no such frame in model 'm', "
+                "so that it is left out; name a frame, or remove 'relative_to'"
+            ),
         ),
         (joint(""), "3: revolute joint 'J' has no <axis>; it is taken to be 0 0 1 in the joint's frame"),
         (

@@ -109,7 +109,10 @@ def test_a_pose_is_in_the_link_unless_it_names_a_frame() -> None:
     # b is at -1 2 0 in a, its z is -y.
     np.testing.assert_allclose(second.pose[:3, 3], [-1, 1.5, 0], atol=1e-12)
     assert model.warnings == (
-        "arm.sdf:5: the <pose> of visual 'x' is relative_to 'c'; there is no such frame in model 'm'",
+        (
+            "arm.sdf:5: the <pose> of visual 'x' is relative_to 'c'; there is no such frame in model 'm', "
+            "so that it is left out; name a frame, or remove 'relative_to'"
+        ),
     )
 
 
