@@ -1,4 +1,4 @@
-"""Loading takes time in proportion to the bodies of a file, in every format that is XML."""
+"""Loading takes time in proportion to what a file has many of, in every format that is XML."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ MOST = 2 * FEWER
 
 
 @pytest.mark.parametrize("what", FILES)
-def test_eight_times_the_bodies_take_about_eight_times_as_long(what: str) -> None:
-    bodies = FILES[what][2]
+def test_eight_times_the_parts_take_about_eight_times_as_long(what: str) -> None:
+    parts = FILES[what][2]
     # Processor time, but caches shared with a busy neighbour still cost some: one of three comparisons does.
-    ratios = (cpu_s(what, bodies, times=1) / cpu_s(what, bodies // FEWER) for _ in range(3))
+    ratios = (cpu_s(what, parts, times=1) / cpu_s(what, parts // FEWER) for _ in range(3))
     assert any(ratio < MOST for ratio in ratios)
