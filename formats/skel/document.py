@@ -28,12 +28,9 @@ MOST_ELEMENTS = 10_000
 COUNTED = ("skeleton", "body", "joint", "visualization_shape", "collision_shape")
 # Beyond any robot, and small enough that products of a few such numbers are finite.
 MOST = 1e12
-# Each number matches in one way alone, so that a list with a slip in it is not tried in all ways, and none of
-# the ways need be kept.
-_FINITE = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
-_LIST = re.compile(rf"{_FINITE}(?:\s+{_FINITE})*+", re.ASCII)
-_LIMIT = re.compile(rf"{_FINITE}|[-+]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
-_NUMBERS = {"number": _LIST, "vector": _LIST, "pose": _LIST, "numbers": _LIST, "limit": _LIMIT}
+_WORD = re.compile(r"\S+", re.ASCII)
+_FINITE = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
+_LIMIT = re.compile(rf"{_FINITE.pattern}|[-+]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
 _TRUTH = {"1": True, "true": True, "0": False, "false": False}
 # How many numbers a value has; None where the joint's type determines it.
 _COUNTS: dict[str, int | None] = {"number": 1, "limit": 1, "vector": 3, "pose": 6, "numbers": None}
@@ -180,10 +177,9 @@ def _value(text: str, type_: ValueType) -> Any:
         return text or None
     if type_ == "truth":
         return _TRUTH.get(text.lower())
-    if not _NUMBERS[type_].fullmatch(text):
-        return None
-    words, count, most = text.split(), _COUNTS[type_], np.inf if type_ == "limit" else MOST
-    if count not in {None, len(words)}:
+    words, count = _WORD.findall(text), _COUNTS[type_]
+    known, most = (_LIMIT, np.inf) if type_ == "limit" else (_FINITE, MOST)
+    if len(words) != (count or max(1, len(words))) or not all(map(known.fullmatch, words)):
         return None
     numbers = [float(word) for word in words]
     if not all(-most <= number <= most for number in numbers):
