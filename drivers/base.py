@@ -190,7 +190,7 @@ class Driver(ABC):
         Slower motions are listed as not playable. See `slowest_rate_hz`.
     warnings : list of str
         What a user should know although the driver works; complete after `open`, and `motiond check` tells
-        what is there before.
+        what `rehearse` returns before.
     notices : deque of str
         What happened to the actuators that a user should know although it is no failure; the loop removes
         them after each `read` and publishes them as events.
@@ -258,6 +258,16 @@ class Driver(ABC):
         """
         del options
         return None
+
+    def rehearse(self) -> tuple[str, ...]:
+        """Read the files that `open` will need, without an actuator, and return warnings for `motiond check`.
+
+        Raises
+        ------
+        DriverConfigError
+            If a file cannot be read, or does not fit the actuators.
+        """
+        return tuple(self.warnings)
 
     @abstractmethod
     def open(self) -> None:

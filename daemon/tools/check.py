@@ -99,7 +99,8 @@ def check_motions(
     Raises
     ------
     FormatError, JointMapError, DriverError
-        If a robot cannot be made of its description, joints and driver, or two robots drive one device.
+        If a robot cannot be made of its description, joints and driver, a file of its driver is wrong, or
+        two robots drive one device.
     """
     maps = {}
     for name, robot in settings.robots.items():
@@ -111,8 +112,9 @@ def check_motions(
         for name, robot in settings.robots.items()
     }
     refuse_shared_devices(drivers)
+    warnings = {name: driver.rehearse() for name, driver in drivers.items()}
     for name, driver in drivers.items():
-        for line in (*driver.told, *(f"warning: {warning}" for warning in driver.warnings)):
+        for line in (*driver.told, *(f"warning: {warning}" for warning in warnings[name])):
             tell(f"{name}: {line}")
     return [
         finding

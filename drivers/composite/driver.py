@@ -227,6 +227,12 @@ class CompositeDriver(Driver):
         """Those of all parts."""
         return tuple(device for part in self._parts for device in part.driver.devices)
 
+    def rehearse(self) -> tuple[str, ...]:
+        """Read the files of all parts; one error has all that is wrong."""
+        told: list[str] = []
+        self._each(lambda part: told.extend(_said(part, line) for line in part.driver.rehearse()))
+        return tuple(told)
+
     def open(self) -> None:
         """Open all parts, or none; one error has all that cannot be opened."""
         if self._open:

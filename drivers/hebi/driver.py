@@ -16,6 +16,7 @@ import numpy as np
 
 from ..base import (
     Driver,
+    DriverConfigError,
     DriverError,
     DriverOptions,
     LifetimeExpired,
@@ -26,13 +27,13 @@ from .describe import describe
 from .feed_forward import FeedForward
 from .feedback import WHERE
 from .flags import named
-from .gains import apply_setup
+from .gains import apply_gains, read_setup
 from .listener import Listener
 from .lookup import Module, find_group, import_hebi, open_lookup, single_groups
 from .mirror import Mirrors
 from .options import HebiOptions
 from .sender import Sender
-from .setup import REPORTS_A_TIMEOUT, set_up
+from .setup import REPORTS_A_TIMEOUT, refuse_missing, set_up
 from .turns import refuse_turns, stored_ranges
 
 if TYPE_CHECKING:
@@ -107,12 +108,35 @@ class HebiDriver(Driver):
         """Return what HEBI's robot configuration tells of the robot, if the options name one."""
         return describe(cast("HebiOptions", options))
 
+    def rehearse(self) -> tuple[str, ...]:
+        """Read gains and model as `open` does; where hebi-py is missing, say that they were not read."""
+        files = self._setup.files
+        if not files:
+            return self._setup.warnings
+        try:
+            hebi = import_hebi()
+        except DriverConfigError as error:
+            refuse_missing(files)
+            what = f"{WHERE}: whether {' and '.join(map(str, files.values()))} can be used is not known"
+            why = f"hebi-py reads such files and cannot be imported ({error.__cause__})"
+            return (*self._setup.warnings, f"{what}; {why}; pip install 'motiond[hebi]'")
+        self._build(hebi)
+        return tuple(self.warnings)
+
+    def _build(self, hebi: Any) -> Any:
+        """Make what takes files and no modules, and return the settings to send, if there are any."""
+        self.warnings[:] = self._setup.warnings
+        self._feed = FeedForward(hebi, self._setup.efforts, self._setup.modules, self.warnings)
+        if self._period_s is not None:
+            self._feed.set_period(self._period_s)
+        return read_setup(hebi, self._setup)
+
     def open(self) -> None:
-        """Find all modules, set them up, and wait for their first feedback."""
+        """Read all files, find all modules, set them up, and wait for their first feedback."""
         if self._group is not None:
             raise DriverError(WHERE, "is open already", mend="close it first")
         hebi = import_hebi()
-        self.warnings[:] = self._setup.warnings
+        settings = self._build(hebi)
         lookup = self._look(self.options.interfaces)
         self._group = find_group(lookup, self.modules, self.options.lookup_timeout_s)
         try:
@@ -125,21 +149,19 @@ class HebiDriver(Driver):
                 now=self.now,
                 notices=self.notices,
             )
-            self._prepare(hebi, self._group)
+            self._prepare(hebi, self._group, settings)
         except BaseException:
             self.close()
             raise
 
-    def _prepare(self, hebi: Any, group: HebiGroup) -> None:
+    def _prepare(self, hebi: Any, group: HebiGroup, settings: Any) -> None:
         counts = len(self.actuators), len(self.modules)
         self._sender = Sender(hebi, group, self._mirrors, counts, self.now)
         group.command_lifetime = round(self._setup.lifetime_s * 1000)
         group.feedback_frequency = self._setup.feedback_hz or DEFAULT_FEEDBACK_HZ
-        apply_setup(hebi, group, self._setup)
+        if settings is not None:
+            apply_gains(group, settings, self.modules)
         self._learn_ranges(group)
-        self._feed = FeedForward(hebi, self._setup.efforts, self._setup.modules, self.warnings)
-        if self._period_s is not None:
-            self._feed.set_period(self._period_s)
         self._listener.measure(FIRST_FEEDBACK_TIMEOUT_MS)
 
     def _learn_ranges(self, group: HebiGroup) -> None:

@@ -81,13 +81,18 @@ def read_gains(hebi: Any, path: Path, modules: int, order: Sequence[int]) -> Any
     return command
 
 
-def apply_setup(hebi: Any, group: HebiGroup, setup: HebiSetup) -> None:
-    """Send the gains and the control strategy of a setup, if it has any; raises as `apply_gains` does.
+def read_setup(hebi: Any, setup: HebiSetup) -> Any:
+    """Return a `hebi.GroupCommand` with the gains and the control strategy of a setup, or None without any.
 
     Second modules of doubled joints get the control strategy alone: a file has no gains for them.
+
+    Raises
+    ------
+    DriverConfigError
+        As `read_gains` does.
     """
     if setup.gains is None and setup.control_strategy is None:
-        return
+        return None
     command = hebi.GroupCommand(len(setup.members))
     if setup.gains is not None:
         in_file = read_gains(hebi, setup.gains, setup.configured, setup.order)
@@ -95,7 +100,7 @@ def apply_setup(hebi: Any, group: HebiGroup, setup: HebiSetup) -> None:
             command[index].copy_gains_from(in_file[index])
     if setup.control_strategy is not None:
         command.control_strategy = setup.control_strategy
-    apply_gains(group, command, setup.members)
+    return command
 
 
 def apply_gains(group: HebiGroup, command: Any, modules: Sequence[Module]) -> None:

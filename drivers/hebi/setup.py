@@ -18,7 +18,7 @@ from .lookup import WHERE, Module
 from .mirror import Mirror
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from ..base import Floats
@@ -79,6 +79,13 @@ class HebiSetup:
         """All modules of the group: those of the actuators, then the second ones of doubled joints."""
         return self.modules + tuple(mirror.module for mirror in self.mirrors)
 
+    @property
+    def files(self) -> dict[str, Path]:
+        """The files that hebi-py has to read, by the option that names them."""
+        compensation = self.efforts.gravity or self.efforts.dynamics
+        found = {"gains": self.gains, "hrdf": None if compensation is None else compensation.hrdf}
+        return {option: path for option, path in found.items() if path is not None}
+
 
 def set_up(actuators: Sequence[str], options: HebiOptions) -> HebiSetup:
     """Merge options and configuration.
@@ -109,6 +116,28 @@ def set_up(actuators: Sequence[str], options: HebiOptions) -> HebiSetup:
         told=tuple(told_plugins(options, config)),
         warnings=config.warnings,
     )
+
+
+def refuse_missing(files: Mapping[str, Path]) -> None:
+    """Refuse files that are not there.
+
+    Parameters
+    ----------
+    files : mapping of str to Path
+        By the option that names them.
+
+    Raises
+    ------
+    OptionsError
+        With every such file.
+    """
+    problems = [
+        OptionProblem(str(path), (option,), "cannot be read", "there is no such file", f"correct `{option}`")
+        for option, path in files.items()
+        if not path.is_file()
+    ]
+    if problems:
+        raise OptionsError(problems)
 
 
 def _feedback_timeout(wanted_s: float | None, lifetime_s: float, feedback_hz: float | None) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -210,6 +211,49 @@ def test_check_refuses_what_cannot_be_applied(kit: Kit, capsys: pytest.CaptureFi
     assert err.replace(f"{kit.folder}/", "") == (
         "kit/arm.cfg.yaml:5: plugin EffortOffset has 2 efforts for 3 modules; "
         "it takes one for all of them, or one for each; correct `offset`\n"
+    )
+
+
+GRAVITY = "plugins: [{type: GravityCompensationEffort, imu_frame_index: 99}]\n"
+
+
+def test_check_reads_gains_and_the_model_as_hebi_py_does(
+    kit: Kit, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("hebi", reason="hebi-py is not installed")
+    kit.robot(kit=KIT + GRAVITY)
+    code, out, err = run_here(capsys, "check", "-c", kit.config)
+    assert (code, out) == (2, "")
+    assert err.replace(f"{kit.folder}/", "") == (
+        "driver hebi: kit/hrdf/arm.hrdf has no frame 99 for the sensor; it has 5 input frames, "
+        "counted from 0; correct `imu_frame_index`\n"
+    )
+
+
+def test_check_says_what_it_cannot_know_without_hebi_py(
+    kit: Kit, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "hebi", None)
+    gains = kit.file.with_name("gains.xml")
+    gains.write_text("<group_gains/>")
+    kit.robot(kit=KIT + "gains: gains.xml\n" + GRAVITY)
+    code, _, err = run_here(capsys, "check", "-c", kit.config)
+    assert code == 0
+    assert err.replace(f"{kit.folder}/", "").splitlines() == [
+        "arm: kit/arm.cfg.yaml:6: plugin GravityCompensationEffort is applied",
+        (
+            "arm: warning: driver hebi: whether kit/gains.xml and kit/hrdf/arm.hrdf can be used is not "
+            "known; hebi-py reads such files and cannot be imported "
+            "(import of hebi halted; None in sys.modules); "
+            "pip install 'motiond[hebi]'"
+        ),
+        "arm: nothing to check; it has no motions; name files or folders of them under `motions`",
+    ]
+    gains.unlink()
+    code, _, err = run_here(capsys, "check", "-c", kit.config)
+    assert (code, err.replace(f"{kit.folder}/", "")) == (
+        2,
+        "kit/gains.xml: cannot be read; there is no such file; correct `gains`\n",
     )
 
 

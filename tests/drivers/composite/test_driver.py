@@ -350,6 +350,22 @@ def test_a_rate_that_one_part_refuses_leaves_all_at_the_former(robot: Robot, mon
     assert told == [0.02, PERIOD_S]
 
 
+def test_rehearses_every_part_and_tells_all_that_is_wrong(
+    robot: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = robot.make()
+    robot.sims["arm"].warnings.append("the bus is slow")
+    assert driver.rehearse() == ("part arm: the bus is slow",)
+
+    def refuse(sim: FragileSim) -> tuple[str, ...]:
+        raise DriverConfigError(sim.actuators[0], "has no gains")
+
+    monkeypatch.setattr(FragileSim, "rehearse", refuse)
+    with pytest.raises(DriverConfigError) as caught:
+        driver.rehearse()
+    assert str(caught.value) == "part arm: shoulder: has no gains\npart hand: finger: has no gains"
+
+
 def test_passes_on_warnings_and_notices_with_the_parts_name(robot: Robot) -> None:
     driver = robot.make()
     robot.sims["arm"].warnings.append("the bus is slow")

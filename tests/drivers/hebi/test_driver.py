@@ -270,17 +270,26 @@ def test_matches_modules_by_order_where_names_differ() -> None:
     assert HebiDriver(ARM, options).modules == (Module("Arm", "J1"), Module("Arm", "J2"))
 
 
-def test_a_robot_configuration_sets_up_the_group(clock: Clock) -> None:
-    path = FILES / "good" / "arm.cfg.yaml"
+def test_a_robot_configuration_sets_up_the_group(clock: Clock, tmp_path: Path) -> None:
+    path, text = tmp_path / "arm.cfg.yaml", (FILES / "good" / "arm.cfg.yaml").read_text()
+    path.write_text(text.replace('gains:\n  default: "gains/A-2085-06.xml"\n', ""))
     config = load_hebi_config(path)
     bench = Bench(config.names)
-    options = HebiOptions.model_validate({"config": path, "gravity_compensation": False, "gains": None})
+    options = HebiOptions.model_validate({"config": path, "gravity_compensation": False})
     driver = HebiDriver(config.names, options, clock, lambda *_: bench)
+    driver.open()
+    assert driver.modules[2] == Module("Arm", "J3_elbow")
+    assert (bench.command_lifetime, bench.feedback_frequency) == (250, 100)
+
+
+def test_a_file_that_is_missing_is_told_before_modules_are_looked_for(clock: Clock) -> None:
+    path = FILES / "good" / "arm.cfg.yaml"
+    names = load_hebi_config(path).names
+    options = HebiOptions.model_validate({"config": path, "gravity_compensation": False})
+    driver = HebiDriver(names, options, clock, lambda _: pytest.fail("it looks for modules"))
+    gains = path.parent / "gains" / "A-2085-06.xml"
     with pytest.raises(DriverConfigError) as caught:
         driver.open()
     assert str(caught.value) == (
-        f"{path.parent / 'gains/A-2085-06.xml'}: cannot be read as gains of 6 modules; "
-        f"{path.parent / 'gains/A-2085-06.xml'} is not a file; correct `gains`"
+        f"{gains}: cannot be read as gains of 6 modules; {gains} is not a file; correct `gains`"
     )
-    assert driver.modules[2] == Module("Arm", "J3_elbow")
-    assert (bench.command_lifetime, bench.feedback_frequency) == (250, 0)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
 pytest.importorskip("hebi", reason="hebi-py is not installed")
@@ -164,10 +163,11 @@ def test_refuses_a_file_that_is_no_gains_of_this_arm(
     if text is not None:
         path.write_text(text)
     network = Network(clock)
-    with pytest.raises(DriverConfigError) as caught:
-        driver(clock, network, gains=path).open()
-    assert str(caught.value).startswith(
-        f"{path}: cannot be read as gains of 2 modules; " + why.replace("{path}", str(path))
-    )
-    assert str(caught.value).endswith("; correct `gains`")
-    assert np.all([not network[name].settings for name in ARM])
+    for act in ("rehearse", "open"):
+        with pytest.raises(DriverConfigError) as caught:
+            getattr(driver(clock, network, gains=path), act)()
+        assert str(caught.value).startswith(
+            f"{path}: cannot be read as gains of 2 modules; " + why.replace("{path}", str(path))
+        )
+        assert str(caught.value).endswith("; correct `gains`")
+    assert network.groups == []

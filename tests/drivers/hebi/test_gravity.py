@@ -186,9 +186,10 @@ def test_does_not_take_hold_without_knowing_which_way_is_down(clock: Clock) -> N
     ids=["no model", "no file", "no unit"],
 )
 def test_refuses_what_gives_no_weight(clock: Clock, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(DriverConfigError) as caught:
-        Arm(clock, **options).driver.open()
-    assert str(caught.value) == message.replace("{folder}", str(HRDF.parent))
+    for act in ("rehearse", "open"):
+        with pytest.raises(DriverConfigError) as caught:
+            getattr(Arm(clock, **options).driver, act)()
+        assert str(caught.value) == message.replace("{folder}", str(HRDF.parent))
 
 
 @pytest.mark.parametrize(

@@ -275,6 +275,61 @@ def test_gains_are_sent_to_the_arm_and_the_strategy_to_the_second_module_too(
     assert arm.lookup["J2B"].settings["control_strategy"] == 4
 
 
+NO_FRAME = "- {type: GravityCompensationEffort, imu_frame_index: 99}"
+TWO_WAYS_OUT = """\
+<robot version="1.6.0">
+  <rigid-body mass="1" com_trans="0 0 0" output_trans="0 0 0.1"><output><end-effector/></output></rigid-body>
+</robot>
+"""
+
+
+@pytest.mark.parametrize(
+    ("plugin", "model", "message"),
+    [
+        (
+            NO_FRAME,
+            HRDF.read_text(),
+            (
+                "driver hebi: {model} has no frame 99 for the sensor; it has 12 input frames, "
+                "counted from 0; correct `imu_frame_index`"
+            ),
+        ),
+        (
+            DYNAMICS,
+            "",
+            (
+                "driver hebi: {model} cannot be read for dynamics compensation; "
+                "{model} is not a file; correct `hrdf`"
+            ),
+        ),
+        (
+            DYNAMICS,
+            TWO_WAYS_OUT,
+            (
+                "driver hebi: {model} cannot be read for dynamics compensation; "
+                "Failed to import HRDF file {model}: Element rigid-body cannot contain both "
+                "output element attribute and output_trans.; correct `hrdf`"
+            ),
+        ),
+    ],
+    ids=["no such frame", "no file", "hebi-py refuses it"],
+)
+def test_a_model_that_cannot_be_used_is_told_before_modules_are_looked_for(
+    clock: Clock, tmp_path: Path, plugin: str, model: str, message: str
+) -> None:
+    path, gains = tmp_path / "other.hrdf", hebi.GroupCommand(6)
+    if model:
+        path.write_text(model)
+    gains.position_kp = 15.0
+    gains.write_gains(str(tmp_path / "gains.xml"))
+    arm = Arm(clock, tmp_path, plugin, hrdf=path, gains=tmp_path / "gains.xml")
+    for act in (arm.driver.rehearse, arm.driver.open):
+        with pytest.raises(DriverConfigError) as caught:
+            act()
+        assert str(caught.value) == message.replace("{model}", str(path))
+    assert arm.lookup.groups == []
+
+
 def test_a_model_of_another_arm_is_refused(clock: Clock, tmp_path: Path) -> None:
     two = tmp_path / "two.hrdf"
     two.write_text('<robot version="1.6.0"><actuator type="X5-4"/></robot>')
