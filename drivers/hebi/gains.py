@@ -62,7 +62,7 @@ def read_gains(hebi: Any, path: Path, modules: int, order: Sequence[int]) -> Any
     Raises
     ------
     DriverConfigError
-        If the file cannot be read or is for another number of modules.
+        If the file cannot be read, is for another number of modules, or has no gains.
     """
     in_file, command = hebi.GroupCommand(modules), hebi.GroupCommand(len(order))
     try:
@@ -70,15 +70,24 @@ def read_gains(hebi: Any, path: Path, modules: int, order: Sequence[int]) -> Any
     except Exception as error:
         # hebi-py raises OSError without a file, and otherwise an exception of its own, which it does not
         # export.
-        raise DriverConfigError(
-            str(path),
-            f"cannot be read as gains of {modules} modules",
-            str(error),
-            "correct `gains`",
-        ) from error
+        raise _unreadable(path, modules, str(error)) from error
+    if not _has_any(in_file):
+        raise _unreadable(path, modules, "there are none in it")
     for index, source in enumerate(order):
         command[index].copy_gains_from(in_file[source])
     return command
+
+
+def _unreadable(path: Path, modules: int, why: str) -> DriverConfigError:
+    return DriverConfigError(
+        str(path), f"cannot be read as gains of {modules} modules", why, "correct `gains`"
+    )
+
+
+def _has_any(command: Any) -> bool:
+    """Return whether a command sets anything; hebi-py reads any XML, and skips what it does not know."""
+    numbers = (np.isfinite(getattr(command, field)).any() for field in FIELDS)
+    return any(numbers) or bool(np.any(command.control_strategy))
 
 
 def read_setup(hebi: Any, setup: HebiSetup) -> Any:

@@ -153,8 +153,10 @@ def test_does_not_open_with_other_gains(
             "Error calling hebiGroupCommandReadGains: ",
         ),
         ("<group_gains", "Error calling hebiGroupCommandReadGains: "),
+        ('<?xml version="1.0"?><html/>', "there are none in it"),
+        ("<group_gains><position/></group_gains>", "there are none in it"),
     ],
-    ids=["no file", "another number of modules", "no XML"],
+    ids=["no file", "another number of modules", "no XML", "no gains", "empty"],
 )
 def test_refuses_a_file_that_is_no_gains_of_this_arm(
     clock: Clock, tmp_path: Path, text: str | None, why: str
@@ -171,3 +173,10 @@ def test_refuses_a_file_that_is_no_gains_of_this_arm(
         )
         assert str(caught.value).endswith("; correct `gains`")
     assert network.groups == []
+
+
+def test_a_file_with_a_control_strategy_alone_is_sent(clock: Clock, gains: Path) -> None:
+    gains.write_text("<group_gains><control_strategy>3 3</control_strategy></group_gains>")
+    network = Network(clock)
+    driver(clock, network, gains=gains).open()
+    assert [network[name].settings["control_strategy"] for name in ARM] == [3, 3]
