@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
+from reprlib import Repr
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
 MOST_ENTRIES = 1000
 """Of a list or mapping among the options; a robot has fewer actuators, buses and scripted faults."""
+
+_SHORT = Repr()
+_SHORT.maxlevel, _SHORT.maxlist, _SHORT.maxtuple, _SHORT.maxdict = 2, 10, 10, 10
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
 
 _NUMBER, _MAPPING = "one number", "a number by actuator"
 
@@ -91,6 +96,11 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"did you mean '{by_folded[found[0]]}'?" if found else ""
 
 
+def shown(value: object) -> str:
+    """Return a value as messages show it, cut where it is long or nests deeply."""
+    return _SHORT.repr(value)
+
+
 def check(where: str, kind: type[OptionsType], options: Mapping[str, Any]) -> OptionsType:
     """Turn a mapping into a driver's options.
 
@@ -108,16 +118,21 @@ def check(where: str, kind: type[OptionsType], options: Mapping[str, Any]) -> Op
         raise OptionsError(problems) from error
 
 
-def _too_long(where: str, value: Any, path: Location = ()) -> Iterator[OptionProblem]:
+def _too_long(where: str, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
     """Yield the lists and mappings, at any depth, that are longer than any robot needs."""
-    if not isinstance(value, Mapping | list | tuple):
-        return
-    if len(value) > MOST_ENTRIES:
-        what = f"option '{'.'.join(map(str, path))}' has {len(value)} entries"
-        yield OptionProblem(where, path, what, f"it takes at most {MOST_ENTRIES}", "remove some")
-        return
-    for key, inner in value.items() if isinstance(value, Mapping) else enumerate(value):
-        yield from _too_long(where, inner, (*path, key))
+    waiting: list[tuple[Location, Any]] = [((), options)]
+    seen: set[int] = set()  # an alias in YAML is the list that it names, and may contain itself
+    while waiting:
+        path, value = waiting.pop()
+        if not isinstance(value, Mapping | list | tuple) or id(value) in seen:
+            continue
+        seen.add(id(value))
+        if len(value) > MOST_ENTRIES:
+            what = f"option '{'.'.join(map(str, path))}' has {len(value)} entries"
+            yield OptionProblem(where, path, what, f"it takes at most {MOST_ENTRIES}", "remove some")
+            continue
+        entries = list(value.items() if isinstance(value, Mapping) else enumerate(value))
+        waiting += [((*path, key), inner) for key, inner in reversed(entries)]
 
 
 def resolved(checked: object, given: Any, resolve: Callable[[Path], Path]) -> Any:
@@ -159,7 +174,7 @@ def _problem(where: str, kind: type[DriverOptions], detail: Mapping[str, Any]) -
     reason = re.sub(r"^\w+ should ", "it should ", detail["msg"].removeprefix("Value error, "))
     if not path:
         return OptionProblem(where, path, reason)
-    return OptionProblem(where, path, f"option '{dotted}' is {detail['input']!r}", reason)
+    return OptionProblem(where, path, f"option '{dotted}' is {shown(detail['input'])}", reason)
 
 
 def spread(

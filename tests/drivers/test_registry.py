@@ -266,3 +266,29 @@ def test_no_option_takes_more_entries_than_a_robot_can_need(
     assert str(caught.value).partition(": ")[2] == (
         f"{told} has 1001 entries; it takes at most 1000; remove some"
     )
+
+
+def nested(levels: int) -> list[Any]:
+    """Return a list that holds nine times a list that holds nine times a list, as aliases in YAML do."""
+    value: list[Any] = ["x"] * 9
+    for _ in range(levels):
+        value = [value] * 9
+    return value
+
+
+def test_what_is_repeated_in_options_is_looked_at_once() -> None:
+    endless: dict[str, Any] = {}
+    endless["again"] = endless
+    with pytest.raises(OptionsError) as caught:
+        check_options("hebi", {"families": "Arm", "interfaces": nested(30), "gravity_ramp_s": endless})
+    row = "[" + ", ".join(["[...]"] * 9) + "]"
+    assert str(caught.value) == (
+        f"driver hebi: option 'interfaces.0' is [{', '.join([row] * 9)}]; it should be a valid string\n"
+        + "\n".join(
+            f"driver hebi: option 'interfaces.{index}' is [{', '.join([row] * 9)}]; "
+            "it should be a valid string"
+            for index in range(1, 9)
+        )
+        + "\ndriver hebi: option 'gravity_ramp_s' is {'again': {'again': {...}}}; "
+        "it should be a valid number"
+    )
