@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import numpy as np
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, StrictBool
 
 from ..base import DriverOptions
-from ..options import Finite, NotNegative, OptionProblem, OptionsError, check, nearest
+from ..options import Finite, NotNegative, OptionProblem, OptionsError, check, nearest, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,6 +25,7 @@ IDLE = ("EndEffectorWrench", "OvertorqueFaultMonitor")
 """Types that change no command before a program asks them to."""
 IMPEDANCE = "ImpedanceController"
 SWITCH_OFF = "set its `enabled: false`"
+LONGEST_TYPE = 60
 
 STRONGEST_NM = 160.0
 """Two of the strongest modules on one joint; beyond that an effort is a mistake, such as of its unit."""
@@ -59,7 +60,7 @@ class Plugin(DriverOptions):
     """The keys of every plugin."""
 
     name: str = ""
-    enabled: bool = True
+    enabled: StrictBool = True
     ramp_time: NotNegative = 0.0
 
 
@@ -98,7 +99,7 @@ class MirrorPlugin(Plugin):
     group_family: OneName
     group_name: OneName
     index: Annotated[int, Field(ge=0)]
-    mirror: bool = True
+    mirror: StrictBool = True
 
 
 KINDS: dict[str, type[Plugin]] = {
@@ -120,6 +121,8 @@ class Plugins:
     gravity, dynamics, offset, mirror : Plugin or None
     places : dict of str to str
         File and line of each, by type.
+    switched_off : tuple of str
+        A line for each that is switched off.
     warnings : tuple of str
         One for each that is not applied, and is not missed.
     """
@@ -129,7 +132,56 @@ class Plugins:
     offset: OffsetPlugin | None = None
     mirror: MirrorPlugin | None = None
     places: Mapping[str, str] = field(default_factory=dict)
+    switched_off: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+
+class _Reader:
+    """Takes the plugins of one file one after the other, and keeps what is wrong with them."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Plugin] = {}
+        self.places: dict[str, str] = {}
+        self.switched_off: list[str] = []
+        self.warnings: list[str] = []
+        self.problems: list[OptionProblem] = []
+
+    def take(self, where: str, plugin: Mapping[str, Any]) -> None:
+        """Check one plugin, as far as it is switched on."""
+        kind, enabled = plugin.get("type"), plugin.get("enabled", True)
+        called = _called(kind)
+        if not isinstance(enabled, bool):
+            self._refuse(
+                where,
+                f"option 'enabled' of {called} is {shown(enabled)}",
+                "it takes true and false alone",
+                "write one of them, without quotes",
+            )
+        elif not enabled:
+            self.switched_off.append(f"{where}: {called} is switched off")
+        elif kind in IDLE:
+            self.warnings.append(f"{where}: {called} is not applied; motiond has none; {SWITCH_OFF}")
+        elif not isinstance(kind, str) or kind not in KINDS:
+            self._refuse(where, f"{called} cannot be applied", *_why_not(kind))
+        elif KINDS[kind] in map(type, self.found.values()):
+            mend = f"join them, or {SWITCH_OFF}" if KINDS[kind] is OffsetPlugin else SWITCH_OFF
+            self._refuse(where, f"a second {called}", "HEBI's library takes one of a type", mend)
+        else:
+            self._check(where, kind, plugin)
+
+    def _check(self, where: str, kind: str, plugin: Mapping[str, Any]) -> None:
+        try:
+            self.found[kind] = check(where, KINDS[kind], plugin)
+        except OptionsError as error:
+            self.problems += error.problems
+        self.places[kind] = where
+
+    def _refuse(self, where: str, what: str, why: str, mend: str) -> None:
+        self.problems.append(OptionProblem(where, ("plugins",), what, why, mend))
+
+    def of_type(self, kind: type[PluginType]) -> PluginType | None:
+        """Return the plugin of a type, if the file has one."""
+        return next((plugin for plugin in self.found.values() if isinstance(plugin, kind)), None)
 
 
 def read_plugins(path: Path, lines: Sequence[int], plugins: Sequence[Mapping[str, Any]]) -> Plugins:
@@ -146,49 +198,35 @@ def read_plugins(path: Path, lines: Sequence[int], plugins: Sequence[Mapping[str
         With every wrong key, every plugin that motiond does not have, and every second one of a type, of
         which hebi-py would drop the second.
     """
-    problems: list[OptionProblem] = []
-    warnings: list[str] = []
-    found: dict[str, Plugin] = {}
-    places: dict[str, str] = {}
+    reader = _Reader()
     for line, plugin in zip(lines, plugins, strict=True):
-        kind, where = str(plugin.get("type")), f"{path}:{line}"
-        if plugin.get("enabled") is False:
-            continue
-        if kind in IDLE:
-            warnings.append(f"{where}: plugin {kind} is not applied; motiond has none; {SWITCH_OFF}")
-        elif kind not in KINDS:
-            problems.append(_unknown(where, kind))
-        elif KINDS[kind] in map(type, found.values()):
-            what, why = f"a second plugin {kind}", "HEBI's library takes one of a type"
-            problems.append(OptionProblem(where, ("plugins",), what, why, f"join them, or {SWITCH_OFF}"))
-        else:
-            try:
-                checked = check(where, KINDS[kind], plugin)
-            except OptionsError as error:
-                problems += error.problems
-                continue
-            if checked.enabled:
-                found[kind], places[kind] = checked, where
-    if problems:
-        raise OptionsError(problems)
+        reader.take(f"{path}:{line}", plugin)
+    if reader.problems:
+        raise OptionsError(reader.problems)
     return Plugins(
-        gravity=_of_type(GravityPlugin, found),
-        dynamics=_of_type(DynamicsPlugin, found),
-        offset=_of_type(OffsetPlugin, found),
-        mirror=_of_type(MirrorPlugin, found),
-        places=places,
-        warnings=tuple(warnings),
+        gravity=reader.of_type(GravityPlugin),
+        dynamics=reader.of_type(DynamicsPlugin),
+        offset=reader.of_type(OffsetPlugin),
+        mirror=reader.of_type(MirrorPlugin),
+        places=reader.places,
+        switched_off=tuple(reader.switched_off),
+        warnings=tuple(reader.warnings),
     )
 
 
-def _of_type(kind: type[PluginType], found: Mapping[str, Plugin]) -> PluginType | None:
-    return next((plugin for plugin in found.values() if isinstance(plugin, kind)), None)
+def _called(kind: object) -> str:
+    if kind is None:
+        return "plugin without a type"
+    plain = isinstance(kind, str) and kind.isprintable() and len(kind) <= LONGEST_TYPE
+    return f"plugin {kind if plain else shown(kind)}"
 
 
-def _unknown(where: str, kind: str) -> OptionProblem:
-    what = f"plugin {kind} cannot be applied"
+def _why_not(kind: object) -> tuple[str, str]:
+    """Return why a plugin of this type cannot be applied, and what to do."""
     if kind == IMPEDANCE:
-        why = "its spring needs a fast and steady loop of its own, and motiond sends a motion's rows"
-        return OptionProblem(where, ("plugins",), what, why, SWITCH_OFF)
-    why = f"motiond knows {', '.join(KINDS)}"
-    return OptionProblem(where, ("plugins",), what, why, nearest(kind, KINDS) or SWITCH_OFF)
+        return (
+            "its spring needs a fast and steady loop of its own, and motiond sends a motion's rows",
+            SWITCH_OFF,
+        )
+    known = f"motiond knows {', '.join(KINDS)}"
+    return known, (nearest(kind, KINDS) if isinstance(kind, str) else "") or SWITCH_OFF

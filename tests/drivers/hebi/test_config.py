@@ -171,7 +171,8 @@ def test_a_second_module_is_spelled_as_in_hebis_readme_too(write: Any) -> None:
 
 def test_the_second_module_of_a_joint_that_is_not_driven_is_left_alone(write: Any) -> None:
     path = write("plugins:", "- {type: DoubledJoint, group_family: Arm, group_name: elbow_b, index: 1}")
-    assert setup_of(path, ["base"]).mirrors == ()
+    setup = setup_of(path, ["base"])
+    assert setup.mirrors == ()
 
 
 def test_one_offset_holds_for_all_modules(write: Any) -> None:
@@ -211,6 +212,16 @@ KNOWN = (
             ),
         ),
         (
+            (
+                "[{type: DoubledJointMirror, group_family: Arm, group_name: b, index: 0}, "
+                "{type: DoubledJoint, group_family: Arm, group_name: c, index: 1}]"
+            ),
+            (
+                "{path}:4: a second plugin DoubledJoint; HEBI's library takes one of a type; "
+                "set its `enabled: false`"
+            ),
+        ),
+        (
             "[{type: EffortOffset, offset: [1, 2, 3]}]",
             (
                 "{path}:4: plugin EffortOffset has 3 efforts for 2 modules; "
@@ -244,7 +255,7 @@ KNOWN = (
             "driver hebi: dynamics compensation needs a model; there is none; set `hrdf`",
         ),
     ],
-    ids=["impedance", "unknown", "second", "offsets", "key", "index", "itself", "no model"],
+    ids=["impedance", "unknown", "second", "second mirror", "offsets", "key", "index", "itself", "no model"],
 )
 def test_refuses_a_plugin_that_it_cannot_apply(write: Any, plugins: str, message: str) -> None:
     path = write(f"plugins: {plugins}")
@@ -254,9 +265,33 @@ def test_refuses_a_plugin_that_it_cannot_apply(write: Any, plugins: str, message
 
 
 def test_a_plugin_that_is_switched_off_needs_not_be_right(write: Any) -> None:
-    setup = setup_of(write("plugins: [{type: EffortOffset, enabled: false, offset: [1, 2, 3, 4]}]"))
+    path = write("plugins:", "- {type: EffortOffset, enabled: false, offset: [1, 2]}", "- {enabled: false}")
+    setup = setup_of(path)
     assert setup.efforts == EffortSetup()
     assert setup.told == ()
+
+
+@pytest.mark.parametrize("kind", ["DoubledJointMirror", "ImpedanceController", "OvertorqueFaultMonitor"])
+@pytest.mark.parametrize("value", ["'false'", "0", "off_", "null", "2", "[]"])
+def test_a_plugin_is_switched_off_by_false_alone(write: Any, kind: str, value: str) -> None:
+    path = write(
+        "plugins:", f"- {{type: {kind}, group_family: A, group_name: b, index: 0, enabled: {value}}}"
+    )
+    with pytest.raises(OptionsError) as caught:
+        setup_of(path)
+    given = {"'false'": "'false'", "off_": "'off_'", "null": "None"}.get(value, value)
+    assert str(caught.value) == (
+        f"{path}:5: option 'enabled' of plugin {kind} is {given}; it takes true and false alone; "
+        "write one of them, without quotes"
+    )
+
+
+def test_a_second_module_turns_the_other_way_unless_mirror_is_false_itself(write: Any) -> None:
+    plugin = "{type: DoubledJointMirror, group_family: Arm, group_name: b, index: 1, mirror: 0}"
+    path = write("plugins:", f"- {plugin}")
+    with pytest.raises(OptionsError) as caught:
+        setup_of(path)
+    assert str(caught.value) == f"{path}:5: option 'mirror' is 0; it should be a valid boolean"
 
 
 def test_a_file_describes_the_robot(write: Any) -> None:
