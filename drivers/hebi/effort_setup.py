@@ -12,7 +12,7 @@ from .gravity import Imu
 from .lookup import WHERE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from ..base import Floats
@@ -93,19 +93,6 @@ def set_up_efforts(options: HebiOptions, config: HebiConfig, order: tuple[int, .
         offset=None if plugin is None else _offset(plugin, config, order),
         offset_ramp_s=0.0 if plugin is None else plugin.ramp_time,
     )
-
-
-def told_plugins(options: HebiOptions, config: HebiConfig) -> Iterator[str]:
-    """Yield what becomes of each plugin of the file that is switched on."""
-    refusing = {
-        "GravityCompensationEffort": ("gravity_compensation", options.gravity_compensation),
-        "DynamicsCompensationEffort": ("dynamics_compensation", options.dynamics_compensation),
-    }
-    for kind, where in config.plugins.places.items():
-        option, value = refusing.get(kind, ("", None))
-        yield f"{where}: plugin {kind} is " + (
-            f"left out, as `{option}` is false" if value is False else "applied"
-        )
 
 
 def _gravity(options: HebiOptions, config: HebiConfig, order: tuple[int, ...]) -> GravitySetup | None:

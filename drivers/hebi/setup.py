@@ -13,12 +13,12 @@ import numpy as np
 from ..base import DriverConfigError
 from ..options import OptionProblem, OptionsError, nearest
 from .config import HebiConfig, load_hebi_config, pair_modules
-from .effort_setup import EffortSetup, set_up_efforts, told_plugins
+from .effort_setup import EffortSetup, set_up_efforts
 from .lookup import WHERE, Module
 from .mirror import Mirror
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from ..base import Floats
@@ -113,7 +113,7 @@ def set_up(actuators: Sequence[str], options: HebiOptions) -> HebiSetup:
         upper=upper,
         efforts=set_up_efforts(options, config, order),
         mirrors=_mirrors(config, order),
-        told=tuple(told_plugins(options, config)),
+        told=tuple(_told_plugins(options, config, order)),
         warnings=config.warnings,
     )
 
@@ -225,3 +225,21 @@ def _mirrors(config: HebiConfig, order: tuple[int, ...]) -> tuple[Mirror, ...]:
     if plugin.index not in order:
         return ()
     return (Mirror(module, order.index(plugin.index), -1.0 if plugin.mirror else 1.0),)
+
+
+def _told_plugins(options: HebiOptions, config: HebiConfig, order: tuple[int, ...]) -> Iterator[str]:
+    """Yield what becomes of each plugin of the file."""
+    left_out: dict[str, str] = {}
+    if options.gravity_compensation is False:
+        left_out["GravityCompensationEffort"] = "`gravity_compensation` is false"
+    if options.dynamics_compensation is False:
+        left_out["DynamicsCompensationEffort"] = "`dynamics_compensation` is false"
+    mirror = config.plugins.mirror
+    if mirror is not None and mirror.index not in order:
+        doubled = Module(config.families[mirror.index], config.names[mirror.index])
+        left_out[mirror.type] = f"no actuator drives {doubled}, which it doubles"
+    for kind, where in config.plugins.places.items():
+        yield f"{where}: plugin {kind} is " + (
+            f"left out, as {left_out[kind]}" if kind in left_out else "applied"
+        )
+    yield from config.plugins.switched_off

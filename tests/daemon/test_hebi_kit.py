@@ -197,6 +197,7 @@ plugins:
         "arm: kit/arm.cfg.yaml:6: plugin GravityCompensationEffort is applied",
         "arm: kit/arm.cfg.yaml:7: plugin DynamicsCompensationEffort is applied",
         "arm: kit/arm.cfg.yaml:9: plugin DoubledJointMirror is applied",
+        "arm: kit/arm.cfg.yaml:8: plugin EffortOffset is switched off",
         (
             "arm: warning: kit/arm.cfg.yaml:10: plugin OvertorqueFaultMonitor is not applied; "
             "motiond has none; set its `enabled: false`"

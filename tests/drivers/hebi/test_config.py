@@ -173,6 +173,9 @@ def test_the_second_module_of_a_joint_that_is_not_driven_is_left_alone(write: An
     path = write("plugins:", "- {type: DoubledJoint, group_family: Arm, group_name: elbow_b, index: 1}")
     setup = setup_of(path, ["base"])
     assert setup.mirrors == ()
+    assert setup.told == (
+        f"{path}:5: plugin DoubledJoint is left out, as no actuator drives Arm/elbow, which it doubles",
+    )
 
 
 def test_one_offset_holds_for_all_modules(write: Any) -> None:
@@ -268,7 +271,10 @@ def test_a_plugin_that_is_switched_off_needs_not_be_right(write: Any) -> None:
     path = write("plugins:", "- {type: EffortOffset, enabled: false, offset: [1, 2]}", "- {enabled: false}")
     setup = setup_of(path)
     assert setup.efforts == EffortSetup()
-    assert setup.told == ()
+    assert setup.told == (
+        f"{path}:5: plugin EffortOffset is switched off",
+        f"{path}:6: plugin without a type is switched off",
+    )
 
 
 @pytest.mark.parametrize("kind", ["DoubledJointMirror", "ImpedanceController", "OvertorqueFaultMonitor"])
