@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
+from motiond.formats.errors import printable
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -62,7 +64,8 @@ class SettingError(ValueError):
     """
 
     def __init__(self, at: str, message: str, problems: Sequence[SettingProblem] = ()) -> None:
-        super().__init__(message)
+        # pydantic takes no text with half characters, which stand for bytes of a path that are no UTF-8.
+        super().__init__(printable(message))
         self.at = tuple(at.split(".")) if at else ()
         self.problems = tuple(problems)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
@@ -161,6 +162,15 @@ def test_every_mistake_of_hebis_file_is_told_with_its_line_and_where_it_is_named
         "motiond.yaml:1: kit/arm.cfg.yaml:6: plugin ImpedanceController cannot be applied; its spring needs "
         "a fast and steady loop of its own, and motiond sends a motion's rows; set its `enabled: false`\n"
         "motiond.yaml:1: kit/arm.cfg.yaml:7: option 'offset' is missing; set it"
+    )
+
+
+def test_a_mistake_in_a_folder_whose_name_is_no_utf_8_is_told_as_well(tmp_path: Path) -> None:
+    kit = Kit(tmp_path / os.fsdecode(b"n\xff"))
+    assert kit.refusal(kit=KIT + "plugins: [{type: Foo}]\n").replace(f"{tmp_path}/", "") == (
+        "n\\xff/motiond.yaml:1: n\\xff/kit/arm.cfg.yaml:5: plugin Foo cannot be applied; motiond knows "
+        "GravityCompensationEffort, DynamicsCompensationEffort, EffortOffset, DoubledJointMirror, "
+        "DoubledJoint; set its `enabled: false`"
     )
 
 
