@@ -13,9 +13,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from reprlib import Repr
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+from unicodedata import category
 
 import numpy as np
-from pydantic import BaseModel, Discriminator, Field, Tag, ValidationError
+from pydantic import AfterValidator, BaseModel, Discriminator, Field, Tag, ValidationError
 
 from .base import DriverConfigError, DriverOptions
 
@@ -41,9 +42,18 @@ def _kind(value: object) -> str:
     return _MAPPING if isinstance(value, Mapping) else _NUMBER
 
 
+def _without_controls(text: str) -> str:
+    if any(category(letter) in {"Cc", "Cf"} for letter in text):
+        raise ValueError("it should have no control characters")
+    return text
+
+
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Plain = Annotated[str, AfterValidator(_without_controls)]
+"""A text that does nothing to a terminal."""
+PlainName = Annotated[str, Field(min_length=1), AfterValidator(_without_controls)]
 Number = TypeVar("Number")
 PerActuatorOf: TypeAlias = Annotated[
     Annotated[Number, Tag(_NUMBER)] | Annotated[dict[str, Number], Tag(_MAPPING)], Discriminator(_kind)

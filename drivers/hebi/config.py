@@ -6,19 +6,24 @@ Everything that is wrong comes in one error, each problem with its line. The key
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import yaml
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from ..base import DriverConfigError, DriverOptions
-from ..options import OptionProblem, OptionsError, Positive, check
+from ..options import OptionProblem, OptionsError, Plain, PlainName, Positive, check, shown
 from .plugins import Plugins, read_plugins
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from ..options import Location
+
+    T = TypeVar("T")
+    Lines: TypeAlias = dict[Location, int]
 
 DEEPEST = 64  # levels of brackets in a file
 DEFAULT_GAINS = "default"
@@ -51,14 +56,18 @@ def _as_list(value: object) -> object:
     return value if isinstance(value, list) else [value]
 
 
+Names = Annotated[list[PlainName], BeforeValidator(_as_list), Field(min_length=1)]
+"""Of modules or their families: a list, or one by itself."""
+
+
 class ConfigFile(DriverOptions):
     """The keys of the file."""
 
     version: str | float
-    families: Annotated[list[str], BeforeValidator(_as_list), Field(min_length=1)]
-    names: Annotated[list[str], BeforeValidator(_as_list), Field(min_length=1)]
-    hrdf: str | None = None
-    gains: Annotated[dict[str, str], BeforeValidator(_as_default)] = Field(default={})
+    families: Names
+    names: Names
+    hrdf: Plain | None = None
+    gains: Annotated[dict[Plain, Plain], BeforeValidator(_as_default)] = Field(default={})
     feedback_frequency: Positive | None = None
     command_lifetime: Lifetime | None = None
     plugins: list[dict[str, Any]] = Field(default=[])
@@ -106,7 +115,7 @@ def pair_modules(
     Raises
     ------
     OptionsError
-        If there are several of both and their numbers differ.
+        If there are several of both and their numbers differ, or a module stands twice.
     """
     count = max(len(families), len(names))
     if {len(families), len(names)} - {1, count}:
@@ -121,7 +130,21 @@ def pair_modules(
                 )
             ]
         )
-    return tuple(families * (count // len(families))), tuple(names * (count // len(names)))
+    modules = list(zip(families * (count // len(families)), names * (count // len(names)), strict=True))
+    problems = [
+        OptionProblem(
+            where,
+            ("names", index),
+            f"module {family}/{name} stands twice",
+            "it moves one joint",
+            "remove one, or correct its family",
+        )
+        for index, (family, name) in enumerate(modules)
+        if (family, name) in modules[:index]
+    ]
+    if problems:
+        raise OptionsError(problems)
+    return tuple(family for family, _ in modules), tuple(name for _, name in modules)
 
 
 def load_hebi_config(path: Path) -> HebiConfig:
@@ -132,18 +155,23 @@ def load_hebi_config(path: Path) -> HebiConfig:
     DriverConfigError
         If the file cannot be read; an `OptionsError` with every problem if it is wrong.
     """
-    content, lines, plugin_lines = _read(path)
-    try:
-        file = check(str(path), ConfigFile, content)
-    except OptionsError as error:
-        raise OptionsError([_at_line(path, problem, lines) for problem in error.problems]) from error
-    families, names = pair_modules(f"{path}:{lines['families']}", file.families, file.names)
-    plugins = read_plugins(path, plugin_lines, file.plugins)
+    content, lines = _read(path)
+    problems: list[OptionProblem] = []
+    file = _tried(problems, lambda: check(str(path), ConfigFile, content))
+    modules = file and _tried(problems, lambda: pair_modules(str(path), file.families, file.names))
+    plugins = None
+    if not any(problem.option[:1] == ("plugins",) for problem in problems):
+        listed = enumerate(content.get("plugins", ()))
+        places = ((_place(path, ("plugins", index), lines), plugin) for index, plugin in listed)
+        plugins = _tried(problems, lambda: read_plugins(places))
+    if file is None or modules is None or plugins is None:
+        raise OptionsError([_at_line(path, problem, lines) for problem in problems])
+    families, names = modules
     warnings = list(plugins.warnings)
     home_position = _home_position(path, file.user_data or {}, len(names), warnings)
     if file.gains and DEFAULT_GAINS not in file.gains:
         warnings.append(
-            f"{path}:{lines['gains']}: none of the gains {', '.join(file.gains)} is applied; "
+            f"{_place(path, ('gains',), lines)}: none of the gains {', '.join(file.gains)} is applied; "
             f"motiond applies the set called '{DEFAULT_GAINS}'; name it so, or set `gains` in the driver"
         )
     gains = file.gains.get(DEFAULT_GAINS)
@@ -180,13 +208,32 @@ def _is_place(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= FURTHEST_RAD
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, int], list[int]]:
-    """Return the file's mapping, the line of each key, and the line of each plugin."""
+def _tried(problems: list[OptionProblem], read: Callable[[], T]) -> T | None:
+    """Return what `read` returns; if it refuses, add why to `problems` and return None."""
+    try:
+        return read()
+    except OptionsError as error:
+        problems += error.problems
+        return None
+
+
+class _Loader(yaml.CSafeLoader):
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: FBT001, FBT002 - PyYAML's own signature
+        """Construct a value; PyYAML itself does not expect that a date or a number may be impossible."""
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, LookupError, AttributeError, TypeError, OverflowError) as error:
+            what = f"{shown(node.value)} is no {node.tag.rpartition(':')[2]}"
+            raise yaml.constructor.ConstructorError(None, None, what, node.start_mark) from error
+
+
+def _read(path: Path) -> tuple[dict[str, Any], Lines]:
+    """Return the file's mapping, and the line of each key and of each item of the lists under them."""
     try:
         data = path.read_bytes()
         _refuse_depth(path, data)
-        root = yaml.compose(data, yaml.CSafeLoader)
-        content = yaml.load(data, yaml.CSafeLoader)
+        root = yaml.compose(data, _Loader)
+        content = yaml.load(data, _Loader)  # noqa: S506 - a safe loader
     except (OSError, yaml.YAMLError) as error:
         reason = str(error.strerror) if isinstance(error, OSError) else " ".join(str(error).split())
         raise DriverConfigError(str(path), "cannot be read", reason, "correct `config`") from error
@@ -195,10 +242,18 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, int], list[int]]:
             str(path), "is no robot configuration of HEBI's", "it is no mapping", "correct `config`"
         )
     _refuse_duplicates(path, root)
-    lines = {key.value: key.start_mark.line + 1 for key, _ in root.value}
-    listed = [value for key, value in root.value if key.value == "plugins"]
-    each = listed[-1].value if listed and isinstance(listed[-1], yaml.SequenceNode) else []
-    return content, lines, [node.start_mark.line + 1 for node in each]
+    return content, _lines(root)
+
+
+def _lines(root: yaml.MappingNode) -> Lines:
+    lines: Lines = {}
+    for key, value in root.value:
+        lines[key.value,] = key.start_mark.line + 1
+        if isinstance(value, yaml.SequenceNode):
+            lines.update(
+                ((key.value, index), item.start_mark.line + 1) for index, item in enumerate(value.value)
+            )
+    return lines
 
 
 def _refuse_duplicates(path: Path, root: yaml.MappingNode) -> None:
@@ -242,7 +297,14 @@ def _refuse_depth(path: Path, data: bytes) -> None:
         raise
 
 
-def _at_line(path: Path, problem: OptionProblem, lines: Mapping[str, int]) -> OptionProblem:
-    line = lines.get(str(problem.option[0])) if problem.option else None
-    where = f"{path}:{line}" if line else str(path)
-    return OptionProblem(where, problem.option, problem.what, problem.why, problem.mend)
+def _place(path: Path, option: Location, lines: Lines) -> str:
+    """Return the file and line of an option, or of the nearest one above it that has a line."""
+    line = next((lines[option[:end]] for end in range(len(option), 0, -1) if option[:end] in lines), None)
+    return f"{path}:{line}" if line else str(path)
+
+
+def _at_line(path: Path, problem: OptionProblem, lines: Lines) -> OptionProblem:
+    """Return a problem with its line, unless it has one."""
+    if problem.where != str(path):
+        return problem
+    return replace(problem, where=_place(path, problem.option, lines))

@@ -13,11 +13,10 @@ import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, StrictBool
 
 from ..base import DriverOptions
-from ..options import Finite, NotNegative, OptionProblem, OptionsError, check, nearest, shown
+from ..options import Finite, NotNegative, OptionProblem, OptionsError, PlainName, check, nearest, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping
 
     PluginType = TypeVar("PluginType", bound="Plugin")
 
@@ -53,7 +52,7 @@ def _rotation(numbers: tuple[float, ...]) -> tuple[float, ...]:
 
 
 Offset = Annotated[float, Field(ge=-STRONGEST_NM, le=STRONGEST_NM, allow_inf_nan=False)]
-OneName = Annotated[str, BeforeValidator(_only_one), Field(min_length=1)]
+OneName = Annotated[PlainName, BeforeValidator(_only_one)]
 
 
 class Plugin(DriverOptions):
@@ -184,13 +183,13 @@ class _Reader:
         return next((plugin for plugin in self.found.values() if isinstance(plugin, kind)), None)
 
 
-def read_plugins(path: Path, lines: Sequence[int], plugins: Sequence[Mapping[str, Any]]) -> Plugins:
+def read_plugins(plugins: Iterable[tuple[str, Mapping[str, Any]]]) -> Plugins:
     """Check the plugins of a file.
 
     Parameters
     ----------
-    lines : sequence of int
-        The line of each plugin.
+    plugins : iterable of (str, mapping)
+        Where each stands, and its keys.
 
     Raises
     ------
@@ -199,8 +198,8 @@ def read_plugins(path: Path, lines: Sequence[int], plugins: Sequence[Mapping[str
         which hebi-py would drop the second.
     """
     reader = _Reader()
-    for line, plugin in zip(lines, plugins, strict=True):
-        reader.take(f"{path}:{line}", plugin)
+    for where, plugin in plugins:
+        reader.take(where, plugin)
     if reader.problems:
         raise OptionsError(reader.problems)
     return Plugins(

@@ -155,7 +155,9 @@ def test_every_mistake_of_hebis_file_is_told_with_its_line_and_where_it_is_named
     wrong = KIT.replace("hrdf:", "hrfd:") + "plugins: [{type: ImpedanceController}]\n"
     assert kit.refusal(kit=wrong) == (
         "motiond.yaml:1: kit/arm.cfg.yaml:4: unknown option 'hrfd'; it takes command_lifetime, families, "
-        "feedback_frequency, gains, hrdf, names, plugins, user_data, version; did you mean 'hrdf'?"
+        "feedback_frequency, gains, hrdf, names, plugins, user_data, version; did you mean 'hrdf'?\n"
+        "motiond.yaml:1: kit/arm.cfg.yaml:5: plugin ImpedanceController cannot be applied; its spring needs "
+        "a fast and steady loop of its own, and motiond sends a motion's rows; set its `enabled: false`"
     )
     plugins = KIT + "plugins:\n- {type: ImpedanceController}\n- {type: EffortOffset}\n"
     assert kit.refusal(kit=plugins) == (

@@ -528,6 +528,66 @@ def test_refuses_efforts_that_no_arm_has_and_turns_that_are_none(
     assert str(caught.value) == f"{path}:5: {message}"
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "families: [Arm]\nnames:\n- base\n- elbow\n- base\n",
+            "{path}:6: module Arm/base stands twice; it moves one joint; remove one, or correct its family",
+        ),
+        (
+            "families: [Arm, '']\nnames: [base,\n  '', 'b\\e']\n",
+            (
+                "{path}:2: option 'families.1' is ''; it should have at least 1 character\n"
+                "{path}:4: option 'names.1' is ''; it should have at least 1 character"
+            ),
+        ),
+        (
+            'families: [Arm]\nnames: [base, "a\\e[31mb"]\n',
+            "{path}:3: option 'names.1' is 'a\\x1b[31mb'; it should have no control characters",
+        ),
+        (
+            'families: [Arm]\nnames: [base]\ngains: {soft: a.xml, stiff: "\\e.xml"}\nhrdf: "\\e"\n',
+            (
+                "{path}:5: option 'hrdf' is '\\x1b'; it should have no control characters\n"
+                "{path}:4: option 'gains.stiff' is '\\x1b.xml'; it should have no control characters"
+            ),
+        ),
+        (
+            "names: [base, elbow]\nuser_data: &arm {families: [Left, Right, Up]}\n<<: *arm\n",
+            (
+                "{path}: 3 families do not go with 2 names; "
+                "one family holds for all names, or each name has its own; correct `families` or `names`"
+            ),
+        ),
+        (
+            "families: [Arm]\nnames: [base]\nhrdf: 2001-99-99\n",
+            (
+                "{path}: cannot be read; '2001-99-99' is no timestamp "
+                'in "<byte string>", line 4, column 7; correct `config`'
+            ),
+        ),
+        (
+            "families: [Arm]\nnames: [base]\nfeedback_frequncy: 9\nplugins:\n- {type: ImpedanceController}\n",
+            (
+                "{path}:4: unknown option 'feedback_frequncy'; it takes command_lifetime, families, "
+                "feedback_frequency, gains, hrdf, names, plugins, user_data, version; "
+                "did you mean 'feedback_frequency'?\n"
+                "{path}:6: plugin ImpedanceController cannot be applied; its spring needs a fast and steady "
+                "loop of its own, and motiond sends a motion's rows; set its `enabled: false`"
+            ),
+        ),
+    ],
+    ids=["twice", "empty", "control", "paths", "merged", "date", "all at once"],
+)
+def test_tells_every_mistake_at_its_own_line(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "arm.cfg.yaml"
+    path.write_text("version: 1.0\n" + text)
+    with pytest.raises(DriverConfigError) as caught:
+        load_hebi_config(path)
+    assert str(caught.value) == message.replace("{path}", str(path))
+
+
 def test_refuses_a_nest_of_brackets(tmp_path: Path) -> None:
     path = tmp_path / "deep.cfg.yaml"
     path.write_text("names: " + "[" * 100_000)
