@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 STANDARD_GRAVITY = 9.81
 UNIT_TOLERANCE = 0.1
+EMPTY_MODEL = '<robot version="1.6.0"/>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,7 @@ def load_model(
     DriverConfigError
         If it cannot be read, has another number of joints, or has no such frame.
     """
+    earlier = _warnings_so_far(hebi)
     warnings: list[str] = []
     try:
         model = hebi.robot_model.import_from_hrdf(str(path), warning_callback=warnings.extend)
@@ -105,7 +107,14 @@ def load_model(
             f"it has {frames} input frames, counted from 0",
             "correct `imu_frame_index`",
         )
-    return model, [f"{path}: {warning}" for warning in warnings]
+    return model, [f"{path}: {warning}" for warning in warnings[len(earlier) :]]
+
+
+def _warnings_so_far(hebi: Any) -> list[str]:
+    """Return the warnings of all files that were read so far: hebi-py adds those of a file to the others."""
+    warnings: list[str] = []
+    hebi.robot_model.import_from_hrdf_string(EMPTY_MODEL, warning_callback=warnings.extend)
+    return warnings
 
 
 class GravityCompensation:
