@@ -184,7 +184,8 @@ def _problem(where: str, kind: type[DriverOptions], detail: Mapping[str, Any]) -
     reason = re.sub(r"^\w+ should ", "it should ", detail["msg"].removeprefix("Value error, "))
     if not path:
         return OptionProblem(where, path, reason)
-    return OptionProblem(where, path, f"option '{dotted}' is {shown(detail['input'])}", reason)
+    mend = "" if detail["type"] == "value_error" else "correct it"  # our own validators say what to do
+    return OptionProblem(where, path, f"option '{dotted}' is {shown(detail['input'])}", reason, mend)
 
 
 def spread(

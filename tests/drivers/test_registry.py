@@ -132,19 +132,22 @@ def test_names_the_nearest_driver(name: str, message: str) -> None:
         (
             {"noise": -1, "inertia": {"elbow": 0}, "seed": "many"},
             (
-                "driver sim: option 'inertia.elbow' is 0; it should be greater than 0\n"
-                "driver sim: option 'noise' is -1; it should be greater than or equal to 0\n"
+                "driver sim: option 'inertia.elbow' is 0; it should be greater than 0; correct it\n"
+                "driver sim: option 'noise' is -1; it should be greater than or equal to 0; correct it\n"
                 "driver sim: option 'seed' is 'many'; "
-                "it should be a valid integer, unable to parse string as an integer"
+                "it should be a valid integer, unable to parse string as an integer; correct it"
             ),
         ),
         (
             {"natural_frequency_hz": 600},
-            "driver sim: option 'natural_frequency_hz' is 600; it should be less than or equal to 500",
+            (
+                "driver sim: option 'natural_frequency_hz' is 600; "
+                "it should be less than or equal to 500; correct it"
+            ),
         ),
         (
             {"initial": float("nan")},
-            "driver sim: option 'initial' is nan; it should be a finite number",
+            "driver sim: option 'initial' is nan; it should be a finite number; correct it",
         ),
         (
             {"initial": {"elbo": 1}},
@@ -283,12 +286,11 @@ def test_what_is_repeated_in_options_is_looked_at_once() -> None:
         check_options("hebi", {"families": "Arm", "interfaces": nested(30), "gravity_ramp_s": endless})
     row = "[" + ", ".join(["[...]"] * 9) + "]"
     assert str(caught.value) == (
-        f"driver hebi: option 'interfaces.0' is [{', '.join([row] * 9)}]; it should be a valid string\n"
-        + "\n".join(
+        "\n".join(
             f"driver hebi: option 'interfaces.{index}' is [{', '.join([row] * 9)}]; "
-            "it should be a valid string"
-            for index in range(1, 9)
+            "it should be a valid string; correct it"
+            for index in range(9)
         )
         + "\ndriver hebi: option 'gravity_ramp_s' is {'again': {'again': {...}}}; "
-        "it should be a valid number"
+        "it should be a valid number; correct it"
     )

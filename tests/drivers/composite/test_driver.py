@@ -429,13 +429,16 @@ ARM = {"type": "sim", "actuators": ["shoulder", "elbow"]}
         (
             {"parts": {}},
             [("parts",)],
-            "driver composite: option 'parts' is {}; it should have at least 1 item after validation, not 0",
+            (
+                "driver composite: option 'parts' is {}; "
+                "it should have at least 1 item after validation, not 0; correct it"
+            ),
         ),
         (
             {"parts": {"arm": ARM | {"nois": 1, "rate_divisor": 0}, "hand": {"actuators": ["finger"]}}},
             [("parts", "arm", "rate_divisor"), ("parts", "arm", "nois"), ("parts", "hand", "type")],
             (
-                "part arm: option 'rate_divisor' is 0; it should be greater than or equal to 1\n"
+                "part arm: option 'rate_divisor' is 0; it should be greater than or equal to 1; correct it\n"
                 "part arm: driver sim: unknown option 'nois'; it takes ...; did you mean 'noise'?\n"
                 "part hand: option 'type' is missing; set it"
             ),

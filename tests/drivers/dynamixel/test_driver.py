@@ -625,7 +625,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "endless lifetime": (
         {"ports": [PORT], "command_lifetime_s": 3.0},
-        "option 'command_lifetime_s' is 3.0; it should be less than or equal to 2.54",
+        "option 'command_lifetime_s' is 3.0; it should be less than or equal to 2.54; correct it",
     ),
 }
 

@@ -297,7 +297,7 @@ def test_a_second_module_turns_the_other_way_unless_mirror_is_false_itself(write
     path = write("plugins:", f"- {plugin}")
     with pytest.raises(OptionsError) as caught:
         setup_of(path)
-    assert str(caught.value) == f"{path}:5: option 'mirror' is 0; it should be a valid boolean"
+    assert str(caught.value) == f"{path}:5: option 'mirror' is 0; it should be a valid boolean; correct it"
 
 
 def test_a_file_describes_the_robot(write: Any) -> None:
@@ -342,7 +342,10 @@ def test_a_home_position_of_another_kind_is_warned_of(write: Any, home: str) -> 
         (
             ["plugins: GravityCompensationEffort"],
             {},
-            ("{path}:4: option 'plugins' is 'GravityCompensationEffort'; it should be a valid list"),
+            (
+                "{path}:4: option 'plugins' is 'GravityCompensationEffort'; "
+                "it should be a valid list; correct it"
+            ),
         ),
         (
             ["plugins: [{type: GravityCompensationEffort, imu_feedback_index: 2}]", "hrdf: a.hrdf"],
@@ -421,9 +424,10 @@ def test_loads_a_robot_configuration_unchanged() -> None:
         (
             "wrong_values.cfg.yaml",
             (
-                "{path}:3: option 'names' is []; it should have at least 1 item after validation, not 0\n"
+                "{path}:3: option 'names' is []; "
+                "it should have at least 1 item after validation, not 0; correct it\n"
                 "{path}:6: option 'feedback_frequency' is 'fast'; "
-                "it should be a valid number, unable to parse string as a number\n"
+                "it should be a valid number, unable to parse string as a number; correct it\n"
                 "{path}:5: option 'command_lifetime' is 0; "
                 "0 means for ever, and nothing would stop the modules when setpoints end\n"
                 "{path}:4: unknown option 'comand_lifetime'; it takes command_lifetime, families, "
@@ -488,11 +492,11 @@ def test_refuses_a_key_that_stands_twice(text: str, message: str, tmp_path: Path
     [
         (
             "{type: EffortOffset, offset: [1, 1000]}",
-            "option 'offset.1' is 1000; it should be less than or equal to 160",
+            "option 'offset.1' is 1000; it should be less than or equal to 160; correct it",
         ),
         (
             "{type: EffortOffset, offset: .nan}",
-            "option 'offset.0' is nan; it should be a finite number",
+            "option 'offset.0' is nan; it should be a finite number; correct it",
         ),
         (
             "{type: GravityCompensationEffort, imu_rotation_offset: [0, 0, 0, 0, 0, 0, 0, 0, 0]}",
@@ -538,8 +542,8 @@ def test_refuses_efforts_that_no_arm_has_and_turns_that_are_none(
         (
             "families: [Arm, '']\nnames: [base,\n  '', 'b\\e']\n",
             (
-                "{path}:2: option 'families.1' is ''; it should have at least 1 character\n"
-                "{path}:4: option 'names.1' is ''; it should have at least 1 character"
+                "{path}:2: option 'families.1' is ''; it should have at least 1 character; correct it\n"
+                "{path}:4: option 'names.1' is ''; it should have at least 1 character; correct it"
             ),
         ),
         (

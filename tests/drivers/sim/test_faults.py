@@ -440,11 +440,11 @@ BAD_FAULTS: list[tuple[dict[str, Any], str]] = [
         fault("bus_lost", actuator="elbow"),
         "fault bus_lost: unknown option 'actuator'; it takes at_s, fault, for_s",
     ),
-    (fault("stuck", for_s=-1), "fault stuck: option 'for_s' is -1; it should be greater than 0"),
+    (fault("stuck", for_s=-1), "fault stuck: option 'for_s' is -1; it should be greater than 0; correct it"),
     (fault("blocks"), "fault blocks: option 'for_s' is missing; set it"),
     (
         fault("packet_loss", probability=2),
-        "fault packet_loss: option 'probability' is 2; it should be less than or equal to 1",
+        "fault packet_loss: option 'probability' is 2; it should be less than or equal to 1; correct it",
     ),
 ]
 

@@ -112,7 +112,7 @@ def test_without_the_option_the_plugin_imports_no_driver(tmp_path: Path) -> None
         ({"driver": "sin"}, "driver sin: there is no such driver; there are ...; did you mean 'sim'?"),
         (
             {"options": '{"noise": -1}'},
-            "driver sim: option 'noise' is -1; it should be greater than or equal to 0",
+            "driver sim: option 'noise' is -1; it should be greater than or equal to 0; correct it",
         ),
         (
             {"options": "[1]"},
