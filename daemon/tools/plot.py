@@ -1,6 +1,7 @@
 """A motion as a picture (PNG or SVG): each joint's positions and velocities over time, and a robot's limits.
 
-What is drawn is the curve that is played, also between the rows. Drawn with matplotlib, the extra `plot`.
+What is drawn is the curve that is played, also between the rows, with each place where it is farthest and
+fastest. Drawn with matplotlib, the extra `plot`.
 
     RuntimeError
     └── PlottingUnavailable  matplotlib is not installed
@@ -20,6 +21,8 @@ from motiond.formats.io.output import replacing
 from motiond.formats.model.interpolation import curve
 
 from ..planning.markers import marker_file, read_markers
+from ..planning.ticks import FREE_RATE_HZ
+from ..planning.violations import ROUNDING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,16 +64,23 @@ class PlottingUnavailable(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class _Curve:
-    """What one joint's pair of panels shows; `times`, `positions` and `velocities` are (samples,)."""
+    """What one joint's pair of panels shows; `times`, `positions` and `velocities` are (samples,).
+
+    Attributes
+    ----------
+    slack : float
+        The share of a position limit by which rounding between rows may pass it.
+    """
 
     name: str
-    unit: str
     times: Floats
     positions: Floats
     velocities: Floats
+    unit: str = ""
     lower: float = -np.inf
     upper: float = np.inf
     velocity_limit: float = np.inf
+    slack: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,21 +164,49 @@ def _curves(motion: Motion, drawing: Drawing) -> list[_Curve]:
     if not motion.joint_names and len(told) == joints:
         names = tuple(told)
     chosen = [_column(motion, names, joint) for joint in drawing.joints] or [*range(joints)]
-    at, rows = _shown_times(motion.times), motion.positions[:, chosen]
-    # As the planner does: frames with times of their own are played from rest to rest.
-    positions, velocities = curve(
-        at, motion.times, rows, drawing.interpolation, at_rest=not motion.is_uniform
-    )
+    slack = ROUNDING if drawing.interpolation == "smooth" else 0.0
     return [
         _Curve(
             names[column],
-            times=at,
-            positions=positions[:, number],
-            velocities=velocities[:, number],
-            **told.get(names[column], {"unit": ""}),
+            *_played(motion, motion.positions[:, column], drawing.interpolation),
+            **told.get(names[column], {}),
+            slack=slack,
         )
-        for number, column in enumerate(chosen)
+        for column in chosen
     ]
+
+
+def _played(motion: Motion, rows: Floats, interpolation: Interpolation) -> tuple[Floats, Floats, Floats]:
+    """Return times, positions and velocities of one joint's curve, each of shape (samples,)."""
+    # As the planner does: frames with times of their own are played from rest to rest.
+    times, at_rest = motion.times, not motion.is_uniform
+    at = _shown_times(times)
+    if interpolation in {"cubic", "smooth"}:
+        slopes = curve(times, times, rows, interpolation, at_rest=at_rest)[1]
+        at = np.union1d(at, _turns(times, rows, slopes))
+    positions, velocities = curve(at, times, rows, interpolation, at_rest=at_rest)
+    if interpolation == "hold":
+        # Each row is a step within the time of one setpoint.
+        spans = np.minimum(np.diff(times), 1.0 / FREE_RATE_HZ) if at_rest else np.diff(times)
+        velocities[np.searchsorted(at, times[1:])] = np.diff(rows) / spans
+    return at, positions, velocities
+
+
+def _turns(times: Floats, rows: Floats, slopes: Floats) -> Floats:
+    """Return when the cubic curve between rows is fastest, and when it turns, in any order.
+
+    With a share s of a step that has passed, its velocity is the parabola before + linear s + square s².
+    """
+    steps, before, after = np.diff(times), slopes[:-1], slopes[1:]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        secants = np.diff(rows) / steps
+        linear, square = 6.0 * secants - 4.0 * before - 2.0 * after, 3.0 * (before + after) - 6.0 * secants
+        root = np.sqrt(linear**2 - 4.0 * square * before)
+        sum_of = -(linear + np.copysign(root, linear)) / 2.0
+        shares = np.stack([-linear / (2.0 * square), sum_of / square, before / sum_of])
+        within = (shares > 0.0) & (shares < 1.0)
+    turns: Floats = (times[:-1] + shares * steps)[within]
+    return turns
 
 
 def _column(motion: Motion, names: Sequence[str], joint: str) -> int:
@@ -248,8 +286,10 @@ def _title(motion: Motion, *, limited: bool, marked: bool) -> str:
 
 
 def _draw_pair(pair: NDArray[Any], one: _Curve) -> None:
-    unit, bound = one.unit or "rad or m", one.velocity_limit
-    _draw(pair[0], one.times, one.positions, (one.lower, one.upper))
+    unit, bound = one.unit or "rad or m", one.velocity_limit * (1.0 + ROUNDING)
+    lower = one.lower * (1.0 - one.slack * np.sign(one.lower))
+    upper = one.upper * (1.0 + one.slack * np.sign(one.upper))
+    _draw(pair[0], one.times, one.positions, (lower, upper))
     _draw(pair[1], one.times, one.velocities, (-bound, bound))
     for panel, title in zip(pair, (unit, f"{unit}/s" if one.unit else f"({unit})/s"), strict=True):
         panel.set_title(f"{one.name} in {title}", fontsize=8, loc="left", pad=2, parse_math=False)

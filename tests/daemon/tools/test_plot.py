@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from motiond.daemon.config.robot import DriverSettings, ModelSettings, RobotSettings
+from motiond.daemon.joints.joint_map import build_joint_map
 from motiond.daemon.planning.markers import Marker
+from motiond.daemon.planning.planner import plan
+from motiond.daemon.planning.violations import PlanError
 from motiond.daemon.tools.plot import Drawing, _thinned, plot_motion
 from motiond.formats import Motion, MotionError, load_motion, load_robot
 from motiond.formats.model.interpolation import curve
+from motiond.formats.model.robot import Coordinate, Joint, Link, RobotModel
 from tests.daemon.programs import run_here
 
 if TYPE_CHECKING:
@@ -106,6 +111,60 @@ def test_a_single_row_beyond_a_limit_has_a_dot(tmp_path: Path) -> None:
         plot_motion(still, tmp_path / "made.svg", Drawing(robot=arm))
         shown.append((tmp_path / "made.svg").read_text().count(DOT))
     assert shown == [0, 1]
+
+
+def slider(**limits: float) -> RobotModel:
+    joint = Joint("a", "prismatic", "base", "tip", np.eye(3)[:1], (Coordinate("a", **limits),))
+    return RobotModel("slider", "made", "", (joint,), (Link("base"), Link("tip")), (), "base")
+
+
+def rows_with(frames: int, far: dict[int, float]) -> NDArray[np.float64]:
+    rows = np.zeros((frames, 1))
+    rows[[*far], 0] = [*far.values()]
+    return rows
+
+
+UNEVEN = np.cumsum(np.where(np.arange(2001) % 2, 0.009, 0.011))
+
+
+@pytest.mark.parametrize("interpolation", ["hold", "linear", "cubic", "smooth"])
+@pytest.mark.parametrize("even", [True, False])
+@pytest.mark.parametrize(
+    ("frames", "far", "limits"),
+    [
+        (2001, {100: 1.5}, {"velocity_limit": 3.0}),
+        (2001, {100: 1.0, 101: 1.0}, {"upper": 1.05}),
+        (201, {100: -1.0, 101: -1.0}, {"lower": -0.9, "velocity_limit": 1000.0}),
+        (2001, {}, {"velocity_limit": 3.0, "lower": 0.0, "upper": 0.0}),
+    ],
+)
+def test_marked_is_what_check_finds(
+    tmp_path: Path,
+    interpolation: Interpolation,
+    *,
+    even: bool,
+    frames: int,
+    far: dict[int, float],
+    limits: dict[str, float],
+) -> None:
+    times = np.arange(frames) / 100 if even else UNEVEN[:frames]
+    one = Motion("made", ("a",), 100.0, times, rows_with(frames, far))
+    arm = slider(**limits)
+    plot_motion(one, tmp_path / "made.svg", Drawing(interpolation=interpolation, robot=arm))
+    found = set()
+    try:
+        model, driver = ModelSettings(file=ARM), DriverSettings(type="sim")
+        settings = RobotSettings(model=model, driver=driver, interpolation=interpolation)
+        plan(one, build_joint_map("arm", arm, {}), settings, np.inf)
+    except PlanError as error:
+        found = {violation.kind for violation in error.violations}
+    assert red_panels(tmp_path / "made.svg") == ("lower" in found or "upper" in found, "velocity" in found)
+
+
+def red_panels(picture: Path) -> tuple[bool, bool]:
+    """Return whether something is marked among the positions and among the velocities of one joint."""
+    _, positions, velocities = picture.read_text().split('<g id="axes_')
+    return f"{BEYOND}; stroke-width: 1.8" in positions, f"{BEYOND}; stroke-width: 1.8" in velocities
 
 
 def test_markers_are_lines_with_their_names(tmp_path: Path) -> None:
