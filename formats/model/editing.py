@@ -27,7 +27,7 @@ _BACKWARDS = {"ZMP": 1.0, "JointVelocity": -1.0, "JointAcceleration": 1.0}
 _AXES = {"x": 0, "y": 1, "z": 2}
 
 
-def select(motion: Motion, names: Sequence[str]) -> Motion:
+def select(motion: Motion, names: Iterable[str]) -> Motion:
     """Keep some joints, in the order given, and the same columns of their series, such as `JointEffort`.
 
     Raises
@@ -36,6 +36,7 @@ def select(motion: Motion, names: Sequence[str]) -> Motion:
         If no joint is named, one is unknown or named twice, or the motion's joints have no names.
     """
     _need_names(motion, "selected")
+    names = tuple(names)
     if not names:
         raise MotionError(f"{motion.name}: no joint is selected; a motion keeps one at least; name it")
     _refuse_unknown(motion, "joint", names, motion.joint_names)
@@ -47,7 +48,7 @@ def select(motion: Motion, names: Sequence[str]) -> Motion:
     }
     return replace(
         motion,
-        joint_names=tuple(names),
+        joint_names=names,
         positions=motion.positions[:, columns],
         components=components,
         metadata=_metadata_for(motion, {name: name for name in names}),
@@ -70,7 +71,7 @@ def rename(motion: Motion, table: Mapping[str, str]) -> Motion:
     return replace(motion, joint_names=tuple(names), metadata=_metadata_for(motion, told))
 
 
-def name_joints(motion: Motion, names: Sequence[str]) -> Motion:
+def name_joints(motion: Motion, names: Iterable[str]) -> Motion:
     """Name the joints of a motion that has no names, one name for each column of `positions`.
 
     Raises
@@ -80,16 +81,16 @@ def name_joints(motion: Motion, names: Sequence[str]) -> Motion:
     """
     if motion.joint_names:
         raise MotionError(f"{motion.name}: its joints have names; those are kept; rename them")
-    joints = motion.positions.shape[1]
+    names, joints = tuple(names), motion.positions.shape[1]
     if len(names) != joints:
         raise MotionError(
             f"{motion.name}: {len(names)} names for {joints} joints; each has one; list them all"
         )
     _refuse_twice(motion, names)
-    return replace(motion, joint_names=tuple(names))
+    return replace(motion, joint_names=names)
 
 
-def without(motion: Motion, components: Collection[str]) -> Motion:
+def without(motion: Motion, components: Iterable[str]) -> Motion:
     """Drop components.
 
     Raises
@@ -97,6 +98,7 @@ def without(motion: Motion, components: Collection[str]) -> Motion:
     MotionError
         If there is no such component.
     """
+    components = tuple(components)
     _refuse_unknown(motion, "component", components, motion.components)
     kept = {name: series for name, series in motion.components.items() if name not in components}
     about = motion.metadata.get("components", {})

@@ -19,7 +19,7 @@ from .interpolation import SAME_TIME_S
 from .motion import MotionError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ..arrays import Floats
     from .motion import Motion
@@ -47,12 +47,12 @@ class JoinTolerance:
 DEFAULT_TOLERANCE = JoinTolerance()
 
 
-def concatenate(motions: Sequence[Motion], tolerance: JoinTolerance = DEFAULT_TOLERANCE) -> Motion:
+def concatenate(motions: Iterable[Motion], tolerance: JoinTolerance = DEFAULT_TOLERANCE) -> Motion:
     """Join motions; at each seam the earlier motion's row stays, and name and metadata are the first one's.
 
     Parameters
     ----------
-    motions : sequence of Motion
+    motions : iterable of Motion
         At least one, with the same frame rate, joints (in any order) and components.
     tolerance : JoinTolerance
         How far apart they may be where they meet.
@@ -62,6 +62,7 @@ def concatenate(motions: Sequence[Motion], tolerance: JoinTolerance = DEFAULT_TO
     MotionError
         With every gap at every seam, or with what keeps the motions from fitting together.
     """
+    motions = tuple(motions)
     if not motions:
         raise MotionError("there are no motions to join; give at least one")
     first = motions[0]

@@ -69,6 +69,14 @@ def test_selected_joints_come_in_the_order_asked_with_all_that_is_theirs() -> No
     assert two.metadata["format"] == "seq"
 
 
+def test_names_may_come_from_any_iterable() -> None:
+    names = ["r_hip", "waist"]
+    assert select(walk(), iter(names)).positions.tolist() == select(walk(), names).positions.tolist()
+    assert [*without(walk(), iter(["ZMP", "JointVelocity"])).components] == ["LinkPosition"]
+    nameless = replace(walk(), joint_names=())
+    assert name_joints(nameless, (name for name in NAMES)).joint_names == NAMES
+
+
 def test_renamed_joints_keep_their_columns() -> None:
     renamed = rename(walk(), {"l_hip": "r_hip", "r_hip": "l_hip"})
     assert renamed.joint_names == ("waist", "r_hip", "l_hip")
@@ -191,6 +199,11 @@ KNOWN = "it has waist, l_hip, r_hip"
 UNKNOWN_HIP = f"walk: no joint 'l_hop'; {KNOWN}; did you mean 'l_hip'?"
 REFUSED: list[tuple[Callable[[], Motion], str]] = [
     (lambda: select(walk(), []), "walk: no joint is selected; a motion keeps one at least; name it"),
+    (lambda: select(walk(), iter(())), "walk: no joint is selected; a motion keeps one at least; name it"),
+    (
+        lambda: select(walk(), iter(["waist", "waist"])),
+        "walk: joint 'waist' stands twice; a name is one joint's; correct the list",
+    ),
     (lambda: select(walk(), ["l_hop", "xyz"]), f"{UNKNOWN_HIP}\nwalk: no joint 'xyz'; {KNOWN}"),
     (
         lambda: select(walk(), ["waist", "waist"]),

@@ -50,7 +50,7 @@ def test_a_motion_cut_in_three_and_joined_is_itself() -> None:
     whole = Motion(
         "wave", ("elbow",), 100.0, times, np.sin(3 * times)[:, None], {"ZMP": np.outer(times, [1, 2, 3])}
     )
-    joined = concatenate([trim(whole, 0, 0.5), trim(whole, 0.5, 1.3), trim(whole, 1.3)])
+    joined = concatenate(iter([trim(whole, 0, 0.5), trim(whole, 0.5, 1.3), trim(whole, 1.3)]))
     assert joined.times.tobytes() == whole.times.tobytes()
     assert joined.positions.tobytes() == whole.positions.tobytes()
     assert joined.components["ZMP"].tobytes() == whole.components["ZMP"].tobytes()
