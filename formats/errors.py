@@ -177,6 +177,11 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub(_escaped, text)
 
 
+def quoted_briefly(message: str) -> str:
+    """Return a message of one line or more in which what it quotes is cut, as it is in those of files."""
+    return "\n".join(_QUOTED.sub(_short_quote, line) for line in message.split("\n"))
+
+
 def _with_short_quotes(part: str) -> str:
     """Return a part of a message, what it quotes cut, and the whole where it is still long."""
     if len(part) > LONGEST_VALUE:

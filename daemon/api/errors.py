@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal, Self
 
+from motiond.formats.errors import quoted_briefly
+
 ErrorCode = Literal[
     "INVALID_REQUEST",  # not JSON, an unknown key, a value out of range
     "UNKNOWN_VERB",
@@ -67,7 +69,7 @@ class RequestError(Exception):
         self, code: ErrorCode, where: str, what: str, why: str = "", mend: str = "", **data: Any
     ) -> None:
         message = "; ".join(part for part in (what, why, mend) if part)
-        super().__init__(f"{where}: {message}" if where else message)
+        super().__init__(quoted_briefly(f"{where}: {message}" if where else message))
         self.code: ErrorCode = code
         self.data = data
         self.transaction: str | None = None

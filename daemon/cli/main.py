@@ -48,6 +48,8 @@ def _exit_code(arguments: list[str]) -> int:
     load_later("urllib.request")  # the MQTT library's, for proxies
     import typer
 
+    from motiond.formats.errors import quoted_briefly
+
     from .completion import serve_scripts
     from .output import DONE, WRONG_INPUT, tell
     from .tree import make_app
@@ -57,7 +59,7 @@ def _exit_code(arguments: list[str]) -> int:
     try:
         return app(arguments, prog_name="motiond", standalone_mode=False) or DONE
     except typer.TyperException as error:
-        what = " ".join(error.format_message().split()).replace(": Value error, ", ": ").rstrip(".")
+        what = _in_brief(error.format_message(), arguments).replace(": Value error, ", ": ").rstrip(".")
         if not what:  # the help that it stands for was written instead
             return WRONG_INPUT
         return tell(f"motiond: {what[:1].lower()}{what[1:]}; see `motiond --help`", WRONG_INPUT)
@@ -68,4 +70,16 @@ def _exit_code(arguments: list[str]) -> int:
         exit_code = getattr(cause, "exit_code", None)
         if exit_code is None:
             raise
-        return tell(str(cause), exit_code)
+        return tell(quoted_briefly(str(cause)), exit_code)
+
+
+def _in_brief(message: str, arguments: list[str]) -> str:
+    """Return what typer says as one line that repeats no long argument whole, in quotes or without."""
+    from motiond.formats.errors import echoed, quoted_briefly
+
+    line = quoted_briefly(" ".join(message.split()))
+    for argument in arguments:
+        for given in (" ".join(part.split()) for part in argument.split("=", 1)):
+            if not given.startswith("/"):  # a path is told whole
+                line = line.replace(given, echoed(given))
+    return line

@@ -114,7 +114,7 @@ class Questions:
             answer = input(f"{question} [{printable(default)}]: ").strip()
         except EOFError as error:
             typer.echo()
-            what, why = f"no answer to '{question}'", "standard input has ended"
+            what, why = f"no answer to: {question}", "standard input has ended"
             mend = "answer it, or take all defaults with --yes"
             raise NotAnswered(f"motiond: {what}; {why}, and nothing is written; {mend}") from error
         except UnicodeDecodeError as error:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from motiond.formats import Mimic
-from motiond.formats.errors import listed, nearest
+from motiond.formats.errors import listed, nearest, quoted_briefly
 
 from ..config.robot import JointSettings
 from .transmission import Transmission
@@ -50,8 +50,8 @@ class JointMapError(ValueError):
     exit_code: ClassVar[int] = 2
 
     def __init__(self, problems: Sequence[str]) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = tuple(problems)
+        self.problems = tuple(map(quoted_briefly, problems))
+        super().__init__("\n".join(self.problems))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import orjson
 
 from motiond.formats import FormatError, load_motions
-from motiond.formats.errors import MOST_PROBLEMS, listed, nearest, printable, shortened
+from motiond.formats.errors import MOST_PROBLEMS, listed, nearest, printable, quoted_briefly, shortened
 
 from ..joints.joint_map import JointMapError
 from .listing import list_places
@@ -209,7 +209,7 @@ class MotionLibrary:
         entries = self._entries
         known = f"there are {listed(entries)}" if entries else "there are no motions at all"
         parts = (f"{self._joint_map.robot}: no motion '{name}'", known, nearest(name, entries))
-        return "; ".join(part for part in parts if part)
+        return quoted_briefly("; ".join(part for part in parts if part))
 
     def payload(self) -> dict[str, Any]:
         """Return the list of motions, JSON-ready; where not all fit, `more` is the number of the others."""
@@ -304,7 +304,7 @@ class MotionLibrary:
             name=motion.name,
             file=path,
             plan=planned,
-            reason="\n".join(_first_of(reason.splitlines(), "problems")),
+            reason=quoted_briefly("\n".join(_first_of(reason.splitlines(), "problems"))),
             violations=violations,
             duration_s=motion.duration_s,
             frame_rate=motion.frame_rate,

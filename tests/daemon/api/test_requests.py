@@ -87,7 +87,7 @@ def test_an_empty_payload_asks_for_nothing_in_particular() -> None:
         (
             {"motion": "wave", "path_tolerance": {"e" * 200: -2}},
             (
-                f"arm/play: 'path_tolerance.{'e' * 60}…' is -2; "
+                f"arm/play: 'path_tolerance.{'e' * 44}…' is -2; "
                 "it must be greater than or equal to -1; correct it"
             ),
         ),

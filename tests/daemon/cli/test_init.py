@@ -284,7 +284,7 @@ def test_an_end_at_any_question_leaves_nothing(
     typed = [typed for _, _, typed in CONVERSATION[:answered]]
     question = CONVERSATION[answered][1].rpartition(" [")[0]
     why = "standard input has ended, and nothing is written"
-    told = f"motiond: no answer to '{question}'; {why}; answer it, or take all defaults with --yes\n"
+    told = f"motiond: no answer to: {question}; {why}; answer it, or take all defaults with --yes\n"
     for then, code, said in ((EOFError, 2, told), (KeyboardInterrupt, 130, "")):
         asked = answer(monkeypatch, *typed, then=then)
         ended, out, err = run_here(capsys, "init", folder)

@@ -11,7 +11,7 @@ import pytest
 
 from motiond.daemon.planning import library
 from motiond.daemon.planning.library import MotionLibrary
-from motiond.formats import load_motions
+from motiond.formats import FormatError, Problem, load_motions
 from tests.robots import map_of, settings_of
 
 if TYPE_CHECKING:
@@ -525,10 +525,9 @@ def test_a_motion_is_listed_by_no_more_than_a_part_of_what_it_holds(tmp_path: Pa
 
 def test_a_reason_without_end_is_cut_where_it_is_told(tmp_path: Path) -> None:
     file = write(tmp_path / "wave.seq", 0.0, 0.01)
-    (motion,) = load_motions(file)
-    labels = tuple(f"{'toe' * 1_000}{number}" for number in range(20))
-    found = library_of(
-        file, load=lambda _: [replace(motion, joint_names=labels, positions=np.zeros((2, 20)))]
-    )
-    (told,) = found.payload()["motions"]
+
+    def load(_: Path) -> list[Motion]:
+        raise FormatError([Problem("wave.seq", 1, "a toe " * 250)] * 3)
+
+    (told,) = library_of(file, load=load).payload()["motions"]
     assert len(told["reason"]) == 3_500

@@ -1,0 +1,111 @@
+"""No message of a command or a daemon echoes more than sixty characters of a value, and no JSON does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from motiond.daemon.api.errors import RequestError
+from motiond.daemon.config.robot import DriverSettings, ModelSettings, RobotSettings
+from motiond.daemon.joints.joint_map import JointMapError, build_joint_map
+from motiond.daemon.planning.library import MotionLibrary
+from motiond.formats import load_robot
+from motiond.formats.errors import LONGEST_VALUE
+from tests.daemon.programs import run_here
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROOT = Path(__file__).parents[2]
+DEMO, ARM = ROOT / "config" / "demo.yaml", ROOT / "config" / "robots" / "six_axis.hrdf"
+WAVE, NAMELESS = ROOT / "config" / "motions" / "wave.seq", ROOT / "tests" / "files" / "good" / "two_feet.seq"
+LONG = ("q" * 300, "q " * 150, "q/" * 150)
+CUT = f"{'q' * 59}…"
+_TOO_LONG = re.compile(rf"q{{{LONGEST_VALUE + 1}}}|(?:q ){{31}}|(?:q/){{31}}")
+
+
+@pytest.mark.parametrize("long", LONG, ids=["word", "words", "path"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("convert", WAVE, "out.seq", "--interpolation", "LONG"),
+        ("convert", WAVE, "out.seq", "--joints", "LONG"),
+        ("convert", WAVE, "out.seq", "--rename", "LONG=b"),
+        ("convert", WAVE, "out.seq", "--format", "LONG"),
+        ("convert", NAMELESS, "out.seq", "--joint-names", "LONG,LONG"),
+        ("log-level", "LONG"),
+        ("completion", "LONG"),
+        ("status", "--broker", "LONG"),
+        ("status", "--LONG"),
+        ("status", "--LONG=3"),
+        ("status", "arm", "LONG"),
+        ("LONG",),
+        ("play", "arm", "LONG", "--dry-run", "-c", DEMO),
+        ("play", "LONG", "wave", "--dry-run", "-c", DEMO),
+        ("play", "arm", "wave", "--dry-run", "--first", "LONG", "-c", DEMO),
+        ("goto", "arm", "x=LONG"),
+        ("check", "-c", DEMO, "LONG"),
+        ("check", "-c", DEMO, "LONG", "--json"),
+        ("check", "--robot", ARM, "--motion-joints", "LONG", NAMELESS),
+        ("check", "--robot", ARM, "--motion-joints", "LONG", NAMELESS, "--json"),
+        ("check", "--robot", ARM, "--name", "LONG", WAVE),
+        ("plot", WAVE, "--joints", "LONG"),
+    ],
+    ids=lambda line: " ".join(str(word) for word in line if not isinstance(word, Path)),
+)
+def test_no_command_echoes_more_than_sixty_characters_of_a_value(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    line: Sequence[str | Path],
+    long: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run_here(capsys, *(str(word).replace("LONG", long) for word in line))
+    assert (code, out + err) != (0, "")
+    # What was asked for is repeated to a program as it was.
+    told = [told for told in (out + err).splitlines() if not told.startswith('    "motion": ')]
+    assert [line for line in told if _TOO_LONG.search(line)] == []
+
+
+def test_a_long_value_is_told_by_its_first_sixty_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    see = "see `motiond --help`\n"
+    command = f"motiond: no such command '{CUT}'; {see}"
+    assert run_here(capsys, LONG[0]) == (2, "", command)
+    option = f"motiond: no such option: --{'q' * 57}…; {see}"
+    assert run_here(capsys, "status", f"--{LONG[0]}=3") == (2, "", option)
+
+
+@pytest.mark.parametrize("file", ["motion.seq", "robot.hrdf"])
+def test_json_tells_problems_of_a_file_as_the_message_does(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, file: str
+) -> None:
+    motion = WAVE.read_text().replace("CompositeSeq", "LONG", 1)
+    text = motion if file == "motion.seq" else "<robot version='1.3.0'><LONG/><link x='LONG'/></robot>"
+    (tmp_path / file).write_text(text.replace("LONG", LONG[0]))
+    code, out, _ = run_here(capsys, "inspect", "--json", tmp_path / file)
+    assert code == 1
+    assert CUT[:40] in out
+    assert _TOO_LONG.search(out) is None
+
+
+def test_an_answer_tells_a_long_value_by_its_first_sixty_characters() -> None:
+    settings = RobotSettings(model=ModelSettings(file=ARM), driver=DriverSettings(type="sim"))
+    library = MotionLibrary(build_joint_map("arm", load_robot(ARM), {}), settings)
+    told = f"arm: no motion '{CUT}'; there are no motions at all"
+    assert library.unknown(LONG[0]) == told
+    refusal = RequestError("UNKNOWN_POSE", "arm", f"no pose '{LONG[0]}'", "it has none")
+    assert str(refusal) == f"arm: no pose '{CUT}'; it has none"
+
+
+def test_a_joint_of_the_configuration_that_the_model_lacks_is_told_briefly() -> None:
+    joints = RobotSettings.model_validate(
+        {"joints": {LONG[0]: {}}, "driver": {"type": "sim"}, "model": str(ARM)}
+    ).joints
+    with pytest.raises(JointMapError) as caught:
+        build_joint_map("arm", load_robot(ARM), joints)
+    known = "it has base, shoulder, elbow, wrist1, wrist2, wrist3"
+    assert str(caught.value) == f"arm: the model has no joint '{CUT}'; {known}"
