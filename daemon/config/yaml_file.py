@@ -13,8 +13,9 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from motiond.formats.errors import FormatError, Problem, echoed, nearest
+from motiond.formats.foreign import foreign_format
 from motiond.formats.io.source import SizeBound, Source
-from motiond.formats.io.yaml_errors import explained, nests_too_deeply
+from motiond.formats.io.yaml_errors import explained, nests_too_deeply, unreadable
 
 from .secrets import without_password
 from .section import ConfigError, Section, SettingError
@@ -131,8 +132,8 @@ def _parse(data: bytes, file: str, *, aliases: bool) -> tuple[Any, Mapping[Loc, 
             raise FormatError([Problem(file, line, *TOO_DEEP)]) from error
         why = without_password(told.why)
         raise FormatError([Problem(file, line, "not valid YAML", why, told.mend)]) from error
-    except yaml.YAMLError as error:
-        raise FormatError([Problem(file, 0, "not valid YAML", " ".join(str(error).split()), "")]) from error
+    except yaml.reader.ReaderError as error:
+        raise FormatError([_unreadable(error, data, file)]) from error
     twice: set[Loc] = set()
     for path, line in _keys(node, ()):
         if path in lines:
@@ -143,6 +144,14 @@ def _parse(data: bytes, file: str, *, aliases: bool) -> tuple[Any, Mapping[Loc, 
                 problems.append(Problem(file, line, what, first, "remove one"))
         lines.setdefault(path, line)
     return values, lines, problems
+
+
+def _unreadable(error: yaml.reader.ReaderError, data: bytes, file: str) -> Problem:
+    """Return what is wrong with a file that is no text, or one of another format."""
+    if foreign := foreign_format(data):
+        return Problem(file, 0, *foreign)
+    line, why, mend = unreadable(error, data)
+    return Problem(file, line + 1, "not valid YAML", why, mend)
 
 
 def _refuse_bombs(data: bytes, file: str, *, aliases: bool) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..arrays import Floats, frozen
 from ..errors import MOST_PROBLEMS, echoed, nearest
+from ..io.yaml_errors import NO_BLANK
 from ..model.motion import FASTEST_FRAME_RATE
 from .frames import Layout, as_it_stood, read_frames
 from .tree import Scalar, Sequence
@@ -194,7 +195,10 @@ def _rows(node: Node, layout: Layout) -> Frames | None:
         node.missing("frames", "a component holds frames")
         return None
     if not isinstance(found.value, Sequence) or not (found.value.items or found.value.cut):
-        node.wrong(found, "a component has at least one row", "add the rows")
+        why, mend = "a component has at least one row", "add the rows"
+        if isinstance(found.value, Scalar) and found.value.plain and found.value.text.startswith("-["):
+            why, mend = NO_BLANK
+        node.wrong(found, why, mend)
         return None
     return read_frames(found.value, layout, node.problems)
 

@@ -204,6 +204,8 @@ class _Reader:
             why, mend = "values are finite numbers", "write a number"
             if _lacks_comma(row):
                 why, mend = "numbers have a comma between them", "add it"
+            if ";" in getattr(strange, "text", ""):
+                mend = "write it for the semicolon"
             return self._wrong(line_of(strange, line), what, why, mend)
         return values
 
@@ -223,8 +225,10 @@ class _Reader:
 
 
 def _lacks_comma(row: Sequence) -> bool:
-    """Whether two numbers stand side by side in a row, which are one text to YAML."""
-    texts = (item.text.split() for item in row.items if isinstance(item, Scalar) and item.plain)
+    """Whether two numbers stand side by side or beside a semicolon, which are one text to YAML."""
+    texts = (
+        item.text.replace(";", " ").split() for item in row.items if isinstance(item, Scalar) and item.plain
+    )
     return any(len(words) > 1 and all(number(word) is not None for word in words) for words in texts)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import yaml
 
 from ..errors import echoed
-from ..io.yaml_errors import explained, nests_too_deeply
+from ..io.yaml_errors import explained, nests_too_deeply, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,11 +162,10 @@ def read_tree(
         line, why, mend = explained(error, text)
         if nests_too_deeply(error):
             raise problems.fail(line + first_line, *TOO_DEEP) from error
-        mend = mend or "is the file complete?"
         raise problems.fail(line + first_line, "not valid YAML", why, mend) from error
     except yaml.reader.ReaderError as error:
-        line = text.count(b"\n", 0, error.position) + first_line
-        raise problems.fail(line, "not valid YAML", error.reason, "remove the character") from error
+        line, why, mend = unreadable(error, text)
+        raise problems.fail(line + first_line, "not valid YAML", why, mend) from error
 
 
 @dataclass(slots=True)

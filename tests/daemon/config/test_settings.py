@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -91,6 +92,20 @@ def test_every_mistake_is_told_at_once_with_its_line() -> None:
             "arm.yaml:1: not valid YAML; a comma is missing before this place, or a bracket after it; add it",
         ),
         (
+            "robots:\n  -\n  name: arm\n    clock: real\n",
+            (
+                "arm.yaml:3: not valid YAML; the line is indented differently than those it belongs to; "
+                "indent the keys of an item deeper than its dash"
+            ),
+        ),
+        (
+            "robots: {arm: {motions: [a.seq,, b.seq]}}",
+            (
+                "arm.yaml:1: not valid YAML; a comma stands where a value is expected; "
+                "add the value before it, or remove the comma"
+            ),
+        ),
+        (
             "robots:\n\tarm: 1",
             "arm.yaml:2: not valid YAML; a tab stands in the indentation; indent with blanks",
         ),
@@ -118,10 +133,7 @@ def test_every_mistake_is_told_at_once_with_its_line() -> None:
         ("robots: " + "[" * 100_000, "arm.yaml:1: nests too deeply; 64 levels do; flatten it"),
         (
             "id: \0",
-            (
-                "arm.yaml: not valid YAML; unacceptable character #x0000: control characters are not allowed "
-                'in "<byte string>", position 4'
-            ),
+            "arm.yaml:1: not valid YAML; control characters are not allowed; remove the character",
         ),
         (
             "robots: {arm: {driver: {type: sim}}}",
@@ -206,6 +218,11 @@ def test_every_mistake_is_told_at_once_with_its_line() -> None:
 )
 def test_a_mistake_is_told_where_it_stands(tmp_path: Path, text: str, message: str) -> None:
     assert refusal(tmp_path, text) == message
+
+
+def test_a_compressed_file_is_told(tmp_path: Path) -> None:
+    told = "arm.yaml: is compressed (gzip); files are read as they are; unpack it: `gzip -d`"
+    assert refusal(tmp_path, gzip.compress(b"robots: {}").decode("latin-1")) == told
 
 
 def test_a_missing_file_is_told(tmp_path: Path) -> None:

@@ -179,8 +179,47 @@ def test_an_empty_row_of_a_single_joint_is_refused() -> None:
         ),
         (
             ROW * 30 + "      - [ 0,, 1 ]\n" + ROW,
-            "40: not valid YAML; while parsing a flow node did not find expected node content; "
-            "is the file complete?",
+            "40: not valid YAML; a comma stands where a value is expected; "
+            "add the value before it, or remove the comma",
+        ),
+        (
+            ROW + "      - [ 0, ]]\n" + ROW,
+            "11: not valid YAML; the line is indented differently than those it belongs to; "
+            "align the dashes of a list",
+        ),
+        (
+            ROW + "      - [ 0, }\n" + ROW,
+            "11: not valid YAML; a bracket is closed where a value is expected; "
+            "remove it, or open one before it",
+        ),
+        (
+            ROW + "      -[ 0, 1 ]\n" + ROW,
+            "11: not valid YAML; a blank is missing after the dash; write `- ` before each item",
+        ),
+        (
+            ROW + "      -[ 0, 1 ]\n",
+            "11: not valid YAML; a blank is missing after the dash; write `- ` before each item",
+        ),
+        (
+            "      -[ 0, 1 ]\n" * 2,
+            "9: frames is '-[ 0, 1 ] -[ 0, 1 ]'; a blank is missing after the dash; write `- ` before each item",
+        ),
+        (
+            "      - [ 0; 1 ]\n",
+            "10: row 0 holds '0; 1'; numbers have a comma between them; write it for the semicolon",
+        ),
+        (
+            "      - [ @, 1 ]\n",
+            "10: not valid YAML; no value without quotes begins like this; put the text in quotes",
+        ),
+        (
+            "      - [ *, 1 ]\n",
+            "10: not valid YAML; no name of a value follows the sign; put the text in quotes",
+        ),
+        (
+            '      - [ "\\q", 1 ]\n',
+            "10: not valid YAML; no such sign follows a backslash in double quotes; "
+            "write two backslashes for one, or put the text in single quotes",
         ),
         ("      - !pose [ 0, 1 ]\n", "10: unknown tag !pose; a .seq file holds plain data; remove the tag"),
         (
