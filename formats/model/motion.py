@@ -198,7 +198,7 @@ class Motion:
         """
         if not 0 < rate_hz <= FASTEST_FRAME_RATE:
             why = f"it is above 0 and at most {FASTEST_FRAME_RATE:g}"
-            raise MotionError(f"{self.name}: the rate is {rate_hz:g} frames/s; {why}; correct it")
+            raise MotionError(f"{self.name}: the rate is {told_exactly(rate_hz)} frames/s; {why}; correct it")
         series = (
             self.positions,
             *(value for value in self.components.values() if isinstance(value, np.ndarray)),
@@ -269,3 +269,9 @@ class Motion:
 
 def _read_only(values: Floats) -> Floats:
     return frozen(np.ascontiguousarray(values, dtype=np.float64).view())
+
+
+def told_exactly(value: float) -> str:
+    """Return a number with as many digits as it takes, where few would tell another one."""
+    few = f"{value:g}"
+    return few if float(few) == value else repr(float(value))

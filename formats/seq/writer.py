@@ -19,7 +19,7 @@ from ..io.digits import DEFAULT_DIGITS, check_digits, rounded
 from ..io.losses import refuse_losses
 from ..io.output import replacing
 from ..model.interpolation import SAME_TIME_S
-from ..model.motion import FASTEST_FRAME_RATE
+from ..model.motion import FASTEST_FRAME_RATE, told_exactly
 from .component import CONTENTS, FRAME_RATE_RULE, JOINTS, SLOWEST_FRAME_RATE
 from .node import SNAKE_CASE
 
@@ -259,7 +259,7 @@ def _refuse_what_cannot_stand(path: Path, motion: Motion, series: list[_Series])
         what, why = "nothing is left to write", "a .seq file has one series at least"
         problems.append(Problem(str(path), 0, what, why, "drop less"))
     if not SLOWEST_FRAME_RATE <= motion.frame_rate <= FASTEST_FRAME_RATE:
-        what = f"the frame rate is {motion.frame_rate:g}"
+        what = f"the frame rate is {told_exactly(motion.frame_rate)}"
         problems.append(Problem(str(path), 0, what, FRAME_RATE_RULE, "choose another rate"))
     if problems:
         raise FormatError(problems)
