@@ -207,10 +207,13 @@ def convert(
 
 
 def _tell_written(target: Path, written: "Motion") -> None:
+    from motiond.formats.errors import printable
+
     for warning in written.warnings:
         tell(f"warning: {warning}", DONE)
     timing = f"{written.duration_s:g} s, {len(written.times)} frames at {written.frame_rate:g}/s"
-    typer.echo(f"{target}: {written.name}; {timing}, {written.positions.shape[1]} joints")
+    name = printable(str(target))
+    typer.echo(f"{name}: {written.name}; {timing}, {written.positions.shape[1]} joints")
 
 
 @app.command()
@@ -241,6 +244,7 @@ def plot(
     from rich.console import Console
 
     from motiond.formats import load_motion, load_robot
+    from motiond.formats.errors import printable
 
     from ..tools.batch import progress_if_slow
     from ..tools.convert import refuse_overwriting
@@ -257,8 +261,9 @@ def plot(
         unknown = plot_motion(drawn, target, drawing)
     if unknown:
         listed = ", ".join(f"'{joint}'" for joint in unknown)
-        tell(f"warning: {robot}: has no joint {listed}; no limits are drawn there; check the names", DONE)
-    typer.echo(f"{target}: drawn")
+        where, why = printable(str(robot)), "no limits are drawn there"
+        tell(f"warning: {where}: has no joint {listed}; {why}; check the names", DONE)
+    typer.echo(f"{printable(str(target))}: drawn")
 
 
 def _names(text: str | None) -> tuple[str, ...]:

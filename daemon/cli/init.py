@@ -95,13 +95,15 @@ def init(
 
 def _write(target: Path, choices: "Choices", *, may_replace: bool) -> int:
     """Write what was chosen, and say what can be played and what to type next."""
+    from motiond.formats.errors import printable
+
     from ..tools.setup.document import document
     from ..tools.setup.proof import write_checked
 
     if choices.are_guessed:
         typer.echo("which actuator moves which joint was taken by their order; the file says how to check it")
     findings = write_checked(target, document(choices, _schema()), may_replace=may_replace, tell=typer.echo)
-    typer.echo(f"{target}: written, and checked")
+    typer.echo(f"{printable(str(target))}: written, and checked")
     code = _tell_findings(findings)
     program = shlex.quote(own_name())
     typer.echo(f"next: {program} run -c {shlex.quote(str(target))}")

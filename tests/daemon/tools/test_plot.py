@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from dataclasses import replace
@@ -253,6 +254,20 @@ def test_the_picture_is_named_after_the_motion_and_not_overwritten(
     assert run_here(capsys, "plot", WAVE) == (2, "", refused)
     assert run_here(capsys, "plot", WAVE, "--force", "--joints", "base,elbow")[0] == 0
     assert (tmp_path / "wave.png").read_bytes() != first
+
+
+def test_a_name_that_is_no_utf_8_is_told_with_escapes(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file, robot = (Path(os.fsdecode(name)) for name in (b"a\xff.seq", b"a\xff.hrdf"))
+    file.write_bytes(NAMELESS.read_bytes())
+    robot.write_bytes(ARM.read_bytes())
+    lacks = "warning: a\\xff.hrdf: has no joint 'joint 0'; no limits are drawn there; check the names\n"
+    assert run_here(capsys, "plot", file, "--robot", robot) == (0, "a\\xff.png: drawn\n", lacks)
+    out = Path(os.fsdecode(b"b\xff.seq"))
+    _, told, _ = run_here(capsys, "convert", file, out)
+    assert told.startswith("b\\xff.seq: a\\xff; ")
 
 
 def test_a_joint_that_the_robot_lacks_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
