@@ -57,7 +57,7 @@ class ModelSettings(Section):
     """The robot description."""
 
     file: FilePath
-    """The file: HRDF."""
+    """The file: HRDF, SKEL or SDFormat (`.sdf`)."""
     name: Text | None = None
     """Which robot of the file, where it holds several."""
     joint_names: Annotated[list[Text], Field(min_length=1)] | None = None
@@ -153,7 +153,7 @@ class DriverSettings(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     type: Word
-    """Name of the driver, such as sim or hebi; the other keys here are that driver's own."""
+    """The driver: sim, hebi, dynamixel, composite or another package's; the other keys here are its own."""
 
     @property
     def options(self) -> dict[str, Any]:
@@ -253,7 +253,7 @@ class RobotSettings(Section):
     driver: DriverSettings
     """What moves the actuators."""
     motions: list[FilePath | MotionFolderSettings] = Field(default=[])
-    """Motion files, and folders of them: paths, or `{folder: …, upload: true, watch: true}`."""
+    """Motion files (.seq, XMDI), and folders of them: paths, or `{folder: …, upload: true, watch: true}`."""
     motion_joints: Annotated[list[Text], Field(min_length=1)] | None = None
     """The joints of motions that carry no names, in their order."""
     allow_short_files: bool = False

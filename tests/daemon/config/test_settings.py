@@ -11,6 +11,8 @@ import pytest
 
 from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import json_schema, load_settings
+from motiond.drivers.registry import OWN
+from motiond.formats.registry import MOTIONS, ROBOTS
 
 ROOT = Path(__file__).parents[3]
 FILES = ROOT / "tests" / "files"
@@ -61,6 +63,21 @@ def test_the_demo_and_the_page_mention_every_option(page: str) -> None:
 def test_the_schema_for_editors_is_that_of_the_settings() -> None:
     stored = (ROOT / "config" / "schema.json").read_text(encoding="utf-8")
     assert json.loads(stored) == json_schema(), "run scripts/make_config_schema.py"
+
+
+def test_the_schema_names_every_format_and_driver() -> None:
+    sections = json_schema()["$defs"]
+    robots, motions, drivers = (
+        sections[section]["properties"][option]["description"].casefold()
+        for section, option in (
+            ("ModelSettings", "file"),
+            ("RobotSettings", "motions"),
+            ("DriverSettings", "type"),
+        )
+    )
+    assert [one.NAME for one in ROBOTS.formats() if one.NAME not in robots] == []
+    assert [one.NAME for one in MOTIONS.formats() if one.NAME not in motions] == []
+    assert [name for name in OWN if name not in drivers] == []
 
 
 def test_every_mistake_is_told_at_once_with_its_line() -> None:
