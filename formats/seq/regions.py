@@ -30,7 +30,7 @@ _BLANK_LINES = rb"[ \t]*+(?:(?<=[ \t\n])#[^\n]*+)?\r?\n"
 _FIRST_DASH = re.compile(rb"(?:" + _BLANK_LINES + rb")+[ ]*+-[ \r\n]")
 _FIRST_BRACKET = re.compile(rb"(?:" + _BLANK_LINES + rb")*[ \t]*+\[")
 _RUN = re.compile(rb"(?:[-+0-9.eE,\[\] \t\r\n]++|(?<=[ \t\n])#[^\n]*+)*")
-_TAB_BEFORE_COMMENT = re.compile(rb"\n *+\t[ \t]*+#")  # which YAML takes for an indentation in block style
+_TAB_BEFORE_COMMENT = re.compile(rb"\n[ -]*+\t[ \t]*+#")  # which YAML takes for an indentation in block style
 _COMMENT = re.compile(rb" #[\t -~\x80-\xff]*")
 # Besides the line feed, what YAML 1.1 takes for the end of a line, and what it does not allow in a text.
 _NOT_IN_COMMENTS = re.compile(rb"\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]|\xef\xbb\xbf|\xef\xbf[\xbe\xbf]")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +86,10 @@ def with_an_empty_line_in_the_middle(rows: Rows) -> bytes:
 def block_style(rows: Rows) -> bytes:
     items = ["".join(f"\n        - {value!r}" for value in row) for row in rows]
     return document(rows, "".join(f"\n      -{item}" for item in items))
+
+
+def dashes_side_by_side(rows: Rows) -> bytes:
+    return block_style(rows).replace(b"-\n        -", b"- -")
 
 
 def several_to_a_line(rows: Rows) -> bytes:
@@ -283,11 +288,7 @@ def test_a_damaged_file_is_read_or_refused(data: st.DataObject) -> None:
     ]
     damage = data.draw(st.binary(max_size=6) | st.sampled_from(damages))
     damaged = text[:start] + damage + text[end:]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reader, "FEW_CHARACTERS", 0)
-        fast = outcome(damaged)
-        patch.setattr(reader, "FEW_CHARACTERS", len(damaged))
-        assert outcome(damaged) == fast
+    assert fast_outcome(damaged) == slow_outcome(damaged)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -295,11 +296,31 @@ def test_a_tab_before_a_comment_is_read_or_refused_as_yaml_does(layout: Callable
     lines = layout([[0.0, 1.5]] * 10).splitlines(keepends=True)
     for before in range(len(lines) + 1):
         text = b"".join([*lines[:before], b"  \t# slower here\n", *lines[before:]])
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(reader, "FEW_CHARACTERS", 0)
-            fast = outcome(text)
-            patch.setattr(reader, "FEW_CHARACTERS", len(text))
-            assert outcome(text) == fast
+        assert fast_outcome(text) == slow_outcome(text)
+
+
+@pytest.mark.parametrize("behind", [b"-", b"- ", b"    -", b" 0.0", b"0.0 ]"])
+@pytest.mark.parametrize("layout", [block_style, dashes_side_by_side, with_comments_behind])
+def test_a_comment_that_a_tab_sets_apart_is_read_or_refused_as_yaml_does(
+    layout: Callable[[Rows], bytes], behind: bytes
+) -> None:
+    text = layout([[0.0, 1.5]] * 10)
+    for place in re.finditer(re.escape(behind), text):
+        before, after = text[: place.end()], text[place.end() :]
+        damaged = before + (b"\t# here" if after.startswith(b"\n") else b"\t# here\n        ") + after
+        assert fast_outcome(damaged) == slow_outcome(damaged)
+
+
+def fast_outcome(text: bytes) -> bytes | str:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "FEW_CHARACTERS", 0)
+        return outcome(text)
+
+
+def slow_outcome(text: bytes) -> bytes | str:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "FEW_CHARACTERS", len(text))
+        return outcome(text)
 
 
 def outcome(text: bytes) -> bytes | str:
