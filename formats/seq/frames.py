@@ -253,14 +253,17 @@ def _plain(value: Value, problems: Problems) -> Any:
     if isinstance(value, Mapping):
         return {key: _plain(entry.value, problems) for key, entry in value.entries.items()}
     if isinstance(value, Sequence):
-        if isinstance(value.cut, Region):
-            raise NotRows
         return [_plain(item, problems) for item in _expanded(value, problems)]
     return as_scalar(value)
 
 
 def _expanded(sequence: Sequence, problems: Problems) -> Iterator[Value]:
     """Return the items of a sequence, including the rows that were cut out of it."""
+    if isinstance(sequence.cut, Region):
+        rows, _ = read_tree(sequence.cut.text, problems, sequence.cut.line)
+        if not isinstance(rows, Sequence):
+            raise NotRows
+        sequence = rows
     for item in sequence.items:
         if isinstance(item, Sequence) and isinstance(item.cut, Block):
             line = item.line

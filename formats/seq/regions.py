@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from .rows import BETWEEN_BRACKETS, CHUNK_BYTES, IN_ROWS, length_of
+from .rows import BETWEEN_BRACKETS, CHUNK_BYTES, IN_ROWS, as_json, length_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,14 +117,21 @@ class Region:
             plain = _plain(chunk)
             if self.indent is not None and _TAB_BEFORE_COMMENT.search(chunk):
                 raise NotRows
-            if self.indent is None:
-                json, count = _in_brackets(plain, shape.in_brackets, b",")
-            elif re.match(rb"\s*-[ ]+\[", plain):
-                rows = _without_dashes(plain, self.indent)
-                json, count = _in_brackets(rows, shape.in_brackets, _ROW)
-            else:
-                json, count = _in_dashes(plain, self.indent, shape)
-            yield _numbers(json, count, shape.width, parser)
+            try:
+                array = self._array(plain, shape, parser)
+            except NotRows:
+                array = self._array(as_json(plain), shape, parser)
+            yield array
+
+    def _array(self, plain: bytes, shape: Shape, parser: simdjson.Parser) -> Floats:
+        if self.indent is None:
+            json, count = _in_brackets(plain, shape.in_brackets, b",")
+        elif re.match(rb"\s*-[ ]+\[", plain):
+            rows = _without_dashes(plain, self.indent)
+            json, count = _in_brackets(rows, shape.in_brackets, _ROW)
+        else:
+            json, count = _in_dashes(plain, self.indent, shape)
+        return _numbers(json, count, shape.width, parser)
 
     def line_of(self, row: int, shape: Shape) -> int:
         """Return the line on which a row begins."""
@@ -166,11 +173,6 @@ def cut_frames(text: bytes) -> tuple[bytes, dict[int, Region]]:
         The text with `[ ]` in place of each region, and the line ends of it.
     regions : dict of int to Region
         By the character of the skeleton at which the bracket stands.
-
-    Raises
-    ------
-    NotRows
-        If something else stands where rows begin.
     """
     if not text.isascii() and _NOT_IN_COMMENTS.search(text):
         return text, {}
@@ -200,17 +202,15 @@ def cut_frames(text: bytes) -> tuple[bytes, dict[int, Region]]:
 def _bounds(text: bytes, key: re.Match[bytes], done: int) -> tuple[int, int, bytes | None]:
     """Return where the rows below a key begin and end, and their indentation; an empty span without rows.
 
-    Raises
-    ------
-    NotRows
-        If rows begin there that do not end well; to look at them again for the next key would be endless.
+    Where rows begin that do not end well, it is behind them: to look at them again would be endless.
     """
     if bracket := _FIRST_BRACKET.match(text, key.end()):
         start = bracket.end() - 1
-        end = text.rfind(b"]", start, _end_of_run(text, start)) + 1
+        stop = _end_of_run(text, start)
+        end = text.rfind(b"]", start, stop) + 1
         commented = b"#" in text[max(start, text.rfind(b"\n", start, end)) : end]
         if not end or commented or text.count(b"[", start, end) != text.count(b"]", start, end):
-            raise NotRows
+            return stop, stop, None
         return start, end, None
     dash = _FIRST_DASH.match(text, key.end())
     lead = _lead(text, key.start(), done)
@@ -219,7 +219,9 @@ def _bounds(text: bytes, key: re.Match[bytes], done: int) -> tuple[int, int, byt
     indent = dash[0][:-2].rpartition(b"\n")[2]
     if len(indent) < lead:
         return key.end(), key.end(), None
-    return key.end(), _end_of_rows(text, dash.end(), _end_of_run(text, dash.end())), indent
+    stop = _end_of_run(text, dash.end())
+    end = _end_of_rows(text, dash.end(), stop)
+    return (key.end(), end, indent) if end else (stop, stop, None)
 
 
 def _lead(text: bytes, key: int, done: int) -> int | None:
@@ -243,7 +245,7 @@ def _end_of_run(text: bytes, start: int) -> int:
 
 
 def _end_of_rows(text: bytes, start: int, end: int) -> int:
-    """Return the end of the last whole line up to `end` that is more than blanks, dashes and comments."""
+    """Return the end of the last whole line that is more than blanks, dashes and comments; 0 if none is."""
     if end < len(text):
         end = text.rfind(b"\n", start, end) + 1
     while end > start:
@@ -251,7 +253,7 @@ def _end_of_rows(text: bytes, start: int, end: int) -> int:
         if _plain(text[begin - 1 : end]).strip(b" \t\r\n-"):
             return end
         end = begin
-    raise NotRows
+    return 0
 
 
 def _plain(chunk: bytes) -> bytes:

@@ -32,6 +32,13 @@ _BLOCK_START = re.compile(
     re.MULTILINE,
 )
 _ONE_ROW = re.compile(_ROW)
+# What YAML has for numbers and rows and JSON has not, each with what JSON has in its place; in this order.
+_AS_JSON = (
+    (b"+", re.compile(rb"\+(?<=[\[, \t\n]\+)(?=[0-9.])"), b""),
+    (b".", re.compile(rb"\.(?<=[\[, \t\n-]\.)(?=[0-9])"), b"0."),
+    (b".", re.compile(rb"\.(?=[\],eE \t\r\n])"), b".0"),
+    (b",", re.compile(rb",(?=[ \t\r\n]*\])"), b""),
+)
 BETWEEN_BRACKETS = b"0123456789+-.eE \t\r"
 IN_ROWS = BETWEEN_BRACKETS + b"[],\n"
 
@@ -136,7 +143,7 @@ def _are_rows(piece: bytes, prefix: bytes) -> bool:
 
 
 def read_chunk(chunk: bytes, prefix: bytes, shape: bytes, parser: simdjson.Parser) -> Floats | None:
-    """Read the rows of a chunk if each has the given shape and holds JSON numbers alone.
+    """Read the rows of a chunk if each has the given shape and holds numbers alone.
 
     Parameters
     ----------
@@ -148,6 +155,19 @@ def read_chunk(chunk: bytes, prefix: bytes, shape: bytes, parser: simdjson.Parse
     ndarray, shape (rows, numbers), or None
         None where a row is not so; the YAML reader then finds out which row, and why.
     """
+    array = _read_json(chunk, prefix, shape, parser)
+    return _read_json(as_json(chunk), prefix, shape, parser) if array is None else array
+
+
+def as_json(rows: bytes) -> bytes:
+    """Return rows with `+1`, `.5`, `1.` and a comma behind the last number as JSON writes them."""
+    for sign, pattern, instead in _AS_JSON:
+        if sign in rows:
+            rows = pattern.sub(instead, rows)
+    return rows
+
+
+def _read_json(chunk: bytes, prefix: bytes, shape: bytes, parser: simdjson.Parser) -> Floats | None:
     rows = chunk.count(b"\n")
     shapes = chunk.translate(None, BETWEEN_BRACKETS)
     # The length first, as many short rows times a long shape would take much memory.

@@ -178,6 +178,11 @@ def with_windows_line_ends(document: dict[str, Any]) -> bytes:
     return in_blocks(document).replace(b"\n", b"\r\n")
 
 
+def one_to_a_line_each(document: dict[str, Any]) -> bytes:
+    """Write it as Choreonoid does."""
+    return yaml.dump(document, Dumper=yaml.CSafeDumper, default_flow_style=None, width=10_000).encode()
+
+
 OTHER_LAYOUTS = (
     as_yaml_dumps_it, in_blocks, with_comments, in_json, in_json_with_tabs, with_windows_line_ends
 )  # fmt: skip
@@ -214,6 +219,45 @@ def test_rows_in_other_layouts_are_not_read_one_by_one_as_yaml(
     assert motion.positions.tobytes() == numbers[..., 0].tobytes()
     assert motion.components["LinkPosition"].tobytes() == numbers.tobytes()
     assert motion.components["ZMP"].tobytes() == numbers[:, 0, :3].tobytes()
+
+
+STRANGE: tuple[Any, ...] = ([[1, 2], [3, 4, 5]], [{"a": 1}], ["a", "b"], [], "none", [[-1.5, 2.25]] * 20)
+
+
+@pytest.mark.parametrize("frames", STRANGE, ids=str)
+@pytest.mark.parametrize("layout", [*OTHER_LAYOUTS, one_to_a_line_each])
+def test_rows_beside_a_component_of_unknown_type_are_not_read_one_by_one_as_yaml(
+    layout: Callable[[dict[str, Any]], bytes], frames: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document, numbers = walk(timed=False, parts=3)
+    document["components"].insert(0, {"type": "StrangeSeq", "content": "Odd", "frames": frames})
+    monkeypatch.setattr(tree, "MOST_VALUES", 250)
+    motion = load(layout(document))
+    assert motion.positions.tobytes() == numbers[..., 0].tobytes()
+    odd = motion.components["Odd"]
+    assert (odd.tolist() if isinstance(odd, np.ndarray) else odd) == frames
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (rb"(?<=[ \[])0\.(?=\d)", b"."),
+        (rb"(?<=[ \[])(?=\d+\.)", b"+"),
+        (rb"\.0(?=[,\s\]])", b"."),
+        (rb"(?<=\d)(?=\s*\])", b" ,"),
+    ],
+)
+@pytest.mark.parametrize("layout", [*OTHER_LAYOUTS, one_to_a_line_each])
+def test_numbers_that_json_does_not_know_are_not_read_one_by_one_as_yaml(
+    layout: Callable[[dict[str, Any]], bytes], old: bytes, new: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document, numbers = walk(timed=False, parts=3)
+    before, keyword, rows = layout(document).partition(b"frames")
+    text = before + keyword + re.sub(old, new, rows)
+    monkeypatch.setattr(tree, "MOST_VALUES", 250)
+    motion = load(text)
+    assert motion.positions.tobytes() == numbers[..., 0].tobytes()
+    assert motion.components["LinkPosition"].tobytes() == numbers.tobytes()
 
 
 def test_rows_beyond_one_chunk_stay_in_order_in_every_layout() -> None:
@@ -285,6 +329,12 @@ def test_a_damaged_file_is_read_or_refused(data: st.DataObject) -> None:
         b"{",
         b"'",
         b"...",
+        b"+",
+        b"+.",
+        b"-.",
+        b" 1.,",
+        b", ]",
+        b",, ]",
     ]
     damage = data.draw(st.binary(max_size=6) | st.sampled_from(damages))
     damaged = text[:start] + damage + text[end:]
