@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from motiond.formats import FormatError, Problem, Source, load_motions, load_robots
-from motiond.formats.errors import LONGEST_PART, printable, quoted_briefly, shortened
+from motiond.formats.errors import printable
 from motiond.formats.registry import MOTIONS, ROBOTS, refuse_foreign
 
 from ..planning.markers import marker_file, read_markers
@@ -36,15 +36,10 @@ def describe_file(path: Path) -> list[Description]:
     try:
         return [{"file": printable(str(path)), **found} for found in _described(path)]
     except FormatError as error:
-        problems = [_describe_problem(problem) for problem in error.problems]
+        problems = [
+            {name: getattr(problem, name) for name in Problem.__slots__} for problem in error.problems
+        ]
         return [{"file": printable(str(path)), "kind": "unreadable", "problems": problems}]
-
-
-def _describe_problem(problem: Problem) -> Description:
-    """Describe a problem by its parts, each as the message tells it."""
-    parts = {name: getattr(problem, name) for name in ("what", "why", "mend")}
-    told = {name: shortened(quoted_briefly(part), LONGEST_PART) for name, part in parts.items()}
-    return {"file": problem.file, "line": problem.line, **told}
 
 
 def _described(path: Path) -> Iterator[Description]:
