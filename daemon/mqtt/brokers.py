@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, NoReturn
 
 import aiomqtt
 
-from .connection import address_of
+from ..api.reports import LASTING, STREAMED, SUBJECTS
+from .connection import address_of, speaks_5
 from .connection_log import ConnectionLog
 from .link import BackOff
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+    from ..api.reports import Subject
     from ..config.mqtt import MqttSettings
 
 
@@ -65,6 +67,15 @@ class Broker:
         """Take note of what it grants to who subscribes by QoS 2: it hangs up on who publishes by more."""
         self.most_qos = granted_qos
         self.known.set()
+
+    @property
+    def echoed(self) -> frozenset[Subject]:
+        """Subjects on which the daemon hears itself: what lasts, and what may be refused without a word.
+
+        By MQTT 5 a broker says what it refuses, and the embedded one refuses nothing.
+        """
+        says_so = speaks_5(self.settings) or self.settings.broker == "embedded"
+        return LASTING if says_so else SUBJECTS - STREAMED
 
     @property
     def listening_qos(self) -> int:

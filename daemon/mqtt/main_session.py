@@ -233,7 +233,7 @@ class MainSession:
         broker.learn(await granted_qos(client, ourselves, EXACTLY_ONCE))
         qos = broker.listening_qos
         stops = self._stops_of(self._robots)
-        others = [self._topics.daemon(), *self._lasting_of(self._robots)]
+        others = [self._topics.daemon(), *self._echoed_of(self._robots, broker)]
         others += [self._home_assistant.status_topic] if self._home_assistant.status_topic else []
         refused = await try_to_subscribe(client, others, qos)
         if refused and broker.visits == 1:
@@ -247,8 +247,8 @@ class MainSession:
     def _stops_of(self, robots: Iterable[str]) -> list[str]:
         return [topic for robot in robots for topic in self._topics.stops(robot)]
 
-    def _lasting_of(self, robots: Iterable[str]) -> list[str]:
-        return [topic for robot in robots for topic in self._topics.lasting(robot)]
+    def _echoed_of(self, robots: Iterable[str], broker: Broker) -> list[str]:
+        return [topic for robot in robots for topic in self._topics.reports(robot, broker.echoed)]
 
     # -- robots that come and go ----------------------------------------------------------------------------
 
@@ -259,7 +259,7 @@ class MainSession:
         """
         client, broker = self._client, self._broker
         if client is not None and broker is not None and self._connected.is_set():
-            await try_to_subscribe(client, self._lasting_of(robots), broker.listening_qos)
+            await try_to_subscribe(client, self._echoed_of(robots, broker), broker.listening_qos)
             await self._heartbeat.again()
             await subscribe(client, self._stops_of(robots), broker.listening_qos)
 
@@ -268,13 +268,13 @@ class MainSession:
 
         What is not cleared for want of a connection is when there is one: `FormerRobots`.
         """
-        is_ours, client = self._claims.holder(robot) is None, self._client
+        is_ours, client, broker = self._claims.holder(robot) is None, self._client, self._broker
         self._claims.let_go(robot)
-        if client is not None and self._connected.is_set():
+        if client is not None and broker is not None and self._connected.is_set():
             if is_ours:
                 self._former.expect_cleared(robot)
                 await self._reports.let_go(client, robot)
-            await client.unsubscribe(self._stops_of([robot]) + self._lasting_of([robot]))
+            await client.unsubscribe(self._stops_of([robot]) + self._echoed_of([robot], broker))
 
     async def _say_goodbye(self, client: Client) -> None:
         """Say what is still to be said, within a bounded time."""

@@ -11,6 +11,7 @@ import orjson
 
 from ..api.reports import LASTING, STREAMED, Report
 from .brokers import EXACTLY_ONCE
+from .echoes import Echoes
 from .link import heed_cancellation
 from .retained import RetainedTopics
 
@@ -74,7 +75,10 @@ class ReportsOut:
         self._claims = claims
         self._results = results
         self._home_assistant = home_assistant
-        self._retained = RetainedTopics(asyncio.get_running_loop().time, identity.will)
+        now = asyncio.get_running_loop().time
+        self._retained = RetainedTopics(now, identity.will)
+        self._echoes = Echoes(now)
+        self._echoed = LASTING
         self._unheard: dict[int, Report] = {}
         self._told: set[str] = set()
         self._most_qos = EXACTLY_ONCE
@@ -82,13 +86,15 @@ class ReportsOut:
             reports.put_back(result)
 
     def hear(self, topic: str, payload: bytes) -> None:
-        """Take note of what the broker delivers on a topic of ours that lasts."""
+        """Take note of what the broker delivers on a topic of ours."""
         self._retained.hear(topic, payload)
+        self._echoes.hear(topic)
 
     async def greet(self, client: Client, broker: Broker) -> None:
         """Say all that lasts anew, then that the daemon is online."""
-        self._most_qos = broker.most_qos
+        self._most_qos, self._echoed = broker.most_qos, broker.echoed
         self._retained.forget()
+        self._echoes.forget()
         self._told.clear()
         self._reports.discard(LASTING)
         await self._tell_news(client)
@@ -102,7 +108,7 @@ class ReportsOut:
             for topic, payload in self._retained.overwritten():
                 self._retained.say(topic, payload)
                 await client.publish(topic, payload, 1, True, timeout=PUBLISH_TIMEOUT_S)
-            self._retained.complain_of_silence(client.refused)
+            self._echoes.complain_of_silence(client.refused)
             heed_cancellation()
 
     async def _tell_news(self, client: Client) -> None:
@@ -132,6 +138,7 @@ class ReportsOut:
         """Clear what the broker keeps of a robot that was ours until now, and look after it no more."""
         self._told.discard(robot)
         self._retained.leave(self._topics.lasting(robot))
+        self._echoes.leave(self._topics.reports(robot, self._echoed))
         await self.clear(client, robot)
 
     async def clear(self, client: Client, robot: str) -> None:
@@ -203,6 +210,8 @@ class ReportsOut:
         topic, lasts = self._topics.report(report.robot, report.subject), report.subject in LASTING
         if lasts:
             self._retained.say(topic, payload)
+        if report.subject in self._echoed:
+            self._echoes.say(topic)
         qos = min(qos_of(report.subject), self._most_qos)
         number = client.hand_over(topic, payload, qos, retain=lasts)
         if report.subject == "motions":
@@ -243,6 +252,7 @@ class ReportsOut:
         payload = _encode(topic, data)
         if payload is not None:
             self._retained.say(topic, payload)
+            self._echoes.say(topic)
             await client.publish(topic, payload, 1, True, timeout=PUBLISH_TIMEOUT_S)
 
 

@@ -7,14 +7,12 @@ from collections import defaultdict, deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 log = logging.getLogger(__name__)
 
 SETTLED_S = 1.0
 QUIET_S = 60.0
-LONGEST_WAY_S, TOLD_AFTER_S = 3.0, 5.0
-"""What has not come back by then counts as swallowed; it is told once one topic was silent for longer."""
 MOST_UNDER_WAY = 1000
 
 
@@ -35,18 +33,14 @@ class RetainedTopics:
     def __init__(self, now: Callable[[], float], will: bytes | None = None) -> None:
         self._will = will
         self._said: dict[str, tuple[bytes, float]] = {}
-        self._first_said_s: dict[str, float] = {}
         self._heard: dict[str, bytes] = {}
         self._under_way: defaultdict[str, deque[int]] = defaultdict(lambda: deque(maxlen=MOST_UNDER_WAY))
         self._warned_s: dict[str, float] = {}
         self._now = now
-        self._tells_silence = True
 
     def say(self, topic: str, payload: bytes) -> None:
         """Take note of what is published."""
-        now_s = self._now()
-        self._said[topic] = payload, now_s
-        self._first_said_s.setdefault(topic, now_s)
+        self._said[topic] = payload, self._now()
         self._under_way[topic].append(hash(payload))
 
     def hear(self, topic: str, payload: bytes) -> None:
@@ -73,33 +67,10 @@ class RetainedTopics:
                     self._warn(topic, "cleared" if not heard else "overwritten", now_s)
                 yield topic, payload
 
-    def complain_of_silence(self, known: Collection[str]) -> None:
-        """Tell once of topics on which nothing of what was said is heard: an access list swallows it.
-
-        Parameters
-        ----------
-        known : collection of str
-            Topics of which it was told already.
-        """
-        now_s = self._now()
-        silent = {
-            topic: now_s - said_s
-            for topic, said_s in self._first_said_s.items()
-            if topic not in self._heard and topic not in known and now_s - said_s > LONGEST_WAY_S
-        }
-        if self._tells_silence and max(silent.values(), default=0.0) > TOLD_AFTER_S:
-            self._tells_silence = False
-            nor_on = {1: "", 2: ", nor on another topic"}
-            others = nor_on.get(len(silent), f", nor on {len(silent) - 1} others")
-            what = "what is published there does not come back"
-            mend = "permit the daemon to publish and subscribe there in the broker's access list"
-            log.warning("%s: %s%s; %s", next(iter(silent)), what, others, mend)
-
     def leave(self, topics: Iterable[str]) -> None:
         """Look after some topics no more."""
         for topic in topics:
             self._said.pop(topic, None)
-            self._first_said_s.pop(topic, None)
             self._heard.pop(topic, None)
             self._under_way.pop(topic, None)
             self._warned_s.pop(topic, None)
@@ -107,7 +78,6 @@ class RetainedTopics:
     def forget(self) -> None:
         """Begin anew on a new connection, on which a session may bring what was said on the one before."""
         self._said.clear()
-        self._first_said_s.clear()
         self._heard.clear()
 
     def _warn(self, topic: str, what: str, now_s: float) -> None:

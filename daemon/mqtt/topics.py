@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..api.names import FLEET, STOPS
 from ..api.reports import LASTING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..api.reports import Subject
 
 ANY_ROBOT = "+"
 
@@ -110,7 +115,11 @@ class Topics:
 
     def lasting(self, robot: str) -> list[str]:
         """Return where a robot reports what lasts."""
-        return [self.report(robot, subject) for subject in sorted(LASTING)]
+        return self.reports(robot, LASTING)
+
+    def reports(self, robot: str, subjects: Iterable[Subject]) -> list[str]:
+        """Return where a robot reports on some subjects."""
+        return [self.report(robot, subject) for subject in sorted(subjects)]
 
     def response(self, robot: str, verb: str) -> str:
         """Return where a robot answers."""

@@ -31,6 +31,8 @@ from tests.waiting import PATIENCE_S, eventually
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from motiond.daemon.api.reports import Subject
+
 CA = Path(__file__).parents[2] / "files" / "good" / "broker.crt"
 TLS = ("allow_anonymous true", f"certfile {CA}", f"keyfile {CA.with_suffix('.key')}")
 TRIES = 4
@@ -351,13 +353,18 @@ async def test_daemons_of_one_id_throw_each_other_out_and_tell_it_once(
     assert len(told("connected again")) <= 4 + len(others)
 
 
+@pytest.mark.parametrize("denied", [("motions", "state"), ("event", "result"), ("result",)])
 @pytest.mark.parametrize("protocol", ["5", "3.1.1"])
 async def test_topics_of_a_robot_that_an_access_list_swallows_are_told_once(
-    mosquitto: Mosquitto, protocol: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    mosquitto: Mosquitto,
+    protocol: Any,
+    denied: tuple[Subject, ...],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    (tmp_path / "acl").write_text(
-        "topic motiond/#\ntopic deny motiond/arm/state\ntopic deny motiond/arm/motions\n"
-    )
+    topics = [f"motiond/arm/{subject}" for subject in denied]
+    rules = ["topic motiond/#", *(f"topic deny {topic}" for topic in topics)]
+    (tmp_path / "acl").write_text("\n".join(rules))
     caplog.set_level(logging.WARNING, "motiond")
     await mosquitto.kill()
     mosquitto.configure("allow_anonymous true", f"acl_file {tmp_path / 'acl'}")
@@ -367,16 +374,17 @@ async def test_topics_of_a_robot_that_an_access_list_swallows_are_told_once(
         hub.publish(Report("arm", subject, {"state": "online"}))
     settings = mosquitto.settings.model_copy(update={"protocol": protocol})
     refused = "the broker refuses what is published there; permit it in the broker's access list"
+    nor = ", nor on another topic" if len(denied) > 1 else ""
+    swallowed = f"what is published there does not come back{nor}"
+    mend = "permit the daemon to publish and subscribe there in the broker's access list"
     expected = {
-        "5": [f"motiond/arm/motions, motiond/arm/state: {refused}"],
-        "3.1.1": [
-            (
-                "motiond/arm/motions: what is published there does not come back, nor on another topic; "
-                "permit the daemon to publish and subscribe there in the broker's access list"
-            )
-        ],
+        "5": [f"{', '.join(topics)}: {refused}"],
+        "3.1.1": [f"{topics[0]}: {swallowed}; {mend}"],
     }
-    async with running(MqttBridge(settings, "d1", Robots(), Dispatcher(Robots()), hub)):
+    bridge = MqttBridge(settings, "d1", Robots(), Dispatcher(Robots()), hub)
+    async with running(bridge):
+        hub.publish(Report("arm", "event", {"kind": "told"}))
+        hub.publish(Report("arm", "result", {"goal_id": "told"}))
         await asyncio.to_thread(
             eventually,
             "it is told",
@@ -384,6 +392,7 @@ async def test_topics_of_a_robot_that_an_access_list_swallows_are_told_once(
             lambda seen: len(seen) >= len(expected[protocol]),
         )
         hub.publish(Report("arm", "state", {"state": "idle"}))
+        hub.publish(Report("arm", "result", {"goal_id": "told"}))
         await asyncio.sleep(1.0)
     assert caplog.messages == expected[protocol]
 

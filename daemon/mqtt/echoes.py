@@ -1,0 +1,72 @@
+"""Whether what the daemon publishes comes back to it: an access list may swallow it without a word."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+log = logging.getLogger(__name__)
+
+LONGEST_WAY_S, TOLD_AFTER_S = 3.0, 5.0
+"""What has not come back by then counts as swallowed; it is told once one topic was silent for longer."""
+
+
+class Echoes:
+    """When something was first published on each topic that the daemon hears itself, and where it came back.
+
+    Parameters
+    ----------
+    now : callable
+        Returns a time in s.
+    """
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._first_said_s: dict[str, float] = {}
+        self._heard: set[str] = set()
+        self._now = now
+        self._tells_silence = True
+
+    def say(self, topic: str) -> None:
+        """Take note that something is published on a topic."""
+        self._first_said_s.setdefault(topic, self._now())
+
+    def hear(self, topic: str) -> None:
+        """Take note that the broker delivers something on a topic."""
+        if topic in self._first_said_s:
+            self._heard.add(topic)
+
+    def complain_of_silence(self, known: Collection[str]) -> None:
+        """Tell once of topics on which nothing of what was said is heard: an access list swallows it.
+
+        Parameters
+        ----------
+        known : collection of str
+            Topics of which it was told already.
+        """
+        now_s = self._now()
+        silent = {
+            topic: now_s - said_s
+            for topic, said_s in self._first_said_s.items()
+            if topic not in self._heard and topic not in known and now_s - said_s > LONGEST_WAY_S
+        }
+        if self._tells_silence and max(silent.values(), default=0.0) > TOLD_AFTER_S:
+            self._tells_silence = False
+            nor_on = {1: "", 2: ", nor on another topic"}
+            others = nor_on.get(len(silent), f", nor on {len(silent) - 1} others")
+            what = "what is published there does not come back"
+            mend = "permit the daemon to publish and subscribe there in the broker's access list"
+            log.warning("%s: %s%s; %s", next(iter(silent)), what, others, mend)
+
+    def leave(self, topics: Iterable[str]) -> None:
+        """Listen for some topics no more."""
+        for topic in topics:
+            self._first_said_s.pop(topic, None)
+            self._heard.discard(topic)
+
+    def forget(self) -> None:
+        """Begin anew on a new connection."""
+        self._first_said_s.clear()
+        self._heard.clear()
