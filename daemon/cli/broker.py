@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .output import DEFAULT_CONFIG, DONE, tell
+from .output import DEFAULT_CONFIG, DONE, as_listed, tell
 
 if TYPE_CHECKING:
     from ..config.mqtt import MqttSettings
@@ -126,10 +126,11 @@ class Client:
         from ..config.mqtt import MqttSettings
         from ..config.secrets import has_password
 
-        given: dict[str, Any] = {"base": self.base, "ca_file": self.ca_file if encrypts else None}
+        base, broker = (text and as_listed(text) for text in (self.base, self.broker))
+        given: dict[str, Any] = {"base": base, "ca_file": self.ca_file if encrypts else None}
         given = {option: value for option, value in given.items() if value is not None}
-        if self.broker is not None:
-            given = {"broker": self.broker, "base": settings.base, "protocol": "3.1.1"} | given
+        if broker is not None:
+            given = {"broker": broker, "base": settings.base, "protocol": "3.1.1"} | given
         elif given:
             given = settings.model_dump(exclude_unset=True) | given
         else:

@@ -16,6 +16,7 @@ from .output import (
     AnyGroupName,
     AsJson,
     GroupName,
+    as_listed,
     print_json,
     print_table,
     tell,
@@ -53,7 +54,7 @@ StartIn = Annotated[
 def _motions_by_robot(pairs: list[str]) -> dict[str, str]:
     """Read `ROBOT=MOTION` for each robot that plays another motion."""
     motions: dict[str, str] = {}
-    for pair in pairs:
+    for pair in map(as_listed, pairs):
         robot, _, motion = pair.partition("=")
         if not robot or not motion:
             raise typer.BadParameter(f"'{pair}' names no robot and motion; write --motion left=wave")
@@ -92,7 +93,7 @@ def play(
         raise typer.BadParameter("--start-at and --in exclude each other; choose one")
     how = playback_of(speed=speed, loop=loop, ping_pong=ping_pong, first=first, last=last, seam=seam)
     motion_by_robot = _motions_by_robot(motions or [])
-    asked = GroupPlay(group, motion, how, motion_by_robot, on_member_failure, start_at, start_in)
+    asked = GroupPlay(group, as_listed(motion), how, motion_by_robot, on_member_failure, start_at, start_in)
     try:
         outcome = asyncio.run(GroupPlaying(client.mqtt(), asked, Console(stderr=True)).run())
     except RequestError as error:

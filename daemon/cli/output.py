@@ -16,13 +16,24 @@ DEFAULT_CONFIG = Path("/etc/motiond/motiond.yaml")
 DONE, FAILED, WRONG_INPUT, NOBODY_ANSWERS = 0, 1, 2, 3
 
 
+def as_listed(name: str) -> str:
+    """Return a name as robots list it: printable also where a shell completes a file that is no UTF-8."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        from motiond.formats.errors import printable
+
+        return printable(name)
+    return name
+
+
 def _robot_name(name: str | None) -> str | None:
     """Refuse what no robot or group can be called, before it becomes a part of a topic."""
     from ..config.section import SettingError
     from ..config.types import topic_safe
 
     try:
-        return name and topic_safe(name)
+        return name and topic_safe(as_listed(name))
     except SettingError as error:
         raise typer.BadParameter(str(error)) from error
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .broker import Client, asks_a_daemon, option_of
-from .output import DEFAULT_CONFIG, DONE, FAILED, AsJson, RobotName, print_json, say, tell
+from .output import DEFAULT_CONFIG, DONE, FAILED, AsJson, RobotName, as_listed, print_json, say, tell
 from .playback import Loop, PingPong, PlaceText, Seam, Speed, StartAt, playback_of
 from .request import ask
 from .words import own_words
@@ -59,6 +59,7 @@ def play(
 ) -> int:
     """Play a motion; exit code 1 if it does not end successfully."""
     how = playback_of(speed=speed, loop=loop, ping_pong=ping_pong, first=first, last=last, seam=seam)
+    motion = as_listed(motion)
     request = {"motion": motion, **how, "on_busy": _on_busy(replace=replace, queue=queue)}
     if start_at is not None:
         request["start_at"] = start_at
@@ -149,6 +150,7 @@ def _is_finite(text: str) -> bool:
 
 def _posture(where: list[str]) -> dict[str, Any]:
     """Read the name of a pose, or positions by joint."""
+    where = [as_listed(one) for one in where]
     if len(where) == 1 and "=" not in where[0]:
         return {"pose": where[0]}
     joints: dict[str, float] = {}

@@ -10,6 +10,7 @@ from typing import Any
 from ..api.errors import RequestError
 from ..api.names import STOPS
 from .broker import Client
+from .output import as_listed
 from .words import own_words
 
 
@@ -68,4 +69,4 @@ def place_of(text: str) -> dict[str, Any]:
         return {"frame": int(text)}
     if re.fullmatch(r"[0-9]*\.?[0-9]+s", text):
         return {"time": float(text[:-1])}
-    return {"marker": text}
+    return {"marker": as_listed(text)}

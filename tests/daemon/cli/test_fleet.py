@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import orjson
@@ -83,6 +86,18 @@ async def test_all_that_was_asked_for_goes_to_each(broker: Embedded, choir: Memb
     for body in choir.bodies("fleet/prepare").values():
         assert asked.items() <= body.items()
     assert choir.bodies("commit")["fleet"]["on_member_failure"] == "continue"
+
+
+async def test_a_name_that_is_no_utf_8_is_asked_for_as_robots_list_it(
+    broker: Embedded, choir: Members
+) -> None:
+    names = {robot: os.fsdecode(f"{robot}_".encode() + b"\xff") for robot in ("left", "right")}
+    words = ["fleet", "play", "choir", names["right"], "--motion", f"left={names['left']}", *at(broker)]
+    command = [sys.executable, "-m", "motiond.daemon.cli", *words]
+    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, timeout=PATIENCE_S)
+    assert (done.returncode, done.stderr) == (0, b"")
+    asked = {robot: body["motion"] for robot, body in choir.bodies("fleet/prepare").items()}
+    assert asked == {"left": "left_\\xff", "right": "right_\\xff"}
 
 
 async def test_one_failure_is_told_and_gives_exit_code_1(broker: Embedded, choir: Members) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -188,6 +189,49 @@ def test_the_environment_may_name_the_configuration(
 def test_a_robot_that_nobody_knows_does_not_answer(idle: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
     said = "amr: no answer in 5 s; the robots here are arm; did you mean 'arm'?\n"
     assert run_here(capsys, "stop", "amr", "-c", idle.config) == (3, "", said)
+
+
+NO_UTF_8 = os.fsdecode(b"long\xff")
+NO_MOTION = "'long\\xff'; there are long, short; did you mean 'long'?"
+NO_MARKER = "'long\\xff'; there are no markers at all"
+NO_TOPIC = (
+    "'long\\xff' cannot be a part of a topic; letters, digits, _ and - can; rename it; see `motiond --help`"
+)
+NO_BASE = (
+    "'long\\xff' cannot begin a topic on every broker; letters, digits, _ and - can, with / between; "
+    "rename it; see `motiond --help`"
+)
+NO_BROKER = (
+    "'long\\xff' is no broker; it must be embedded, mqtt://…, mqtts://…, ws://… or wss://…; correct it; "
+    "see `motiond --help`"
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        *(
+            (("play", "arm", NO_UTF_8, *wait), 1, f"arm: no motion {NO_MOTION}")
+            for wait in ((), ("--no-wait",))
+        ),
+        (("play", "arm", "long", "--first", NO_UTF_8), 1, f"long: no marker {NO_MARKER}"),
+        (("goto", "arm", NO_UTF_8), 1, "arm: no pose 'long\\xff'; there are no poses at all"),
+        (
+            ("goto", "arm", f"{NO_UTF_8}=0"),
+            1,
+            "goto: the robot has no joint 'long\\xff'; it has shoulder, elbow",
+        ),
+        (("seek", "arm", NO_UTF_8), 1, "arm: nothing to seek in; the robot is idle; `motiond play` first"),
+        (("stop", NO_UTF_8), 2, f"motiond: invalid value for 'robot': {NO_TOPIC}"),
+        (("fleet", "play", NO_UTF_8, "long"), 2, f"motiond: invalid value for 'group': {NO_TOPIC}"),
+        (("status", "--base", NO_UTF_8), 2, f"motiond: invalid value for --base: {NO_BASE}"),
+        (("status", "--broker", NO_UTF_8), 2, f"motiond: invalid value for --broker: {NO_BROKER}"),
+    ],
+)
+def test_a_name_that_is_no_utf_8_is_asked_for_as_robots_list_it(
+    idle: Daemon, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    assert run_here(capsys, *arguments, "-c", idle.config) == (code, "", message + "\n")
 
 
 def test_without_a_broker_nobody_answers(capsys: pytest.CaptureFixture[str], free_port: int) -> None:
