@@ -61,10 +61,10 @@ def queue(
         answer = ask(client, robot, "queue/clear")
         say(answer, f"{robot}: {len(answer['cleared'])} taken out", json=json)
         return
-    from motiond.formats.errors import listed
+    from ..client.names import listed_whole
 
     answer = ask(client, robot, "queue")
-    waiting = listed([goal["motion"] for goal in answer["queue"]]) or "nothing waits"
+    waiting = listed_whole([goal["motion"] for goal in answer["queue"]]) or "nothing waits"
     say(answer, f"{robot}: {waiting}", json=json)
 
 
@@ -257,8 +257,7 @@ def status(
     json: AsJson = False,
 ) -> None:
     """Say what the robots do, and which motions they have."""
-    from motiond.formats.errors import listed
-
+    from ..client.names import listed_whole
     from ..client.status import overview
 
     rows = asyncio.run(overview(client.mqtt(), robot, None if json else load_tables_meanwhile))
@@ -266,7 +265,7 @@ def status(
         print_json(rows if robot is None else rows[0])
         return
     columns = ("robot", "state", "motion", "time", "motions")
-    playable = (listed(row["motions"], more=row["more_motions"]) for row in rows)
+    playable = (listed_whole(row["motions"], row["more_motions"]) for row in rows)
     print_table(columns, [(*_cells(row), motions) for row, motions in zip(rows, playable, strict=True)])
     for row in rows:
         if row["message"]:

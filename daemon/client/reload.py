@@ -6,11 +6,10 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from motiond.formats.errors import listed
-
 from ..api.errors import RequestError
 from .connection import NoAnswer
 from .local import ask_here
+from .names import listed_whole
 from .session import ask
 from .status import robots_at
 
@@ -50,7 +49,9 @@ class Reloaded:
     def summary(self) -> str:
         """Return which motions can be played."""
         playable = [motion["name"] for motion in self.motions if motion["ok"]]
-        return f"plays {listed(playable, more=self.more)}" if playable else "has no motion that can be played"
+        return (
+            f"plays {listed_whole(playable, self.more)}" if playable else "has no motion that can be played"
+        )
 
     def unplayable(self) -> Iterator[str]:
         """Yield why motions cannot be played, a line for each reason."""

@@ -179,6 +179,26 @@ def test_status_shows_every_robot_with_its_motions(
     assert (code, row["robot"], row["state"], row["motions"]) == (0, "arm", "idle", ["long", "short"])
 
 
+def test_names_of_any_length_are_told_whole(
+    idle: Daemon, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long, longer = "a_long_name_" * 20, "b_long_name_" * 20
+    playing = {"state": "playing", "motion": long, "time": 1.0, "duration": 2.0, "message": ""}
+    row = {"robot": "arm", **playing, "motions": [long, longer], "more_motions": 3}
+    answer = {"queue": [{"motion": long}, {"motion": longer}]}
+
+    async def told(*_: object) -> list[dict[str, Any]]:
+        return [row]
+
+    monkeypatch.setattr("motiond.daemon.client.status.overview", told)
+    monkeypatch.setattr("motiond.daemon.cli.robots.ask", lambda *_: answer)
+    code, out, err = run_here(capsys, "status", "-c", idle.config)
+    assert (code, err) == (0, "")
+    assert {f"{long},", longer} <= set(out.split())
+    said = f"arm: {long}, {longer}\n"
+    assert run_here(capsys, "queue", "arm", "-c", idle.config) == (0, said, "")
+
+
 def test_the_environment_may_name_the_configuration(
     idle: Daemon, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

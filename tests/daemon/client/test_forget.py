@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from motiond.daemon.client.forget import NotForgotten, forget
+from motiond.daemon.config.types import LONGEST_NAME
 from tests.daemon.conftest import listening
 from tests.daemon.programs import motiond
 
@@ -59,6 +60,14 @@ async def test_a_robot_that_is_not_known_is_told_with_those_that_are(broker: Any
     await keep(ear, "old", "d1", "offline")
     assert await refusal(broker, "odl") == (
         "odl: the broker keeps nothing of it; the robots here are old; did you mean 'old'?"
+    )
+
+
+async def test_a_long_name_that_is_known_is_told_whole(broker: AnyBroker, ear: Ear) -> None:
+    name = "n" * LONGEST_NAME
+    await keep(ear, name, "d1", "offline")
+    assert await refusal(broker, "odl") == (
+        f"odl: the broker keeps nothing of it; the robots here are {name}"
     )
 
 
