@@ -133,8 +133,8 @@ class Client(aiomqtt.Client):
 
         Raises
         ------
-        NotConnected
-            If there is no connection; it says why.
+        aiomqtt.MqttError
+            If there is no connection, as `NotConnected`, which says why; or if it breaks at once.
         """
         self._client.username_pw_set(*_login(self._settings))
         first = not self._was_connected
@@ -151,6 +151,7 @@ class Client(aiomqtt.Client):
         loop = asyncio.get_running_loop()
         self._dialled = asyncio.Event()
         self._connected, self._disconnected = loop.create_future(), loop.create_future()
+        disconnected = self._disconnected
         if self.version_5:
             self._clean_start = clean
         else:
@@ -164,6 +165,10 @@ class Client(aiomqtt.Client):
         except BaseException:
             await self._hang_up()
             raise
+        if disconnected.done():  # it broke as soon as it was made, which aiomqtt forgets
+            self._disconnected = disconnected
+            await self.__aexit__(None, None, None)
+            await self.broken()
         if self._receive is not None and (connection := self._client.socket()) is not None:
             self._loop.add_reader(connection, self._read)  # in place of aiomqtt's
         return client

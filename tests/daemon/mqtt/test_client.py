@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import selectors
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import pytest
 
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.connection import make_client
-from motiond.daemon.mqtt.reasons import NotConnected
+from motiond.daemon.mqtt.reasons import NotConnected, reason_of
 from tests.daemon.conftest import Embedded
 from tests.daemon.mqtt.wire import UNSUBACK, Wire, ack, connack, publish, suback
 from tests.waiting import PATIENCE_S
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 SOON_S = 0.05
 TOPIC = "motiond/arm/state"
+CONNACK_5, TAKEN_OVER_5 = b"\x20\x03\x00\x00\x00", b"\xe0\x02\x8e\x00"  # MQTT 5.0, 3.2 and 3.14
 
 
 @asynccontextmanager
@@ -66,6 +68,27 @@ async def test_what_is_granted_too_late_is_no_trouble(
         wire.send(late, publish(TOPIC, b"next"))
         async with asyncio.timeout(PATIENCE_S):
             assert (await anext(client.messages)).payload == b"next"
+    assert caplog.messages == []
+
+
+async def test_a_connection_that_is_taken_over_as_soon_as_it_is_made_says_so_and_leaves_no_complaint(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def take_over(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await Wire(reader, writer).next()
+        writer.write(CONNACK_5 + TAKEN_OVER_5)
+        writer.close()
+
+    server = await asyncio.start_server(take_over, "127.0.0.1", 0)
+    settings = MqttSettings(broker=f"mqtt://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    with pytest.raises(aiomqtt.MqttError) as caught:
+        async with asyncio.timeout(PATIENCE_S), make_client(settings, "motiond-d1") as client:
+            await client.broken()
+    server.close()
+    assert reason_of(caught.value) == (
+        "another client has connected under the same name; give each daemon an `id` of its own"
+    )
+    gc.collect()
     assert caplog.messages == []
 
 
