@@ -65,5 +65,6 @@ class ConnectionLog:
             self._told.add(why)
 
     def meet_rival(self) -> None:
-        """Take note that another daemon of our id is about: it may be the reason of the losses to come."""
+        """Take note that another daemon of our id is told of: it may be the reason of the losses to come."""
         self._has_rival = True
+        self._told.add(ANOTHER_OF_OUR_NAME)

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from aiomqtt import MqttCodeError, MqttError
 
 from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.connection_log import STEADY_S, ConnectionLog
-from motiond.daemon.mqtt.reasons import ConnectionUseless, NotConnected
+from motiond.daemon.mqtt.reasons import TAKEN_OVER, ConnectionUseless, NotConnected
 from motiond.daemon.mqtt.retained import SETTLED_S
 from tests.daemon.conftest import (
     Mosquitto,
@@ -328,6 +329,7 @@ async def test_daemons_of_one_id_throw_each_other_out_and_tell_it_once(
     first, second = WatchedBridge(settings, Robots(), ReportHub()), Tries(settings)
     why = "another client has connected under the same name; give each daemon an `id` of its own"
     taken, rival = f"connection lost; {why}", "another daemon of id 'd1', on "
+    most_taken = 2 if settings.protocol == "5" else 0  # MQTT 3.1.1 does not say so
 
     def told(beginning: str) -> list[str]:
         lines = (line.removeprefix(f"{settings.broker}: ") for line in caplog.messages)
@@ -336,14 +338,14 @@ async def test_daemons_of_one_id_throw_each_other_out_and_tell_it_once(
     async with running(first):
         task = asyncio.create_task(second.run())
         async with asyncio.timeout(PATIENCE_S):
-            while len(told(taken)) < 2 or len(told(rival)) < 2:  # noqa: ASYNC110 - the log has no event
+            while len(told(rival)) < 2:  # noqa: ASYNC110 - the log has no event
                 await asyncio.sleep(0.05)
         second.left = TRIES
         second.tried.clear()
         await asyncio.wait_for(second.tried.wait(), PATIENCE_S)
         task.cancel()
         await asyncio.wait((task,), timeout=PATIENCE_S)
-    assert told(taken) == [taken] * 2
+    assert len([line for line in told("") if line.endswith(f"; {why}")]) <= most_taken
     assert len(told(rival)) == 2
     assert all(
         line.endswith("they throw each other out; give each an `id` of its own") for line in told(rival)
@@ -437,6 +439,19 @@ async def test_reasons_that_take_turns_are_told_once_each_and_a_return_always(wa
     assert watched.told() == ["here: not connected; wrong", "here: not connected; worse"]
     watched.log.make()
     assert watched.told() == ["here: connected"]
+
+
+async def test_a_rival_that_was_told_of_is_no_news_as_the_reason_of_a_loss(watched: Watched) -> None:
+    taken_over = MqttError("it broke")
+    taken_over.__cause__ = MqttCodeError(TAKEN_OVER)
+    gone = NotConnected("it hung up", absent=True)  # as MQTT 3.1.1 tells it
+    for error, lasts_s, told in ((taken_over, 1.0, False), (gone, 1.0, False), (gone, STEADY_S + 1.0, True)):
+        watched.log.make()
+        watched.log.meet_rival()
+        watched.told()
+        watched.now_s += lasts_s
+        watched.log.lose(error)
+        assert watched.told() == (["here: connection lost; it hung up"] if told else [])
 
 
 async def test_of_a_connection_that_comes_and_goes_for_one_reason_the_first_time_is_told(
