@@ -83,8 +83,10 @@ class StreamListener:
             lost = messages.Ended(goal.goal_id, ResultCode.COMM_LOST, status.message, None, {})
             robot.goals.conclude(lost)
         robot.goals.clear_queue(ResultCode.CANCELED, status.message)
-        robot.report("availability", {"state": "offline"})
-        self._enter(status.go_offline(status.message))
+        before = status.go_offline(status.message)
+        if before is not State.OFFLINE:
+            robot.report("availability", {"state": "offline"})
+        self._enter(before)
 
     def _come_on_line(self, ready: messages.Ready) -> None:
         robot = self._robot

@@ -522,6 +522,19 @@ async def test_without_telemetry_diagnostics_go_on(rig: Rig) -> None:
     assert not [report for report in rig.reports if report.subject == "telemetry"]
 
 
+async def test_a_robot_whose_actuators_are_looked_for_again_and_again_goes_offline_once(rig: Rig) -> None:
+    hub = ReportHub()
+    listener = make_registry(load_settings(rig.config), hub, FORKS)._members["arm"].listener
+    with hub.subscribe(frozenset({"availability"})) as reports:
+        for _ in range(2):
+            listener.on_notice(messages.Ready(1000.0, []))
+            listener.on_notice(messages.Status("idle", torque=False, goal_id=None, reference=None))
+            for _ in range(3):
+                listener.on_notice(messages.Lost("the port is gone"))
+        told = [report.data for report in iter(reports.get_now, None)]
+    assert told == [{"state": "online"}, {"state": "offline"}] * 2
+
+
 async def test_a_warning_of_a_driver_is_told_once_also_when_its_actuators_come_back(
     rig: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
