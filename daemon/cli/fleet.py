@@ -22,7 +22,7 @@ from .output import (
     tell,
 )
 from .playback import Loop, PingPong, PlaceText, Seam, Speed, StartAt, playback_of
-from .request import nothing_stopped, or_nothing_stopped
+from .request import nothing_stopped, number_within, or_nothing_stopped
 from .words import in_own_words
 
 if TYPE_CHECKING:
@@ -47,7 +47,12 @@ OnMemberFailure = Annotated[
 ]
 StartIn = Annotated[
     float | None,
-    typer.Option("--in", metavar="SECONDS", min=0.0, max=LONGEST_AHEAD_S, help="The same, from now on."),
+    typer.Option(
+        "--in",
+        metavar="SECONDS",
+        parser=number_within(0.0, LONGEST_AHEAD_S),
+        help="The same, from now on; a day at most.",
+    ),
 ]
 
 

@@ -1,33 +1,45 @@
 """How a motion is played: the options of all subcommands that play one, and what they ask for."""
 
+import math
 from typing import Annotated, Any, Literal
 
 import typer
 
-from .request import place_of
+from .request import number_of, place_of, quoted, read_speed
 
 FOREVER = "forever"
-MOST_LOOPS, LONGEST_TOLD = 1_000_000_000, 60
+MOST_LOOPS = 1_000_000_000
+
+
+def _unix_time(given: str | float) -> float:
+    """Read a moment; JSON has no NaN, and would ask for none in its place."""
+    if math.isfinite(time_s := number_of(given)):
+        return time_s
+    raise typer.BadParameter(f"{quoted(given)} is no time; write Unix time in s, as `date +%s` tells it")
 
 
 def _checked_loop(text: str) -> str:
     """Refuse what is neither a count nor for ever."""
-    from motiond.formats.errors import shortened
-
     if text != FOREVER and not (text.isdecimal() and 1 <= int(text) <= MOST_LOOPS):
-        why = f"'{shortened(text, LONGEST_TOLD)}' is no count from 1 to {MOST_LOOPS}"
+        why = f"{quoted(text)} is no count from 1 to {MOST_LOOPS}"
         raise typer.BadParameter(f"{why}; write --loop 3, or --loop forever")
     return text
 
 
-Speed = Annotated[float, typer.Option(min=0.1, max=10.0, help="1 is the file's own.")]
+Speed = Annotated[
+    float,
+    typer.Option(parser=read_speed, metavar="FACTOR", help="0.1 to 10; 1 is the file's own."),
+]
 Loop = Annotated[str, typer.Option(metavar="N|forever", callback=_checked_loop, help="How often.")]
 PingPong = Annotated[bool, typer.Option("--ping-pong", help="Every second pass backwards.")]
 PlaceText = Annotated[
     str | None, typer.Option(metavar="PLACE", help="A frame (120), a time (1.5s) or a marker of the motion.")
 ]
 Seam = Annotated[Literal["reject", "approach"], typer.Option(help="Of a loop whose ends do not meet.")]
-StartAt = Annotated[float | None, typer.Option(metavar="UNIX_TIME", help="When the first row is due, in s.")]
+StartAt = Annotated[
+    float | None,
+    typer.Option(parser=_unix_time, metavar="UNIX_TIME", help="When the first row is due, in s."),
+]
 
 
 def playback_of(

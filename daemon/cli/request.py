@@ -1,17 +1,23 @@
-"""One request of a subcommand: what is asked, and how a place on a motion is written."""
+"""One request of a subcommand: what is asked, and how numbers and places on a motion are written."""
 
 import asyncio
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import typer
 
 from ..api.errors import RequestError
 from ..api.names import STOPS
 from .broker import Client
 from .output import as_listed
 from .words import own_words
+
+LEAST_SPEED, MOST_SPEED, LONGEST_TOLD = 0.1, 10.0, 60
+LAST_FRAME, LONGEST_S = 1_000_000_000, 1_000_000.0  # as requests have them
 
 
 def ask(client: Client, robot: str, verb: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -66,7 +72,37 @@ def nothing_stopped(whom: str, unread: Path) -> str:
 def place_of(text: str) -> dict[str, Any]:
     """Read a frame, a time or the name of a marker."""
     if text.isdecimal():
-        return {"frame": int(text)}
+        return {"frame": int(number_within(0, LAST_FRAME)(text))}
     if re.fullmatch(r"[0-9]*\.?[0-9]+s", text):
-        return {"time": float(text[:-1])}
+        return {"time": number_within(0.0, LONGEST_S)(text[:-1])}
     return {"marker": as_listed(text)}
+
+
+def number_within(least: float, most: float) -> Callable[[str | float], float]:
+    """Return what reads a number from `least` to `most`."""
+
+    def read(given: str | float) -> float:
+        if least <= (number := number_of(given)) <= most:
+            return number
+        why = f"{quoted(given)} is no number from {least:g} to {most:g}"
+        raise typer.BadParameter(f"{why}; write one")
+
+    return read
+
+
+def number_of(given: str | float) -> float:
+    """Return a number; what is none as NaN."""
+    try:
+        return float(given)
+    except ValueError:
+        return math.nan
+
+
+def quoted(given: str | float) -> str:
+    """Return what was given as messages echo it."""
+    from motiond.formats.errors import printable, shortened
+
+    return f"'{shortened(printable(str(given)), LONGEST_TOLD)}'"
+
+
+read_speed = number_within(LEAST_SPEED, MOST_SPEED)

@@ -20,7 +20,7 @@ from .output import (
     say,
     tell,
 )
-from .request import ask, place_of
+from .request import ask, place_of, read_speed
 from .words import in_own_words, own_words
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def resume(robot: RobotName, *, client: Client, json: AsJson = False) -> None:
 @asks_a_daemon
 def speed(
     robot: RobotName,
-    factor: Annotated[float, typer.Argument(min=0.1, max=10.0, help="1 is the file's own.")],
+    factor: Annotated[float, typer.Argument(parser=read_speed, help="0.1 to 10; 1 is the file's own.")],
     *,
     client: Client,
     json: AsJson = False,

@@ -537,6 +537,42 @@ def test_a_robot_with_a_joint_of_several_coordinates_cannot_be_checked(
                 "write --loop 3, or --loop forever; see `motiond --help`"
             ),
         ),
+        *(
+            (
+                command,
+                (
+                    f"motiond: invalid value for {parameter}: '{command[-1]}' is no number from {bounds}; "
+                    "write one; see `motiond --help`"
+                ),
+            )
+            for command, parameter, bounds in (
+                (("play", "arm", "wave", "--speed", "x"), "'--speed'", "0.1 to 10"),
+                (("play", "arm", "wave", "--speed", "nan"), "'--speed'", "0.1 to 10"),
+                (("fleet", "play", "choir", "wave", "--speed", "20"), "'--speed'", "0.1 to 10"),
+                (("speed", "arm", "0"), "'factor'", "0.1 to 10"),
+                (("fleet", "play", "choir", "wave", "--in", "nan"), "'--in'", "0 to 86400"),
+            )
+        ),
+        *(
+            (
+                ("seek", "arm", number * 400 + unit),
+                (
+                    f"motiond: invalid value: '{echoed(number * 400)}' is no number from 0 to {most}; "
+                    "write one; see `motiond --help`"
+                ),
+            )
+            for number, unit, most in (("9", "", "1e+09"), ("8", "s", "1e+06"))
+        ),
+        *(
+            (
+                ("play", "arm", "wave", "--start-at", moment),
+                (
+                    f"motiond: invalid value for '--start-at': '{moment}' is no time; "
+                    "write Unix time in s, as `date +%s` tells it; see `motiond --help`"
+                ),
+            )
+            for moment in ("x", "nan", "inf")
+        ),
         (
             ("stop", "arm", "--broker", "mqtt://localhost", "--ca-file", __file__),
             (
