@@ -14,9 +14,10 @@ from .home_assistant import HomeAssistantSettings
 from .secrets import without_password
 from .section import Section, SettingError
 from .tls_files import check_tls_files
-from .types import LEVELS, FilePath, Rate, SecretFile
+from .types import LEVELS, FilePath, Rate, SecretFile, listening_place
 
 LARGEST_PORT = 65535
+LISTEN = r"^[^\s:]+:[0-9]{1,5}$"
 MOST_BROKERS = 16
 PORTS = {"mqtt": 1883, "mqtts": 8883, "ws": 80, "wss": 443}
 """The port of each scheme of a broker's URL where it names none."""
@@ -47,7 +48,7 @@ class MqttSettings(Section):
     broker: Annotated[Brokers, Field(repr=False)] = "embedded"
     """`embedded` (inside the daemon), or `mqtt://[user:password@]host[:port]`, or `mqtts://…` for TLS, or
     `ws://…` and `wss://…` for WebSockets; or a list of such URLs: where one is gone, the next one is used."""
-    listen: Annotated[str, Field(pattern=r"^[^\s:]+:[0-9]{1,5}$")] = "127.0.0.1:1883"
+    listen: Annotated[str, Field(pattern=LISTEN), BeforeValidator(listening_place(LISTEN))] = "127.0.0.1:1883"
     """Address and port of the embedded broker."""
     base: Annotated[str, Field(min_length=1, max_length=200)] = "motiond"
     """First part of every topic: letters, digits, `_` and `-`, on levels apart by `/`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
@@ -12,6 +12,9 @@ from motiond.formats.errors import echoed
 
 from .secrets import is_credential
 from .section import SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 RAREST_HZ = 0.01
 LONGEST_NAME = 100
@@ -29,6 +32,19 @@ def topic_safe(name: str) -> str:
         what = f"'{echoed(name)}' has {len(name)} characters"
         raise SettingError("", f"{what}; a part of a topic has at most {LONGEST_NAME}; shorten it")
     return name
+
+
+def listening_place(pattern: str) -> Callable[[Any], Any]:
+    """Return what refuses a text that does not match, in words; the schema has the pattern."""
+
+    def check(value: Any) -> Any:
+        if isinstance(value, str) and not re.fullmatch(pattern, value):
+            raise SettingError(
+                "", f"'{echoed(value)}' cannot be listened to; it is not HOST:PORT; correct it"
+            )
+        return value
+
+    return check
 
 
 def _resolved_secret(path: Path, info: ValidationInfo) -> Path:

@@ -249,6 +249,16 @@ def test_a_port_that_does_not_exist_is_exit_code_2(
     assert run_here(capsys, "run", "-c", file) == (2, "", f"{file}:2: {why}\n")
 
 
+@pytest.mark.parametrize("option", ["mqtt: {listen: {}}", "http: {listen: {}}"])
+@pytest.mark.parametrize("place", ["127.0.0.1", ":1883", "localhost:x", "127.0.0.1:123456"])
+def test_what_is_no_place_to_listen_at_is_told_in_words(tmp_path: Path, option: str, place: str) -> None:
+    file = tmp_path / "arm.yaml"
+    file.write_text(f"{ARM}{option.replace('{}', repr(place))}\n")
+    with pytest.raises(ConfigError) as caught:
+        load_settings(file)
+    assert str(caught.value) == f"{file}:2: '{place}' cannot be listened to; it is not HOST:PORT; correct it"
+
+
 @pytest.mark.parametrize("port", [1, 65535])
 def test_every_port_that_exists_may_be_named(port: int) -> None:
     assert MqttSettings(listen=f"127.0.0.1:{port}").listen == f"127.0.0.1:{port}"
