@@ -17,6 +17,7 @@ MENDS: Mapping[str, str] = {
     "send reset when it is mended": "`motiond reset {robot}` when it is mended",
     "send seam: approach or ping_pong": "add --seam approach or --ping-pong",
     "clear the queue or wait": "`motiond queue {robot} --clear`, or wait",
+    "send requests without one, or set lease.required": "command it without, or set lease.required",
     "play first": "`motiond play` first",
     "set it later": "set --start-at later",
     "send the request later": "start `motiond play` later",

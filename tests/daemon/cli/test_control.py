@@ -182,7 +182,7 @@ def test_where_everybody_commands_nothing_is_acquired(
     said = "hand: everybody may command it\n"
     assert run_here(capsys, "control", "hand", "-c", daemon) == (0, said, "")
     code, _, err = run_here(capsys, "control", "hand", "--take", "-c", daemon)
-    why = "everybody may command it; send requests without one, or set lease.required"
+    why = "everybody may command it; command it without, or set lease.required"
     assert (code, err) == (1, f"hand: there is no lease to have; {why}\n")
     code, _, _ = run_here(capsys, "goto", "hand", "elbow=0.1", "-c", daemon)
     assert code == 0
