@@ -1,6 +1,8 @@
 """The subcommands for files, which need no daemon: what is in them, whether they fit, converted, drawn."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -201,9 +203,22 @@ def convert(
         allow_short=allow_short,
         overwrite=force,
     )
-    with progress_if_slow(Console(stderr=True), f"converting {source.name}", None):
+    with _own_words(), progress_if_slow(Console(stderr=True), f"converting {source.name}", None):
         written = convert_file(source, target, wanted)
     _tell_written(target, written)
+
+
+@contextmanager
+def _own_words() -> Iterator[None]:
+    """Raise a refusal to lose something with the option that permits it."""
+    from motiond.formats import FormatError
+
+    try:
+        yield
+    except FormatError as error:
+        mends = (one.mend.replace("name it in drop: ", "add --drop ") for one in error.problems)
+        told = [replace(one, mend=mend) for one, mend in zip(error.problems, mends, strict=True)]
+        raise FormatError(told) from error
 
 
 def _tell_written(target: Path, written: "Motion") -> None:

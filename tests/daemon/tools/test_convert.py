@@ -120,8 +120,8 @@ def test_everything_that_would_be_lost_is_named_and_nothing_is_written(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     out = tmp_path / "logged.xmdi"
-    why = "XMDI holds joint positions alone; to lose it, name it in drop"
-    lost = [f"{out}: {name} would be lost; {why}: '{name}'" for name in UNHEARD_OF]
+    why = "XMDI holds joint positions alone; to lose it, add --drop"
+    lost = [f"{out}: {name} would be lost; {why} '{name}'" for name in UNHEARD_OF]
     code, said, err = run_here(capsys, "convert", LOGGED, out)
     assert (code, said, err.splitlines()) == (2, "", lost)
     assert not out.exists()
