@@ -34,7 +34,10 @@ complete -o default -F _motiond_completion motiond
     Shell.ZSH: r"""#compdef motiond
 compdef _motiond motiond
 _motiond() {
-    eval "$(env _TYPER_COMPLETE_ARGS="${words[1,$CURRENT]}" _MOTIOND_COMPLETE=complete_zsh "${words[1]}")"
+    local answer twice="''" quoted="'\\''"
+    answer="$(env _TYPER_COMPLETE_ARGS="${words[1,$CURRENT]}" _MOTIOND_COMPLETE=complete_zsh "${words[1]}")"
+    # It has an apostrophe twice, which only the option RC_QUOTES reads as one.
+    eval "${answer//$twice/$quoted}"
 }
 # Where this file was loaded by the first tab, that tab waits for an answer.
 if [[ $funcstack[1] == _motiond ]]; then

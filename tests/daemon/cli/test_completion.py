@@ -101,6 +101,14 @@ def test_a_new_shell_completes_subcommands_and_options(shell: Shell) -> None:
         )
 
 
+def test_what_is_offered_has_its_line_of_help_with_apostrophes_where_a_shell_shows_it(shell: Shell) -> None:
+    told = "Draw each joint's positions"
+    if shell.name == "fish":
+        assert told in shell.run("complete -C 'motiond plo'")
+    else:
+        shell.type(("motiond pl\t\t", told if shell.name == "zsh" else "plot"))
+
+
 def test_what_is_offered_is_what_an_option_takes(shell: Shell) -> None:
     if shell.name == "fish":
         offered = shell.run("complete -C 'motiond convert --interpolation '")
