@@ -6,7 +6,16 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    model_validator,
+)
 
 from motiond.drivers import (
     DriverError,
@@ -47,6 +56,16 @@ class MotionFolderSettings(Section):
     """Clients may upload motions into it and delete those in it; one folder of a robot."""
     watch: bool = False
     """Read files in it as soon as they are written, without a reload."""
+
+
+def _form_of_motions(value: Any) -> str:
+    return "[path]" if isinstance(value, str | Path) else "[folder]"
+
+
+Motions = Annotated[
+    Annotated[FilePath, Tag("[path]")] | Annotated[MotionFolderSettings, Tag("[folder]")],
+    Discriminator(_form_of_motions),
+]
 
 
 def _file_of_model(value: Any) -> Any:
@@ -252,7 +271,7 @@ class RobotSettings(Section):
     """What the model does not know of its joints; without a model, all joints in the robot's order."""
     driver: DriverSettings
     """What moves the actuators."""
-    motions: list[FilePath | MotionFolderSettings] = Field(default=[])
+    motions: list[Motions] = Field(default=[])
     """Motion files (.seq, XMDI), and folders of them: paths, or `{folder: …, upload: true, watch: true}`."""
     motion_joints: Annotated[list[Text], Field(min_length=1)] | None = None
     """The joints of motions that carry no names, in their order."""

@@ -187,7 +187,7 @@ def _keys(node: yaml.Node | None, path: Loc, depth: int = 0) -> Iterator[tuple[L
         yield from _keys(child, (*path, name), depth + 1)
 
 
-_NO_PLACES = ("[key]", "[one]", "[several]")
+_NO_PLACES = ("[key]", "[one]", "[several]", "[path]", "[folder]")
 """What pydantic adds to a place: it is the key itself, or which of two forms was met there."""
 _KINDS = {
     "model_type": ("it must be a mapping", "write `key: value` under it"),
@@ -245,7 +245,7 @@ def _section_at(loc: Loc, kind: type[BaseModel]) -> type[BaseModel]:
     keys = iter(loc)
     for key in keys:
         kinds = _inside(kind.model_fields[key].annotation)
-        if dict in kinds:
+        if dict in kinds or list in kinds:
             next(keys, None)
         kind = next(one for one in kinds if isinstance(one, type) and issubclass(one, BaseModel))
     return kind

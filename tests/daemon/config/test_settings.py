@@ -228,6 +228,18 @@ def test_every_mistake_is_told_at_once_with_its_line() -> None:
             ),
         ),
         (
+            ARM.replace("driver", "motions: [waves, {path: up, upload: true}], driver"),
+            (
+                "arm.yaml:1: 'folder' is missing; robots.arm.motions.1 needs it; add it\n"
+                "arm.yaml:1: unknown key 'path'; robots.arm.motions.1 knows folder, upload, watch; "
+                "did you mean 'watch'?"
+            ),
+        ),
+        (
+            ARM.replace("driver", "motions: [5], driver"),
+            "arm.yaml:1: robots.arm.motions.0 is 5; it must be a mapping; write `key: value` under it",
+        ),
+        (
             ARM + "realtime: {priority: 100}",
             "arm.yaml:2: realtime.priority is 100; it must be less than or equal to 99; correct it",
         ),

@@ -85,7 +85,7 @@ def paths_in(schema: Any, where: str) -> Iterator[str]:
         if schema.get("format") == "path":
             yield where.lstrip(".")
         for key, value in schema.items():
-            unnamed = key in {"$defs", "properties", "anyOf", "items"}
+            unnamed = key in {"$defs", "properties", "anyOf", "oneOf", "items"}
             yield from paths_in(value, where if unnamed else f"{where}.{key}")
 
 
