@@ -220,7 +220,9 @@ def shortened(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-def listed(names: Collection[str], quote: str = "", more: int = 0) -> str:
+def listed(
+    names: Collection[str], quote: str = "", more: int = 0, longest: int | None = LONGEST_LISTED
+) -> str:
     """Return names as a message lists them: `a, b, c`, no more than twenty, and the number of the others.
 
     Parameters
@@ -229,8 +231,10 @@ def listed(names: Collection[str], quote: str = "", more: int = 0) -> str:
         Stands before and after each name.
     more : int
         How many there are besides.
+    longest : int or None
+        How many characters of a name are told; None where somebody may have to type it.
     """
-    shown = [f"{quote}{shortened(name, LONGEST_LISTED)}{quote}" for name in islice(names, MOST_LISTED)]
+    shown = [f"{quote}{shortened(name, longest or len(name))}{quote}" for name in islice(names, MOST_LISTED)]
     more += len(names) - len(shown)
     return ", ".join(shown) + (f" and {more:,} more" if more else "")
 

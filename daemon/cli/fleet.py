@@ -192,7 +192,8 @@ def _tell_answer(one: "Gathered", verb: str, *, json: bool) -> int:
 @asks_a_daemon
 def status(group: AnyGroupName = None, *, client: Client, json: AsJson = False) -> None:
     """Show all robots that the broker knows: groups, what they do, and who is not there."""
-    from ..client.names import listed_whole
+    from motiond.formats.errors import listed
+
     from ..fleet.overview import overview
 
     rows = asyncio.run(overview(client.mqtt(), group, clocks=True))
@@ -205,7 +206,7 @@ def status(group: AnyGroupName = None, *, client: Client, json: AsJson = False) 
         [
             (
                 row["robot"],
-                listed_whole(row["groups"]),
+                listed(row["groups"], longest=None),
                 row["state"] or "",
                 row["motion"] or "",
                 f"{row['daemon'] or ''} on {row['host']}" if row["host"] else row["daemon"] or "",

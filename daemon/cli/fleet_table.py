@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from ..client.names import listed_whole
+from motiond.formats.errors import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,7 +76,7 @@ class FleetTable:
             self._broker(),
             f"{len(names)} robot{'' if len(names) == 1 else 's'}" + (f": {counted}" if counted else ""),
         ]
-        return "; ".join([*parts, *([f"look at {listed_whole(troubled)}"] if troubled else [])])
+        return "; ".join([*parts, *([f"look at {listed(troubled, longest=None)}"] if troubled else [])])
 
     def state(self, name: str) -> str:
         """Return what a robot does, `offline` where its daemon is gone, whatever it has said before."""

@@ -61,10 +61,10 @@ def queue(
         answer = ask(client, robot, "queue/clear")
         say(answer, f"{robot}: {len(answer['cleared'])} taken out", json=json)
         return
-    from ..client.names import listed_whole
+    from motiond.formats.errors import listed
 
     answer = ask(client, robot, "queue")
-    waiting = listed_whole([goal["motion"] for goal in answer["queue"]]) or "nothing waits"
+    waiting = listed([goal["motion"] for goal in answer["queue"]], longest=None) or "nothing waits"
     say(answer, f"{robot}: {waiting}", json=json)
 
 
@@ -257,7 +257,8 @@ def status(
     json: AsJson = False,
 ) -> None:
     """Say what the robots do, and which motions they have."""
-    from ..client.names import listed_whole
+    from motiond.formats.errors import listed
+
     from ..client.status import overview
 
     rows = asyncio.run(overview(client.mqtt(), robot, None if json else load_tables_meanwhile))
@@ -265,7 +266,7 @@ def status(
         print_json(rows if robot is None else rows[0])
         return
     columns = ("robot", "state", "motion", "time", "motions")
-    playable = (listed_whole(row["motions"], row["more_motions"]) for row in rows)
+    playable = (listed(row["motions"], more=row["more_motions"], longest=None) for row in rows)
     print_table(columns, [(*_cells(row), motions) for row, motions in zip(rows, playable, strict=True)])
     for row in rows:
         if row["message"]:

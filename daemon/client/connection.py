@@ -18,7 +18,7 @@ import orjson
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from motiond.formats.errors import nearest
+from motiond.formats.errors import listed, nearest
 
 from ..api.errors import RequestError
 from ..api.names import STOPS
@@ -28,7 +28,6 @@ from ..mqtt.connection import address_of, make_client, speaks_5
 from ..mqtt.reasons import NotConnected, reason_of
 from ..mqtt.refusals import REFUSED
 from ..mqtt.topics import ANY_ROBOT, DaemonTopic, Meaning, ReportTopic, ResponseTopic, Topics
-from .names import listed_whole
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -255,7 +254,7 @@ class Connection:
         if self.robot not in self._robots:
             names = sorted(self._robots)
             mend = nearest(self.robot, names) or "name one of them, or start the daemon that has it"
-            return f"the robots here are {listed_whole(names)}; {mend}"
+            return f"the robots here are {listed(names, longest=None)}; {mend}"
         daemon = self._daemons.get(str(self._robots[self.robot].get("bridge")), {})
         if daemon.get("state") == "online":
             return "its daemon says that it is online; look at the daemon's log"

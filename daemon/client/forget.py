@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import orjson
 
-from motiond.formats.errors import nearest
+from motiond.formats.errors import listed, nearest
 
 from ..mqtt.home_assistant import told_at
 from ..mqtt.topics import ANY_ROBOT, DaemonTopic, ReportTopic, Topics
 from .connection import NoAnswer
 from .finding import reaching
-from .names import listed_whole
 
 if TYPE_CHECKING:
     import aiomqtt
@@ -100,7 +99,7 @@ class _Kept:
         """Refuse a robot that is not known, or that a daemon would tell of again."""
         if not self.topics:
             known = (
-                f"the robots here are {listed_whole(sorted(self._bridges))}"
+                f"the robots here are {listed(sorted(self._bridges), longest=None)}"
                 if self._bridges
                 else "it knows no robot"
             )

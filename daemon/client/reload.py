@@ -6,10 +6,11 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from motiond.formats.errors import listed
+
 from ..api.errors import RequestError
 from .connection import NoAnswer
 from .local import ask_here
-from .names import listed_whole
 from .session import ask
 from .status import robots_at
 
@@ -50,7 +51,9 @@ class Reloaded:
         """Return which motions can be played."""
         playable = [motion["name"] for motion in self.motions if motion["ok"]]
         return (
-            f"plays {listed_whole(playable, self.more)}" if playable else "has no motion that can be played"
+            f"plays {listed(playable, more=self.more, longest=None)}"
+            if playable
+            else "has no motion that can be played"
         )
 
     def unplayable(self) -> Iterator[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from motiond.daemon.client.names import listed_whole
 from motiond.daemon.client.reload import Reloaded
+from motiond.formats.errors import listed
 
 
 def test_each_name_is_told_whole_and_of_many_the_first_twenty() -> None:
     names = [f"{number:02}" + "n" * 200 for number in range(1200)]
-    assert listed_whole(names[:2]) == f"{names[0]}, {names[1]}"
-    assert listed_whole(names, 30) == f"{', '.join(names[:20])} and 1,210 more"
+    assert listed(names[:2], longest=None) == f"{names[0]}, {names[1]}"
+    assert listed(names, more=30, longest=None) == f"{', '.join(names[:20])} and 1,210 more"
 
 
 def test_a_reload_tells_motions_by_their_whole_names() -> None:
