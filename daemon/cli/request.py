@@ -17,7 +17,7 @@ from .output import as_listed
 from .words import own_words
 
 LEAST_SPEED, MOST_SPEED, LONGEST_TOLD = 0.1, 10.0, 60
-LAST_FRAME, LONGEST_S = 1_000_000_000, 1_000_000.0  # as requests have them
+LARGEST = 1e15  # that JSON certainly holds; the daemon says which of these it takes
 
 
 def ask(client: Client, robot: str, verb: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -72,9 +72,9 @@ def nothing_stopped(whom: str, unread: Path) -> str:
 def place_of(text: str) -> dict[str, Any]:
     """Read a frame, a time or the name of a marker."""
     if text.isdecimal():
-        return {"frame": int(number_within(0, LAST_FRAME)(text))}
+        return {"frame": int(number_within(0, LARGEST)(text))}
     if re.fullmatch(r"[0-9]*\.?[0-9]+s", text):
-        return {"time": number_within(0.0, LONGEST_S)(text[:-1])}
+        return {"time": number_within(0, LARGEST)(text[:-1])}
     return {"marker": as_listed(text)}
 
 

@@ -557,11 +557,11 @@ def test_a_robot_with_a_joint_of_several_coordinates_cannot_be_checked(
             (
                 ("seek", "arm", number * 400 + unit),
                 (
-                    f"motiond: invalid value: '{echoed(number * 400)}' is no number from 0 to {most}; "
+                    f"motiond: invalid value: '{echoed(number * 400)}' is no number from 0 to 1e+15; "
                     "write one; see `motiond --help`"
                 ),
             )
-            for number, unit, most in (("9", "", "1e+09"), ("8", "s", "1e+06"))
+            for number, unit in (("9", ""), ("8", "s"))
         ),
         *(
             (
