@@ -63,6 +63,10 @@ class Heartbeat(Told):
     """Nothing: that it comes back is all."""
 
 
+class RequestHeartbeat(Told):
+    """Nothing: that it comes back, on each connection, is how the daemon knows that requests come to it."""
+
+
 class Pulse(Told):
     """How far a daemon's robots are with a start; several times a second, and at once where that changes."""
 
@@ -137,8 +141,10 @@ def _servers() -> dict[str, Any]:
 
 def _daemon() -> Iterator[tuple[str, dict[str, Any]]]:
     address, beat, pulse = TOPICS.daemon(DAEMON), TOPICS.heartbeat(DAEMON), TOPICS.pulse(DAEMON)
+    request_beat = TOPICS.request_heartbeat(ROBOT)
     yield "send_daemon_availability", _sent("daemon_availability", address, DaemonAvailability, 1, lasts=True)
     yield "send_heartbeat", _sent("heartbeat", beat, Heartbeat, 0, lasts=False)
+    yield "send_request_heartbeat", _sent("request_heartbeat", request_beat, RequestHeartbeat, 0, lasts=False)
     yield "send_pulse", _sent("pulse", pulse, Pulse, 0, lasts=False)
 
 
@@ -268,7 +274,13 @@ def _first_line(model: type[BaseModel] | None) -> str:
 
 def _schemas() -> dict[str, Any]:
     requests: list[type[BaseModel]] = [*(verb.schema for verb in VERBS.values()), *FLEET_SCHEMAS.values()]
-    of_daemon: list[type[BaseModel]] = [DaemonAvailability, Heartbeat, Pulse, Refusal]
+    of_daemon: list[type[BaseModel]] = [
+        DaemonAvailability,
+        Heartbeat,
+        RequestHeartbeat,
+        Pulse,
+        Refusal,
+    ]
     answers = [*DATA_MODELS.values(), *FLEET_DATA_MODELS.values()]
     models = [*of_daemon, *MODELS.values(), *answers, *requests]
     _, told = models_json_schema(

@@ -9,7 +9,7 @@ from .link import heed_cancellation
 from .reasons import ConnectionUseless
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
 
 UNANSWERED = 4
 WITHOUT_STOP_S = 10.0
@@ -29,21 +29,34 @@ class Heartbeat:
     ----------
     topic : str
         Where the beats go, and where they come back.
+    once : iterable of str
+        Where they go too until one has come back there.
     allowed_s : float or None
         How long the broker may be silent; None for `WITHOUT_STOP_S`.
 
     Attributes
     ----------
     heard : asyncio.Event
-        Set by the first echo.
+        Set once a beat has come back on each topic.
     """
 
-    def __init__(self, topic: str, allowed_s: float | None) -> None:
+    def __init__(self, topic: str, once: Iterable[str], allowed_s: float | None) -> None:
         self.heard = asyncio.Event()
         self._echo = asyncio.Event()
         self._topic = topic
         self._beat_s = beat_s(allowed_s)
-        self._unanswered = 0
+        self._unanswered = {topic: 0}
+        self._is_new = True
+        self.add(once)
+
+    def add(self, once: Iterable[str]) -> None:
+        """Beat on more topics, until a beat has come back there."""
+        self._unanswered |= dict.fromkeys(once, 0)
+
+    def leave(self, once: Iterable[str]) -> None:
+        """Beat on some of these topics no more."""
+        for topic in once:
+            self._unanswered.pop(topic, None)
 
     async def run(self, publish: Callable[[str, bytes], Awaitable[None]]) -> NoReturn:
         """Beat until the echo stays away.
@@ -51,27 +64,36 @@ class Heartbeat:
         Raises
         ------
         ConnectionUseless
-            Once `UNANSWERED` beats have not come back.
+            Once `UNANSWERED` beats on a topic have not come back.
         """
         while True:
-            await publish(self._topic, b"{}")
+            for topic in tuple(self._unanswered):
+                self._unanswered[topic] += 1
+                await publish(topic, b"{}")
             heed_cancellation()
-            self._unanswered += 1
             await asyncio.sleep(self._beat_s)
-            if self._unanswered >= UNANSWERED:
+            self._refuse_silence()
+
+    def _refuse_silence(self) -> None:
+        for topic, unanswered in self._unanswered.items():
+            if unanswered >= UNANSWERED:
                 silent_s = self._beat_s * (UNANSWERED + 1)
-                what = f"what is published on '{self._topic}' has not come back for {silent_s:g} s"
-                mend = (
-                    "permit it in the broker's access list" if not self.heard.is_set() else "the broker hangs"
-                )
+                what = f"what is published on '{topic}' has not come back for {silent_s:g} s"
+                was_heard = topic == self._topic and not self._is_new
+                mend = "the broker hangs" if was_heard else "permit it in the broker's access list"
                 raise ConnectionUseless(f"{what}; {mend}")
 
-    def hear(self) -> None:
+    def hear(self, topic: str) -> None:
         """Take note of an echo."""
-        self._unanswered = 0
-        self.heard.set()
-        self._echo.set()
-        self._echo.clear()
+        if topic == self._topic:
+            self._unanswered[topic] = 0
+            self._is_new = False
+            self._echo.set()
+            self._echo.clear()
+        else:
+            self._unanswered.pop(topic, None)
+        if not self._is_new and len(self._unanswered) == 1:
+            self.heard.set()
 
     async def again(self) -> None:
         """Wait until an echo has come of a beat that was sent after now."""

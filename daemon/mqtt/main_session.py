@@ -16,7 +16,7 @@ from .home_assistant import BORN
 from .link import heed_cancellation
 from .stop_intake import StopIntake
 from .subscriptions import granted_qos, subscribe, try_to_subscribe
-from .topics import ANY_ROBOT, DaemonTopic, HeartbeatTopic, ReportTopic
+from .topics import ANY_ROBOT, DaemonTopic, HeartbeatTopic, ReportTopic, RequestHeartbeatTopic
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -112,7 +112,8 @@ class MainSession:
         self._stops = StopIntake(self._serve_stop, responder.act, tasks)
 
     def _new_heartbeat(self) -> Heartbeat:
-        return Heartbeat(self._topics.heartbeat(self._identity.daemon_id), self._silent_s)
+        beats = self._topics.heartbeat(self._identity.daemon_id)
+        return Heartbeat(beats, self._request_heartbeats_of(self._robots), self._silent_s)
 
     @property
     def is_connected(self) -> bool:
@@ -136,9 +137,9 @@ class MainSession:
                 self._home_assistant_began.set()
             return
         match self._topics.meaning(topic):
-            case HeartbeatTopic():
+            case HeartbeatTopic() | RequestHeartbeatTopic():
                 self.heard_s = asyncio.get_running_loop().time()
-                self._heartbeat.hear()
+                self._heartbeat.hear(topic)
             case DaemonTopic(daemon_id) if daemon_id == self._identity.daemon_id:
                 self._hear_of_ourselves(_decode(payload))
                 self._reports.hear(topic, payload)
@@ -242,10 +243,15 @@ class MainSession:
         # Of robots that are ours no more; it may be refused, then `motiond forget` is left.
         await try_to_subscribe(client, [self._topics.report(ANY_ROBOT, "availability")], qos)
         await subscribe(client, stops, qos)
-        await subscribe(client, [self._topics.heartbeat(self._identity.daemon_id)], qos=0)
+        beats = self._topics.heartbeat(self._identity.daemon_id)
+        await subscribe(client, [beats, *self._request_heartbeats_of(self._robots)], qos=0)
 
     def _stops_of(self, robots: Iterable[str]) -> list[str]:
         return [topic for robot in robots for topic in self._topics.stops(robot)]
+
+    def _request_heartbeats_of(self, robots: Iterable[str]) -> list[str]:
+        """Return where a broker that grants subscriptions to requests, and delivers none, is noticed."""
+        return [self._topics.request_heartbeat(robot) for robot in robots]
 
     def _echoed_of(self, robots: Iterable[str], broker: Broker) -> list[str]:
         return [topic for robot in robots for topic in self._topics.reports(robot, broker.echoed)]
@@ -260,6 +266,9 @@ class MainSession:
         client, broker = self._client, self._broker
         if client is not None and broker is not None and self._connected.is_set():
             await try_to_subscribe(client, self._echoed_of(robots, broker), broker.listening_qos)
+            heartbeats = self._request_heartbeats_of(robots)
+            await subscribe(client, heartbeats, qos=0)
+            self._heartbeat.add(heartbeats)
             await self._heartbeat.again()
             await subscribe(client, self._stops_of(robots), broker.listening_qos)
 
@@ -274,7 +283,9 @@ class MainSession:
             if is_ours:
                 self._former.expect_cleared(robot)
                 await self._reports.let_go(client, robot)
-            await client.unsubscribe(self._stops_of([robot]) + self._echoed_of([robot], broker))
+            heartbeats = self._request_heartbeats_of([robot])
+            self._heartbeat.leave(heartbeats)
+            await client.unsubscribe(self._stops_of([robot]) + heartbeats + self._echoed_of([robot], broker))
 
     async def _say_goodbye(self, client: Client) -> None:
         """Say what is still to be said, within a bounded time."""

@@ -55,6 +55,12 @@ class RequestTopic(NamedTuple):
     verb: str
 
 
+class RequestHeartbeatTopic(NamedTuple):
+    """Where a daemon hears whether requests to a robot come to it."""
+
+    robot: str
+
+
 class ResponseTopic(NamedTuple):
     """Where a robot answers."""
 
@@ -62,7 +68,15 @@ class ResponseTopic(NamedTuple):
     verb: str
 
 
-Meaning = DaemonTopic | HeartbeatTopic | PulseTopic | ReportTopic | RequestTopic | ResponseTopic
+Meaning = (
+    DaemonTopic
+    | HeartbeatTopic
+    | PulseTopic
+    | ReportTopic
+    | RequestTopic
+    | RequestHeartbeatTopic
+    | ResponseTopic
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +114,10 @@ class Topics:
     def request(self, robot: str, verb: str) -> str:
         """Return where a robot is asked for something."""
         return f"{self.base}/{robot}/request/{verb}"
+
+    def request_heartbeat(self, robot: str) -> str:
+        """Return where a daemon hears whether requests to a robot come to it."""
+        return self.request(robot, "heartbeat")
 
     def requests(self, robot: str) -> str:
         """Return the filter of all requests to a robot."""
@@ -148,6 +166,8 @@ class Topics:
         match topic.removeprefix(f"{self.base}/").split("/"):
             case ["bridge", daemon_id, subject] if subject in OF_DAEMONS:
                 return OF_DAEMONS[subject](daemon_id)
+            case [robot, "request", "heartbeat"]:
+                return RequestHeartbeatTopic(robot)
             case [robot, "request", *verb]:
                 return RequestTopic(robot, "/".join(verb))
             case [robot, "response", *verb]:

@@ -154,6 +154,7 @@ def test_every_topic_has_its_row() -> None:
     told = {quoted(row[0])[0]: row[1:3] for row in rows_of("mqtt.md", "What the daemon says")}
     assert told.pop("motiond/bridge/motiond/availability") == ["1", "yes"]
     assert told.pop("motiond/bridge/motiond/heartbeat") == ["0", "no"]
+    assert told.pop("motiond/arm/request/heartbeat") == ["0", "no"]
     assert told.pop("motiond/bridge/motiond/pulse") == ["0", "no"]
     assert told.pop("motiond/arm/response/<verb>") == ["1 (0 where the broker takes no QoS 2)", "no"]
     assert told == {

@@ -68,6 +68,7 @@ def test_every_topic_has_its_channel_and_every_channel_its_operation() -> None:
     fleet = {topics.request("fleet", verb) for verb in ("commit", "release")}
     fleet.add(topics.response("{robot}", "fleet/commit"))
     daemons = {topics.daemon("{daemon}"), topics.heartbeat("{daemon}"), topics.pulse("{daemon}")}
+    daemons.add(topics.request_heartbeat("{robot}"))
     addresses = [channel["address"] for channel in document()["channels"].values()]
     assert sorted(addresses) == sorted(reports | requests | responses | fleet | daemons)
     used = set()

@@ -42,10 +42,10 @@ TRIES = 4
 class Tries(MqttBridge):
     """A bridge that counts in vain how often it has tried."""
 
-    def __init__(self, settings: MqttSettings, hub: ReportHub | None = None) -> None:
+    def __init__(self, settings: MqttSettings, hub: ReportHub | None = None, tries: int = TRIES) -> None:
         robots = Robots()
         super().__init__(settings, "d1", robots, Dispatcher(robots), hub or ReportHub())
-        self.left = TRIES
+        self.left = tries
         self.tried = asyncio.Event()
 
     async def _wait(self, wait_s: float, reason: BaseException | None) -> None:
@@ -56,11 +56,16 @@ class Tries(MqttBridge):
 
 
 async def told_in_vain(
-    settings: MqttSettings, caplog: pytest.LogCaptureFixture, hub: ReportHub | None = None
+    settings: MqttSettings,
+    caplog: pytest.LogCaptureFixture,
+    hub: ReportHub | None = None,
+    *,
+    silent_s: float = 0.3,
+    tries: int = TRIES,
 ) -> list[str]:
     """Return what is logged while a connection is tried again and again."""
     caplog.set_level(logging.INFO)
-    bridge = Tries(settings.model_copy(update={"stop_when_lost_s": 0.3}), hub)
+    bridge = Tries(settings.model_copy(update={"stop_when_lost_s": silent_s}), hub, tries)
     task = asyncio.create_task(bridge.run())
     try:
         await asyncio.wait_for(bridge.tried.wait(), PATIENCE_S)
@@ -233,6 +238,24 @@ async def test_a_broker_that_does_not_let_the_daemon_hear_itself_is_told_once(
         (
             f"{settings.broker}: not connected; what is published on 'motiond/bridge/d1/heartbeat' "
             "has not come back for 0.3 s; permit it in the broker's access list"
+        )
+    ]
+
+
+@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+async def test_a_broker_that_keeps_requests_from_the_daemon_is_told_once_and_no_robot_is_online(
+    mosquitto: Mosquitto, protocol: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It grants the subscription, and delivers nothing: no stop would be heard."""
+    (tmp_path / "acl").write_text("topic motiond/#\ntopic deny motiond/hand/request/#\n")
+    await mosquitto.kill()
+    mosquitto.configure("allow_anonymous true", f"acl_file {tmp_path / 'acl'}")
+    await mosquitto.start()
+    settings = mosquitto.settings.model_copy(update={"protocol": protocol})
+    assert await told_in_vain(settings, caplog, silent_s=2.0, tries=2) == [
+        (
+            f"{settings.broker}: not connected; what is published on 'motiond/hand/request/heartbeat' "
+            "has not come back for 2 s; permit it in the broker's access list"
         )
     ]
 
