@@ -12,6 +12,7 @@
 - `main_session`: the one for reports and stops
 - `requests_session`: the one for all other requests
 - `heartbeat`: the daemon hears itself through the broker
+- `echoes`: whether what it publishes comes back
 - `subscriptions`: subscribes, and says what the broker refuses
 - `inbox`: requests that wait to be served
 - `stop_intake`: stops, served as they arrive
