@@ -68,8 +68,9 @@ class Heartbeat:
         """
         while True:
             for topic in tuple(self._unanswered):
-                self._unanswered[topic] += 1
-                await publish(topic, b"{}")
+                if topic in self._unanswered:  # it may come back while another is sent
+                    self._unanswered[topic] += 1
+                    await publish(topic, b"{}")
             heed_cancellation()
             await asyncio.sleep(self._beat_s)
             self._refuse_silence()

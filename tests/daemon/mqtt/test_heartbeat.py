@@ -1,0 +1,49 @@
+"""The daemon hears itself: which beats it sends, and when an echo is missing."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from motiond.daemon.mqtt.heartbeat import UNANSWERED, Heartbeat
+from motiond.daemon.mqtt.reasons import ConnectionUseless
+
+ALLOWED_S = 0.01 * (UNANSWERED + 1)
+
+
+async def test_an_echo_that_comes_while_another_beat_is_sent_is_taken() -> None:
+    heartbeat = Heartbeat("beats", ["left", "right"], ALLOWED_S)
+    sent: list[str] = []
+
+    async def publish(topic: str, _payload: bytes) -> None:
+        sent.append(topic)
+        if sent.count("left") == 2:
+            heartbeat.hear("right")
+
+    with pytest.raises(ConnectionUseless, match="'beats' has not come back"):
+        await asyncio.wait_for(heartbeat.run(publish), 60.0)
+    assert sent == [*["beats", "left", "right"], *(UNANSWERED - 1) * ["beats", "left"]]
+
+
+async def test_it_is_heard_once_a_beat_has_come_back_on_each_topic() -> None:
+    heartbeat = Heartbeat("beats", ["left"], ALLOWED_S)
+    heartbeat.hear("beats")
+    assert not heartbeat.heard.is_set()
+    heartbeat.hear("left")
+    assert heartbeat.heard.is_set()
+
+
+async def test_a_topic_that_stays_silent_is_named_though_others_come_back() -> None:
+    heartbeat = Heartbeat("beats", ["left"], ALLOWED_S)
+
+    async def publish(topic: str, _payload: bytes) -> None:
+        if topic == "beats":
+            heartbeat.hear(topic)
+
+    with pytest.raises(ConnectionUseless) as caught:
+        await asyncio.wait_for(heartbeat.run(publish), 60.0)
+    assert str(caught.value) == (
+        "what is published on 'left' has not come back for 0.05 s; permit it in the broker's access list"
+    )
+    assert not heartbeat.heard.is_set()
