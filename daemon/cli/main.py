@@ -8,6 +8,7 @@ by these, so that a request is sent at once.
 import atexit
 import gc
 import os
+import re
 import sys
 from contextlib import suppress
 from typing import NoReturn
@@ -59,7 +60,7 @@ def _exit_code(arguments: list[str]) -> int:
     try:
         return app(arguments, prog_name="motiond", standalone_mode=False) or DONE
     except typer.TyperException as error:
-        what = _in_brief(error.format_message(), arguments).replace(": Value error, ", ": ").rstrip(".")
+        what = _in_plain_words(_in_brief(error.format_message(), arguments))
         if not what:  # the help that it stands for was written instead
             return WRONG_INPUT
         return tell(f"motiond: {what[:1].lower()}{what[1:]}; see `motiond --help`", WRONG_INPUT)
@@ -83,3 +84,9 @@ def _in_brief(message: str, arguments: list[str]) -> str:
             if not given.startswith("/"):  # a path is told whole
                 line = line.replace(given, echoed(given))
     return line
+
+
+def _in_plain_words(line: str) -> str:
+    """Return a line without what pydantic, which looks at values for typer, says of itself."""
+    line = line.replace(": Value error, ", ": ").rstrip(".")
+    return re.sub(r": Input should (.*?)(, unable to parse string as an? \w+)?$", r": it must \1", line)

@@ -227,6 +227,11 @@ class CompositeDriver(Driver):
         """Those of all parts."""
         return tuple(device for part in self._parts for device in part.driver.devices)
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What each part tells of its options."""
+        return tuple(_said(part, line) for part in self._parts for line in part.driver.told)
+
     def rehearse(self) -> tuple[str, ...]:
         """Read the files of all parts; one error has all that is wrong."""
         told: list[str] = []
