@@ -11,6 +11,7 @@
 - `bridge`: carries requests in and reports out, over two connections
 - `main_session`: the one for reports and stops
 - `requests_session`: the one for all other requests
+- `newcomers`: robots that come while a connection is there
 - `heartbeat`: the daemon hears itself through the broker
 - `echoes`: whether what it publishes comes back
 - `subscriptions`: subscribes, and says what the broker refuses

@@ -192,8 +192,8 @@ class MqttBridge:
         """Serve robots that have come; before they report anything. Raises nothing but cancellation."""
         self._robots |= dict.fromkeys(robots)
         if self._main is not None and self._others is not None and robots:
-            await self._tell_trouble(self._main.take_in(robots))
-            await self._tell_trouble(self._others.take_in(robots))
+            await self._main.take_in(robots)
+            await self._others.take_in(robots)
 
     async def let_go(self, robot: str) -> None:
         """Serve a robot no more that has gone, and clear what the broker keeps of it; raises as little."""
@@ -204,13 +204,13 @@ class MqttBridge:
             await self._tell_trouble(self._others.let_go(robot))
 
     async def _tell_trouble(self, change: Coroutine[None, None, None]) -> None:
-        """Bring a change to the broker; what fails is made good by the next connection."""
+        """Tell the broker of a robot that has gone; what fails is made good by the next connection."""
         try:
             async with asyncio.timeout(CHANGE_WITHIN_S):
                 await change
         except (aiomqtt.MqttError, TimeoutError) as error:
-            why = error or f"the broker did not answer in {CHANGE_WITHIN_S:g} s"
-            log.warning("the broker is not told who came or went; %s; the next connection makes it good", why)
+            why = str(error) or f"the broker did not answer in {CHANGE_WITHIN_S:g} s"
+            log.warning("the broker is not told who went; %s; the next connection makes it good", why)
 
     # -- of all connections ---------------------------------------------------------------------------------
 

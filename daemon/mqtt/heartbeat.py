@@ -9,10 +9,12 @@ from .link import heed_cancellation
 from .reasons import ConnectionUseless
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Collection, Iterable
 
 UNANSWERED = 4
 WITHOUT_STOP_S = 10.0
+TRIED_S = 5.0
+"""How long a topic that has come is tried; how often the daemon beats does not matter to it."""
 
 
 def beat_s(allowed_s: float | None) -> float:
@@ -47,10 +49,10 @@ class Heartbeat:
         self._beat_s = beat_s(allowed_s)
         self._unanswered = {topic: 0}
         self._is_new = True
-        self.add(once)
+        self._echoes = 0
+        self._add(once)
 
-    def add(self, once: Iterable[str]) -> None:
-        """Beat on more topics, until a beat has come back there."""
+    def _add(self, once: Iterable[str]) -> None:
         self._unanswered |= dict.fromkeys(once, 0)
 
     def leave(self, once: Iterable[str]) -> None:
@@ -78,25 +80,47 @@ class Heartbeat:
     def _refuse_silence(self) -> None:
         for topic, unanswered in self._unanswered.items():
             if unanswered >= UNANSWERED:
-                silent_s = self._beat_s * (UNANSWERED + 1)
-                what = f"what is published on '{topic}' has not come back for {silent_s:g} s"
-                was_heard = topic == self._topic and not self._is_new
-                mend = "the broker hangs" if was_heard else "permit it in the broker's access list"
-                raise ConnectionUseless(f"{what}; {mend}")
+                self._refuse(topic, self._beat_s * (UNANSWERED + 1))
+
+    def _refuse(self, topic: str, silent_s: float) -> NoReturn:
+        what = f"what is published on '{topic}' has not come back for {silent_s:g} s"
+        was_heard = topic == self._topic and not self._is_new
+        mend = "the broker hangs" if was_heard else "permit it in the broker's access list"
+        raise ConnectionUseless(f"{what}; {mend}")
 
     def hear(self, topic: str) -> None:
         """Take note of an echo."""
         if topic == self._topic:
             self._unanswered[topic] = 0
             self._is_new = False
-            self._echo.set()
-            self._echo.clear()
+            self._echoes += 1
         else:
             self._unanswered.pop(topic, None)
+        self._echo.set()
+        self._echo.clear()
         if not self._is_new and len(self._unanswered) == 1:
             self.heard.set()
 
-    async def again(self) -> None:
-        """Wait until an echo has come of a beat that was sent after now."""
-        for _ in range(2):  # the first one may have been on its way
-            await self._echo.wait()
+    async def try_topics(
+        self, once: Collection[str], publish: Callable[[str, bytes], Awaitable[None]]
+    ) -> None:
+        """Beat on more topics, at once, and wait until a beat has come back on each.
+
+        By then an echo has come, too, of a beat that was sent after now.
+
+        Raises
+        ------
+        ConnectionUseless
+            If they do not come back in `TRIED_S`.
+        """
+        self._add(once)
+        sought = self._echoes + 2  # the first one may have been on its way
+        try:
+            async with asyncio.timeout(TRIED_S):
+                for topic in (self._topic, self._topic, *once):
+                    await publish(topic, b"{}")
+                while self._echoes < sought or self._unanswered.keys() & once:
+                    await self._echo.wait()
+        except TimeoutError:
+            silent = [topic for topic in once if topic in self._unanswered]
+            self._refuse(next(iter(silent), self._topic), TRIED_S)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import aiomqtt
@@ -14,6 +15,7 @@ from .former_robots import FormerRobots
 from .heartbeat import Heartbeat
 from .home_assistant import BORN
 from .link import heed_cancellation
+from .newcomers import Newcomers
 from .stop_intake import StopIntake
 from .subscriptions import granted_qos, subscribe, try_to_subscribe
 from .topics import ANY_ROBOT, DaemonTopic, HeartbeatTopic, ReportTopic, RequestHeartbeatTopic
@@ -105,15 +107,16 @@ class MainSession:
         self._requests_ready = requests_ready
         self._client: Client | None = None
         self._broker: Broker | None = None
-        self._heartbeat = self._new_heartbeat()
+        self._heartbeat = self._new_heartbeat(robots)
+        self._newcomers = Newcomers(robots)
         self.connections = 0
         self._rival = ""
         self._former = FormerRobots(identity.daemon_id, robots)
         self._stops = StopIntake(self._serve_stop, responder.act, tasks)
 
-    def _new_heartbeat(self) -> Heartbeat:
+    def _new_heartbeat(self, robots: Collection[str]) -> Heartbeat:
         beats = self._topics.heartbeat(self._identity.daemon_id)
-        return Heartbeat(beats, self._request_heartbeats_of(self._robots), self._silent_s)
+        return Heartbeat(beats, self._request_heartbeats_of(robots), self._silent_s)
 
     @property
     def is_connected(self) -> bool:
@@ -180,7 +183,6 @@ class MainSession:
         """Serve until the connection breaks (MqttError, alone or in a group) or the task is cancelled."""
         self._client, self._broker = client, broker
         self.connections += 1
-        self._heartbeat = self._new_heartbeat()
         self._former = FormerRobots(self._identity.daemon_id, self._robots)
         self._claims.forget()
         self._home_assistant.forget()
@@ -194,15 +196,22 @@ class MainSession:
         finally:
             self._connected.clear()
             self._client = None
+            self._newcomers.end()
 
     async def _serve(self, client: Client, broker: Broker) -> None:
-        await self._listen(client, broker)
+        robots = list(self._robots)  # others may come meanwhile
+        self._heartbeat = self._new_heartbeat(robots)
+        await self._listen(client, broker, robots)
         heed_cancellation()
+        self._newcomers.begin(robots)
+        listen_to = partial(self._listen_to, client, broker)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._heartbeat.run(client.publish), name="mqtt.heartbeat")
+            tasks.create_task(self._newcomers.listen(listen_to), name="mqtt.newcomers")
             await self._heartbeat.heard.wait()  # what others keep at the broker has come by then, too
             self._claims.settle()
             await self._requests_ready.wait()
+            await self._newcomers.heard(self._robots)
             await self._reports.greet(client, broker)
             heed_cancellation()
             self._connected.set()
@@ -228,13 +237,13 @@ class MainSession:
                 self._former.expect_cleared(robot)
                 await self._reports.clear(client, robot)
 
-    async def _listen(self, client: Client, broker: Broker) -> None:
+    async def _listen(self, client: Client, broker: Broker, robots: Collection[str]) -> None:
         """Subscribe to stops and to ourselves, which must be heard, and to who has which name."""
         ourselves = self._topics.daemon(self._identity.daemon_id)
         broker.learn(await granted_qos(client, ourselves, EXACTLY_ONCE))
         qos = broker.listening_qos
-        stops = self._stops_of(self._robots)
-        others = [self._topics.daemon(), *self._echoed_of(self._robots, broker)]
+        stops = self._stops_of(robots)
+        others = [self._topics.daemon(), *self._echoed_of(robots, broker)]
         others += [self._home_assistant.status_topic] if self._home_assistant.status_topic else []
         refused = await try_to_subscribe(client, others, qos)
         if refused and broker.visits == 1:
@@ -244,7 +253,15 @@ class MainSession:
         await try_to_subscribe(client, [self._topics.report(ANY_ROBOT, "availability")], qos)
         await subscribe(client, stops, qos)
         beats = self._topics.heartbeat(self._identity.daemon_id)
-        await subscribe(client, [beats, *self._request_heartbeats_of(self._robots)], qos=0)
+        await subscribe(client, [beats, *self._request_heartbeats_of(robots)], qos=0)
+
+    async def _listen_to(self, client: Client, broker: Broker, robots: Collection[str]) -> None:
+        """Subscribe to who else has the names of robots that have come, and then to their stops."""
+        await try_to_subscribe(client, self._echoed_of(robots, broker), broker.listening_qos)
+        heartbeats = self._request_heartbeats_of(robots)
+        await subscribe(client, heartbeats, qos=0)
+        await self._heartbeat.try_topics(heartbeats, client.publish)
+        await subscribe(client, self._stops_of(robots), broker.listening_qos)
 
     def _stops_of(self, robots: Iterable[str]) -> list[str]:
         return [topic for robot in robots for topic in self._topics.stops(robot)]
@@ -259,18 +276,8 @@ class MainSession:
     # -- robots that come and go ----------------------------------------------------------------------------
 
     async def take_in(self, robots: Collection[str]) -> None:
-        """Hear of robots that have come, who else has their names, and then their stops.
-
-        Without a connection there is nothing to do: one that is made later hears of all.
-        """
-        client, broker = self._client, self._broker
-        if client is not None and broker is not None and self._connected.is_set():
-            await try_to_subscribe(client, self._echoed_of(robots, broker), broker.listening_qos)
-            heartbeats = self._request_heartbeats_of(robots)
-            await subscribe(client, heartbeats, qos=0)
-            self._heartbeat.add(heartbeats)
-            await self._heartbeat.again()
-            await subscribe(client, self._stops_of(robots), broker.listening_qos)
+        """Wait until robots that have come are listened to, or the connection has gone."""
+        await self._newcomers.heard(robots)
 
     async def let_go(self, robot: str) -> None:
         """Clear what the broker keeps of a robot that has gone; where it is ours to clear.
@@ -279,6 +286,7 @@ class MainSession:
         """
         is_ours, client, broker = self._claims.holder(robot) is None, self._client, self._broker
         self._claims.let_go(robot)
+        self._newcomers.leave(robot)
         if client is not None and broker is not None and self._connected.is_set():
             if is_ours:
                 self._former.expect_cleared(robot)
@@ -293,7 +301,7 @@ class MainSession:
             async with asyncio.timeout(FAREWELL_S):
                 await self._reports.say_goodbye(client)
         except (aiomqtt.MqttError, TimeoutError) as error:
-            why = error or f"the broker did not take it in {FAREWELL_S:g} s"
+            why = str(error) or f"the broker did not take it in {FAREWELL_S:g} s"
             log.warning("%s: could not say offline; %s", self._topics.daemon(self._identity.daemon_id), why)
 
 

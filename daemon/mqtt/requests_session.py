@@ -6,11 +6,13 @@ However many clients ask, they hold up nothing but each other: stops and reports
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..api.pace import Pace
 from .inbox import Inbox
 from .link import heed_cancellation
+from .newcomers import Newcomers
 from .stop_intake import StopIntake
 from .subscriptions import subscribe
 
@@ -76,6 +78,7 @@ class RequestsSession:
         self._stops = StopIntake(self._serve_stop, responder.act, tasks)
         self._client: Client | None = None
         self._broker: Broker | None = None
+        self._newcomers = Newcomers(robots)
         self._pace = Pace(SERVED_HZ, MOST_AT_ONCE, asyncio.get_running_loop().time)
         self._tasks = tasks
         self._room = asyncio.Semaphore(MOST_AT_ONCE)
@@ -96,30 +99,33 @@ class RequestsSession:
         """Serve until the connection breaks; the log is told when requests are taken."""
         self._client, self._broker = client, broker
         await broker.known.wait()
-        await subscribe(
-            client, [self._topics.requests(robot) for robot in self._robots], broker.listening_qos
-        )
-        heed_cancellation()
-        self._order.start()
-        self.ready.set()
-        broker.requests_log.make()
+        listen_to = partial(self._listen_to, client, broker)
+        self._newcomers.begin(())
         try:
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(
-                    self._serve(client, broker.asking_qos), name="mqtt.requests"
-                )  # ends with the connection
+            await self._newcomers.catch_up(listen_to)
+            heed_cancellation()
+            self._order.start()
+            self.ready.set()
+            broker.requests_log.make()
+            async with asyncio.TaskGroup() as tasks:  # each of these ends with the connection, and ends it
+                tasks.create_task(self._serve(client, broker.asking_qos), name="mqtt.requests")
+                tasks.create_task(self._newcomers.listen(listen_to), name="mqtt.newcomers")
                 await client.broken()
         finally:
             self.ready.clear()
+            self._newcomers.end()
+
+    async def _listen_to(self, client: Client, broker: Broker, robots: Collection[str]) -> None:
+        """Subscribe to the requests to some robots."""
+        await subscribe(client, [self._topics.requests(robot) for robot in robots], broker.listening_qos)
 
     async def take_in(self, robots: Collection[str]) -> None:
-        """Take the requests to robots that have come; a connection that is made later takes all."""
-        if self._client is not None and self._broker is not None and self.ready.is_set():
-            topics = [self._topics.requests(robot) for robot in robots]
-            await subscribe(self._client, topics, self._broker.listening_qos)
+        """Wait until requests to robots that have come are taken, or the connection has gone."""
+        await self._newcomers.heard(robots)
 
     async def let_go(self, robot: str) -> None:
         """Take no more requests to a robot that has gone."""
+        self._newcomers.leave(robot)
         if self._client is not None and self.ready.is_set():
             await self._client.unsubscribe(self._topics.requests(robot))
 

@@ -39,6 +39,8 @@ from tests.waiting import PATIENCE_S
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from motiond.daemon.mqtt.connection import Client
+    from motiond.daemon.mqtt.requests_session import RequestsSession
     from tests.daemon.conftest import AnyBroker, Mosquitto
 
 BRIDGE = "motiond/bridge/d1/availability"
@@ -49,6 +51,19 @@ LASTING: dict[str, Any] = {
     "motiond/arm/motions": told.MOTIONS,
     "motiond/arm/state": told.state(),
 }
+
+
+class SlowToTakeRequests(WatchedBridge):
+    """A bridge whose connection for requests serves nobody until it may."""
+
+    def __init__(self, settings: MqttSettings, robots: Robots, hub: ReportHub) -> None:
+        super().__init__(settings, robots, hub)
+        self.was_tried, self.may_serve = asyncio.Event(), asyncio.Event()
+
+    async def _serve_requests(self, session: RequestsSession, client: Client) -> None:
+        self.was_tried.set()
+        await self.may_serve.wait()
+        await super()._serve_requests(session, client)
 
 
 async def is_told(broker: AnyBroker, topics: dict[str, Any]) -> None:
@@ -513,6 +528,52 @@ async def test_a_robot_that_comes_is_served_and_of_one_that_goes_nothing_is_kept
         kept = [one.topic.value for one in newcomer.heard if one.retain and one.payload]
         assert [topic for topic in kept if topic.startswith("motiond/leg/")] == []
         assert "motiond/arm/state" in kept
+
+
+async def test_a_robot_that_comes_can_be_stopped_however_rarely_the_daemon_hears_itself(
+    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, ear_at_mosquitto: Ear
+) -> None:
+    settings = mosquitto.settings.model_copy(update={"stop_when_lost_s": 3600.0})
+    bridge = WatchedBridge(settings, robots, hub)
+    async with running(bridge):
+        await bridge.take_in(["leg"])
+        await ear_at_mosquitto.ask("motiond/leg/request/stop", b"")
+        assert robots.handled[-1][:2] == ("leg", "stop")
+        assert not bridge.lost.is_set()
+
+
+async def test_a_robot_that_comes_while_requests_are_not_taken_yet_can_be_stopped(
+    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, ear_at_mosquitto: Ear
+) -> None:
+    bridge = SlowToTakeRequests(mosquitto.settings, robots, hub)
+    serving = asyncio.create_task(bridge.run())
+    await happens(bridge.was_tried, "the requests' connection is to be made")
+    await ear_at_mosquitto.until("motiond/hand/request/heartbeat")
+    await bridge.take_in(["leg"])
+    bridge.may_serve.set()
+    await is_connected(bridge)
+    for verb in ("stop", "status"):
+        await ear_at_mosquitto.ask(f"motiond/leg/request/{verb}", b"")
+        assert robots.handled[-1][:2] == ("leg", verb)
+    serving.cancel()
+    await asyncio.gather(serving, return_exceptions=True)
+
+
+async def test_nothing_is_told_of_a_robot_that_comes_and_whose_requests_the_broker_swallows(
+    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "acl").write_text("topic motiond/#\ntopic deny motiond/leg/request/#\n")
+    await mosquitto.kill()
+    mosquitto.configure("allow_anonymous true", f"acl_file {tmp_path / 'acl'}")
+    await mosquitto.start()
+    bridge = WatchedBridge(mosquitto.settings, robots, hub)
+    async with listening(mosquitto.settings) as ear, running(bridge):
+        await bridge.take_in(["leg"])
+        hub.publish(Report("leg", "availability", {"state": "online"}))
+        await is_lost(bridge)
+        await ear.until(BRIDGE, lambda said: said["state"] == "broken")
+        assert not [one for one in ear.heard if one.topic.value == "motiond/leg/availability"]
+    assert "'motiond/leg/request/heartbeat' has not come back for 2 s" in caplog.text
 
 
 async def test_a_robot_that_came_is_served_after_a_new_connection_too(
