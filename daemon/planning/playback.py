@@ -206,17 +206,27 @@ def _returning(playback: Playback, joint_map: JointMap, seam: SeamPolicy, tolera
 def _seamless(playback: Playback, joint_map: JointMap) -> Playback | None:
     """Let a pass lead into the next where the seam between them keeps the limits; None where it does not."""
     if playback.plan.rests:
-        return _seamless_at_rest(playback)
+        return _seamless_at_rest(playback, joint_map)
     return _seamless_in_motion(playback, joint_map)
 
 
-def _seamless_at_rest(playback: Playback) -> Playback | None:
-    """Let the next pass begin on the last row, at rest, where that is the first one again."""
+def _seamless_at_rest(playback: Playback, joint_map: JointMap) -> Playback | None:
+    """Let the next pass begin on the last row, at rest, where that is the first one again.
+
+    The speed turns there within one tick: of a last and a first step that are large, as of way-points a tick
+    apart, that is more than either of them asks for where the motion begins or ends.
+    """
     plan, passes = playback.plan, playback.passes
     whole_motion = not (passes.eases_in or passes.eases_out)
     if not whole_motion or (plan.positions[0] != plan.positions[-1]).any():
         return None
-    return replace(playback, passes=replace(passes, seamless=True))
+    around = plan.positions[-2:-1], plan.positions[:2]
+    turn = np.abs(np.diff(np.concatenate(around), 2, axis=0)).max(axis=0, initial=0.0) * plan.rate_hz**2
+    factor, joint = fastest_factor(np.zeros_like(turn), turn, joint_map, plan.driven)
+    if factor < 1.0:
+        return None
+    track = plan if factor >= plan.max_speed else replace(plan, max_speed=factor, limiting_joint=joint)
+    return replace(playback, track=track, passes=replace(passes, seamless=True))
 
 
 def _seamless_in_motion(playback: Playback, joint_map: JointMap) -> Playback | None:

@@ -235,3 +235,23 @@ def test_rates_are_the_derivatives_of_the_values(interpolation: Interpolation, a
         curve(at + shift, TIMES, PLACES, interpolation, at_rest=at_rest)[0] for shift in (step, -step)
     )
     np.testing.assert_allclose(rates, (ahead - behind) / (2 * step), atol=1e-5)
+
+
+@pytest.mark.parametrize("interpolation", ["cubic", "linear"])
+def test_way_points_a_tick_apart_pass_their_seam_only_as_fast_as_acceleration_allows(
+    interpolation: str,
+) -> None:
+    points = way_points([0.0, 0.005, 0.5, 0.505], [0.0, 0.0004, 0.0004, 0.0], rate_hz=200.0)
+
+    def looped(acceleration: float) -> Playback:
+        planned_to = planned(points, interpolation, rate_hz=200.0, acceleration=acceleration)
+        joints = {"elbow": {"limits": LIMITS | {"acceleration": acceleration}}}
+        options: dict[str, Any] = {"first": None, "last": None, "ping_pong": False, "seam": "reject"}
+        return plan_playback(whole(planned_to), map_of(joints), count=3, tolerance=0.002, **options)
+
+    once, at_seam = 16.0, 32.0
+    tight = looped(1.1 * once)
+    assert (tight.passes.seamless, tight.returns) == (False, True)
+    wide = looped(4.0 * at_seam)
+    assert wide.passes.seamless
+    assert wide.track.max_speed == pytest.approx(2.0)
