@@ -36,6 +36,7 @@ from ..telemetry.npz import PlayTrace
 from ..telemetry.timing import Timing
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
@@ -114,7 +115,7 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
         stage.begin(goals, goal)
         trace = PlayTrace(len(setup.joints), goal.playback.plan.frames_per_tick) if traced else None
         timing, took_s = stage.run(trace.add if trace else None)
-        result = _result(goal, list(stage.notices()), timing)
+        result = _result(goal, stage.notices, timing)
         in_place_of = None if robot.driver.type == SIMULATED else robot.driver.type
         arrays = _arrays(trace, joint_map, goal, result) if trace else None
         return DryRun(result, in_place_of, stage.clock.now(), took_s, arrays)
@@ -150,6 +151,24 @@ def _simulated(robot: RobotSettings, joint_map: JointMap, options: dict[str, Any
     return {"initial": dict(zip(joint_map.actuators, initial[0].tolist(), strict=True))}
 
 
+class _KeepingChannel(Channel):
+    """The stream's end of a channel, which keeps what is told: nobody reads the other end meanwhile.
+
+    Attributes
+    ----------
+    told : list of Command or Notice
+    """
+
+    def __init__(self, end: socket.socket) -> None:
+        super().__init__(end)
+        self.told: list[messages.Command | messages.Notice] = []
+
+    def send(self, message: messages.Command | messages.Notice, _fds: tuple[int, ...] = ()) -> None:
+        """Keep a message; states, which come with each pass, say nothing that the trace does not."""
+        if not isinstance(message, messages.Status):
+            self.told.append(messages.decode(messages.encode(message)))
+
+
 class _Stage:
     """A stream loop on virtual time with simulated actuators, and the daemon's ends of channel and ring.
 
@@ -164,7 +183,7 @@ class _Stage:
         self._driver = make_driver(SIMULATED, setup.options, setup.actuators, self.clock.now)
         self._driver.open()
         self._channel, theirs = Channel.pair()
-        self._theirs = Channel(theirs)
+        self._theirs = _KeepingChannel(theirs)
         joints = len(setup.joints)
         fd = ring.create(joints)
         self._writer, self._reader = ring.RingWriter(fd, joints), ring.RingReader(fd, joints)
@@ -193,10 +212,10 @@ class _Stage:
                     keep(records)
         return timing, time.perf_counter() - begun_s
 
-    def notices(self) -> Iterator[messages.Command | messages.Notice]:
-        """Yield what the loop has told since."""
-        while (received := self._channel.receive()) is not None:
-            yield received[0]
+    @property
+    def notices(self) -> list[messages.Command | messages.Notice]:
+        """What the loop has told."""
+        return self._theirs.told
 
     def close(self) -> None:
         """Free everything."""

@@ -146,6 +146,14 @@ def test_markers_are_told_as_events(rig: Rig) -> None:
     ]
 
 
+def test_a_dry_run_may_tell_of_any_number_of_markers_and_passes(rig: Rig) -> None:
+    rows = np.tile(nod()[:1], (2, 1))
+    write_seq(rig.folder / "motions" / "still.seq", rows, JOINTS, RATE_HZ)
+    (rig.folder / "motions" / "still.markers.yaml").write_text("markers: {top: {frame: 1}}\n")
+    result = play(rig, "still", loop=1000).result
+    assert (result["code"], len(result["events"])) == ("SUCCESSFUL", 1000)
+
+
 @pytest.mark.parametrize(
     ("robot", "request_", "message"),
     [
