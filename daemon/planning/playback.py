@@ -218,7 +218,8 @@ def _seamless_at_rest(playback: Playback, joint_map: JointMap) -> Playback | Non
     """
     plan, passes = playback.plan, playback.passes
     whole_motion = not (passes.eases_in or passes.eases_out)
-    if not whole_motion or (plan.positions[0] != plan.positions[-1]).any():
+    takes_time = len(plan.positions) > 1  # else any number of passes would begin and end in one tick
+    if not whole_motion or not takes_time or (plan.positions[0] != plan.positions[-1]).any():
         return None
     around = plan.positions[-2:-1], plan.positions[:2]
     turn = np.abs(np.diff(np.concatenate(around), 2, axis=0)).max(axis=0, initial=0.0) * plan.rate_hz**2

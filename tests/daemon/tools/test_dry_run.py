@@ -146,6 +146,14 @@ def test_markers_are_told_as_events(rig: Rig) -> None:
     ]
 
 
+def test_each_pass_over_a_single_row_takes_a_tick(rig: Rig) -> None:
+    write_seq(rig.folder / "motions" / "pose.seq", nod()[:1], JOINTS, RATE_HZ)
+    for interpolation in ("cubic", "smooth"):
+        rig.robot["interpolation"] = interpolation
+        ticks = [int(play(rig, "pose", loop=loop).result["timing"]["ticks"]) for loop in (1, 51)]
+        assert ticks[1] - ticks[0] == pytest.approx(50, abs=1)
+
+
 def test_a_dry_run_may_tell_of_any_number_of_markers_and_passes(rig: Rig) -> None:
     rows = np.tile(nod()[:1], (2, 1))
     write_seq(rig.folder / "motions" / "still.seq", rows, JOINTS, RATE_HZ)
