@@ -3,6 +3,7 @@
 import signal
 import time
 from dataclasses import asdict
+from math import inf
 from threading import Event
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,8 @@ import typer
 from .output import DONE, FAILED, AsJson, print_json, print_table, tell
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from motiond.drivers.dynamixel.scan import Scanned
 
 app = typer.Typer()
@@ -44,6 +47,8 @@ def scan(
 
     from ..tools.batch import progress_if_slow
 
+    _refuse_baud_rates(baud or ())
+    _refuse_ids(reboot or (), "--reboot")
     if reboot:
         if baud is None or len(baud) != 1:
             raise typer.BadParameter("it needs the baud rate; add one --baud", param_hint="--reboot")
@@ -60,6 +65,28 @@ def scan(
         rates = ", ".join(map(str, baud or dynamixel_scan.COMMON_BAUD_RATES))
         return tell(f"{port}: no servo answers at {rates} baud; check power, cable and --baud", FAILED)
     return DONE
+
+
+def _refuse_baud_rates(baud_rates: "Iterable[int]") -> None:
+    """Refuse baud rates that no servo has."""
+    from motiond.drivers.dynamixel.options import HIGHEST_BAUD_RATE, LOWEST_BAUD_RATE
+
+    for rate in baud_rates:
+        if not LOWEST_BAUD_RATE <= rate <= HIGHEST_BAUD_RATE:
+            why = f"servos have {LOWEST_BAUD_RATE} to {HIGHEST_BAUD_RATE}"
+            raise typer.BadParameter(
+                f"{rate} is no baud rate of servos; {why}; correct it", param_hint="--baud"
+            )
+
+
+def _refuse_ids(servo_ids: "Iterable[int]", option: str) -> None:
+    """Refuse ids that no servo has; one beyond them stands for all servos on the bus."""
+    from motiond.drivers.dynamixel.protocol import HIGHEST_ID
+
+    for servo_id in servo_ids:
+        if not 0 <= servo_id <= HIGHEST_ID:
+            why = f"servos have 0 to {HIGHEST_ID}"
+            raise typer.BadParameter(f"{servo_id} is no id of a servo; {why}; correct it", param_hint=option)
 
 
 def _row_of(one: "Scanned") -> list[str]:
@@ -91,6 +118,10 @@ def dynamixel(
     from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
     from motiond.drivers.dynamixel.models import models_by_name
 
+    _refuse_baud_rates(() if baud is None else (baud,))
+    _refuse_ids(ids or (), "--id")
+    if seconds is not None and not 0.0 <= seconds < inf:
+        raise typer.BadParameter(f"{seconds} is no time; give seconds from 0 up", param_hint="--seconds")
     if not pty:
         raise typer.BadParameter(
             "there is no other way yet than a pseudo-terminal; add it", param_hint="--pty"
