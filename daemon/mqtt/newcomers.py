@@ -24,6 +24,7 @@ class Newcomers:
     def __init__(self, robots: Collection[str]) -> None:
         self._robots = robots
         self._listened: set[str] | None = None
+        self._left: set[str] = set()
         self._came, self._changed = asyncio.Event(), asyncio.Event()
 
     def begin(self, listened: Collection[str]) -> None:
@@ -37,6 +38,7 @@ class Newcomers:
 
     def leave(self, robot: str) -> None:
         """Take note that a robot has gone, which may come again."""
+        self._left.add(robot)
         if self._listened is not None:
             self._listened.discard(robot)
 
@@ -49,9 +51,10 @@ class Newcomers:
             Listens to robots; what it raises ends the connection.
         """
         while come := self._missing(self._robots):
+            self._left.clear()
             await to(come)
             if self._listened is not None:
-                self._listened.update(come)
+                self._listened.update(one for one in come if one not in self._left)
             self._tell()
 
     async def listen(self, to: Callable[[Collection[str]], Awaitable[None]]) -> NoReturn:
