@@ -287,9 +287,8 @@ async def go_through(rig: Rig, registry: RobotRegistry, case: Case) -> Story:
     goal_id = goal_id or await play(registry, "short")
     result = await rig.until("result", lambda data: data["goal_id"] == goal_id, since)
     at_rest = await rig.until("state", lambda data: data["state"] in AT_REST, rig.place_of(result))
-    resting = at_rest["state"]
     rest_s = time.monotonic()
-    await make_ready(rig, registry, resting, result["code"])
+    await make_ready(rig, registry, at_rest, result["code"])
     ready_s = time.monotonic()
     await rig.until("telemetry", lambda data: data["stamp_s"] > ready_s + WATCHED_S, len(rig.reports))
     torque = (await ask(registry, "status"))["torque"]
@@ -311,9 +310,9 @@ async def go_through(rig: Rig, registry: RobotRegistry, case: Case) -> Story:
     )
 
 
-async def make_ready(rig: Rig, registry: RobotRegistry, state: str, code: str) -> None:
-    since = len(rig.reports)
-    if state == "idle":
+async def make_ready(rig: Rig, registry: RobotRegistry, at_rest: dict[str, Any], code: str) -> None:
+    since = rig.place_of(at_rest)  # what follows may have been told before this process looks
+    if at_rest["state"] == "idle":
         if code != "SUCCESSFUL":
             await ask(registry, "disable")
         await ask(registry, "fault", fault="clear")

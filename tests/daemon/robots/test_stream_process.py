@@ -172,7 +172,7 @@ async def test_a_process_that_is_killed_is_replaced_though_who_forked_it_has_end
             assert stream.pid is not None
             os.kill(stream.pid, signal.SIGKILL)
             lost = await rig.until("event", lambda data: data["kind"] == "stream_lost")
-            await rig.until_state("idle", since=len(rig.reports))
+            await rig.until_state("idle", since=rig.place_of(lost))
             assert forks.pid != first
     why = "the stream process ended, and how is not known, as the process that forked it has ended"
     assert lost["message"] == why
