@@ -224,6 +224,7 @@ async def test_the_same_commit_twice_acts_once(tmp_path: Path, mosquitto: Mosqui
         for name, one in it.members.items():
             assert (await it.answer(name))["status"] == "ok"
             assert (await one.result())["code"] == "SUCCESSFUL"
+            await until("all is told", lambda one=one: one.phases() == ALL)  # type: ignore[misc]
         await it.send("commit", commit)
         for name, one in it.members.items():
             assert (await it.answer(name))["status"] == "ok"
