@@ -124,9 +124,10 @@ async def test_what_all_robots_are_asked_comes_to_the_robot_and_leases_and_reser
     site: Site,
 ) -> None:
     async with listening(site.robot.settings, checked=False) as at_robot, operator(site) as ear:
-        await is_up(ear)
-        await ear.client.publish("motiond/fleet/request/commit", b'{"start":"s1"}', 1)
+        asking = asyncio.create_task(says(ear, "motiond/fleet/request/commit", b'{"start":"s1"}'))
         assert said(await at_robot.until("motiond/fleet/request/commit")) == {"start": "s1"}
+        asking.cancel()
+        await asyncio.wait((asking,))
         for subject in ("lease", "reservation"):
             await at_robot.client.publish(f"motiond/arm/{subject}", b'{"epoch":1}', 1, retain=True)
             assert said(await ear.until(f"motiond/arm/{subject}")) == {"epoch": 1}
@@ -164,17 +165,17 @@ async def test_a_request_that_was_sent_at_the_site_while_the_link_was_cut_never_
         await ear.client.publish("motiond/arm/request/play", b'{"motion":"wave"}', 1)
         await site.link.mend()
         await is_up(ear)
-        asking = asyncio.create_task(asks_for_status(ear), name="asks for status")
+        asking = asyncio.create_task(says(ear, "motiond/arm/request/status", b"{}"))
         await ear.until("motiond/arm/response/status")  # by then, what was kept would have come before
         asking.cancel()
         await asyncio.wait((asking,))
     assert set(robots.verbs()) == {"status"}
 
 
-async def asks_for_status(ear: Ear) -> None:
-    """Ask again and again: the bridge subscribes after it has said that the link is up."""
+async def says(ear: Ear, topic: str, payload: bytes) -> None:
+    """Say something again and again: the bridge subscribes after it has said that the link is up."""
     while True:
-        await ear.client.publish("motiond/arm/request/status", b"{}", 1)
+        await ear.client.publish(topic, payload, 1)
         await asyncio.sleep(0.1)
 
 
