@@ -85,10 +85,12 @@ async def test_a_replacing_play_that_is_refused_for_the_clock_replaces_nothing(r
 
 async def test_what_waits_is_not_begun_by_a_clock_that_has_become_bad(rig: Rig) -> None:
     async with running(rig, clock := HandedClock(GOOD, 0.005)) as registry:
-        await ask(registry, "play", motion="short")
+        await ask(registry, "play", motion="long")
         start_at = time.time() + 1000.0
         waiting = await ask(registry, "play", motion="short", start_at=start_at, on_busy="queue")
         clock.kernel = OFF
+        await rig.until_state("playing")
+        await ask(registry, "seek", time=19.5)
         result = await rig.result_of(waiting["goal_id"])
     assert (result["code"], result["message"]) == ("INVALID_GOAL", REFUSALS[1][1])
 
