@@ -133,7 +133,8 @@ async def test_what_is_lost_and_made_is_told_by_the_names_of_the_brokers(
 ) -> None:
     caplog.set_level("INFO", "motiond.daemon.mqtt")
     first, second = pair.first.settings.url, pair.second.settings.url
-    async with a_bridge(pair.settings, robots, hub) as bridge:
+    patient = pair.settings.model_copy(update={"stop_when_lost_s": PATIENCE_S})
+    async with a_bridge(patient, robots, hub) as bridge:
         await moves(bridge, pair.first.kill())
         await pair.first.start()
         await moves(bridge, pair.second.kill())
