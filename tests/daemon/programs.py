@@ -156,12 +156,15 @@ async def gone(processes: list[psutil.Process]) -> None:
     assert alive == []
 
 
-def use(rig: Rig, settings: MqttSettings) -> None:
-    """Let a rig's daemon use a broker, and come back to it soon."""
+def use(rig: Rig, settings: MqttSettings, stop_when_lost_s: float = 10.0) -> None:
+    """Let a rig's daemon use a broker, and come back to it soon.
+
+    That a busy machine keeps a broker from answering for a moment stops no motion, unless it is to.
+    """
     rig.daemon["mqtt"] = {
         "broker": settings.broker,
         **({"listen": settings.listen} if settings.broker == "embedded" else {"protocol": settings.protocol}),
         "reconnect_min_s": 0.05,
         "reconnect_max_s": 0.2,
-        "stop_when_lost_s": 0.5,
+        "stop_when_lost_s": stop_when_lost_s,
     }

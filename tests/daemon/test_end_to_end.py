@@ -172,7 +172,8 @@ async def test_what_the_robot_does_is_told_while_it_plays_and_kept_for_those_who
 async def test_when_the_broker_is_killed_the_robot_stops_softly_and_tells_it_afterwards(
     rig: Rig, mosquitto: Mosquitto, link: Link
 ) -> None:
-    use(rig, mosquitto.settings.model_copy(update={"broker": f"mqtt://127.0.0.1:{link.port}"}))
+    by_the_link = mosquitto.settings.model_copy(update={"broker": f"mqtt://127.0.0.1:{link.port}"})
+    use(rig, by_the_link, stop_when_lost_s=0.5)
     async with running(rig) as daemon:
         async with listening(mosquitto.settings) as ear:
             await state(ear, "idle")
@@ -201,7 +202,7 @@ async def test_when_a_broker_is_killed_the_motion_plays_on_and_is_stopped_by_way
     try:
         use(rig, mosquitto.settings)
         urls = [mosquitto.settings.url, second.settings.url]
-        rig.daemon["mqtt"] |= {"broker": urls, "stop_when_lost_s": 10.0}
+        rig.daemon["mqtt"]["broker"] = urls
         async with running(rig) as daemon, listening(second.settings) as at_second:
             async with listening(mosquitto.settings) as at_first:
                 await state(at_first, "idle")

@@ -367,7 +367,7 @@ async def test_a_daemon_that_is_killed_is_told_and_found_again(rig: ArmRig) -> N
 
 async def test_a_broker_that_goes_is_told_and_motions_play_on_while_somebody_watches(rig: ArmRig) -> None:
     broker = Mosquitto(ports.free_port(), rig.folder)
-    use(rig, broker.settings)
+    use(rig, broker.settings, stop_when_lost_s=0.5)
     await broker.start()
     try:
         async with on_the_page(rig, "#/arm/health") as browsed:

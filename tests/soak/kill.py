@@ -213,7 +213,7 @@ async def pull(first: int, rounds: int) -> int:
         folder = Path(name)
         mosquitto = Mosquitto(free_port(), folder)
         rig = Rig(folder)
-        use(rig, mosquitto.settings)
+        use(rig, mosquitto.settings, stop_when_lost_s=0.5)
         bench = Bench(rig, mosquitto)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(bench.end)

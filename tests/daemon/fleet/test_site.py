@@ -23,7 +23,6 @@ from tests.daemon.fleet.site import ROBOT, Site
 from tests.daemon.programs import running as daemon_running
 from tests.daemon.programs import use
 from tests.daemon.rig import Rig
-from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -184,7 +183,6 @@ async def test_a_robot_at_its_own_broker_plays_on_while_the_site_is_down(site: S
     rig = Rig(tmp_path / "rig")
     use(rig, site.robot.settings)
     rig.daemon["id"] = "arm-pc"
-    rig.daemon["mqtt"]["stop_when_lost_s"] = PATIENCE_S  # that this machine is busy is no loss
     async with daemon_running(rig), listening(site.robot.settings, checked=False) as at_robot:
         async with operator(site) as ear:
             await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
@@ -208,7 +206,7 @@ async def test_a_robot_at_the_site_s_broker_stops_softly_where_the_link_is_cut(
 ) -> None:
     (tmp_path / "rig").mkdir()
     rig = Rig(tmp_path / "rig")
-    use(rig, site.settings("motiond", site.link.port))
+    use(rig, site.settings("motiond", site.link.port), stop_when_lost_s=0.5)
     rig.daemon["id"] = "arm-pc"
     async with daemon_running(rig), operator(site) as ear:
         await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
