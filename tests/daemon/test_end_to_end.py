@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 WALK_JOINTS = tuple(f"joint{number}" for number in range(29))
 FASTEST_STEP = 0.05
 """In rad: more than some rows of a motion that a busy machine skips, less than another place of it."""
+LIFETIME_S = 1.0
+"""How long actuators hold without a setpoint: longer than a busy machine leaves a stream without its time."""
 WALK_HZ = 500
 """A robot of the size of a small humanoid."""
 DAEMON = f"motiond/bridge/{host_name()}/availability"
@@ -260,7 +262,7 @@ async def test_when_the_stream_process_is_killed_the_actuators_let_go_and_the_ro
     rig: Rig, mosquitto: Mosquitto
 ) -> None:
     use(rig, mosquitto.settings)
-    rig.driver["command_lifetime_s"] = 0.1
+    rig.driver["command_lifetime_s"] = LIFETIME_S
     async with running(rig) as daemon, listening(mosquitto.settings) as ear:
         await state(ear, "idle")
         goal_id = await play_into_full_swing(ear)
@@ -268,7 +270,7 @@ async def test_when_the_stream_process_is_killed_the_actuators_let_go_and_the_ro
         stream.kill()
         ended = await result(ear, goal_id)
         offline = await state(ear, "offline")
-        reading = read_plant(rig.folder / "plant.bin", time.monotonic() + 0.1)
+        reading = read_plant(rig.folder / "plant.bin", time.monotonic() + LIFETIME_S)
         back = await state(ear, "idle")
         assert (reading.torque, back["torque"]) == (False, False)
         assert (await result(ear, await play(ear, "short")))["code"] == "SUCCESSFUL"

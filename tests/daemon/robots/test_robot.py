@@ -335,7 +335,7 @@ async def test_an_emergency_stop_stays_latched_when_the_stream_process_dies(rig:
 
 
 async def test_a_killed_stream_process_lets_the_actuators_go_and_a_new_one_plays(rig: Rig) -> None:
-    rig.driver["command_lifetime_s"] = 0.1
+    rig.driver["command_lifetime_s"] = 1.0  # a busy machine may leave a stream without its time for a moment
     async with rig.running() as registry:
         goal_id = await start_long(rig, registry)
         seen = len(rig.reports)
@@ -354,7 +354,7 @@ async def test_a_killed_stream_process_lets_the_actuators_go_and_a_new_one_plays
 
 
 async def test_a_stream_process_that_hangs_is_killed_and_replaced(rig: Rig) -> None:
-    rig.robot["stream_timeout_s"] = 0.5
+    rig.robot["stream_timeout_s"] = 2.0
     async with rig.running() as registry:
         goal_id = await start_long(rig, registry)
         seen = len(rig.reports)
