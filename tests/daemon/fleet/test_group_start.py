@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from tests.daemon.conftest import Mosquitto
 
+LONG_S = 20.0
+"""More than all that is to happen before a first row takes on any machine."""
 ALL = [None, "reserved", "committed", "ready", "playing", None]
 
 
@@ -181,12 +183,13 @@ async def test_whose_connection_is_lost_and_back_before_the_first_row_plays_with
 async def test_whose_connection_stays_lost_before_the_first_row_does_not_play_nor_do_the_others(
     tmp_path: Path, mosquitto: Mosquitto, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(group_start, "SILENCE_S", SILENCE_S)
     async with choir(tmp_path, mosquitto.settings) as it:
         left, right = it.members.values()
-        await it.send("commit", await it.prepare())
+        commit = await it.prepare()
+        await it.send("commit", commit | {"start_at": commit["start_at"] + LONG_S})
         for one in (left, right):
             await until("all agree", lambda one=one: one.agree("s1"))  # type: ignore[misc]
+        monkeypatch.setattr(group_start, "SILENCE_S", SILENCE_S)
         right.lose_connection_for_good()
         lost = "the daemon's connection was lost, by which it hears the others"
         assert (await right.result())["message"] == lost
