@@ -30,7 +30,7 @@ class DynamixelRig(Rig):
 
     tolerance = MODEL.rad_per_tick / 2
     halt_travel = MODEL.rad_per_tick
-    timeout_s = 3.0
+    timeout_s = 7.5
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class DynamixelRig(Rig):
     def _options(self, ids: dict[str, int]) -> DynamixelOptions:
         port = {"port": str(self._path), "baud_rate": 1_000_000, "ids": ids}
         return DynamixelOptions.model_validate(
-            {"ports": [port], "command_lifetime_s": LIFETIME_S, "answer_timeout_s": 0.2}
+            {"ports": [port], "command_lifetime_s": LIFETIME_S, "answer_timeout_s": 0.5}
         )
 
     def make(self, actuators: Sequence[str] = ACTUATORS) -> Driver:
