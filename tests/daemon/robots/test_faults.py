@@ -180,7 +180,7 @@ HALTED_OR_GONE = [
         f"elbow: m-stop is pressed; {NO_TORQUE}; release it, then enable again",
         "elbow",
     ),
-    killed({"fault": "blocks", "for_s": 5.0}, r"the stream process did not tick for 0\.\d s and was killed"),
+    killed({"fault": "blocks", "for_s": 5.0}, r"the stream process did not tick for \d\.\d s and was killed"),
     halted(
         {"fault": "power_cycle", "joint": "elbow", "for_s": 5.0},
         "power_cycle of elbow for 5 s",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import re
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -213,8 +214,8 @@ async def test_a_process_that_shows_no_life_is_killed_and_another_is_started() -
         await stage.until(lambda: len(stage.processes) == 2)
         assert stage.processes[0].killed
     (why, last) = stage.listener.exits
-    assert why.startswith("the stream process did not tick for 0.")
-    assert (why.endswith(" s and was killed"), last) == (True, "")
+    assert re.fullmatch(r"the stream process did not tick for \d+\.\d s and was killed", why)
+    assert last == ""
 
 
 async def test_a_process_that_has_no_records_but_beats_is_let_be() -> None:
@@ -229,7 +230,7 @@ async def test_a_process_that_has_no_records_but_beats_is_let_be() -> None:
 
 
 async def test_the_watch_goes_on_after_an_error(caplog: pytest.LogCaptureFixture) -> None:
-    async with running(timeout_s=0.3) as stage:
+    async with running(timeout_s=1.0) as stage:
         process, record = stage.processes[0], ring.Record(1)
         process.tell(READY)
         stage.listener.fail_at = int
