@@ -23,6 +23,7 @@ from tests.daemon.fleet.site import ROBOT, Site
 from tests.daemon.programs import running as daemon_running
 from tests.daemon.programs import use
 from tests.daemon.rig import Rig
+from tests.daemon.test_end_to_end import trace_at_rest
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -186,7 +187,7 @@ async def test_a_robot_at_its_own_broker_plays_on_while_the_site_is_down(site: S
     async with daemon_running(rig), listening(site.robot.settings, checked=False) as at_robot:
         async with operator(site) as ear:
             await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
-            request = orjson.dumps({"motion": "short", "loop": 4})
+            request = orjson.dumps({"motion": "short", "loop": 7})
             goal_id = (await ear.ask("motiond/arm/request/play", request))["data"]["goal_id"]
             await ear.until("motiond/arm/state", lambda data: data["state"] == "playing")
         await site.broker.kill()
@@ -214,7 +215,7 @@ async def test_a_robot_at_the_site_s_broker_stops_softly_where_the_link_is_cut(
         await ear.until("motiond/arm/state", lambda data: data["state"] == "playing")
         await site.link.cut()
         await ear.until(DAEMON, lambda data: data["state"] == "broken")
-        await asyncio.sleep(3.0)  # it may go on for 0.5 s, and is looked at now and then
+        await asyncio.to_thread(trace_at_rest, rig)
         await site.link.mend()
         ended = said(await ear.until(RESULT))
     why = "the broker has been away for more than 0.5 s; nobody could stop it"
