@@ -48,8 +48,17 @@ async def hasty(
     """A server of little patience, for eight connections."""
     assert connections.Connections.__init__.__defaults__ == (256, 10.0, 15.0)
     monkeypatch.setattr(connections.Connections.__init__, "__defaults__", (8, 0.3, 0.3))
-    monkeypatch.setattr(exchange.read_body, "__defaults__", ("application/json", 0.3))
     monkeypatch.setattr(server, "HANDLING", {**server.HANDLING, "keepalive_timeout": 0.3})
+    async with serving(settings, robots, hub) as site:
+        yield site
+
+
+@pytest.fixture
+async def small(
+    monkeypatch: pytest.MonkeyPatch, settings: HttpSettings, robots: Robots, hub: ReportHub
+) -> AsyncIterator[Site]:
+    """A server for eight connections, which waits as long as a busy machine may take."""
+    monkeypatch.setattr(connections.Connections.__init__, "__defaults__", (8, PATIENCE_S, PATIENCE_S))
     async with serving(settings, robots, hub) as site:
         yield site
 
@@ -159,13 +168,14 @@ async def test_a_body_may_be_as_long_as_a_request_over_mqtt(site: Site) -> None:
     )
 
 
-async def test_half_a_body_acts_on_nothing(hasty: Site) -> None:
-    told = await hasty.raw(HEAD + b'Content-Length: 18\r\nConnection: close\r\n\r\n{"motion": ')
+async def test_half_a_body_acts_on_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange.read_body, "__defaults__", ("application/json", 0.3))
+    told = await site.raw(HEAD + b'Content-Length: 18\r\nConnection: close\r\n\r\n{"motion": ')
     assert told.startswith(b"HTTP/1.1 408 ")
     slow = "/api/robots/arm/play: its body took longer than 0.3 s; send it faster"
     assert orjson.loads(told.partition(b"\r\n\r\n")[2])["error"] == slow
-    await hasty.raw(HEAD + b'Content-Length: 18\r\n\r\n{"motion": ', end=True)
-    assert hasty.robots.handled == []
+    await site.raw(HEAD + b'Content-Length: 18\r\n\r\n{"motion": ', end=True)
+    assert site.robots.handled == []
 
 
 async def test_a_broken_chunk_is_refused(site: Site) -> None:
@@ -247,7 +257,9 @@ async def test_a_head_that_comes_byte_by_byte_is_cut_off(hasty: Site) -> None:
 
 async def test_a_second_head_on_a_connection_has_its_time_too(hasty: Site) -> None:
     whole = b"GET /api/robots HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    told = await hasty.raw(whole, b"GET /api/rob")
+    async with asyncio.timeout(PATIENCE_S):
+        while not (told := await hasty.raw(whole, b"GET /api/rob")):
+            pass  # on a busy machine the first head, too, may come too late
     assert told.count(b"HTTP/1.1 200 ") == 1
 
 
@@ -278,13 +290,13 @@ async def test_a_thousand_connections_keep_nobody_from_stopping_a_robot(site: Si
     assert [verb for _, verb, _ in site.robots.handled] == ["stop", "stop"]
 
 
-async def test_where_all_connections_are_being_served_a_further_one_is_closed(hasty: Site) -> None:
-    hasty.robots.gate.clear()
+async def test_where_all_connections_are_being_served_a_further_one_is_closed(small: Site) -> None:
+    small.robots.gate.clear()
     async with asyncio.TaskGroup() as tasks:
-        served = [tasks.create_task(hasty.post("/api/robots/arm/play", {"motion": "wave"})) for _ in range(8)]
-        await until(lambda: len(hasty.robots.handled) >= 8)
-        assert await hasty.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") == b""
-        hasty.robots.gate.set()
+        served = [tasks.create_task(small.post("/api/robots/arm/play", {"motion": "wave"})) for _ in range(8)]
+        await until(lambda: len(small.robots.handled) >= 8)
+        assert await small.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") == b""
+        small.robots.gate.set()
     assert [task.result()[0] for task in served] == [200] * 8
 
 
