@@ -90,8 +90,9 @@ async def test_telemetry_in_the_pace_of_mqtt_is_not_told(site: Site) -> None:
 
 
 async def test_the_last_results_are_told_before_the_daemon_goes(
-    settings: HttpSettings, robots: Robots, hub: ReportHub
+    settings: HttpSettings, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(live, "CLOSE_S", PATIENCE_S)  # so that it does not matter how slow this machine is
     async with serving(settings, robots, hub) as site:
         socket = await site.session.ws_connect(f"{site.url}/api/ws")
         page = Page(socket)
