@@ -18,7 +18,7 @@ from tests.daemon.http.conftest import Page, Site, serving, until
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from motiond.daemon.api.reports import ReportHub, Subject
     from motiond.daemon.config.http import HttpSettings
@@ -315,19 +315,15 @@ class Stopped:
     async def __aexit__(self, *_: object) -> None:
         self.socket.close()
 
-    async def read(self) -> list[tuple[int, bytes]]:
-        """Give all frames that have come and still come within a second: opcode and content."""
+    async def read(self, holds: Callable[[list[tuple[int, bytes]]], object]) -> list[tuple[int, bytes]]:
+        """Give all frames that have come and still come until they hold: opcode and content."""
         loop, came = asyncio.get_running_loop(), bytearray()
-        try:
-            while True:
-                async with asyncio.timeout(1.0):
-                    data = await loop.sock_recv(self.socket, 65536)
-                if not data:
-                    break
+        async with asyncio.timeout(PATIENCE_S):
+            while not holds(frames := frames_of(bytes(came).partition(b"\r\n\r\n")[2])):
+                data = await loop.sock_recv(self.socket, 65536)
+                assert data, "the server has hung up"
                 came += data
-        except TimeoutError:
-            pass
-        return frames_of(bytes(came).partition(b"\r\n\r\n")[2])
+        return frames
 
     @property
     def is_reset(self) -> bool:
@@ -335,15 +331,33 @@ class Stopped:
 
 
 def frames_of(data: bytes) -> list[tuple[int, bytes]]:
+    """Give the frames that are whole."""
     found, at = [], 0
     while at + 2 <= len(data):
         opcode, length, at = data[at] & 15, data[at + 1] & 127, at + 2
         if length >= 126:
             size = 2 if length == 126 else 8
             length, at = int.from_bytes(data[at : at + size], "big"), at + size
+        if at + length > len(data):
+            break
         found.append((opcode, data[at : at + length]))
         at += length
     return found
+
+
+def told_in(frames: list[tuple[int, bytes]], subject: Subject) -> list[int]:
+    texts = [orjson.loads(data) for opcode, data in frames if opcode == 1]
+    return [one["data"]["number"] for one in texts if one.get("subject") == subject]
+
+
+def samples_in(frames: list[tuple[int, bytes]]) -> list[float]:
+    return [HEAD.unpack_from(data)[4] for opcode, data in frames if opcode == 2]
+
+
+def has_all(frames: list[tuple[int, bytes]]) -> bool:
+    """Whether the newest telemetry has come, and the last of all else."""
+    is_new = 1999 in samples_in(frames)
+    return is_new and all(9 in told_in(frames, subject) for subject in ("result", "event"))
 
 
 @pytest.fixture
@@ -387,11 +401,10 @@ async def test_a_slow_client_gets_every_result_and_the_newest_telemetry(site: Si
             await publish(site, range(200 * number, 200 * number + 200), page)
             site.hub.publish(report("result", number))
             site.hub.publish(report("event", number))
-    frames = await stopped.read()
-    told = [orjson.loads(data) for opcode, data in frames if opcode == 1]
+    frames = await stopped.read(has_all)
     for subject in ("result", "event"):
-        assert [one["data"]["number"] for one in told if one.get("subject") == subject] == [*range(10)]
-    samples = [HEAD.unpack_from(data)[4] for opcode, data in frames if opcode == 2]
+        assert told_in(frames, subject) == [*range(10)]
+    samples = samples_in(frames)
     assert samples == sorted(samples)
     assert samples[-1] == 1999
     assert len(samples) < 500
@@ -402,7 +415,7 @@ async def test_a_client_that_would_miss_results_is_disconnected(site: Site, stop
     for number in range(5000):
         site.hub.publish(report("result", number))
     with pytest.raises(ConnectionResetError):
-        await stopped.read()
+        await stopped.read(lambda _: False)
     await until(lambda: not site.hub.is_heard("samples"))
 
 
