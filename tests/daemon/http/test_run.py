@@ -153,6 +153,8 @@ async def test_what_is_known_of_a_robot_can_be_read(browser: Browser) -> None:
 async def test_a_transaction_acts_once_whichever_way_it_comes(browser: Browser, rig: Rig) -> None:
     if not shutil.which("mosquitto_rr"):
         pytest.skip("mosquitto_rr is not installed")
+    async with browser.session.ws_connect(f"{browser.url}/api/ws") as socket:  # until MQTT is heard, too
+        await Page(socket).until_daemon({"clients": ["127.0.0.1"], "broker": "connected"})
     accepted = await browser.post("/api/robots/arm/play", {"motion": "long", "transaction": "t1"})
     listen = rig.daemon["mqtt"]["listen"]
     host, port = listen.split(":")
