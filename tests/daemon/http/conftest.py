@@ -201,6 +201,11 @@ class Page:
             if isinstance(told, dict) and holds(told):
                 return told
 
+    async def result(self) -> dict[str, Any]:
+        """Wait for a result, unless it has been heard: reports and answers come in any order."""
+        heard = (told for told in self.heard if told.get("subject") == "result")
+        return next(heard, None) or await self.until(lambda told: told.get("subject") == "result")
+
     async def frame(self) -> bytes:
         """Wait for a binary message."""
         while not isinstance(told := await self.next(), bytes):
