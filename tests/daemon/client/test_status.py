@@ -87,7 +87,11 @@ async def test_a_broker_where_nobody_has_been_is_told_as_such(
 
 
 @pytest.mark.usefixtures("bridge")
-async def test_other_work_is_begun_once_when_a_robot_has_answered(broker: AnyBroker) -> None:
+async def test_other_work_is_begun_once_when_a_robot_has_answered(
+    broker: AnyBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "SILENCE_S", FOR_EVER_S)  # a busy machine may answer later than it says
+    monkeypatch.setattr(session, "FIRST_S", FOR_EVER_S)
     begun: list[str] = []
     rows = await overview(broker.settings, meanwhile=lambda: begun.append("tables"))
     assert ([row["robot"] for row in rows], begun) == (["arm", "hand"], ["tables"])
