@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from tests.daemon.conftest import AnyBroker
 
 SOON_S = 0.3
+SILENCE_S = 1.5
+"""So late may an answer be on a busy machine, where another one is waited for than none."""
 
 
 @pytest.mark.usefixtures("bridge")
@@ -143,7 +145,7 @@ class Player(Robots):
 
 @pytest.mark.parametrize(
     ("motion", "timeout_s", "verbs"),
-    [("short", PATIENCE_S, ["play"]), ("long", SOON_S, ["play", "status"])],
+    [("short", PATIENCE_S, ["play"]), ("long", SILENCE_S, ["play", "status"])],
     ids=["at once", "after a silence"],
 )
 async def test_begin_and_wait_follows_its_own_goal_to_the_end(
@@ -158,7 +160,9 @@ async def test_begin_and_wait_follows_its_own_goal_to_the_end(
         ("state", {"state": "playing", "goal_id": "g1"}),
         ("result", {"goal_id": "g1", "code": "SUCCESSFUL", "follows": "hold"}),
     ]
-    assert player.verbs() == verbs
+    # Whoever hears nothing of the answer for as long again asks again.
+    assert player.verbs()[:2] == verbs
+    assert {*player.verbs()[1:]} == {*verbs[1:]}
 
 
 async def test_begin_and_wait_ends_when_the_broker_goes(broker: AnyBroker, hub: ReportHub) -> None:
