@@ -43,13 +43,18 @@ class Daemon:
         return asyncio.run(ask(load_settings(self.config).mqtt, "arm", verb))
 
     def until(self, state: str) -> None:
-        eventually(f"the robot is {state}", self.state, lambda seen: seen == state)
+        eventually(
+            f"the robot is {state}",
+            self._status,
+            # Before what was accepted begins, the robot is idle too.
+            lambda seen: seen["state"] == state and (state != "idle" or seen["goal_id"] is None),
+        )
 
-    def state(self) -> str:
+    def _status(self) -> dict[str, Any]:
         try:
-            return str(self.ask("status")["state"])
+            return self.ask("status")
         except NoAnswer:
-            return "not there yet"
+            return {"state": "not there yet"}
 
 
 @pytest.fixture(scope="module")
