@@ -139,16 +139,17 @@ class Browsed:
 
     async def until_rests_at(self, posture: dict[str, float]) -> None:
         """Wait until the table shows a posture, and the goal has ended."""
-        await self.until_state("idle")
         rows = "[...document.querySelectorAll('.joints tbody tr')]"
         texts = f"{rows}.map(row => [row.cells[0].innerText, parseFloat(row.cells[1].innerText)])"
         within = f"({texts}).every(([name, value]) => Math.abs(value - (wanted[name] ?? value)) < 0.005)"
         await self.until(f"(wanted => {within})({posture})")
+        await self.until_state("idle")  # it may have been so before it went, too
 
     async def picture(self) -> NDArray[np.float64]:
         """Return the 3D view as it is seen: (rows, columns, 3), 0 to 1."""
         import matplotlib.image  # noqa: PLC0415 - a third of what every worker would load to collect the tests
 
+        await self.until_drawn()
         await self.page.evaluate(
             "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
         )
