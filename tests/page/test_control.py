@@ -85,6 +85,8 @@ async def test_the_first_command_takes_control_if_nobody_has_it_and_leaving_retu
 async def test_control_is_renewed_while_the_page_is_open(rig: ArmRig) -> None:
     rig.robot["lease"]["ttl_s"] = 20.0
     async with page_and_ana(rig) as (browsed, ana):
+        await browsed.page.click("text=How to play")
+        await browsed.page.select_option(".options select", "forever")
         await browsed.page.click(PLAY)
         first = await ana.until_in_control("Page")
         async with asyncio.timeout(PATIENCE_S):
