@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from motiond.daemon.api.reports import Subject
+    from tests.daemon.conftest import Ear
 
 STATE, RESULT = "motiond/arm/state", "motiond/arm/result"
+AVAILABILITY = "motiond/arm/availability"
 ANSWER = "motiond/arm/response/play"
 STOPPED = "arm has stopped softly; its process and the broker have ended"
 
@@ -67,6 +69,11 @@ def broker_of(by_mosquitto: list[str]) -> MqttSettings:
     return MqttSettings(listen=f"127.0.0.1:{port}")
 
 
+async def until_asked_by_mqtt(ear: Ear) -> None:
+    """Wait until requests are heard, as they are once it is told to be online; it may play before."""
+    await ear.until(AVAILABILITY, lambda data: data["state"] == "online")
+
+
 def plays_after(result: dict[str, Any]) -> Callable[[dict[str, Any]], bool]:
     """Hold for the state of another goal that plays; an approach before it may take no time at all."""
     return lambda state: state["state"] == "playing" and state["goal_id"] not in {None, result["goal_id"]}
@@ -77,6 +84,7 @@ async def test_the_first_line_to_paste_takes_the_robot_until_its_motion_has_ende
         by_motiond, by_mosquitto = commands(lines_until(demo.stdout, "Ctrl-C"))
         lines_until(demo.stdout, "playing")
         async with listening(broker_of(by_mosquitto)) as ear:
+            await until_asked_by_mqtt(ear)
             run = partial(subprocess.run, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
             played = await asyncio.to_thread(run, by_motiond)
             assert (played.returncode, played.stderr) == (0, "")
@@ -94,6 +102,7 @@ async def test_the_second_line_to_paste_works_with_any_mqtt_client() -> None:
     with background("demo") as demo:
         _, by_mosquitto = commands(lines_until(demo.stdout, "Ctrl-C"))
         async with listening(broker_of(by_mosquitto)) as ear:
+            await until_asked_by_mqtt(ear)
             await asyncio.to_thread(subprocess.run, by_mosquitto, timeout=PATIENCE_S, check=True)
             answer = said(await ear.until(ANSWER))  # the demonstration itself asks without MQTT
             result = said(await ear.until(RESULT, lambda data: data["goal_id"] == answer["data"]["goal_id"]))
