@@ -205,7 +205,8 @@ class Shell:
             return self._ask(line)
         job = self._start(command)
         names = self._robots_of(command) if awaited[0] == "online" else []
-        texts = [f"{name}: online" for name in names] or awaited
+        # A robot says so once its stream is there; requests are heard once the broker has the daemon.
+        texts = [*(f"{name}: online" for name in names), ": connected"] if names else awaited
         eventually(
             f"{command}: {', '.join(texts)}",
             lambda: job.output.read_text() + self._ended(job),
