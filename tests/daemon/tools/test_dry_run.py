@@ -218,6 +218,7 @@ async def test_the_virtual_time_of_a_robot_at_rest_does_not_run_away(rig: Rig) -
         # virtual time may run away with any motion that ends before a pause is asked for
         accepted = await ask(registry, "play", motion="long", loop="forever")
         await ask(registry, "pause")
+        await rig.until_state("paused")  # until it rests, it moves in no time
         before_s, begun_s = await newest_stamp_s(rig), time.monotonic()
         await asyncio.sleep(0.3)
         passed_s, real_s = await newest_stamp_s(rig) - before_s, time.monotonic() - begun_s
