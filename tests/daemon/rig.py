@@ -84,6 +84,7 @@ class Rig:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.reports: list[Report] = []
+        self._heard = asyncio.Event()
         self.driver: dict[str, Any] = {
             "type": "sim",
             "command_lifetime_s": 5.0,
@@ -145,18 +146,19 @@ class Rig:
     async def _hear(self, reports: Any) -> None:
         async for report in reports:
             self.reports.append(report)
+            self._heard.set()
 
     async def until(
         self, subject: str, holds: Callable[[dict[str, Any]], bool], since: int = 0
     ) -> dict[str, Any]:
         """Wait for a report, among those from number `since` on."""
-        found = self._first(subject, holds, since)
-        deadline_s = asyncio.get_running_loop().time() + PATIENCE_S
-        while found is None:
-            if asyncio.get_running_loop().time() > deadline_s:
-                self._miss(subject, since)
-            await asyncio.sleep(0.005)
-            found = self._first(subject, holds, since)
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                while (found := self._first(subject, holds, since)) is None:
+                    self._heard.clear()
+                    await self._heard.wait()
+        except TimeoutError:
+            self._miss(subject, since)
         return found
 
     def _first(

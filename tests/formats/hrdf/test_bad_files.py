@@ -485,7 +485,7 @@ def test_endless_files_end_in_a_message(tmp_path: Path) -> None:
 
 def test_a_file_counts_as_often_as_it_is_included(tmp_path: Path) -> None:
     """What no budget of elements counts takes time as well, each time that it is parsed."""
-    (tmp_path / "part.hrdf").write_text(robot("<!---->" * 250_000))
+    (tmp_path / "part.hrdf").write_text(robot(f"<!--{'=' * 250_000}-->"))
     assert refusal(robot('<include path="part.hrdf"/>\n' * 9), tmp_path / "arm.hrdf") == (
         f"{tmp_path}/arm.hrdf:9: more than 100 MB, or 2000000 tags and attributes; "
         "counted with all included files; no real robot is that large"
