@@ -32,7 +32,13 @@ LONGEST = (
     "tests/daemon/cli/",
     "tests/drivers/testing/",
     "tests/daemon/testing/",
-    "tests/formats/test_linear.py",
+    "tests/daemon/tools/test_plot.py",
+    "tests/formats/seq/test_layouts.py",
+    "tests/formats/sdf/test_include.py",
+    "tests/formats/test_",
+    "tests/formats/hrdf/",
+    "tests/test_",
+    "tests/scripts/",
     "tests/daemon/",
 )
 """What begins first, in this order, so that no worker is left with it at the end."""
