@@ -6,11 +6,13 @@ import os
 import select
 import subprocess
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import psutil
 
     Seen = TypeVar("Seen")
 
@@ -28,6 +30,26 @@ def eventually(
             raise AssertionError(f"{what}: not in {patience_s:g} s; seen last: {seen!r}")
         time.sleep(PAUSE_S)
     return seen
+
+
+def still_running(
+    processes: Iterable[psutil.Process], patience_s: float = PATIENCE_S
+) -> list[psutil.Process]:
+    """Wait until processes have ended, and give those that have not.
+
+    Process 1, which orphans are left to, may take seconds to bury them: they have ended all the same.
+    """
+    left, deadline_s = [], time.monotonic() + patience_s
+    for process in processes:
+        with suppress(ProcessLookupError):
+            descriptor = os.pidfd_open(process.pid)
+            try:
+                remaining_s = max(0.0, deadline_s - time.monotonic())
+                if process.is_running() and not select.select([descriptor], [], [], remaining_s)[0]:
+                    left.append(process)
+            finally:
+                os.close(descriptor)
+    return left
 
 
 def lines_until(stream: IO[Any] | None, part: str, patience_s: float = PATIENCE_S) -> list[str]:

@@ -14,7 +14,7 @@ import pytest
 
 from motiond.daemon.cli.main import main
 from tests.daemon.launched import LAUNCHER, MOTIOND, Program
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, still_running
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -152,8 +152,7 @@ async def running(rig: Rig, stderr: int | None = None, *, is_forked: bool = True
 
 async def gone(processes: list[psutil.Process]) -> None:
     """Wait until processes have ended by themselves."""
-    _, alive = await asyncio.to_thread(psutil.wait_procs, processes, PATIENCE_S)
-    assert alive == []
+    assert await asyncio.to_thread(still_running, processes) == []
 
 
 def use(rig: Rig, settings: MqttSettings, stop_when_lost_s: float = 10.0) -> None:

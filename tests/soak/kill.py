@@ -32,6 +32,7 @@ from tests.daemon.launched import MOTIOND
 from tests.daemon.programs import streams_of, use
 from tests.daemon.rig import RATE_HZ, Rig
 from tests.ports import free_port
+from tests.waiting import still_running
 
 ROUNDS = 500
 PATIENCE_S = 30.0
@@ -139,7 +140,7 @@ class Bench:
             children = psutil.Process(self.daemon.pid).children(recursive=True)
             self.daemon.kill()
             self.daemon.wait()
-            await asyncio.to_thread(psutil.wait_procs, children, PATIENCE_S)
+            await asyncio.to_thread(still_running, children)
         await self.mosquitto.kill()
 
 

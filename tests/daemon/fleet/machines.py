@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import psutil
 import yaml
 
 from motiond.daemon.client.connection import NoAnswer
@@ -18,7 +17,7 @@ from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.launched import Program
 from tests.daemon.programs import streams_of
 from tests.daemon.rig import write_seq
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, still_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -112,7 +111,7 @@ class Machine:
             self.killed_s = time.monotonic()
             self._process.kill()
             self._process.wait()
-            psutil.wait_procs(streams, PATIENCE_S)
+            still_running(streams)
 
     def first_rows(self, robot: str) -> Floats:
         """Return when a robot left the first row, every time, in monotonic s."""

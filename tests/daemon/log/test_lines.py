@@ -9,13 +9,12 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-import psutil
 import pytest
 
 from motiond.daemon.log.lines import _Journal, _Lines
 from tests.daemon.programs import background, streams_of
 from tests.daemon.rig import Rig
-from tests.waiting import PATIENCE_S, eventually, started
+from tests.waiting import PATIENCE_S, eventually, started, still_running
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,8 +103,8 @@ def test_lines_of_a_stream_process_have_the_form_of_the_daemons(tmp_path: Path, 
         streams = streams_of(daemon)
         daemon.kill()
         daemon.wait(PATIENCE_S)
-        _, alive = psutil.wait_procs(streams, PATIENCE_S)
-    assert (len(streams), alive) == (1, [])
+        left = still_running(streams)
+    assert (len(streams), left) == (1, [])
     lines = log.read_text().splitlines()
     assert [
         line for line in lines if not re.match(rf"{TIME} (INFO   |WARNING) arm: |{TIME} INFO    mqtt", line)

@@ -17,7 +17,7 @@ import pytest_motiond
 from motiond.daemon.ipc.states import State
 from motiond.daemon.testing.plugin import robot_named
 from motiond.daemon.testing.robot import STATES
-from tests.waiting import PATIENCE_S, eventually
+from tests.waiting import PATIENCE_S, eventually, still_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,8 +38,7 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iterato
     shutil.copytree(EXAMPLE, pytester.path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     yield pytester
     # The stream process of a daemon that a test has killed leaves as soon as it has noticed.
-    _, alive = psutil.wait_procs(processes_in(pytester.path), PATIENCE_S)
-    assert alive == []
+    assert still_running(processes_in(pytester.path)) == []
 
 
 def processes_in(folder: Path) -> list[psutil.Process]:
@@ -253,8 +252,7 @@ def test_a_test_run_that_is_killed_takes_its_daemon_along(suite: pytest.Pytester
             left = eventually("it runs", lambda: processes_in(suite.path), lambda left: len(left) >= 3)
         finally:
             running.kill()
-    _, alive = psutil.wait_procs(left, PATIENCE_S)
-    assert alive == []
+    assert still_running(left) == []
 
 
 def test_who_uses_nothing_pays_nothing_and_who_names_no_configuration_is_told_how(
