@@ -36,10 +36,10 @@ test: $(VENV)/.ready
 		echo "mosquitto is missing: tests with a real broker are skipped; mend with: apt-get install mosquitto"
 	@command -v nats-server >/dev/null || [ -x /usr/sbin/nats-server ] || \
 		echo "nats-server is missing: tests with a cluster of brokers are skipped; mend with: apt-get install nats-server"
-	@# Each worker compiles what nobody has compiled: two processes do so first, that ten need not.
+	@# Each worker compiles what nobody has compiled: two processes do so first, that the workers need not.
 	@$(BIN)/python -m pytest --collect-only -qq tests/daemon >/dev/null & \
 		$(BIN)/python -m pytest --collect-only -qq --ignore tests/daemon >/dev/null & wait
-	$(BIN)/python -m pytest --numprocesses 10 --dist loadfile --no-loadscope-reorder --durations 10
+	$(BIN)/python -m pytest --numprocesses 13 --dist loadfile --no-loadscope-reorder --durations 10
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
