@@ -117,9 +117,13 @@ class Environment(NamedTuple):
         )
 
     def test(self, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-        """Run pytest in a folder, with all plugins that installed packages bring."""
+        """Run pytest in a folder, with all plugins that installed packages bring.
+
+        It leaves its temporary files there: where they usually lie, it would delete those of earlier runs.
+        """
         scope = ("-o", "asyncio_default_fixture_loop_scope=function")
-        return self.run("python", *options, "-m", "pytest", "-p", "no:cacheprovider", *scope, folder=folder)
+        settings = ("-p", "no:cacheprovider", "--basetemp", str(folder / "basetemp"), *scope)
+        return self.run("python", *options, "-m", "pytest", *settings, folder=folder)
 
 
 @pytest.fixture(scope="session")

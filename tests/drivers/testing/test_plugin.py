@@ -28,10 +28,14 @@ PAUSE_S = 2.0  # so long may the machine pause while setpoints and answers are a
 
 
 def run(*arguments: str, packages: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run pytest in a folder, with the packages that are installed in another."""
+    """Run pytest in a folder, with the packages that are installed in another.
+
+    It leaves its temporary files beside those: where they usually lie, it would delete those of earlier runs.
+    """
     pytest_alone = ["pytest", "-p", "no:asyncio", "-p", "no:cacheprovider", "-q"]
+    basetemp = ["--basetemp", str(packages.with_name("basetemp"))]
     return subprocess.run(
-        [sys.executable, "-W", "error", "-m", *pytest_alone, *arguments],
+        [sys.executable, "-W", "error", "-m", *pytest_alone, *basetemp, *arguments],
         cwd=folder,
         env=_environment(packages),
         capture_output=True,
