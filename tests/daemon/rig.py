@@ -112,13 +112,14 @@ class Rig:
 
     @property
     def config(self) -> Path:
-        """The configuration file, written as it stands now."""
-        path = self.folder / "motiond.yaml"
-        path.write_text(
+        """The configuration file, written as it stands now; a daemon that reads it finds it whole."""
+        path, new = self.folder / "motiond.yaml", self.folder / "motiond.yaml.new"
+        new.write_text(
             yaml.safe_dump(
                 {"http": None, **self.daemon, "robots": {"arm": self.robot} | self.others}, sort_keys=False
             )
         )
+        new.replace(path)
         return path
 
     @asynccontextmanager
