@@ -1,4 +1,7 @@
-"""Ports for tests to listen on, below those that the system hands out by itself and apart for each worker."""
+"""Ports for tests to listen on, apart for each worker.
+
+They lie below those that the system hands out by itself, and below those that motiond's pytest plugin takes.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ import random
 import socket
 from collections import deque
 
-FIRST, FOR_EACH_WORKER = 20_000, 1_000
+FIRST, FOR_EACH_WORKER = 10_100, 500
+"""Browsers open no page at port 10080 (the last of the bad ports of the Fetch standard)."""
 CLAIMED = 64
 """So many ports that were given last are kept from other runs of the tests."""
 

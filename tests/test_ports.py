@@ -11,7 +11,8 @@ from tests import ports
 
 def test_a_port_that_is_not_listened_on_yet_is_given_to_no_other_process() -> None:
     given = ports.free_port()
-    other = f"from tests import ports; print(ports.claim({given}), ports.claim({given + 10_000}))"
+    never_given = given + 100_000  # it is no port
+    other = f"from tests import ports; print(ports.claim({given}), ports.claim({never_given}))"
     told = subprocess.run(
         [sys.executable, "-c", other],
         cwd=Path(__file__).parents[1],
