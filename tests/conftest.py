@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
+from hypothesis import settings
 
 from tests.lasting import processes_below, read
 
@@ -42,6 +43,9 @@ LONGEST = (
     "tests/daemon/",
 )
 """What begins first, in this order, so that no worker is left with it at the end."""
+
+settings.register_profile("patient", deadline=None)  # a busy machine may hold up any example
+settings.load_profile("patient")
 
 
 def _leftovers() -> set[str]:

@@ -21,7 +21,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("daemon", "drivers", "formats")
 DATA = {"catalog.yaml", "p.yaml", "x.yaml", "xmdi.xsd"}
-TIMEOUT_S = 60.0
+TIMEOUT_S = 240.0
+pytestmark = pytest.mark.timeout(2 * TIMEOUT_S)
 IMPORT_ALL = """
 import importlib, pkgutil, sys
 from pathlib import Path

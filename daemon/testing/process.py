@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PORTS = range(20_000, 32_000)
 """Below the ports that the system assigns by itself."""
-START_S, STOP_S = 30.0, 10.0
+START_S, STOP_S = 60.0, 10.0
 START_TRIES = 3
 REFUSED_TO_LISTEN, REFUSED_CONFIGURATION = 1, 2
 """Exit codes of `motiond run`."""

@@ -23,6 +23,8 @@ DIVISOR = 2
 
 
 class CompositeRig(Rig):
+    timeout_s = 30.0
+
     """Two simulated parts whose actuators are not adjacent; one has half the rate and is late."""
 
     def __init__(self, folder: Path) -> None:

@@ -22,6 +22,8 @@ OPTIONS = HebiOptions(families="Arm", command_lifetime_s=LIFETIME_S, lookup_time
 
 
 class ImitationRig(Rig):
+    timeout_s = 30.0
+
     """The vendor's imitation group; it stays when the driver closes, as modules do."""
 
     def __init__(self) -> None:
@@ -59,6 +61,8 @@ class TestHebiImitation(DriverContract):
 
 
 class FailingRig(Rig):
+    timeout_s = 30.0
+
     """Modules that let go, and drop out, as real ones do."""
 
     def __init__(self) -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 
 class SimRig(Rig):
+    timeout_s = 30.0
+
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self._folder = folder

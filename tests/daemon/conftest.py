@@ -64,7 +64,11 @@ class Mosquitto:
 
     def __init__(self, port: int, folder: Path, protocol: Literal["5", "3.1.1"] = "5") -> None:
         self.settings = MqttSettings(
-            broker=f"mqtt://127.0.0.1:{port}", protocol=protocol, reconnect_min_s=0.05, reconnect_max_s=0.2
+            broker=f"mqtt://127.0.0.1:{port}",
+            protocol=protocol,
+            reconnect_min_s=0.05,
+            reconnect_max_s=0.2,
+            stop_when_lost_s=10.0,  # a busy machine may keep a broker from answering
         )
         self.port = port
         self._config = folder / "mosquitto.conf"

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any, Self, TextIO
@@ -119,7 +119,9 @@ class Program:
                 "by": os.getpid(),
             }
             LAUNCHER.order(order, [given_in, given_out, given_err, *pass_fds, theirs.fileno()])
-        self.pid: int = orjson.loads(self._heard(PATIENCE_S) or b"0")
+        heard = self._heard(PATIENCE_S)
+        assert heard, "the launcher forks nothing"
+        self.pid: int = orjson.loads(heard)
 
     def __enter__(self) -> Self:
         return self
@@ -153,7 +155,8 @@ class Program:
 
     def send_signal(self, number: int) -> None:
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):  # buried, and not told of yet
+                os.kill(self.pid, number)
 
     def terminate(self) -> None:
         self.send_signal(signal.SIGTERM)

@@ -57,6 +57,8 @@ LOADED = (
 )
 """What most programs load."""
 TITLE = "motiond launcher of tests"
+SILENCE_OF_MEMBERS = "MOTIOND_TESTS_SILENCE_OF_MEMBERS_S"
+"""The variable that says how long a daemon bears to hear nothing of the others of a group, in s."""
 ORDER_BYTES = 1 << 17
 ORDER_FDS = 5
 """Standard input, output and errors, what a fork server is asked on, and where the launcher tells of it."""
@@ -172,6 +174,9 @@ def serve_programs(orders: socket.socket, fork_servers: socket.socket) -> int:
 
     def begin(arguments: list[str]) -> int:
         launched.fork_servers_at(fork_servers)
+        if silence_s := os.environ.get(SILENCE_OF_MEMBERS):
+            bounds = vars(import_module("motiond.daemon.fleet.group_start"))
+            bounds |= {"SILENCE_S": float(silence_s), "CONFIRM_S": float(silence_s)}
         try:
             cli.main(arguments)
         except SystemExit as ended:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 WALK_JOINTS = tuple(f"joint{number}" for number in range(29))
 FASTEST_STEP = 0.05
 """In rad: more than some rows of a motion that a busy machine skips, less than another place of it."""
-LIFETIME_S = 1.0
+LIFETIME_S = 10.0
 """How long actuators hold without a setpoint: longer than a busy machine leaves a stream without its time."""
 WALK_HZ = 500
 """A robot of the size of a small humanoid."""
@@ -299,7 +299,7 @@ async def test_when_the_daemon_hangs_the_robot_stops_softly_and_plays_again_once
     rig: Rig, mosquitto: Mosquitto
 ) -> None:
     use(rig, mosquitto.settings)
-    rig.robot["daemon_timeout_s"] = 1.5
+    rig.robot["daemon_timeout_s"] = 4.0
     async with running(rig) as daemon, listening(mosquitto.settings) as ear:
         await state(ear, "idle")
         goal_id = await play_into_full_swing(ear)
@@ -312,7 +312,7 @@ async def test_when_the_daemon_hangs_the_robot_stops_softly_and_plays_again_once
         assert (await result(ear, await play(ear, "short")))["code"] == "SUCCESSFUL"
         assert await daemon.end() == 0
     assert comes_to_rest_softly(stopped)
-    why = "nothing was heard from the daemon for more than 1.5 s (daemon_timeout_s)"
+    why = "nothing was heard from the daemon for more than 4 s (daemon_timeout_s)"
     rest = "nobody could stop the robot; look at what kept the daemon busy, or raise it"
     assert (ended["code"], ended["message"]) == ("CANCELED", f"{why}; {rest}")
 
@@ -332,15 +332,15 @@ async def test_after_a_kill_in_mid_motion_the_next_daemon_waits_until_nobody_els
     rig.driver["command_lifetime_s"] = None
     plant = rig.folder / "plant.bin"
     async with listening(mosquitto.settings) as ear, AsyncExitStack() as stack:
+        resume = stack.enter_context(ExitStack())
         async with running(rig) as daemon:
             await state(ear, "idle")
             await play_into_full_swing(ear)
             (old,) = daemon.streams()
+            old.suspend()  # in full swing, until the next daemon has come
+            resume.callback(old.resume)
             await daemon.kill()
         ear.heard.clear()  # what the first daemon said of the robot's state
-        old.suspend()  # on its way to rest, until the next daemon has come
-        resume = stack.enter_context(ExitStack())
-        resume.callback(old.resume)
         async with running(rig) as daemon:
             lost = await ear.until("motiond/arm/event", lambda data: data["kind"] == "stream_lost")
             (new,) = daemon.streams()

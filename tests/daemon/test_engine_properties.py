@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 KEPT = Path(__file__).parent.parent / "files" / "seeds" / "engine.txt"
 ANY = settings(
-    deadline=None,
     database=None,
     derandomize=True,  # `make soak` explores; a test says the same of the same engine
     suppress_health_check=list(HealthCheck),

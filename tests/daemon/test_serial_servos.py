@@ -55,6 +55,7 @@ def rig(tmp_path: Path, cable: Cable) -> Rig:
             "type": "dynamixel",
             "ports": [port],
             "answer_timeout_s": 0.5,
+            "lost_after": 20,
             "command_lifetime_s": 2.5,
         },
         "checks": {"stale_s": None},

@@ -113,6 +113,7 @@ def told_as_shown(shown: str, told: str, *, roughly: bool) -> bool:
 def patient(text: str) -> str:
     """Return a configuration whose robots bear a machine that is busy with other tests."""
     settings = yaml.safe_load(text)
+    settings["mqtt"] = {"stop_when_lost_s": 30, **(settings.get("mqtt") or {})}
     for name, robot in settings["robots"].items():
         driver = robot["driver"]
         patience = PATIENT_DRIVER.get(driver["type"], {})

@@ -186,7 +186,9 @@ class Browsers:
             before = set(processes_below("self"))
             playwright = await async_playwright().start()
             LASTING.update(dict.fromkeys(set(processes_below("self")) - before, True))
-            browser = await playwright.chromium.launch(executable_path=program, args=list(CHROMIUM))
+            browser = await playwright.chromium.launch(
+                executable_path=program, args=list(CHROMIUM), timeout=1e3 * PATIENCE_S
+            )
             self._running = playwright, browser
 
     async def end(self) -> None:

@@ -87,15 +87,15 @@ async def test_a_motion_is_paused_sought_in_and_resumed(rig: ArmRig) -> None:
         await browsed.page.click(".player button:text('Pause')")
         await browsed.until_state("paused")
         width = await browsed.page.evaluate("document.querySelector('.track').clientWidth")
-        await browsed.page.click(".track", position={"x": 0.75 * width, "y": 8})
+        await browsed.page.click(".track", position={"x": 0.5 * width, "y": 8})
         await browsed.until(
-            "parseFloat(document.querySelector('.player .time').innerText.split(':')[1]) > 14.5"
+            "parseFloat(document.querySelector('.player .time').innerText.split(':')[1]) > 9.5"
         )
         await browsed.until_state("paused")
-        assert await browsed.time_of_motion() == pytest.approx(15.0, abs=0.2)
+        assert await browsed.time_of_motion() == pytest.approx(10.0, abs=0.2)
         await browsed.page.click(".player button:text('Resume')")
         await browsed.until(
-            "parseFloat(document.querySelector('.player .time').innerText.split(':')[1]) > 15.5"
+            "parseFloat(document.querySelector('.player .time').innerText.split(':')[1]) > 10.5"
         )
         await browsed.page.select_option(".speed select", "0.5")
         await browsed.until("document.querySelector('.speed select').value === '0.5'")
@@ -191,6 +191,8 @@ async def test_a_preview_is_scrubbed_on_the_ghost_while_the_robot_rests(rig: Arm
         await browsed.page.click("button.marker:text('raised')")
         await browsed.until_says("0:01.2 / 0:06.4")
         assert await browsed.page.get_attribute(".state", "data-state") == "idle"
+        await browsed.page.click("text=How to play")
+        await browsed.page.select_option(".options select", "forever")  # a picture may take a second
         await browsed.page.click("button:text('Play it now')")
         await browsed.until_state("playing")
 
@@ -212,8 +214,12 @@ async def test_a_start_that_is_past_today_is_told_to_be_tomorrow(rig: ArmRig) ->
         assert await browsed.page.inner_text(".options .tag") == "changed"
         await browsed.page.fill(".options input[type=time]", "00:00:00")
         assert await browsed.page.inner_text(".options .tag") == "starts tomorrow"
+        await browsed.page.evaluate(
+            "window.said = ''; new MutationObserver(() => { said += document.body.innerText; })"
+            ".observe(document.body, {childList: true, subtree: true}); undefined"
+        )
         await browsed.page.click("button[aria-label='Play nod']")
-        await browsed.until_says("nod starts at 00:00:00 tomorrow.")
+        await browsed.until("said.includes('nod starts at 00:00:00 tomorrow.')")  # it is shown for 4 s
 
 
 async def test_an_appointed_start_is_seen_by_every_page(rig: ArmRig) -> None:
@@ -367,7 +373,7 @@ async def test_a_daemon_that_is_killed_is_told_and_found_again(rig: ArmRig) -> N
 
 async def test_a_broker_that_goes_is_told_and_motions_play_on_while_somebody_watches(rig: ArmRig) -> None:
     broker = Mosquitto(ports.free_port(), rig.folder)
-    use(rig, broker.settings, stop_when_lost_s=0.5)
+    use(rig, broker.settings, stop_when_lost_s=2.5)  # a beat of the page may come two seconds late
     await broker.start()
     try:
         async with on_the_page(rig, "#/arm/health") as browsed:
@@ -380,7 +386,7 @@ async def test_a_broker_that_goes_is_told_and_motions_play_on_while_somebody_wat
             await browsed.until_says("Broker lost")
             lost_at = await browsed.time_of_motion()
             await browsed.until(
-                f"({TIME_OF_MOTION}) > {lost_at} + 3 * {rig.daemon['mqtt']['stop_when_lost_s']}"
+                f"({TIME_OF_MOTION}) > {lost_at} + 1.5 * {rig.daemon['mqtt']['stop_when_lost_s']}"
             )
             await browsed.page.click("button.stop")
             await browsed.until_says("long: CANCELED: stopped on request, softly, on the path")

@@ -10,7 +10,7 @@ import shutil
 import signal
 import socket
 import subprocess
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
@@ -111,7 +111,10 @@ async def test_the_second_line_to_paste_works_with_any_mqtt_client() -> None:
 
 
 def test_ctrl_c_stops_softly_and_leaves_no_process_and_no_port_behind() -> None:
-    with background("demo") as demo:
+    with ExitStack() as stack:
+        with suppress(OSError):  # others may have it; then the demonstration takes another one, too
+            stack.enter_context(taken(1883))
+        demo = stack.enter_context(background("demo"))
         _, by_mosquitto = commands(lines_until(demo.stdout, "Ctrl-C"))
         lines_until(demo.stdout, "playing")
         streams = streams_of(demo)

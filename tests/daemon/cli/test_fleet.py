@@ -135,14 +135,17 @@ async def test_ctrl_c_stops_all_and_a_second_one_ends_the_waiting(broker: Embedd
     assert choir.verbs("fleet") == ["commit"]
 
 
-async def test_ctrl_c_before_the_commit_lets_all_go(broker: Embedded, choir: Members) -> None:
-    choir.robots["right"].silent_at.add("fleet/prepare")
-    with background("fleet", "play", "choir", "wave", *at(broker)) as play:
-        await until(lambda: len(choir.verbs()) == 2)
-        play.send_signal(signal.SIGINT)
-        ended = await end_of(play)
-    assert ended == (130, "", "choir: interrupted; nobody plays; all were let go\n")
-    await until(lambda: choir.verbs("fleet") == ["release"])
+async def test_ctrl_c_before_the_commit_lets_all_go(mosquitto: Mosquitto) -> None:
+    async with members(mosquitto.settings) as choir:
+        choir.add("left", "choir")
+        choir.add("right", "choir", silent_at={"fleet/prepare"})
+        await choir.settle()
+        with background("fleet", "play", "choir", "wave", "--broker", mosquitto.settings.url) as play:
+            await until(lambda: len(choir.verbs()) == 2)
+            play.send_signal(signal.SIGINT)
+            ended = await end_of(play)
+        assert ended == (130, "", "choir: interrupted; nobody plays; all were let go\n")
+        await until(lambda: choir.verbs("fleet") == ["release"])
 
 
 async def test_ctrl_c_before_the_commit_says_so_where_the_broker_hangs(mosquitto: Mosquitto) -> None:

@@ -45,7 +45,9 @@ def rig(tmp_path_factory: pytest.TempPathFactory) -> Rig:
     rig = Rig(tmp_path_factory.mktemp("daemon"))
     rig.daemon = {"mqtt": {"listen": f"127.0.0.1:{free_port()}"}}
     del rig.driver["trace"], rig.driver["plant"]
-    park = {"poses": {"park": {"elbow": 0.5}}, "on_end": "park"}
+    # Slowly, so that a busy machine does not miss the way to the pose.
+    unhurried = {**rig.robot["approach"], "velocity": 0.5}
+    park = {"poses": {"park": {"elbow": 0.5}}, "on_end": "park", "approach": unhurried}
     slow = {"longest_s": 4.0, "velocity": 0.1, "acceleration": 10.0, "jerk": 100.0}
     rig.others = {
         "hand": {**rig.robot, "on_end": "release"},
@@ -106,11 +108,11 @@ def test_a_robot_that_does_not_park_fails_the_command_that_waits_for_it(
 
 
 def test_ctrl_c_while_it_parks_stops_that(idle: Path) -> None:
-    with background("play", "arm", "short", "-c", idle) as play:
+    with background("goto", "arm", "elbow=-1.9", "--wait", "-c", idle) as play:
         eventually("it parks", lambda: state(idle, "arm")["motion"], lambda seen: seen == "park")
         play.send_signal(signal.SIGINT)
         out, err = play.communicate(timeout=PATIENCE_S)
-    assert (play.returncode, out) == (1, f"arm: short {ENDED}\n")
+    assert (play.returncode, out) == (1, f"arm: goto {ENDED}\n")
     assert err.splitlines() == [
         "arm: stopping softly; Ctrl-C again stops the waiting only",
         "arm: park ended with CANCELED; stopped on request, softly, on the path",

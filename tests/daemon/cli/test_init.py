@@ -166,6 +166,7 @@ def test_the_file_says_what_was_found_and_chosen_and_what_each_line_means(
 ) -> None:
     program = tmp_path.parent / "motiond"
     monkeypatch.setattr("sys.argv", [str(program)])
+    monkeypatch.setattr("motiond.drivers.dynamixel.scan.ANSWER_TIMEOUT_S", 3.0)
     (tmp_path / "motions").mkdir()
     write_seq(tmp_path / "motions" / "nod.seq", sweep(1.0, 40), ("shoulder", "elbow"), 40)
     emulate = (MOTIOND, "emulate", "dynamixel", "--pty", "--id", "1", "--id", "3", "--model", "XL430-W250")

@@ -50,7 +50,7 @@ def playing(rig: Rig) -> Iterator[Path]:
     config = rig.config
     with background("run", "-c", config):
         eventually("the robot is idle", lambda: answer(config)["state"], lambda state: state == "idle")
-        asyncio.run(ask(load_mqtt_settings(config), "arm", "play", {"motion": "long"}))
+        asyncio.run(ask(load_mqtt_settings(config), "arm", "play", {"motion": "long", "speed": 0.1}))
         eventually("it plays", lambda: answer(config)["state"], lambda state: state == "playing")
         yield config
 
@@ -73,7 +73,7 @@ def test_beside_a_daemon_that_plays_it_tells_of_its_broker_and_disturbs_nothing(
     assert told["configuration"].verdict == "ok"
     assert told["broker"].verdict in {"ok", "warning"}, told["broker"].found
     assert told["broker"].figures["messages"]
-    assert told["wake-ups"].figures["ticks"] == pytest.approx(200, abs=100)
+    assert int(told["wake-ups"].figures["ticks"] or 0) >= 200  # more where the machine stood still at the end
     assert (code, err) == (1 if report.verdict == "failure" else 0, "")
     after = answer(playing)
     assert (after["state"], after["goal_id"]) == ("playing", before["goal_id"])

@@ -80,7 +80,8 @@ def test_an_empty_network_is_told_as_such() -> None:
     )
 
 
-def test_two_modules_of_one_name_fail() -> None:
+def test_two_modules_of_one_name_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modules, "PATIENCE_S", 60.0)
     found = check_modules(DEVICES, (), Network(Entry("base"), Entry("base"), Entry("elbow")).look)
     assert (found.verdict, found.found, found.mend) == (
         "failure",

@@ -113,7 +113,8 @@ async def member(rig: MemberRig, settings: MqttSettings, *, hears: bool = True) 
     """Run a daemon; `hears` is whether it listens to what is asked of groups."""
     hub = ReportHub()
     registry = make_registry(load_settings(rig.config), hub, FORKS)
-    bridge = MqttBridge(settings, rig.name, registry, Dispatcher(registry), hub)
+    patient = settings.model_copy(update={"stop_when_lost_s": 10.0})
+    bridge = MqttBridge(patient, rig.name, registry, Dispatcher(registry), hub)
     one = Member(rig, registry, Listener(settings, rig.name, bridge, registry))
     async with rig.running_on(registry, hub), running(bridge):
         task = asyncio.create_task(one.listener.run(), name=f"{rig.name}.fleet") if hears else None

@@ -94,7 +94,7 @@ async def test_control_is_returned_where_the_daemon_ends(broker: Embedded, choir
     async with FleetDesk(broker.settings) as desk:
         await desk.play("choir", WAVE)
         assert "lease/release" not in choir.verbs("left")
-    assert choir.verbs("left")[-1] == "lease/release"
+    await until(lambda: choir.verbs("left")[-1] == "lease/release")
     assert "stop" not in choir.verbs()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import os
 import signal
 import subprocess
 import time
@@ -24,6 +25,7 @@ from tests.daemon.conftest import mosquitto_program
 from tests.daemon.fleet.members import Members, members, until
 from tests.daemon.http import contract
 from tests.daemon.launched import Program
+from tests.daemon.launcher import SILENCE_OF_MEMBERS
 from tests.daemon.programs import background, motiond, run_here
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, sweep, write_seq
 from tests.ports import free_port
@@ -76,7 +78,7 @@ def configure(folder: Path, daemon: str, robot: str, port: int, http: str | None
     write_seq(folder / "motions" / f"{robot}s_own.seq", sweep(0.5), JOINTS, RATE_HZ)
     path = folder / "motiond.yaml"
     robots = {robot: {**rig.robot, "groups": ["choir", "trio", "pair"]}}
-    mqtt = {"broker": f"mqtt://127.0.0.1:{port}"}
+    mqtt = {"broker": f"mqtt://127.0.0.1:{port}", "stop_when_lost_s": 10.0}
     section = None if http is None else {"listen": http}
     path.write_text(yaml.safe_dump({"id": daemon, "mqtt": mqtt, "http": section, "robots": robots}))
     return path
@@ -96,7 +98,8 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         broker = [mosquitto_program(), "-v", "-c", str(folder / "mosquitto.conf")]
         stack.enter_context(started(broker, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
         for config in configs:
-            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            patient = {**os.environ, SILENCE_OF_MEMBERS: str(PATIENCE_S)}
+            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": patient}
             stack.enter_context(background("run", "-c", config, **quiet))
         stage = Stage(MqttSettings(broker=f"mqtt://127.0.0.1:{port}"), http, configs[0])
         stage.until("idle")
@@ -251,11 +254,14 @@ def test_ctrl_c_stops_both_softly_and_waits_for_their_results(idle: Stage) -> No
         play.send_signal(signal.SIGINT)
         out, err = play.communicate(timeout=PATIENCE_S)
     assert play.returncode == 1
-    assert err.splitlines() == [
-        "choir: all stop softly; Ctrl-C again stops the waiting only",
-        "left: long ended with CANCELED; stopped on request, softly, on the path",
-        "right: long ended with CANCELED; stopped on request, softly, on the path",
+    head, *ends = err.splitlines()
+    assert head == "choir: all stop softly; Ctrl-C again stops the waiting only"
+    # Who is held up hears that the other has stopped before it is asked itself.
+    assert [end.partition("; ")[0] for end in ends] == [
+        "left: long ended with CANCELED",
+        "right: long ended with CANCELED",
     ]
+    assert any(end.endswith("; stopped on request, softly, on the path") for end in ends)
     assert rows_of(out) == [
         ["left", "long", "CANCELED"],
         ["right", "long", "CANCELED"],
@@ -265,7 +271,7 @@ def test_ctrl_c_stops_both_softly_and_waits_for_their_results(idle: Stage) -> No
 async def test_ctrl_c_before_the_commit_lets_all_go(idle: Stage) -> None:
     async with a_third(idle, "trio") as others:
         with background("fleet", "play", "trio", "long", "-c", idle.config) as play:
-            await asyncio.to_thread(idle.until_phase, "reserved")
+            await asyncio.to_thread(idle.until_phase, "reserved", "right")
             play.send_signal(signal.SIGINT)
             out, err = await asyncio.to_thread(play.communicate, timeout=PATIENCE_S)
         assert (play.returncode, out, err) == (130, "", "trio: interrupted; nobody plays; all were let go\n")
@@ -276,7 +282,7 @@ async def test_ctrl_c_before_the_commit_lets_all_go(idle: Stage) -> None:
 async def test_a_coordinator_that_is_killed_leaves_reservations_that_expire(idle: Stage) -> None:
     async with a_third(idle, "trio") as others:
         with background("fleet", "play", "trio", "long", "-c", idle.config) as play:
-            await asyncio.to_thread(idle.until_phase, "reserved")
+            await asyncio.to_thread(idle.until_phase, "reserved", "right")
             play.kill()
             play.wait(PATIENCE_S)
         code, out, err = await run("play", "left", "short", "-c", idle.config)

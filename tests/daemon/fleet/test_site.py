@@ -187,7 +187,7 @@ async def test_a_robot_at_its_own_broker_plays_on_while_the_site_is_down(site: S
     async with daemon_running(rig), listening(site.robot.settings, checked=False) as at_robot:
         async with operator(site) as ear:
             await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
-            request = orjson.dumps({"motion": "short", "loop": 7})
+            request = orjson.dumps({"motion": "short", "loop": 15})
             goal_id = (await ear.ask("motiond/arm/request/play", request))["data"]["goal_id"]
             await ear.until("motiond/arm/state", lambda data: data["state"] == "playing")
         await site.broker.kill()
@@ -207,7 +207,7 @@ async def test_a_robot_at_the_site_s_broker_stops_softly_where_the_link_is_cut(
 ) -> None:
     (tmp_path / "rig").mkdir()
     rig = Rig(tmp_path / "rig")
-    use(rig, site.settings("motiond", site.link.port), stop_when_lost_s=0.5)
+    use(rig, site.settings("motiond", site.link.port), stop_when_lost_s=5.0)
     rig.daemon["id"] = "arm-pc"
     async with daemon_running(rig), operator(site) as ear:
         await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
@@ -218,5 +218,5 @@ async def test_a_robot_at_the_site_s_broker_stops_softly_where_the_link_is_cut(
         await asyncio.to_thread(trace_at_rest, rig)
         await site.link.mend()
         ended = said(await ear.until(RESULT))
-    why = "the broker has been away for more than 0.5 s; nobody could stop it"
+    why = "the broker has been away for more than 5 s; nobody could stop it"
     assert (ended["code"], ended["message"]) == ("CANCELED", why)

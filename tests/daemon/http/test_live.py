@@ -468,7 +468,8 @@ async def test_a_stop_of_a_client_that_reads_nothing_is_heard(site: Site, stoppe
 # -- who looks at what --------------------------------------------------------------------------------------
 
 
-async def test_a_client_says_which_robot_it_looks_at(site: Site) -> None:
+async def test_a_client_says_which_robot_it_looks_at(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "LOOKED_AT_S", PATIENCE_S)
     async with site.live() as page:
         await page.socket.send_str('{"watching":true,"robot":"hand"}')
         await until(lambda: site.server.looked_at == {"hand"})

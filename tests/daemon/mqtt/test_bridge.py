@@ -17,6 +17,7 @@ from paho.mqtt.properties import Properties
 from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.mqtt import main_session
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.connection import make_client
 from motiond.daemon.mqtt.stop_intake import BURST, MERGED_S, RATE_HZ
@@ -272,8 +273,9 @@ async def test_a_response_topic_that_is_not_the_clients_own_is_not_written_to(
 
 
 async def test_a_clean_shutdown_says_what_is_left_and_then_offline(
-    broker: AnyBroker, robots: Robots, hub: ReportHub, ear: Ear
+    broker: AnyBroker, robots: Robots, hub: ReportHub, ear: Ear, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
     async with running(MqttBridge(broker.settings, "d1", robots, Dispatcher(robots), hub)):
         await ear.until(BRIDGE, lambda said: said["state"] == "online")
         hub.publish(Report("arm", "result", told.result("g1", "CANCELED")))
@@ -347,14 +349,15 @@ async def test_nothing_is_left_when_cancelled_while_a_broker_does_not_answer(
 async def test_a_broker_that_hangs_is_lost_in_time_and_found_again(
     mosquitto: Mosquitto, robots: Robots, hub: ReportHub
 ) -> None:
-    settings = mosquitto.settings.model_copy(update={"stop_when_lost_s": 0.5})
+    settings = mosquitto.settings.model_copy(update={"stop_when_lost_s": 4.0})
     bridge = WatchedBridge(settings, robots, hub)
     async with running(bridge):
+        bridge.lost.clear()
         heard_s = bridge.heard_s
         mosquitto.freeze()
         await is_lost(bridge)
         assert not bridge.connected.is_set()
-        assert bridge.heard_s - heard_s < 0.5
+        assert bridge.heard_s - heard_s < 3.0
         mosquitto.thaw()
         await is_connected(bridge)
         async with listening(settings) as ear:
@@ -417,6 +420,10 @@ async def test_a_flood_of_stops_to_one_robot_does_not_delay_the_stop_of_another(
             await flood.publish("motiond/hand/request/stop", b"{}")
         await client.subscribe("motiond/arm/response/stop", qos=1)
         assert (await Ear(client).ask("motiond/arm/request/stop", b""))["status"] == "ok"
+        # The broker may deliver it before most of the flood.
+        async with asyncio.timeout(PATIENCE_S):
+            while robots.handled.count(("hand", "stop", {})) < BURST:  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.01)
     assert robots.handled.count(("arm", "stop", {})) == 1
     allowed = BURST + (RATE_HZ + 1.0 / MERGED_S) * (time.monotonic() - began_s)
     assert BURST <= robots.handled.count(("hand", "stop", {})) <= allowed + 1
@@ -465,7 +472,7 @@ def kept_in(folder: Path) -> list[Path]:
 
 
 async def test_a_result_that_could_not_be_told_is_told_by_the_next_daemon(
-    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, tmp_path: Path
+    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bridge = MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub, state_folder=tmp_path)
     async with running(bridge):
@@ -474,6 +481,7 @@ async def test_a_result_that_could_not_be_told_is_told_by_the_next_daemon(
         await asyncio.sleep(0.1)
         hub.publish(Report("arm", "result", told.result("never sent")))
     mosquitto.thaw()
+    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
     async with listening(mosquitto.settings) as ear:
         async with running(
             MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub, state_folder=tmp_path)
@@ -490,6 +498,7 @@ async def test_a_result_that_could_not_be_told_is_told_by_the_next_daemon(
 
 @pytest.mark.usefixtures("bridge")
 async def test_what_others_clear_or_overwrite_is_told_again(broker: AnyBroker, ear: Ear) -> None:
+    await ear.until("motiond/arm/state")  # what was kept when it came
     for payload in (b"", b'{"state":"playing"}'):
         await ear.client.publish("motiond/arm/state", payload, 1, True)
         ear.heard.clear()
@@ -566,7 +575,7 @@ async def test_nothing_is_told_of_a_robot_that_comes_and_whose_requests_the_brok
     await mosquitto.kill()
     mosquitto.configure("allow_anonymous true", f"acl_file {tmp_path / 'acl'}")
     await mosquitto.start()
-    bridge = WatchedBridge(mosquitto.settings, robots, hub)
+    bridge = WatchedBridge(mosquitto.settings.model_copy(update={"stop_when_lost_s": 2.0}), robots, hub)
     async with listening(mosquitto.settings) as ear, running(bridge):
         await bridge.take_in(["leg"])
         hub.publish(Report("leg", "availability", {"state": "online"}))
@@ -619,8 +628,13 @@ async def test_of_two_daemons_with_one_robot_the_first_keeps_it_until_it_goes(
 
 
 async def test_the_second_of_two_daemons_takes_a_robot_over_when_the_first_has_gone(
-    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, ear_at_mosquitto: Ear
+    mosquitto: Mosquitto,
+    robots: Robots,
+    hub: ReportHub,
+    ear_at_mosquitto: Ear,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
     ear, first = ear_at_mosquitto, Robots()
     leave = asyncio.Event()
 

@@ -87,7 +87,10 @@ async def test_it_ends_with_clients_connected_and_can_start_again_at_once(free_p
         await asyncio.wait_for(idle[1].wait_closed(), PATIENCE_S)
 
 
-async def test_what_was_published_before_the_end_is_still_sent_and_wills_too() -> None:
+async def test_what_was_published_before_the_end_is_still_sent_and_wills_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("motiond.daemon.mqtt.broker.server.FLUSH_S", PATIENCE_S)
     async with EmbeddedBroker("127.0.0.1:0") as broker:
         wires = Wires(broker.port)
         ear = await wires.connected("ear")
@@ -320,9 +323,9 @@ async def test_a_retained_message_comes_before_a_live_one_of_its_topic(wires: Wi
 
 
 async def test_a_daemon_that_stood_still_blames_nobody(wires: Wires) -> None:
-    wire = await wires.connected("c", keep_alive_s=1)
+    wire = await wires.connected("c", keep_alive_s=2)
     wire.send(PINGREQ)
-    time.sleep(2.5)  # noqa: ASYNC251 # that is what happens
+    time.sleep(3.5)  # noqa: ASYNC251 # that is what happens
     await asyncio.sleep(0.3)
     assert await wire.next() == PINGRESP
     wire.send(PINGREQ)

@@ -437,9 +437,9 @@ async def test_who_reads_nothing_for_long_is_disconnected(caplog: pytest.LogCapt
 
 
 async def test_who_reads_slowly_stays() -> None:
-    async with limited(stalled_s=3.0) as wires:
+    async with limited(stalled_s=6.0) as wires:
         ear = await stuck(wires, "a")
-        for _ in range(16):  # longer than it may read nothing, and each time far less
+        for _ in range(28):  # longer than it may read nothing, and each time far less
             await asyncio.sleep(0.25)
             assert (await ear.message()).topic == "fill"
 

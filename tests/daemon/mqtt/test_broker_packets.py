@@ -95,7 +95,7 @@ def test_any_body_is_read_or_refused(body: bytes) -> None:
             continue
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.sampled_from(BrokerFuzz.seeds) | st.binary(max_size=12), max_size=6).map(b"".join))
 def test_any_bytes_end_their_connection_at_most(data: bytes) -> None:
     BrokerFuzz().check(data)

@@ -545,8 +545,8 @@ async def test_a_silent_client_is_disconnected_after_one_and_a_half_times_its_ke
     ear = await wires.connected("ear", keep_alive_s=0)
     ear.send(subscribe("will"))
     assert await ear.next() == suback(0)
-    wire = await wires.connected("c", keep_alive_s=1, will=Will("will"))
     begin_s = time.monotonic()
+    wire = await wires.connected("c", keep_alive_s=1, will=Will("will"))
     assert await wire.ends()
     assert time.monotonic() - begin_s >= 1.4
     assert body(await ear.message()) == ("will", b"gone")

@@ -20,6 +20,7 @@ from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.finding import broker_of
 from motiond.daemon.client.session import ask
 from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.mqtt import main_session
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.brokers import Brokers
 from motiond.daemon.mqtt.results import UntoldResults
@@ -50,8 +51,9 @@ class Pair:
             protocol=protocol,
             reconnect_min_s=0.05,
             reconnect_max_s=0.2,
-            stop_when_lost_s=0.5,
+            stop_when_lost_s=PATIENCE_S,
         )
+        self.impatient = self.settings.model_copy(update={"stop_when_lost_s": 3.0})
 
 
 @pytest.fixture(params=["5", "3.1.1"])
@@ -133,8 +135,7 @@ async def test_what_is_lost_and_made_is_told_by_the_names_of_the_brokers(
 ) -> None:
     caplog.set_level("INFO", "motiond.daemon.mqtt")
     first, second = pair.first.settings.url, pair.second.settings.url
-    patient = pair.settings.model_copy(update={"stop_when_lost_s": PATIENCE_S})
-    async with a_bridge(patient, robots, hub) as bridge:
+    async with a_bridge(pair.settings, robots, hub) as bridge:
         await moves(bridge, pair.first.kill())
         await pair.first.start()
         await moves(bridge, pair.second.kill())
@@ -183,7 +184,7 @@ async def test_a_result_that_a_frozen_broker_has_not_confirmed_is_told_at_the_ne
     async with (
         listening(pair.first.settings, checked=False) as at_first,
         listening(pair.second.settings, checked=False) as at_second,
-        a_bridge(pair.settings, robots, hub) as bridge,
+        a_bridge(pair.impatient, robots, hub) as bridge,
     ):
         await at_first.until(BRIDGE, lambda said: said["state"] == "online")
         bridge.lost.clear()
@@ -205,9 +206,10 @@ async def test_a_result_that_a_frozen_broker_has_not_confirmed_is_told_at_the_ne
 
 
 async def test_a_broker_that_was_left_because_it_hung_says_broken_until_the_daemon_is_back(
-    pair: Pair, robots: Robots, hub: ReportHub
+    pair: Pair, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with a_bridge(pair.settings, robots, hub) as bridge:
+    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
+    async with a_bridge(pair.impatient, robots, hub) as bridge:
         await moves(bridge, freezes(pair.first))
         pair.first.thaw()
         await is_kept(pair.first, {BRIDGE: lambda said: said["state"] == "broken"})
@@ -221,7 +223,7 @@ async def test_a_broker_from_which_nothing_comes_any_more_is_not_told_that_the_d
 ) -> None:
     async with Cutter(pair.first.port) as wire:
         urls = [f"mqtt://127.0.0.1:{wire.port}", pair.second.settings.url]
-        async with a_bridge(pair.settings.model_copy(update={"broker": urls}), robots, hub) as bridge:
+        async with a_bridge(pair.impatient.model_copy(update={"broker": urls}), robots, hub) as bridge:
             bridge.lost.clear()
             wire.swallows = True
             await is_lost(bridge)
@@ -232,7 +234,7 @@ async def test_a_broker_from_which_nothing_comes_any_more_is_not_told_that_the_d
 async def test_a_stop_that_waited_at_a_broker_that_was_left_does_not_come_when_the_daemon_is_back(
     pair: Pair, robots: Robots, hub: ReportHub
 ) -> None:
-    async with a_bridge(pair.settings, robots, hub) as bridge:
+    async with a_bridge(pair.impatient, robots, hub) as bridge:
         await moves(bridge, freezes(pair.first))
         pair.first.thaw()
         async with listening(pair.first.settings, checked=False) as ear:
@@ -283,7 +285,7 @@ async def test_there_are_never_connections_to_two_brokers(
     async with Watched(pair.first) as first, Watched(pair.second) as second:
         first.other, second.other = second, first
         urls = [f"mqtt://127.0.0.1:{one.port}" for one in (first, second)]
-        settings = pair.settings.model_copy(update={"broker": urls})
+        settings = (pair.impatient if hangs else pair.settings).model_copy(update={"broker": urls})
         async with a_bridge(settings, robots, hub) as bridge:
             assert (first.connections(), second.connections()) == (2, 0)
             for present, watched in ((pair.first, second), (pair.second, first), (pair.first, second)):
@@ -364,7 +366,7 @@ def kept_in(folder: Path) -> list[Path]:
 
 
 async def test_a_result_that_no_broker_took_is_told_by_the_next_daemon_whichever_broker_it_finds(
-    pair: Pair, robots: Robots, hub: ReportHub, tmp_path: Path
+    pair: Pair, robots: Robots, hub: ReportHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await pair.first.kill()
     bridge = MqttBridge(pair.settings, "d1", robots, Dispatcher(robots), hub, state_folder=tmp_path)
@@ -373,6 +375,7 @@ async def test_a_result_that_no_broker_took_is_told_by_the_next_daemon_whichever
         hub.publish(Report("arm", "result", {"goal_id": "untold"}))
         await asyncio.sleep(0.1)
     pair.second.thaw()
+    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
     swapped = pair.settings.model_copy(update={"broker": [*reversed(pair.settings.broker)]})
     async with listening(pair.second.settings, checked=False) as ear:
         async with running(MqttBridge(swapped, "d1", robots, Dispatcher(robots), hub, state_folder=tmp_path)):
@@ -441,8 +444,9 @@ async def test_a_daemon_that_has_moved_on_is_found_however_seldom_its_heart_beat
 
 
 async def test_a_stop_goes_to_every_broker_and_all_else_to_that_of_the_daemon(
-    pair: Pair, robots: Robots, hub: ReportHub
+    pair: Pair, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("motiond.daemon.client.finding.ALSO_S", 4.0)
     async with a_bridge(pair.settings, robots, hub), listening(pair.second.settings, checked=False) as ear:
         for verb, payload in (("play", {"motion": "wave"}), ("stop", {}), ("estop", {})):
             await ask(pair.settings, "arm", verb, payload)
@@ -454,12 +458,15 @@ async def test_a_stop_goes_to_every_broker_and_all_else_to_that_of_the_daemon(
 async def test_a_broker_that_hangs_keeps_no_stop_from_the_next(
     pair: Pair, robots: Robots, hub: ReportHub
 ) -> None:
-    async with a_bridge(pair.settings, robots, hub) as bridge:
+    async with a_bridge(pair.impatient, robots, hub) as bridge:
         await moves(bridge, freezes(pair.first))
         assert (await ask(pair.settings, "arm", "stop"))["state"] == "idle"
 
 
-async def test_where_nobody_answers_at_any_broker_each_is_named(pair: Pair) -> None:
+async def test_where_nobody_answers_at_any_broker_each_is_named(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("motiond.daemon.client.finding.CONNECT_S", PATIENCE_S)
     await pair.first.kill()
     first, second = pair.first.settings.url, pair.second.settings.url
     for verb in ("stop", "status"):

@@ -14,6 +14,7 @@ from aiomqtt import MqttCodeError, MqttError
 from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.mqtt import main_session
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.connection_log import STEADY_S, ConnectionLog
 from motiond.daemon.mqtt.reasons import TAKEN_OVER, ConnectionUseless, NotConnected
@@ -261,8 +262,10 @@ async def test_a_broker_that_keeps_requests_from_the_daemon_is_told_once_and_no_
 
 
 async def test_a_broker_that_lets_the_daemon_publish_nothing_is_told_once_also_at_the_end(
-    mosquitto: Mosquitto, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    mosquitto: Mosquitto, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
+    monkeypatch.setattr("motiond.daemon.mqtt.refusals.QUIET_S", PATIENCE_S)
     (tmp_path / "acl").write_text("topic read motiond/#\n")
     await mosquitto.kill()
     mosquitto.configure("allow_anonymous true", f"acl_file {tmp_path / 'acl'}")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -137,7 +137,6 @@ def test_a_motion_that_is_chosen_is_played(name: str) -> None:
     assert asked_of("motion", commanded("motion", name)) == ("play", {"motion": name, "on_busy": "replace"})
 
 
-@settings(deadline=None)
 @given(st.text(min_size=1, max_size=50).filter(lambda name: name.isprintable()))
 def test_any_name_of_a_motion_can_be_chosen_and_is_shown(name: str) -> None:
     assert asked_of("motion", commanded("motion", name))[1]["motion"] == name

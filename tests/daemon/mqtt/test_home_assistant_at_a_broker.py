@@ -15,6 +15,7 @@ from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.client.forget import forget
 from motiond.daemon.config.home_assistant import HomeAssistantSettings
+from motiond.daemon.mqtt import main_session
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.connection import make_client
 from tests import ports
@@ -205,7 +206,10 @@ async def test_a_robot_that_was_taken_out_is_removed_and_the_others_stay(
         await becomes(settings, {HAND})
 
 
-async def test_a_robot_that_is_forgotten_is_removed(mosquitto: Mosquitto, hub: ReportHub) -> None:
+async def test_a_robot_that_is_forgotten_is_removed(
+    mosquitto: Mosquitto, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
     settings = with_home(mosquitto.settings)
     async with running(a_bridge(settings, hub)):
         await becomes(settings, {ARM, HAND})

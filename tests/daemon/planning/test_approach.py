@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from motiond.daemon.config.robot import ApproachSettings
@@ -36,7 +36,6 @@ def approach(
     return track.positions, track.velocities
 
 
-@settings(deadline=None)
 @given(
     st.tuples(st.floats(-2, 2), st.floats(-1, 2), st.floats(0, 0.5)),
     st.tuples(st.floats(-2, 2), st.floats(-1, 2), st.floats(0, 0.5)),
@@ -121,7 +120,6 @@ def test_from_a_little_outside_its_limits_a_joint_moves_inward_only() -> None:
     assert positions[-1, 1] == -1.0
 
 
-@settings(deadline=None)
 @given(
     st.tuples(st.floats(-2, 2), st.floats(-1, 2), st.floats(0, 0.5)),
     st.tuples(st.floats(-2, 2), st.floats(-1, 2), st.floats(0, 0.5)),

@@ -47,7 +47,7 @@ def plan_or_refusal(
 rows_of_two = hnp.arrays(float, st.tuples(st.integers(2, 12), st.just(2)), elements=st.floats(-1.9, 1.9))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     rows_of_two,
     st.none() | st.lists(st.floats(0.02, 0.4), min_size=11, max_size=11),
@@ -143,7 +143,6 @@ def test_a_factor_is_told_with_three_digits_and_never_above_itself(factor: float
     assert rounded_down(factor) == told
 
 
-@settings(deadline=None)
 @given(hnp.arrays(float, st.tuples(st.integers(3, 30), st.just(2)), elements=st.floats(-1.9, 1.9)))
 @example(np.array([[0.0], [1.0], [3.0], [5.0], [5.1]]))
 @example(np.array([[0.0], [0.01], [-3.0], [-3.0]]))

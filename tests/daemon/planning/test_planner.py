@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -381,7 +381,6 @@ def test_a_stop_ends_even_where_acceleration_is_short() -> None:
     )
 
 
-@settings(deadline=None)
 @given(
     hnp.arrays(float, st.tuples(st.integers(2, 30), st.just(2)), elements=st.floats(-1.9, 1.9)),
     st.sampled_from(["linear", "cubic"]),

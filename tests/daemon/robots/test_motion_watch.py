@@ -100,7 +100,7 @@ async def test_a_broken_file_leaves_the_motion_of_before_and_a_warning_says_why(
 async def test_a_file_is_not_read_while_it_is_being_written(
     rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(motion_watch, "QUIET_S", 2.0)
+    monkeypatch.setattr(motion_watch, "QUIET_S", 5.0)
     async with watching(rig) as (_, library, folder):
         write_seq(rig.folder / "whole.seq", sweep(0.5), JOINTS, RATE_HZ)
         lines = (rig.folder / "whole.seq").read_text().splitlines(keepends=True)
@@ -110,7 +110,7 @@ async def test_a_file_is_not_read_while_it_is_being_written(
                 file.flush()
                 if place == 40:  # others are read meanwhile
                     write_seq(folder / "other.seq", sweep(0.5), JOINTS, RATE_HZ)
-                await asyncio.sleep(0.6)
+                await asyncio.sleep(1.0)
                 assert library.get("slow") is None
         await until(lambda: frames(library, "slow") == 101)
         assert frames(library, "other") == 101

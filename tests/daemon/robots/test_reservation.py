@@ -466,7 +466,7 @@ async def test_a_robot_that_nobody_can_stop_begins_with_its_group_once_all_agree
     async with rig.running() as registry:
         answer = await prepared(rig, registry, motion="long")
         reservation = registry.reservations["arm"]
-        reservation.commit(commit_of(answer, answer["ready_in_s"] + 1.0))
+        reservation.commit(commit_of(answer, answer["ready_in_s"] + 4.0))
         reservation.begin("s1")
         await until_phase(rig, "ready")
         reservation.go("s1")

@@ -230,7 +230,7 @@ async def test_a_process_that_has_no_records_but_beats_is_let_be() -> None:
 
 
 async def test_the_watch_goes_on_after_an_error(caplog: pytest.LogCaptureFixture) -> None:
-    async with running(timeout_s=1.0) as stage:
+    async with running(timeout_s=3.0) as stage:
         process, record = stage.processes[0], ring.Record(1)
         process.tell(READY)
         stage.listener.fail_at = int

@@ -87,7 +87,6 @@ def test_a_late_tick_in_the_middle_of_a_ramp_is_where_the_ticks_before_would_hav
 rates = st.sampled_from([0.0, 0.1, 0.5, 0.75, 1.0, 1.5, 2.0])
 
 
-@settings(deadline=None)
 @example(first=0.5, changes=[(1.0, 20), (0.0, 1), (1.0, 5)], full_ticks=37)
 @given(
     first=rates.filter(bool),
@@ -118,7 +117,7 @@ def test_whatever_is_asked_when_the_rate_is_smooth_bounded_and_never_negative(
     assert (steps >= -1e-9).all()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     row=st.integers(1, 120),
     changes=st.lists(st.tuples(rates, st.integers(1, 90)), max_size=6),
@@ -157,7 +156,6 @@ def test_a_brake_for_a_row_comes_to_rest_on_it_softly_and_never_passes_it(
     assert max(rates) <= max([last, *(rate for rate, _ in changes)]) + 1e-9
 
 
-@settings(deadline=None)
 @given(
     first=rates,
     changes=st.lists(st.tuples(rates, st.integers(1, 90)), max_size=6),
@@ -176,7 +174,6 @@ def test_a_stop_takes_no_longer_than_computed(
     assert clock.at_rest
 
 
-@settings(deadline=None)
 @example(rate=0.1, full_ticks=3, row=0.75)
 @given(rate=st.floats(0.1, 2.0), full_ticks=st.integers(3, 300), row=st.floats(0.0, 1.0))
 def test_a_brake_for_a_row_takes_no_longer_than_a_stop_is_said_to_take(

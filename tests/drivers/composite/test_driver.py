@@ -156,7 +156,7 @@ def test_parts_of_unlike_latency_act_together(robot: Robot) -> None:
     np.testing.assert_allclose(arm[:-1], hand[1:], atol=1e-9)
 
 
-@settings(derandomize=True, max_examples=200, deadline=None)
+@settings(derandomize=True, max_examples=200)
 @given(rows=arrays(float, (20, 3, 2), elements=st.floats(-10, 10)), delay=st.floats(0, 4))
 def test_no_delay_leaves_what_was_planned_or_makes_a_larger_step(rows: Floats, delay: float) -> None:
     rows[14:] = rows[14]

@@ -62,7 +62,7 @@ class Bench:
             }
             for port, chain in zip(self.ports, self.chains, strict=True)
         ]
-        return DynamixelOptions.model_validate({"ports": ports, "answer_timeout_s": 0.2, **options})
+        return DynamixelOptions.model_validate({"ports": ports, "answer_timeout_s": 0.5, **options})
 
     def __enter__(self) -> Self:
         return self

@@ -478,7 +478,7 @@ def test_takes_no_late_answer_for_one_to_another_question(ask: str, how: str) ->
     chain = EmulatedChain([servo(1, min_position_limit=100, max_position_limit=3000)], time.monotonic)
     late = LateAnswers(chain)
     with EmulatedPort(chain) as port:
-        bus = Bus(port.path, 1_000_000, answer_timeout_s=0.1)
+        bus = Bus(port.path, 1_000_000, answer_timeout_s=0.5)
         bus.open()
         if how == "all":
             late.hold(3)

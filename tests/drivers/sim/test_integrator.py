@@ -155,7 +155,7 @@ def make_mischief(joints: Joints, what: str, position: float, duration_s: float)
     joints.clock.now_s += duration_s
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     resolution=st.sampled_from([0.0, 2 * np.pi / 4096, 0.01, 0.3]),
     before=st.lists(MISCHIEF, max_size=8),

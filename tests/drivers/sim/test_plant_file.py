@@ -25,7 +25,7 @@ ARM = ("base", "elbow")
 PROJECT = Path(__file__).parents[3]
 
 GOAL = [0.5, -0.5]
-LIFETIME_S = 2.0  # so long may a busy machine keep the program from its next setpoint
+LIFETIME_S = 10.0  # so long may a busy machine keep the program from its next setpoint
 
 PLAY_FOR_EVER = f"""
 import sys, time

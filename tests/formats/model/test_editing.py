@@ -187,7 +187,7 @@ plain = st.integers(1, 30).map(
 
 
 @pytest.mark.parametrize("tool", [reverse, lambda motion: mirror(motion, SWAP)])
-@settings(deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(plain)
 def test_done_twice_a_turn_gives_the_same_bits(tool: Callable[[Motion], Motion], motion: Motion) -> None:
     twice = tool(tool(motion))

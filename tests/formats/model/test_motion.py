@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from motiond.formats import Motion
@@ -71,7 +71,6 @@ def test_cubic_has_the_slopes_of_scipy_s_pchip() -> None:
     np.testing.assert_allclose(motion().slopes(), expected, rtol=1e-12)
 
 
-@settings(deadline=None)
 @given(curves, st.lists(st.floats(-1, 130), min_size=1))
 def test_cubic_never_leaves_the_two_rows_around(curve: tuple[Floats, Floats], at: list[float]) -> None:
     times, rows = curve
@@ -84,7 +83,6 @@ def test_cubic_never_leaves_the_two_rows_around(curve: tuple[Floats, Floats], at
     assert (sampled <= high + slack).all()
 
 
-@settings(deadline=None)
 @given(curves)
 def test_cubic_joins_its_pieces_without_a_kink(curve: tuple[Floats, Floats]) -> None:
     times, rows = curve

@@ -480,13 +480,13 @@ def files_of_refusal(data: bytes) -> set[str]:
 
 
 @given(st.lists(WORDS, max_size=40))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_text_is_read_or_refused(words: list[str]) -> None:
     assert files_of_refusal(f'<sdf version="1.9">{"".join(words)}</sdf>'.encode()) == {"arm.sdf"}
 
 
 @given(st.binary(max_size=200), st.integers(0, 200))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_damaged_files_are_read_or_refused(noise: bytes, place: int) -> None:
     whole = joint("<axis><xyz>0 0 1</xyz></axis>").encode()
     assert files_of_refusal(whole[:place] + noise + whole[place + len(noise) :]) == {"arm.sdf"}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from motiond.formats import FormatError, Motion, seq
@@ -140,7 +140,6 @@ tables = st.integers(1, 4).flatmap(
 
 
 @pytest.mark.parametrize("few_characters", [0, reader.FEW_CHARACTERS])
-@settings(deadline=None)
 @given(rows=tables)
 def test_every_layout_gives_the_same_bits(few_characters: int, rows: Rows) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -310,7 +309,6 @@ def test_a_row_longer_than_a_chunk_is_read() -> None:
     assert load(text).positions.tobytes() == np.array(rows).tobytes()
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_a_damaged_file_is_read_or_refused(data: st.DataObject) -> None:
     """The fast ways may only be faster: what they read, YAML alone reads as the same bits."""

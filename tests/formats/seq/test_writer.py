@@ -106,7 +106,7 @@ def test_poses_at_times_of_their_own_come_back(tmp_path: Path) -> None:
     assert after.times.tolist() == [0, 0.1, 0.4]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     numbers=st.lists(
         st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=2), min_size=1
