@@ -1,8 +1,4 @@
-"""Every shell line on a page does what the page says, or the page's source says why it is not run.
-
-The lines of a page run one after the other in one shell, as a reader would type them, with the robots and the
-broker that they start, in a network of their own: no line can reach a real broker or robot.
-"""
+"""Every shell line of the other pages does what the page says."""
 
 from __future__ import annotations
 
@@ -10,60 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.docs.bases import whole
-from tests.docs.blocks import CHECKOUT, Block, Command, blocks_of, pages_with
-from tests.docs.shell import told_as_shown
+from tests.docs.lines import OTHER_PAGES, follow
 
 if TYPE_CHECKING:
-    from tests.docs.shell import Ran, Shell
-
-TRIES, TOO_BUSY = 5, ("DEADLINE_MISSED", "not heard to be ready in time", "not heard of the commit")
-ENDED_BEFORE = 127  # what bash says of one that was waited for
-
-
-def runs_something(block: Block) -> bool:
-    return any(block.reason_not_to_run(command) is None for command in block.commands())
-
-
-PAGES_THAT_RUN = pages_with(runs_something)
-
-
-def run_in_time(shell: Shell, command: Command) -> Ran:
-    """Run a command, once more where the machine had too much to do for a robot to be on time."""
-    ran = shell.run(command.line, command.shown)
-    for _ in range(TRIES):
-        if not any(text in ran.output for text in TOO_BUSY):
-            break
-        ran = shell.run(command.line, command.shown)
-    return ran
-
-
-def run(shell: Shell, block: Block, command: Command) -> None:
-    ran = run_in_time(shell, command)
-    asked = f"{block.where}: {command.line}"
-    if not command.shown:
-        is_well = ran.code == 0 and '"status":"error"' not in ran.output  # curl takes a refusal for a page
-        assert is_well, f"{asked}: exit code {ran.code}; it wrote:\n{ran.output}"
-    else:
-        is_told = told_as_shown(command.shown, ran.output, roughly=bool(block.told("roughly")))
-        assert is_told, f"{asked}: the page shows\n{command.shown}\nand it wrote\n{ran.output}"
+    from tests.docs.shell import Shell
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("page", PAGES_THAT_RUN)
+@pytest.mark.parametrize("page", OTHER_PAGES)
 def test_the_lines_of_a_page_do_what_it_says(page: str, shell: Shell) -> None:
-    for block in blocks_of(CHECKOUT / page):
-        for lines in block.told("run first"):
-            for line in lines.splitlines():
-                run(shell, block, Command(line.strip(), ""))
-        for name in block.told("file"):
-            shell.write(name, whole(block))
-        for command in block.commands():
-            if block.reason_not_to_run(command) is None:
-                run(shell, block, command)
-    ended = shell.end()
-    assert {
-        line: code
-        for line, code in ended.items()
-        if line.startswith("motiond") and code not in {0, ENDED_BEFORE}
-    } == {}
+    follow(page, shell)
