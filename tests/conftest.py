@@ -40,6 +40,8 @@ LONGEST = (
     "tests/daemon/cli/",
     "tests/drivers/testing/",
     "tests/daemon/testing/",
+    "tests/daemon/robots/test_robot.py",
+    "tests/daemon/mqtt/test_roles.py",
     "tests/formats/seq/test_layouts.py",
     "tests/formats/sdf/test_include.py",
     "tests/formats/test_",
