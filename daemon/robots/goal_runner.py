@@ -166,6 +166,10 @@ class GoalRunner:
             self._ended_well = False
             self._follow()
 
+    def stay(self) -> None:
+        """Let nothing follow the goal that has ended, if it was to."""
+        self._ended_well = False
+
     def _follow(self) -> None:
         """Go on with what waits; without that, do what `on_end` asks for."""
         if self.queue:
@@ -190,11 +194,12 @@ class GoalRunner:
 
     def conclude(self, ended: messages.Ended) -> None:
         """End the goal that plays."""
-        goal, self.goal = self.goal, None
+        goal = self.goal
         if goal is None or goal.goal_id != ended.goal_id:
             message = "%s: a result for goal %s, which is not active: %s"
             log.error(message, self._robot, ended.goal_id, ended.code)
             return
+        self.goal = None
         follows = self._what_follows(goal, ended)
         self._report_result(goal, ended, follows)
         if ended.code != ResultCode.SUCCESSFUL:

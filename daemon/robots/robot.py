@@ -172,6 +172,7 @@ class Robot:
             self.leaves_for, self._goes_home = why, goes_home
         self._goes_home |= goes_home
         self.goals.leaving = True
+        self.goals.stay()
         self.motions.leave(self.leaves_for)
         self._leaving.set()
         self.status.wake()
@@ -195,11 +196,13 @@ class Robot:
         """Stop softly; a play that has not begun does not begin."""
         self.stops += 1
         self.status.wake()
+        self.goals.stay()
         self.goals.clear_queue(ResultCode.CANCELED, why)
         self.stream.send(messages.Stop(ResultCode.CANCELED, why))
 
     async def preempt(self, why: str) -> None:
         """End what plays and what waits, softly, and wait until the robot is at rest."""
+        self.goals.stay()
         self.goals.clear_queue(ResultCode.PREEMPTED, why)
         if self.goals.goal is not None:
             self.stream.send(messages.Stop(ResultCode.PREEMPTED, why))
@@ -210,10 +213,14 @@ class Robot:
 
     async def pause(self) -> None:
         """Slow down on the path and wait until the robot is at rest, whatever for."""
+        goal = self.goals.goal
         self.stream.send(messages.Pause())
-        settled = {State.PAUSED, State.STOPPING, State.IDLE, *HALTED, State.OFFLINE}
+        settled = {State.PAUSED, State.STOPPING, *HALTED, State.OFFLINE}
+        # It is idle still, too, where a goal has only just been sent.
         await self.status.until(
-            lambda: self.status.state in settled, "the robot did not come to rest", RESTART_TIMEOUT_S
+            lambda: self.status.state in settled or self.goals.goal is not goal,
+            "the robot did not come to rest",
+            RESTART_TIMEOUT_S,
         )
 
     async def resume(self) -> None:
@@ -253,12 +260,14 @@ class Robot:
     async def disable(self) -> None:
         """Switch torque off; a play that has not begun does not begin."""
         self.stops += 1
+        self.goals.stay()
         self.goals.release()
         await self.status.until(lambda: not self.status.torque, "torque could not be switched off")
 
     async def latch_estop(self) -> None:
         """Halt in the next tick, and stay so until `reset`, whatever becomes of the stream process."""
         self.stops += 1
+        self.goals.stay()
         self.estop_latched = True
         log.info("%s: emergency stop; it stays latched until reset", self.name, extra={"robot": self.name})
         self.status.wake()

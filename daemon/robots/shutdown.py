@@ -52,7 +52,10 @@ async def _rest(robot: Leaver) -> None:
     if settings.on_exit == "hold" or not status.torque or status.state in HALTED:
         return
     robot.stop(SHUTS_DOWN)
-    await status.until(lambda: status.state is State.IDLE, "the robot did not come to rest")
+    # It is idle still, too, where a goal has only just been sent.
+    await status.until(
+        lambda: status.state is State.IDLE and robot.goals.goal is None, "the robot did not come to rest"
+    )
     if settings.on_exit == "park":
         robot.goals.park()
         await status.until(lambda: robot.goals.goal is None, "it did not get there", settings.exit_timeout_s)

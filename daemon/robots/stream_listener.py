@@ -116,6 +116,8 @@ class StreamListener:
                 self._lost_for = ""
                 back = "the actuators are back; torque is off until it is enabled, or a motion plays"
                 robot.report("event", {"kind": "back", "message": back})
+        if state in HALTED or state is State.OFFLINE:
+            robot.goals.stay()
         if state in HALTED:
             robot.goals.clear_queue(ResultCode.CANCELED, f"the robot is in {state}")
         if state is State.IDLE:

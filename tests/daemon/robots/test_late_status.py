@@ -1,0 +1,168 @@
+"""Behaviour of a robot that is asked for something before its stream process has told what it does now."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from motiond.daemon.ipc import messages
+from motiond.drivers.sim.command_log import read_trace
+from tests.daemon.rig import JOINTS, Rig, ask
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from motiond.daemon.robots.registry import RobotRegistry
+    from motiond.daemon.robots.stream_listener import StreamListener
+
+PARK = {"park": {"shoulder": 0.5, "elbow": -0.5}}
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    rig = Rig(tmp_path)
+    rig.robot |= {"poses": PARK, "on_end": "park"}
+    return rig
+
+
+class HeldBack:
+    """Keeps from a listener what comes after the first goal has ended."""
+
+    def __init__(self, listener: StreamListener, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._tell = listener.on_notice
+        self._kept: list[messages.Notice] = []
+        self._keeps: bool | None = None
+        self._told = asyncio.Event()
+        monkeypatch.setattr(listener, "on_notice", self._take)
+
+    def _take(self, notice: messages.Notice) -> None:
+        if self._keeps:
+            self._kept.append(notice)
+            if isinstance(notice, messages.Status):
+                self._told.set()
+            return
+        self._tell(notice)
+        if self._keeps is None and isinstance(notice, messages.Ended):
+            self._keeps = True
+
+    async def let_through(self) -> None:
+        """Wait for the status after the end, and keep nothing any more."""
+        async with asyncio.timeout(PATIENCE_S):
+            await self._told.wait()
+        self._keeps = False
+        for notice in self._kept:
+            self._tell(notice)
+
+
+async def ended_and_not_known_to_be_idle(
+    rig: Rig, registry: RobotRegistry, monkeypatch: pytest.MonkeyPatch
+) -> HeldBack:
+    await rig.until_state("idle")
+    kept = HeldBack(registry.members["arm"].listener, monkeypatch)
+    goal_id = (await ask(registry, "play", motion="short"))["goal_id"]
+    result = await rig.result_of(goal_id)
+    assert (result["code"], result["follows"]) == ("SUCCESSFUL", "park")
+    return kept
+
+
+async def test_a_robot_parks_though_it_is_idle_late(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with rig.running() as registry:
+        kept = await ended_and_not_known_to_be_idle(rig, registry, monkeypatch)
+        await kept.let_through()
+        await rig.until("result", lambda data: data["motion"] == "park")
+    assert rig.results() == ["SUCCESSFUL", "SUCCESSFUL"]
+
+
+async def test_a_stop_just_after_the_end_keeps_the_robot_from_parking(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with rig.running() as registry:
+        kept = await ended_and_not_known_to_be_idle(rig, registry, monkeypatch)
+        assert (await ask(registry, "stop"))["goal_id"] is None
+        await kept.let_through()
+        assert registry.members["arm"].robot.rests
+    assert rig.results() == ["SUCCESSFUL"]
+
+
+async def test_an_emergency_stop_just_after_the_end_keeps_it_from_parking_after_the_reset(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with rig.running() as registry:
+        kept = await ended_and_not_known_to_be_idle(rig, registry, monkeypatch)
+        stopping = asyncio.create_task(ask(registry, "estop"))
+        await asyncio.sleep(0)  # it is sent, and answered once the robot says so
+        await kept.let_through()
+        assert (await stopping)["state"] == "estopped"
+        await ask(registry, "reset")
+        assert registry.members["arm"].robot.rests
+    assert rig.results() == ["SUCCESSFUL"]
+
+
+async def test_torque_that_is_switched_off_just_after_the_end_is_off(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with rig.running() as registry:
+        kept = await ended_and_not_known_to_be_idle(rig, registry, monkeypatch)
+        switching = asyncio.create_task(ask(registry, "disable"))
+        await asyncio.sleep(0)
+        await kept.let_through()
+        assert not (await switching)["torque"]
+        assert registry.members["arm"].robot.rests
+    assert rig.results() == ["SUCCESSFUL"]
+    assert "not_parked" not in [report.data.get("kind") for report in rig.reports]
+
+
+async def test_a_motion_that_is_asked_for_just_after_the_end_plays_instead_of_parking(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with rig.running() as registry:
+        kept = await ended_and_not_known_to_be_idle(rig, registry, monkeypatch)
+        playing = asyncio.create_task(ask(registry, "play", motion="long"))
+        await asyncio.sleep(0)
+        await kept.let_through()
+        goal_id = (await playing)["goal_id"]
+        await ask(registry, "stop")
+        assert (await rig.result_of(goal_id))["code"] == "CANCELED"
+    assert rig.results() == ["SUCCESSFUL", "CANCELED"]
+
+
+async def test_a_fault_just_after_the_end_keeps_the_robot_from_parking_once_it_is_back(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with rig.running() as registry:
+        await ended_and_not_known_to_be_idle(rig, registry, monkeypatch)
+        robot = registry.members["arm"].robot
+        robot.stream.restart()
+        await rig.until("availability", lambda data: data["state"] == "offline", len(rig.reports))
+        assert robot.goals.rests
+    assert rig.results() == ["SUCCESSFUL"]
+
+
+async def test_a_pause_just_after_a_play_is_answered_when_the_robot_has_paused(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        goal_id = (await ask(registry, "play", motion="long"))["goal_id"]
+        assert await ask(registry, "pause") == {"state": "paused", "goal_id": goal_id}
+
+
+async def test_a_seek_just_after_a_play_goes_there(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        goal_id = (await ask(registry, "play", motion="long"))["goal_id"]
+        assert (await ask(registry, "seek", frame=300))["goal_id"] == goal_id
+        await rig.until("telemetry", lambda data: (data["frame"] or 0) >= 300)
+
+
+async def test_a_shutdown_just_after_a_play_parks_and_gives_each_goal_its_result(rig: Rig) -> None:
+    rig.robot |= {"on_end": "hold", "on_exit": "park"}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "goto", joints=dict.fromkeys(JOINTS, 0.2))
+        await rig.until("result", lambda data: data["code"] == "SUCCESSFUL")
+        await ask(registry, "play", motion="long")
+    assert rig.results() == ["SUCCESSFUL", "CANCELED", "SUCCESSFUL"]
+    position = read_trace(rig.folder / "trace.npy")["position"][-1]
+    assert position.tolist() == list(PARK["park"].values())
