@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -300,7 +301,9 @@ async def test_a_start_further_ahead_than_a_day_is_refused(rig: Rig, on_busy: st
             await ask(registry, "play", motion="short", start_at=in_time + 1000.0, on_busy=on_busy)
         assert (await ask(registry, "status"))["state"] == "playing"
         await ask(registry, "play", motion="short", start_at=in_time - 1000.0, on_busy="queue")
-    assert (caught.value.code, str(caught.value)) == (
-        "INVALID_REQUEST",
-        "arm: start_at is 87400 s ahead; a robot waits no longer than 86400 s; send the request later",
+    assert caught.value.code == "INVALID_REQUEST"
+    assert re.fullmatch(  # some seconds may pass until it is looked at
+        r"arm: start_at is 87(400|39\d) s ahead; a robot waits no longer than 86400 s; "
+        "send the request later",
+        str(caught.value),
     )

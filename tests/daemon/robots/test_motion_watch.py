@@ -59,7 +59,7 @@ async def test_what_is_written_changed_and_removed_counts_without_a_reload_and_w
     rig: Rig,
 ) -> None:
     async with watching(rig) as (registry, library, folder):
-        goal = await ask(registry, "play", motion="long")
+        goal = await ask(registry, "play", motion="long", loop="forever")
         write_seq(folder / "new.seq", sweep(0.5), JOINTS, RATE_HZ)
         await until(lambda: frames(library, "new") == 101)
         write_seq(folder / "elsewhere.txt", sweep(1.0), JOINTS, RATE_HZ)
@@ -80,7 +80,9 @@ async def test_a_broken_file_leaves_the_motion_of_before_and_a_warning_says_why(
     async with watching(rig) as (registry, library, folder):
         file = folder / "short.seq"
         text = file.read_text()
-        file.write_text(text.replace("num_frames: 101", "num_frames: 500"))
+        broken = rig.folder / "broken.seq"
+        broken.write_text(text.replace("num_frames: 101", "num_frames: 500"))
+        broken.replace(file)  # at once: a reading that is still under way must not find it half written
         await until(lambda: any("what it held before stays" in line for line in caplog.messages))
         (warning,) = [line for line in caplog.messages if "stays" in line]
         assert warning == (
@@ -90,6 +92,7 @@ async def test_a_broken_file_leaves_the_motion_of_before_and_a_warning_says_why(
         )
         goal = await ask(registry, "play", motion="short")
         assert (await rig.result_of(goal["goal_id"]))["code"] == "SUCCESSFUL"
+        await until(lambda: not registry.members["arm"].robot.motions._reading)  # by the watch
         told = await ask(registry, "motions/reload")
         refused = {one["name"]: one["ok"] for one in told["motions"]}
         assert refused == {"first": True, "long": True, "short": False}, "as who asks for it is told"
@@ -141,7 +144,7 @@ async def test_names_that_are_no_utf8_end_nothing_and_the_folder_is_followed_on(
 ) -> None:
     monkeypatch.setattr(motion_watch, "TRY_AGAIN_S", 0.1)
     async with watching(rig) as (registry, library, folder):
-        goal = await ask(registry, "play", motion="long")
+        goal = await ask(registry, "play", motion="long", loop="forever")
         for name in (b"b\xff.seq", b"note\xe9.txt", b"c\xff.seq"):
             file = folder / os.fsdecode(name)
             write_seq(file, sweep(0.5), JOINTS, RATE_HZ)

@@ -352,8 +352,11 @@ async def test_a_commit_that_cannot_be_kept_is_refused_and_lets_go(
 ) -> None:
     async with rig.running() as registry:
         answer = await prepared(rig, registry)
+        commit = commit_of(answer, in_s, **change)
+        reservation = registry.reservations["arm"]
+        reservation._unix_now = lambda: commit.start_at - in_s
         with pytest.raises(RequestError) as caught:
-            registry.reservations["arm"].commit(commit_of(answer, in_s, **change))
+            reservation.commit(commit)
         assert caught.value.code == code
         assert str(caught.value).endswith(message.format(needs=answer["ready_in_s"]))
         assert (await until_phase(rig, "released"))["reason"] == str(caught.value)
@@ -424,7 +427,7 @@ async def test_without_a_word_that_all_are_ready_the_first_row_is_not_played(rig
     async with rig.running() as registry:
         answer = await prepared(rig, registry)
         reservation = registry.reservations["arm"]
-        reservation.commit(commit_of(answer, answer["ready_in_s"] + 0.5))
+        reservation.commit(commit_of(answer, answer["ready_in_s"] + 2.5))
         reservation.begin("s1")
         result = await rig.until("result", lambda _: True)
         assert (result["code"], result["message"], result["played_s"]) == (
@@ -440,7 +443,7 @@ async def test_without_a_word_that_all_are_ready_the_first_row_is_not_played(rig
 async def test_without_a_word_that_all_are_committed_nothing_moves(rig: Rig) -> None:
     async with rig.running() as registry:
         answer = await prepared(rig, registry)
-        registry.reservations["arm"].commit(commit_of(answer, answer["ready_in_s"] + 0.5))
+        registry.reservations["arm"].commit(commit_of(answer, answer["ready_in_s"] + 2.5))
         told = await until_phase(rig, "released")
         assert told["reason"] == "not all robots were heard to be committed in time"
         assert rig.results() == []
@@ -496,7 +499,7 @@ async def test_what_is_broken_off_says_because_of_whom(rig: Rig) -> None:
     async with rig.running() as registry:
         answer = await prepared(rig, registry, motion="long")
         reservation = registry.reservations["arm"]
-        reservation.commit(commit_of(answer, answer["ready_in_s"] + 1.0))
+        reservation.commit(commit_of(answer, answer["ready_in_s"] + 2.5))
         reservation.begin("s1")
         reservation.go("s1")
         await until_phase(rig, "playing")

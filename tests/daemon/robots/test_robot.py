@@ -335,7 +335,7 @@ async def test_an_emergency_stop_stays_latched_when_the_stream_process_dies(rig:
 
 
 async def test_a_killed_stream_process_lets_the_actuators_go_and_a_new_one_plays(rig: Rig) -> None:
-    rig.driver["command_lifetime_s"] = 1.0  # a busy machine may leave a stream without its time for a moment
+    rig.driver["command_lifetime_s"] = 3.0  # a busy machine may leave a stream without its time for a moment
     async with rig.running() as registry:
         goal_id = await start_long(rig, registry)
         seen = len(rig.reports)
@@ -381,7 +381,7 @@ async def start_slow(rig: Rig, registry: RobotRegistry) -> str:
 @pytest.fixture
 def slow_rig(rig: Rig) -> Rig:
     rig.driver["command_lifetime_s"] = None
-    rig.robot["stream_timeout_s"] = 2.0  # a robot that is healthy, and a machine that is busy
+    rig.robot["stream_timeout_s"] = 4.0  # a robot that is healthy, and a machine that is busy
     rows = np.zeros((4, 2))
     rows[1:] = 0.1
     write_seq(rig.folder / "motions" / "slow.seq", rows, JOINTS, SLOW_HZ)
