@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.mqtt import main_session
 from motiond.daemon.mqtt.broker import BrokerError, EmbeddedBroker, Login, login_of
 from motiond.daemon.mqtt.complaints import MOST, Complaints
 from motiond.daemon.mqtt.connection import make_client
@@ -121,8 +122,9 @@ async def test_who_does_not_read_delays_the_end_for_a_moment_only() -> None:
 
 
 async def test_clients_hear_that_the_daemon_goes_off_line(
-    free_port: int, robots: Robots, hub: ReportHub
+    free_port: int, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
     embedded = Embedded(free_port)
     await embedded.start()
     async with listening(embedded.settings) as ear:

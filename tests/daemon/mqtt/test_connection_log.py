@@ -253,10 +253,10 @@ async def test_a_broker_that_keeps_requests_from_the_daemon_is_told_once_and_no_
     mosquitto.configure("allow_anonymous true", f"acl_file {tmp_path / 'acl'}")
     await mosquitto.start()
     settings = mosquitto.settings.model_copy(update={"protocol": protocol})
-    assert await told_in_vain(settings, caplog, silent_s=2.0, tries=2) == [
+    assert await told_in_vain(settings, caplog, silent_s=3.0, tries=2) == [
         (
             f"{settings.broker}: not connected; what is published on 'motiond/hand/request/heartbeat' "
-            "has not come back for 2 s; permit it in the broker's access list"
+            "has not come back for 3 s; permit it in the broker's access list"
         )
     ]
 
@@ -286,8 +286,9 @@ async def test_a_broker_that_lets_the_daemon_publish_nothing_is_told_once_also_a
 
 
 async def test_a_result_that_an_access_list_refuses_is_told(
-    mosquitto: Mosquitto, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    mosquitto: Mosquitto, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
     (tmp_path / "acl").write_text("topic motiond/#\ntopic deny motiond/arm/result\n")
     caplog.set_level(logging.WARNING, "motiond")
     await mosquitto.kill()
@@ -303,8 +304,9 @@ async def test_a_result_that_an_access_list_refuses_is_told(
 
 
 async def test_connection_loss_and_return_are_told_once_each(
-    mosquitto_of_any_version: Mosquitto, caplog: pytest.LogCaptureFixture
+    mosquitto_of_any_version: Mosquitto, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
     broker = mosquitto_of_any_version
     caplog.set_level(logging.INFO)
     bridge = WatchedBridge(broker.settings, Robots(), ReportHub())
@@ -328,8 +330,9 @@ async def test_connection_loss_and_return_are_told_once_each(
 
 
 async def test_a_broker_that_ends_in_order_tells_the_will_and_nobody_is_accused_of_it(
-    mosquitto_of_any_version: Mosquitto, caplog: pytest.LogCaptureFixture
+    mosquitto_of_any_version: Mosquitto, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
     broker = mosquitto_of_any_version
     caplog.set_level(logging.WARNING, "motiond")
     bridge = WatchedBridge(broker.settings, Robots(), ReportHub())
@@ -389,7 +392,12 @@ async def test_topics_of_a_robot_that_an_access_list_swallows_are_told_once(
     denied: tuple[Subject, ...],
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
+    *,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
+    # The broker may be held up between the one and the other, which are to be told together.
+    monkeypatch.setattr("motiond.daemon.mqtt.refusals.QUIET_S", 3.0)
     topics = [f"motiond/arm/{subject}" for subject in denied]
     rules = ["topic motiond/#", *(f"topic deny {topic}" for topic in topics)]
     (tmp_path / "acl").write_text("\n".join(rules))

@@ -19,6 +19,7 @@ from motiond.daemon.api.reports import SUBJECTS, Report
 from motiond.daemon.api.requests import FLEET_SCHEMAS, VERBS
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
+from motiond.daemon.mqtt import main_session
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.connection import make_client
 from tests.daemon.conftest import Ear, Mosquitto, Robots, running, said
@@ -142,6 +143,7 @@ async def served(guarded: dict[str, MqttSettings], robots: Robots, hub: ReportHu
 async def connected(settings: MqttSettings) -> AsyncIterator[Ear]:
     """Connect, and hear all that one is let hear."""
     async with make_client(settings) as client:
+        client.logs_refusals = False  # the test asks for them; they would be logged a second later
         await client.subscribe("motiond/#", qos=1)
         yield Ear(client, checked=False)  # what is told here is not whole
 
@@ -266,8 +268,13 @@ async def test_who_does_not_log_in_is_not_let_in(guarded: dict[str, MqttSettings
 
 
 async def test_the_daemon_has_all_the_rights_that_it_needs(
-    guarded: dict[str, MqttSettings], robots: Robots, hub: ReportHub, caplog: pytest.LogCaptureFixture
+    guarded: dict[str, MqttSettings],
+    robots: Robots,
+    hub: ReportHub,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
     async with served(guarded, robots, hub), connected(guarded["operator"]) as operator:
         for subject in SUBJECTS:
             hub.publish(Report("arm", subject, {"state": "told", "goal_id": "told"}))
