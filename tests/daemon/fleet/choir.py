@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -134,6 +134,21 @@ async def until(what: str, holds: Callable[[], bool]) -> None:
     while not holds():
         assert asyncio.get_running_loop().time() < deadline_s, f"{what}: not in {PATIENCE_S:g} s"
         await asyncio.sleep(0.01)
+
+
+async def until_asked(ear: Ear, robot: str) -> None:
+    """Wait until a robot's daemon answers what is asked of groups, by asking for what is no commit.
+
+    It hears that on a connection of its own, which may be made later than the one on which it tells states.
+    """
+    request = orjson.dumps({"robots": [robot]})
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            await ear.client.publish("motiond/fleet/request/commit", request, 1)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(0.2):
+                    await ear.until(f"motiond/{robot}/response/fleet/commit")
+                    return
 
 
 class Choir:

@@ -406,7 +406,10 @@ async def test_a_member_that_lets_go_late_is_told_with_its_reason(
     assert right.code == "SUCCESSFUL"
 
 
-async def test_a_result_that_follows_the_letting_go_counts(broker: Embedded, choir: Members) -> None:
+async def test_a_result_that_follows_the_letting_go_counts(
+    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "RESULT_S", PATIENCE_S)
     choir.robots["left"].code = None
     async with starting(broker) as start:
         await start.begin()
@@ -493,6 +496,7 @@ async def test_control_is_acquired_where_nobody_has_it_and_kept_and_returned(
     left.lease, left.ttl_s, left.code = "secret", 0.3, None
     playing = asyncio.create_task(played(broker))
     await until(lambda: choir.verbs("left").count("lease/renew") > 2)
+    await until(lambda: "commit" in choir.verbs())  # before it, nobody follows results
     assert choir.verbs("left")[:3] == ["fleet/prepare", "lease/acquire", "fleet/prepare"]
     choir.result("left", "SUCCESSFUL")
     await playing

@@ -294,8 +294,7 @@ async def test_robots_that_appear_and_vanish_are_told_before_anything_else_of_th
 
 async def test_telemetry_is_heard_of_the_robot_that_somebody_looks_at(fleet: Fleet, choir: Members) -> None:
     async with fleet.live() as page:
-        await page.socket.send_str('{"watching":true,"robot":"right"}')
-        telling = asyncio.create_task(_tell_for_ever(choir))
+        telling = asyncio.create_task(_watch_and_tell_for_ever(page, choir))
         try:
             frame = await page.frame()
         finally:
@@ -305,8 +304,9 @@ async def test_telemetry_is_heard_of_the_robot_that_somebody_looks_at(fleet: Fle
         assert all(one[2] == 1 for one in [frame])
 
 
-async def _tell_for_ever(choir: Members) -> None:
-    while True:
+async def _watch_and_tell_for_ever(page: Page, choir: Members) -> None:
+    while True:  # a server that is held up for long takes it that nobody watches any more
+        await page.socket.send_str('{"watching":true,"robot":"right"}')
         for name in ("left", "right"):
             choir.tell(name, "telemetry", SAMPLE)
         await asyncio.sleep(0.02)
@@ -347,6 +347,8 @@ async def test_the_broker_may_be_lost_and_come_back(tmp_path: Path, free_port: i
                     await page.until_daemon({"clients": ["127.0.0.1"], "broker": "connected"})
                     asking = asyncio.create_task(fleet.post("/api/robots/left/pause"))
                     await until(lambda: choir.verbs() == ["pause"])
+                    # Once a later one is answered, the broker has confirmed that it took the first.
+                    assert (await fleet.post("/api/robots/left/stop"))[0] == 200
                     await broker.kill()
                     status, answer = await asking
                     lost = "the connection to the broker was lost before its answer came"
