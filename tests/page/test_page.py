@@ -88,11 +88,9 @@ async def test_a_motion_is_paused_sought_in_and_resumed(rig: ArmRig) -> None:
         await browsed.until_state("paused")
         width = await browsed.page.evaluate("document.querySelector('.track').clientWidth")
         await browsed.page.click(".track", position={"x": 0.5 * width, "y": 8})
-        await browsed.until(
-            "parseFloat(document.querySelector('.player .time').innerText.split(':')[1]) > 9.5"
-        )
-        await browsed.until_state("paused")
-        assert await browsed.time_of_motion() == pytest.approx(10.0, abs=0.2)
+        # Both at once: the state and the time are told apart, and either may be the one before.
+        is_paused = "document.querySelector('.state').dataset.state === 'paused'"
+        await browsed.until(f"{is_paused} && Math.abs({TIME_OF_MOTION} - 10) < 0.2")
         await browsed.page.click(".player button:text('Resume')")
         await browsed.until(
             "parseFloat(document.querySelector('.player .time').innerText.split(':')[1]) > 10.5"
@@ -373,7 +371,7 @@ async def test_a_daemon_that_is_killed_is_told_and_found_again(rig: ArmRig) -> N
 
 async def test_a_broker_that_goes_is_told_and_motions_play_on_while_somebody_watches(rig: ArmRig) -> None:
     broker = Mosquitto(ports.free_port(), rig.folder)
-    use(rig, broker.settings, stop_when_lost_s=2.5)  # a beat of the page may come two seconds late
+    use(rig, broker.settings, stop_when_lost_s=3.5)  # a beat of the page may come two seconds late
     await broker.start()
     try:
         async with on_the_page(rig, "#/arm/health") as browsed:

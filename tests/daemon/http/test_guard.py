@@ -197,12 +197,14 @@ async def test_a_wrong_token_costs_time(closed: Site, wrong: str) -> None:
 
 async def test_of_many_wrong_tokens_at_once_most_are_not_even_looked_at(closed: Site) -> None:
     guess = [closed.post("/api/login", {"token": f"guess {number}"}) for number in range(40)]
+    began_s = time.monotonic()
     async with asyncio.timeout(PATIENCE_S):
         told = await asyncio.gather(*guess)
+    took_s = time.monotonic() - began_s
     too_often = (429, refusal("NOT_ALLOWED", "too many wrong tokens at once; wait a second"))
     assert {status for status, _ in told} == {401, 429}
     assert too_often in told
-    assert [status for status, _ in told].count(401) <= 16  # eight a second, on however slow a machine
+    assert [status for status, _ in told].count(401) <= 8 * int(took_s)  # each is waited for by one of eight
     assert (await closed.post("/api/login", {"token": TOKEN}))[0] == 200
 
 

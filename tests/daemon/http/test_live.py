@@ -410,6 +410,7 @@ async def test_a_slow_client_gets_every_result_and_the_newest_telemetry(site: Si
     assert len(samples) < 500
 
 
+@pytest.mark.usefixtures("patient")
 async def test_a_client_that_would_miss_results_is_disconnected(site: Site, stopped: Stopped) -> None:
     await publish_to_nobody(site, 2000)
     for number in range(5000):

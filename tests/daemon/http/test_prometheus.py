@@ -168,8 +168,8 @@ def test_it_scrapes_with_the_token(prometheus: Prometheus) -> None:
 
     # A busy machine may answer one scrape too late, as half a second is all it has, but not each of them.
     eventually("the target is up", targets, lambda seen: seen == [("up", "")])
-    (connected,) = prometheus.shown("motiond_broker_connected")
-    assert connected["value"][1] == "1"
+    # The broker may have been slow, too, before the scrape that was the last one then.
+    prometheus.shown("motiond_broker_connected == 1")
 
 
 def test_what_it_is_told_keeps_the_rules_of_the_format(prometheus: Prometheus) -> None:
@@ -184,10 +184,8 @@ def test_what_was_played_has_been_counted(prometheus: Prometheus) -> None:
     }
     assert counted.pop("SUCCESSFUL") == "1"
     assert set(counted.values()) == {"0"}
-    (ticks,) = prometheus.shown(
-        "motiond_stream_ticks_total == on (robot) motiond_stream_lateness_seconds_count"
-    )
-    assert float(ticks["value"][1]) > 100
+    # The ticks of a second are told by themselves, and may come later than the result.
+    prometheus.shown("motiond_stream_ticks_total == on (robot) motiond_stream_lateness_seconds_count > 100")
 
 
 @pytest.mark.parametrize("expression", TARGETS)
