@@ -31,6 +31,8 @@ class Terminal:
     ----------
     sent : bytearray
         All that the program has written, as it did.
+    modes_before : list
+        How the terminal treated what comes and goes before the program was on it.
     """
 
     def __init__(self, master: int, slave: int, columns: int, lines: int) -> None:
@@ -40,6 +42,7 @@ class Terminal:
         self._stream = pyte.ByteStream(self._screen)
         self.process: subprocess.Popen[Any]
         self.resize(columns, lines)
+        self.modes_before = self.modes
 
     @property
     def modes(self) -> list[Any]:
@@ -81,6 +84,13 @@ class Terminal:
     def shows(self, *texts: str) -> str:
         """Wait until all of these stand on the screen."""
         return self.until(lambda shown: all(text in shown for text in texts), f"'{', '.join(texts)}'")
+
+    def sends(self, holds: Callable[[bytearray], object], what: str) -> None:
+        """Read on until all that was written holds; the system may hand over the last after the end."""
+        deadline_s = time.monotonic() + PATIENCE_S
+        while not holds(self.sent):
+            assert time.monotonic() < deadline_s, f"no {what} in {PATIENCE_S:g} s; {self.sent[-200:]!r}"
+            self._read(PAUSE_S)
 
     def ended(self) -> tuple[int, str]:
         """Wait until the program has ended; return its exit code, and what it wrote to stderr."""

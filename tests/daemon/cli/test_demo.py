@@ -28,7 +28,7 @@ from motiond.daemon.config.settings import Settings, load_settings
 from motiond.daemon.tools.example import example_config
 from tests.daemon.conftest import listening, said
 from tests.daemon.programs import background, motiond, streams_of
-from tests.waiting import PATIENCE_S, lines_until, output_until
+from tests.waiting import PATIENCE_S, eventually, lines_until, output_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 STATE, RESULT = "motiond/arm/state", "motiond/arm/result"
 AVAILABILITY = "motiond/arm/availability"
 ANSWER = "motiond/arm/response/play"
+TRIES, TOO_LATE = 3, "DEADLINE_MISSED"
+"""How often a motion is played anew that a busy machine has stopped, as the example bears no late tick."""
 STOPPED = "arm has stopped softly; its process and the broker have ended"
 
 
@@ -86,14 +88,29 @@ async def test_the_first_line_to_paste_takes_the_robot_until_its_motion_has_ende
         async with listening(broker_of(by_mosquitto)) as ear:
             await until_asked_by_mqtt(ear)
             run = partial(subprocess.run, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-            played = await asyncio.to_thread(run, by_motiond)
+            for _ in range(TRIES):
+                played = await asyncio.to_thread(run, by_motiond)
+                if TOO_LATE not in played.stderr:
+                    break
             assert (played.returncode, played.stderr) == (0, "")
             assert played.stdout == "arm: nod ended with SUCCESSFUL; the last row is out and held\n"
             # the demonstration's own requests have no transaction
-            result = said(await ear.until(RESULT, lambda data: data["transaction"] is not None))
+            ours = await ear.until(
+                RESULT, lambda data: data["transaction"] is not None and data["code"] != TOO_LATE
+            )
+            result = said(ours)
             ear.heard.clear()  # all of it came before
             await ear.until(STATE, plays_after(result))
     assert (result["motion"], result["code"]) == ("nod", "SUCCESSFUL")
+
+
+async def result_of(by_mosquitto: list[str], ear: Ear) -> dict[str, Any]:
+    await asyncio.to_thread(subprocess.run, by_mosquitto, timeout=PATIENCE_S, check=True)
+    answer = said(await ear.until(ANSWER))  # the demonstration itself asks without MQTT
+    result: dict[str, Any] = said(
+        await ear.until(RESULT, lambda data: data["goal_id"] == answer["data"]["goal_id"])
+    )
+    return result
 
 
 async def test_the_second_line_to_paste_works_with_any_mqtt_client() -> None:
@@ -103,9 +120,10 @@ async def test_the_second_line_to_paste_works_with_any_mqtt_client() -> None:
         _, by_mosquitto = commands(lines_until(demo.stdout, "Ctrl-C"))
         async with listening(broker_of(by_mosquitto)) as ear:
             await until_asked_by_mqtt(ear)
-            await asyncio.to_thread(subprocess.run, by_mosquitto, timeout=PATIENCE_S, check=True)
-            answer = said(await ear.until(ANSWER))  # the demonstration itself asks without MQTT
-            result = said(await ear.until(RESULT, lambda data: data["goal_id"] == answer["data"]["goal_id"]))
+            for _ in range(TRIES):
+                result = await result_of(by_mosquitto, ear)
+                if result["code"] != TOO_LATE:
+                    break
         lines_until(demo.stdout, "playing wave")
     assert (result["motion"], result["code"]) == ("wave", "SUCCESSFUL")
 
@@ -124,7 +142,9 @@ def test_ctrl_c_stops_softly_and_leaves_no_process_and_no_port_behind() -> None:
     assert "Traceback" not in err
     assert streams
     assert not any(stream.is_running() for stream in streams)
-    assert is_free(int(by_mosquitto[by_mosquitto.index("-p") + 1]))
+    port = int(by_mosquitto[by_mosquitto.index("-p") + 1])
+    # It is one that the system hands out, so others may have it for a moment.
+    eventually("its port is free", lambda: is_free(port), bool)
 
 
 def test_it_ends_by_itself_after_the_seconds_it_was_given() -> None:

@@ -183,6 +183,7 @@ async def test_a_stop_that_none_takes_gives_exit_code_3(broker: Embedded, choir:
     await choir.settle()
     why = "no answer; its daemon 'd1' is offline; look at the robot"
     assert await fleet(broker, "stop", "choir") == (3, "", f"left: {why}\nright: {why}\n")
+    await until(lambda: len(choir.verbs()) >= 2)
     assert sorted(choir.verbs()) == ["stop", "stop"]
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
-LEAVES_SCREEN, SHOWS_CURSOR = b"\x1b[?1049l", b"\x1b[?25h"
+LEAVES_SCREEN, SHOWS_CURSOR, HIDES_CURSOR = b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?25l"
 
 
 def asked(config: Path, robot: str, verb: str, **body: Any) -> dict[str, Any]:
@@ -73,7 +73,6 @@ def playing(daemon: Path) -> Path:
 
 def test_a_robot_is_shown_as_it_moves_and_s_stops_it_at_once(playing: Path) -> None:
     with on_terminal("monitor", "arm", "-c", playing) as terminal:
-        before = terminal.modes
         shown = terminal.shows("arm: playing long, ", "shoulder", "elbow", "ticks/s; late p50 ", "▁", "%")
         assert ": connected\n" in shown
         assert "position" in shown
@@ -82,9 +81,9 @@ def test_a_robot_is_shown_as_it_moves_and_s_stops_it_at_once(playing: Path) -> N
         terminal.shows("arm: stop accepted; stops softly", "arm: idle", "long ended with CANCELED; ")
         terminal.type("q")
         assert terminal.ended() == (0, "")
-        assert terminal.modes == before
-    assert LEAVES_SCREEN in terminal.sent
-    assert terminal.sent.rfind(SHOWS_CURSOR) > terminal.sent.rfind(b"\x1b[?25l")
+        assert terminal.modes == terminal.modes_before
+        terminal.sends(lambda sent: LEAVES_SCREEN in sent, "end of its screen")
+        terminal.sends(lambda sent: sent.rfind(SHOWS_CURSOR) > sent.rfind(HIDES_CURSOR), "cursor")
     assert state(playing) == "idle"
 
 
@@ -141,7 +140,6 @@ def test_a_stop_is_not_held_up_by_a_question(playing: Path) -> None:
 
 def test_robots_are_switched_by_a_key_and_a_narrow_terminal_keeps_what_matters(playing: Path) -> None:
     with on_terminal("monitor", "-c", playing, columns=120, lines=40) as terminal:
-        before = terminal.modes
         terminal.shows("arm: playing long")
         terminal.resize(60, 14)
         terminal.until(lambda shown: "arm: playing" in shown and "q quit" in shown and "°C" in shown)
@@ -158,7 +156,7 @@ def test_robots_are_switched_by_a_key_and_a_narrow_terminal_keeps_what_matters(p
         terminal.until(lambda shown: terminal.widest > 60 and "arm: playing" in shown)
         terminal.type("\x03")  # Ctrl-C
         assert terminal.ended() == (0, "")
-        assert terminal.modes == before
+        assert terminal.modes == terminal.modes_before
     assert state(playing) == "playing"
 
 

@@ -245,8 +245,7 @@ async def test_a_key_stops_a_robot_of_this_machine_whose_broker_is_gone(
             await broker.kill()
             await asyncio.to_thread(terminal.shows, "NOT CONNECTED")
             terminal.type(key)
-            shown = await asyncio.to_thread(terminal.until, lambda seen: "stop accepted" in seen, "an answer")
-            assert f"arm: {said}" in shown
+            shown = await asyncio.to_thread(terminal.shows, f"arm: {said}")
             assert "HAS FAILED" not in shown
             terminal.type("q")
             assert await asyncio.to_thread(terminal.ended) == (0, "")

@@ -210,7 +210,8 @@ def test_what_takes_more_than_a_moment_shows_progress_on_a_terminal_alone(
     assert ("reading" in stderr.getvalue()) == shown
 
 
-def test_what_is_quick_shows_no_progress() -> None:
+def test_what_is_quick_shows_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("motiond.daemon.tools.batch.QUIET_S", PATIENCE_S)
     stderr = io.StringIO()
     console = Console(file=stderr, force_terminal=True, width=80)
     for_each_file(partial(Path), [Path("a"), Path("b")], 1, console)
