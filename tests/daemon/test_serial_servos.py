@@ -31,10 +31,11 @@ class Cable:
 
     def plug_in(self) -> None:
         self._port = EmulatedPort(self.chain)
-        self.path.unlink(missing_ok=True)
         self.path.symlink_to(self._port.path)
 
     def unplug(self) -> None:
+        # The system may give the pseudo-terminal's own name to the next one, of another test beside this one.
+        self.path.unlink(missing_ok=True)
         self._port.close()
 
 

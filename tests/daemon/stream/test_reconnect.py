@@ -114,7 +114,8 @@ async def test_a_lost_bus_ends_the_motion_and_the_robot_comes_back_idle_without_
         goal_id = (await ask(registry, "play", motion="long"))["goal_id"]
         await rig.until("telemetry", lambda data: (data["frame"] or 0) > FULL_SWING)
         since = len(rig.reports)
-        await ask(registry, "fault", fault="bus_lost", for_s=1.0)
+        # A stream process that is held up for all of it would never meet it.
+        await ask(registry, "fault", fault="bus_lost", for_s=3.0)
         result = await rig.result_of(goal_id)
         await rig.until_state("offline", since)
         back = await rig.until("event", lambda data: data["kind"] == "back", since)
