@@ -15,13 +15,20 @@ LASTING: dict[int, bool] = {}
 
 def processes_below(parent: int | str) -> Iterator[int]:
     """Yield the processes below one; psutil would look through all there are."""
+    for child in _children_of(parent):
+        if child not in LASTING:
+            yield child
+        if not LASTING.get(child, False):
+            yield from processes_below(child)
+
+
+def _children_of(parent: int | str) -> list[int]:
+    found: list[int] = []
     with suppress(OSError):  # it may end meanwhile
         for thread in os.listdir(f"/proc/{parent}/task"):  # noqa: PTH208 - before and after each test
-            for child in map(int, read(f"/proc/{parent}/task/{thread}/children").split()):
-                if child not in LASTING:
-                    yield child
-                if not LASTING.get(child, False):
-                    yield from processes_below(child)
+            with suppress(OSError):  # and so may a thread; what others started counts
+                found += map(int, read(f"/proc/{parent}/task/{thread}/children").split())
+    return found
 
 
 def read(file: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import aiomqtt
+import pytest
 
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.doctor import broker as looked_at
@@ -12,15 +13,19 @@ from motiond.daemon.doctor.broker import check_brokers
 from motiond.daemon.doctor.report import Check, Verdict
 from motiond.daemon.mqtt.connection import address_of
 from tests.daemon.mqtt.test_roles import login, with_access_list
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
-
     from tests.daemon.conftest import AnyBroker, Mosquitto
 
 LOST = "robots play nothing that is asked for over MQTT, and nobody sees what they do"
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looked_at, "ECHO_S", PATIENCE_S)
 
 
 async def test_messages_that_come_back_are_timed(broker: AnyBroker, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from motiond.daemon.doctor import modules
 from motiond.daemon.doctor.modules import check_modules, interfaces_of
 from motiond.daemon.doctor.report import Check, Verdict
 from motiond.drivers.base import DriverConfigError
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +49,8 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(modules, "PATIENCE_S", 0.3)
 
 
-def test_modules_that_answer_one_after_the_other_are_all_found() -> None:
+def test_modules_that_answer_one_after_the_other_are_all_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modules, "PATIENCE_S", PATIENCE_S)
     found = check_modules(DEVICES, (), Network(Entry("elbow"), Entry("base"), Entry("other")).look)
     took_s = found.figures["found_in_s"]
     assert isinstance(took_s, float)
@@ -81,7 +83,7 @@ def test_an_empty_network_is_told_as_such() -> None:
 
 
 def test_two_modules_of_one_name_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(modules, "PATIENCE_S", 60.0)
+    monkeypatch.setattr(modules, "PATIENCE_S", PATIENCE_S)
     found = check_modules(DEVICES, (), Network(Entry("base"), Entry("base"), Entry("elbow")).look)
     assert (found.verdict, found.found, found.mend) == (
         "failure",

@@ -74,6 +74,7 @@ def test_the_robot_outlives_a_process_that_is_killed(path: Path, tmp_path: Path)
     with started(command, cwd=PROJECT, stdout=subprocess.PIPE) as process:
         lines_until(process.stdout, "playing")
         eventually("the robot is there", partial(where_now, path), partial(np.allclose, GOAL, atol=0.01))
+        eventually("two commands are in the trace", lambda: len(read_trace(trace)), lambda rows: rows >= 2)
         process.send_signal(signal.SIGKILL)
         process.wait(timeout=PATIENCE_S)
         killed_s = time.monotonic()
