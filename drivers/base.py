@@ -230,9 +230,9 @@ class Driver(ABC):
     def devices(self) -> tuple[str, ...]:
         """What only one process may drive at a time, each as `kind:name`; known before `open`.
 
-        The stream process holds a lock on each for its life, and waits for one that another holds. By
-        default the same driver with the same actuators and options is one device. Where nothing is shared,
-        as in a simulation, return ().
+        The stream process holds a lock on each for its life, and waits for one that another holds; it asks
+        again before it opens a driver anew that has lost its actuators. By default the same driver with the
+        same actuators and options is one device. Where nothing is shared, as in a simulation, return ().
         """
         kind = type(self)
         return (f"{kind.__module__}.{kind.__qualname__}:{','.join(self.actuators)} {self.options!r}",)

@@ -1,5 +1,7 @@
 """One master for each device: locks that a stream process holds from before it opens its driver to its end.
 
+A port that was unplugged may come back by another name; then that is locked before it is opened again.
+
 A lock is an abstract Unix socket named after the device. The kernel frees it when the process ends, however
 it ends. Who finds it held connects to it: the connection names the process that holds it, and breaks when
 that ends.
@@ -98,6 +100,9 @@ def _purpose_of(pid: int) -> str:
 class DeviceLocks:
     """Locks on all devices of one robot: all are held, or none.
 
+    What is held is held until this process has ended, also where nothing knows of the locks any more, as a
+    vendor's threads may outlive a driver; but for `close` and `follow`.
+
     Parameters
     ----------
     devices : iterable of str
@@ -106,41 +111,59 @@ class DeviceLocks:
 
     def __init__(self, devices: Iterable[str]) -> None:
         self._devices = sorted(set(devices))
-        self._held: list[socket.socket] = []
+        self._held: dict[str, int] = {}
 
     def take(self) -> Holder | None:
-        """Take all locks; where one is held already, take none and return who holds it.
+        """Take all locks that are not held; where another has one, take none and return who holds it.
 
         Raises
         ------
         DriverError
             If the system refuses to lock at all.
         """
+        taken: dict[str, int] = {}
         for device in self._devices:
-            lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            self._held.append(lock)
+            if device in self._held:
+                continue
             try:
-                lock.bind(address_of(device))
-                lock.listen(_WAITING)
+                taken[device] = _lock(device)
             except OSError as error:
-                self.close()
+                _let_go(taken)
                 if error.errno == errno.EADDRINUSE:
                     return Holder(device)
                 why = error.strerror or str(error)
                 raise DriverError(device, "cannot be locked", why, "allow Unix sockets") from error
+        self._held |= taken
         return None
 
-    def keep(self) -> None:
-        """Hold the devices until this process has ended, as a vendor's threads may outlive a driver."""
-        for lock in self._held:
-            lock.detach()
-        self._held.clear()
+    def follow(self, devices: Iterable[str]) -> None:
+        """Let go of what is driven no more, as names may stand for other devices now; `take` takes the rest.
+
+        Parameters
+        ----------
+        devices : iterable of str
+            What is to be driven from now on.
+        """
+        self._devices = sorted(set(devices))
+        _let_go({device: self._held.pop(device) for device in self._held.keys() - set(self._devices)})
 
     def close(self) -> None:
         """Let others have the devices; any number of times."""
-        for lock in self._held:
-            lock.close()
-        self._held.clear()
+        _let_go(self._held)
+        self._held = {}
+
+
+def _lock(device: str) -> int:
+    """Bind the socket of a device, and return its descriptor."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as lock:
+        lock.bind(address_of(device))
+        lock.listen(_WAITING)
+        return lock.detach()
+
+
+def _let_go(held: dict[str, int]) -> None:
+    for fd in held.values():
+        os.close(fd)
 
 
 def wait_for_devices(locks: DeviceLocks, channel: Channel, ring: RingWriter) -> bool:

@@ -91,7 +91,6 @@ def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, clock: Clock
         locks = DeviceLocks(driver.devices)
         if not wait_for_devices(locks, channel, ring):
             return 0
-        locks.keep()
         with interruptible():
             driver.open()
     except ToldToLeave:
@@ -103,7 +102,7 @@ def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, clock: Clock
     warnings = realtime.prepare(setup.priority, setup.core, lock_memory=setup.lock_memory)
     try:
         while _drive(StreamLoop(setup, driver, clock, channel, ring), warnings):
-            if not reopen(driver, channel, clock):
+            if not reopen(driver, locks, channel, clock):
                 break
     finally:
         driver.close()

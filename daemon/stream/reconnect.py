@@ -1,6 +1,7 @@
 """Finds lost actuators again: opens the driver anew, with longer and longer waits between.
 
-Nothing moves by itself: torque stays off until somebody asks for it.
+A port that comes back by another name is locked by that first. Nothing moves by itself: torque stays off
+until somebody asks for it.
 """
 
 from __future__ import annotations
@@ -17,29 +18,41 @@ if TYPE_CHECKING:
 
     from ..ipc.channel import Channel
     from .clocks import Clock
+    from .locks import DeviceLocks
 
 BACK_OFF_S = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
-def reopen(driver: Driver, channel: Channel, clock: Clock) -> bool:
-    """Open a driver that has lost its actuators, however long it takes; False once the process is to end."""
+def reopen(driver: Driver, locks: DeviceLocks, channel: Channel, clock: Clock) -> bool:
+    """Open a driver that has lost its actuators, however long it takes; False once the process is to end.
+
+    Parameters
+    ----------
+    locks : DeviceLocks
+        Those on what the driver drove; they follow it where its devices have other names now.
+    """
     driver.close()
     for wait_s in chain(BACK_OFF_S, repeat(BACK_OFF_S[-1])):
         if _told_to_leave(channel, clock, clock.now() + wait_s):
             return False
         try:
-            with interruptible():
-                driver.open()
-            driver.disable()
+            locks.follow(driver.devices)
+            holder = locks.take()
+            if holder is None:
+                with interruptible():
+                    driver.open()
+                driver.disable()
+                return True
+            why = str(holder)
+            holder.close()
         except ToldToLeave:
             driver.close()
             return False
         except Exception as error:  # noqa: BLE001 - whatever keeps it from opening, it is tried again
             driver.close()
-            if not tell(channel, Lost(str(error) or type(error).__name__)):
-                return False
-        else:
-            return True
+            why = str(error) or type(error).__name__
+        if not tell(channel, Lost(why)):
+            return False
     return False
 
 

@@ -55,7 +55,7 @@ export class Connection {
   /**
    * Send a request and wait for its answer.
    *
-   * A stop that is not answered at once is sent again by HTTP. Its transaction makes the two act as one.
+   * A stop that is not answered at once is sent again by HTTP; each of the two stops.
    */
   async ask(robot: string, verb: string, body: object = {}): Promise<Answer> {
     const whole = { ...body, transaction: newTransaction() };

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
+from motiond.daemon.stream.locks import DeviceLocks
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
 from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
 from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
@@ -91,14 +93,25 @@ async def test_an_unplugged_cable_ends_the_motion_and_plugged_in_again_the_robot
         goal_id = (await ask(registry, "play", motion="sway"))["goal_id"]
         await rig.until_state("playing")
         since = len(rig.reports)
+        arm = registry.members["arm"].robot
+        before = cable.path.resolve()
         cable.unplug()
         result = await rig.result_of(goal_id)
         await rig.until_state("offline", since)
+        kept = os.openpty()  # else the system may give it its name again
         cable.plug_in()
         idle = await rig.until_state("idle", since)
         assert not idle["torque"]
+        assert cable.path.resolve() != before
+        device = f"serial:{cable.path.resolve()}"
+        holder = DeviceLocks([device]).take()
+        assert str(holder).startswith(f"{device}: held by process {arm.stream.pid} ")
+        assert holder is not None
+        holder.close()
         goal_id = (await ask(registry, "play", motion="nod"))["goal_id"]
         again = await rig.result_of(goal_id)
+    for fd in kept:
+        os.close(fd)
     assert again["code"] == "SUCCESSFUL", again["message"]
     assert result["code"] == "COMM_LOST"
     assert str(cable.path) in result["message"]

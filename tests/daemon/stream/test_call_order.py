@@ -9,6 +9,7 @@ import pytest
 
 from motiond.daemon.ipc import messages
 from motiond.daemon.stream.clocks import VirtualClock
+from motiond.daemon.stream.locks import DeviceLocks
 from motiond.daemon.stream.reconnect import reopen
 from motiond.drivers.sim.driver import SimDriver
 from motiond.drivers.sim.options import SimOptions
@@ -99,5 +100,5 @@ def test_a_reconnect_closes_the_instance_opens_it_again_and_switches_torque_off(
     bench: Bench, driver: Noting
 ) -> None:
     bench.enable()
-    again = since(driver, lambda: reopen(driver, bench.loop.channel, bench.clock))
+    again = since(driver, lambda: reopen(driver, DeviceLocks(()), bench.loop.channel, bench.clock))
     assert [name for name, _ in groupby(again)] == ["close", "open", "disable"]

@@ -28,10 +28,8 @@ from motiond.daemon.stream.fork_server import TITLE
 from motiond.daemon.stream.locks import DeviceLocks
 setproctitle(f"{TITLE} leg")  # as a stream process is named
 def hold():
-    locks = DeviceLocks(sys.argv[1].split())
-    assert locks.take() is None
-    locks.keep()
-hold()
+    assert DeviceLocks(sys.argv[1].split()).take() is None
+hold()  # the locks last, though nothing knows of them any more
 print("held", file=sys.stderr, flush=True)
 time.sleep(600)
 """
@@ -121,6 +119,36 @@ def test_all_devices_are_taken_or_none() -> None:
     assert holder is not None
     assert other.take() is None
     for each in (holder, first, both, other):
+        each.close()
+
+
+def test_who_drives_other_devices_lets_go_of_what_it_drives_no_more_alone() -> None:
+    port, old, new = device("port"), device("old"), device("new")
+    locks = DeviceLocks([port, old])
+    assert locks.take() is None
+    locks.follow([port, new])
+    assert locks.take() is None
+    for name, is_free in ((port, False), (old, True), (new, False)):
+        other = DeviceLocks([name])
+        holder = other.take()
+        assert (holder is None) == is_free, name
+        for each in (holder, other):
+            if each is not None:
+                each.close()
+    locks.close()
+
+
+def test_a_device_that_is_held_elsewhere_costs_none_of_those_that_are_held_already() -> None:
+    port, new = device("port"), device("new")
+    locks, other, third = DeviceLocks([port]), DeviceLocks([new]), DeviceLocks([port])
+    assert (locks.take(), other.take()) == (None, None)
+    locks.follow([port, new])
+    holders = locks.take(), third.take()
+    assert None not in holders
+    other.close()
+    assert locks.take() is None
+    for each in (*holders, locks):
+        assert each is not None
         each.close()
 
 

@@ -12,9 +12,11 @@ import pytest
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.channel import Channel
 from motiond.daemon.stream.clocks import VirtualClock
+from motiond.daemon.stream.locks import DeviceLocks
 from motiond.daemon.stream.reconnect import reopen
 from motiond.drivers.base import CommunicationLost, Driver, DriverOptions
 from tests.daemon.rig import FULL_SWING, Rig, ask
+from tests.daemon.stream.test_locks import device
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +29,7 @@ class Away(Driver):
     """A driver whose actuators come back at the third try."""
 
     max_rate_hz = 100.0
+    devices: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         super().__init__(["elbow"], DriverOptions())
@@ -52,7 +55,7 @@ class Away(Driver):
 def test_a_driver_is_opened_again_with_torque_off_after_longer_and_longer_waits() -> None:
     ours, theirs = Channel.pair()
     driver, clock, loop_end = Away(), VirtualClock(), Channel(theirs)
-    assert reopen(driver, loop_end, clock)
+    assert reopen(driver, DeviceLocks(()), loop_end, clock)
     assert driver.calls == ["close", "open", "close", "open", "close", "open", "disable"]
     assert clock.now() == pytest.approx(0.1 + 0.5 + 1.0)
     notices = [received[0] for _ in range(2) if (received := ours.receive())]
@@ -78,7 +81,7 @@ def test_the_search_ends_when_the_daemon_says_so_or_has_gone(how: str) -> None:
         ours.send(messages.Shutdown())
     else:
         ours.close()
-    assert not reopen(driver, loop_end, VirtualClock())
+    assert not reopen(driver, DeviceLocks(()), loop_end, VirtualClock())
     assert driver.calls == ["close"]
     ours.close()
     loop_end.close()
@@ -96,11 +99,50 @@ class Endless(Away):
 def test_a_search_without_end_is_broken_off_when_the_daemon_says_so() -> None:
     ours, theirs = Channel.pair()
     driver, loop_end = Endless(), Channel(theirs)
-    assert not reopen(driver, loop_end, VirtualClock())
+    assert not reopen(driver, DeviceLocks(()), loop_end, VirtualClock())
     assert driver.calls == ["close", "open", "close"]
     assert ours.receive() is None
     ours.close()
     loop_end.close()
+
+
+class Moved(Away):
+    """A driver whose port has another name since it came back, which another has until it is asked twice."""
+
+    def __init__(self, name: str, other: DeviceLocks) -> None:
+        super().__init__()
+        self._name, self._other = name, other
+
+    @property
+    def devices(self) -> tuple[str, ...]:  # type: ignore[override]
+        self.calls.append("devices")
+        if self.calls.count("devices") == 2:
+            self._other.close()
+        return (self._name,)
+
+    def open(self) -> None:
+        self.calls.append("open")
+
+
+def test_a_port_that_comes_back_by_another_name_is_opened_once_nobody_else_has_that() -> None:
+    ours, theirs = Channel.pair()
+    loop_end = Channel(theirs)
+    before, now = device("ttyUSB0"), device("ttyUSB1")
+    locks, other, third = DeviceLocks([before]), DeviceLocks([now]), DeviceLocks([before])
+    assert (locks.take(), other.take()) == (None, None)
+    driver = Moved(now, other)
+    assert reopen(driver, locks, loop_end, VirtualClock())
+    assert driver.calls == ["close", "devices", "devices", "open", "disable"]
+    received = ours.receive()
+    assert received is not None
+    (notice, _) = received
+    why = "one device has one master; waiting until that process ends"
+    assert notice == messages.Lost(f"{now}: held by process {os.getpid()}; {why}")
+    assert third.take() is None, "by the name of before, others may drive what has it now"
+    holder = other.take()
+    assert holder is not None
+    for each in (holder, locks, third, ours, loop_end):
+        each.close()
 
 
 async def test_a_lost_bus_ends_the_motion_and_the_robot_comes_back_idle_without_torque(
