@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from ..config.robot import MotionFolderSettings
@@ -33,8 +34,9 @@ def check_disk(settings: Settings | None, machine: Machine) -> list[Check]:
 
 
 def _nearest(folder: Path) -> Path:
-    """Return the folder, or what it will be made in."""
-    return next(one for one in (folder.absolute(), *folder.absolute().parents) if one.is_dir())
+    """Return the folder, or what it will be made in; where it may not be looked at, what it is in."""
+    folders = (folder.absolute(), *folder.absolute().parents)
+    return next(one for one in folders if os.path.isdir(one))  # noqa: PTH112 - a Path raises where it may not look
 
 
 def _judged(room: Room, folders: str) -> Check:

@@ -114,7 +114,7 @@ class StreamListener:
             robot.report("availability", {"state": "online"})
             if self._lost_for:
                 self._lost_for = ""
-                back = "the actuators are back; torque is off until it is enabled, or a motion plays"
+                back = "the actuators are back; they are not held until torque is enabled, or a motion plays"
                 robot.report("event", {"kind": "back", "message": back})
         if state in HALTED or state is State.OFFLINE:
             robot.goals.stay()

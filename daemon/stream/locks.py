@@ -26,7 +26,7 @@ from .fork_server import TITLE
 from .idle import tell, told_to_leave
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from ..ipc.channel import Channel
     from ..ipc.ring import RingWriter
@@ -166,10 +166,17 @@ def _let_go(held: dict[str, int]) -> None:
         os.close(fd)
 
 
-def wait_for_devices(locks: DeviceLocks, channel: Channel, ring: RingWriter) -> bool:
+def wait_for_devices(
+    locks: DeviceLocks, devices: Callable[[], Iterable[str]], channel: Channel, ring: RingWriter
+) -> bool:
     """Take the locks as soon as nobody else holds one; False if the process is to end before.
 
     Whoever holds them is told of as `Lost`, once for each; `ring` is told that this process is alive.
+
+    Parameters
+    ----------
+    devices : callable
+        What is to be driven, as it is now: a name may come to stand for another device meanwhile.
 
     Raises
     ------
@@ -177,7 +184,12 @@ def wait_for_devices(locks: DeviceLocks, channel: Channel, ring: RingWriter) -> 
         As `DeviceLocks.take` does.
     """
     said = ""
-    while (holder := locks.take()) is not None:
+    while True:
+        wanted = set(devices())
+        locks.follow(wanted)
+        holder = locks.take()
+        if holder is None:
+            return True
         with closing(holder):
             if str(holder) != said:
                 said = str(holder)
@@ -185,8 +197,7 @@ def wait_for_devices(locks: DeviceLocks, channel: Channel, ring: RingWriter) -> 
                     return False
             looks_again = False
             while not looks_again:
-                looks_again = holder.has_ended(channel, BEAT_S)
+                looks_again = holder.has_ended(channel, BEAT_S) or set(devices()) != wanted
                 ring.beat()
                 if told_to_leave(channel):
                     return False
-    return True

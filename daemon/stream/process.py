@@ -89,7 +89,7 @@ def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, clock: Clock
     try:
         driver = make_driver(setup.driver, setup.options, setup.actuators, clock.now)
         locks = DeviceLocks(driver.devices)
-        if not wait_for_devices(locks, channel, ring):
+        if not wait_for_devices(locks, lambda: driver.devices, channel, ring):
             return 0
         with interruptible():
             driver.open()

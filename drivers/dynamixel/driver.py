@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -64,6 +65,7 @@ class DynamixelDriver(Driver):
         self._chains: list[Chain] = []
         self._servos: list[Servo] = []
         self._torque = self._halted = False
+        self._left_on = ""
         self._sent_s = -math.inf
         self._reads = 0
         count = len(self.actuators)
@@ -166,7 +168,20 @@ class DynamixelDriver(Driver):
         """Report what was found, and warn of what makes ticks longer than they need be."""
         found = ", ".join(f"{one.model.name} firmware {one.firmware} as {one.where}" for one in self._servos)
         self.notices.append(f"{WHERE}: found {found}")
+        self._left_on = self._what_was_left_on()
+        if self._left_on:
+            self.notices.append(self._left_on)
         self.warnings = list(advice(self._buses, self._chains))
+
+    def _what_was_left_on(self) -> str:
+        """Tell how many servos hold already, as whoever drove them before left them; '' where none does."""
+        on = sum(sum(chain.get("torque_enable")) for chain in self._chains)
+        if not on:
+            return ""
+        return (
+            f"{WHERE}: torque is on in {on} of {len(self._servos)} servos, as it was left; "
+            "they hold until the robot is disabled"
+        )
 
     def close(self) -> None:
         """Free the ports; torque stays as it is, and the bus watchdog stops what still moves."""
@@ -310,6 +325,8 @@ class DynamixelDriver(Driver):
         self._opened()
         self._torque = self._halted = False
         self._switch_off()
+        with suppress(ValueError):
+            self.notices.remove(self._left_on)  # nobody has been told yet, and it holds no more
 
     def _switch_off(self) -> None:
         """Switch off all chains that can be reached, then raise for those that could not."""

@@ -51,6 +51,19 @@ def test_a_folder_that_is_not_there_yet_counts_by_the_one_that_it_is_made_in(tmp
     assert asked == [tmp_path]
 
 
+def test_a_folder_that_may_not_be_looked_at_counts_by_the_one_that_it_is_in(tmp_path: Path) -> None:
+    asked: list[Path] = []
+
+    def room_at(path: Path) -> Room:
+        asked.append(path)
+        return Room(1, 10**12, None)
+
+    # The system refuses to look at a name that is too long, whoever asks, as it does in a closed folder.
+    unseen = replace(machine(tmp_path), room_at=room_at, folders=lambda: {"state": tmp_path / ("q" * 300)})
+    check_disk(None, unseen)
+    assert asked == [tmp_path]
+
+
 @pytest.mark.parametrize(
     ("room", "verdict", "found", "means"),
     [

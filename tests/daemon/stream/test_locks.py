@@ -57,13 +57,14 @@ class Waiting:
         fd = ring.create(1)
         self._writer, self.reader = RingWriter(fd, 1), RingReader(fd, 1)
         os.close(fd)
+        self.devices = devices
         self.locks = DeviceLocks(devices)
         self.taken: bool | None = None
         self._thread = threading.Thread(target=self._wait, daemon=True)
         self._thread.start()
 
     def _wait(self) -> None:
-        self.taken = wait_for_devices(self.locks, self._channel, self._writer)
+        self.taken = wait_for_devices(self.locks, lambda: self.devices, self._channel, self._writer)
 
     def ends(self) -> bool:
         """Wait for the end, and give whether the devices were taken."""
@@ -187,6 +188,21 @@ def test_a_device_is_waited_for_and_its_holder_named_until_it_is_killed() -> Non
         process.kill()
         assert wait.ends()
         assert wait.told() == []
+
+
+def test_who_waits_by_a_name_that_comes_to_stand_for_another_device_takes_that() -> None:
+    name, held, free = device("name"), device("held"), device("free")
+    with held_elsewhere(held), waiting(name, held) as wait:
+        wait.is_told()
+        wait.devices = (name, free)
+        assert wait.ends()
+        for one, is_held in ((name, True), (free, True)):
+            other = DeviceLocks([one])
+            holder = other.take()
+            assert (holder is not None) == is_held, one
+            for each in (holder, other):
+                if each is not None:
+                    each.close()
 
 
 def test_whoever_waits_is_seen_to_be_alive() -> None:

@@ -166,6 +166,8 @@ async def test_a_lost_bus_ends_the_motion_and_the_robot_comes_back_idle_without_
         played = await ask(registry, "play", motion="short")
         assert (await rig.result_of(played["goal_id"]))["code"] == "SUCCESSFUL"
     assert result["code"] == "COMM_LOST"
-    assert back["message"] == "the actuators are back; torque is off until it is enabled, or a motion plays"
+    assert back["message"] == (
+        "the actuators are back; they are not held until torque is enabled, or a motion plays"
+    )
     kinds = [report.data["kind"] for report in rig.reports[since:] if report.subject == "event"]
     assert kinds.count("stream_lost") >= 1

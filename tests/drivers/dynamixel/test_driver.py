@@ -51,6 +51,21 @@ def test_says_what_it_found(bench: Bench) -> None:
     ]
 
 
+def test_says_that_servos_hold_as_whoever_drove_them_before_left_them(bench: Bench) -> None:
+    bench.chains[0].servos[1].set("torque_enable", 1)
+    bench.driver.open()
+    said = (
+        "driver dynamixel: torque is on in 1 of 3 servos, as it was left; "
+        "they hold until the robot is disabled"
+    )
+    assert bench.driver.notices[-1] == said
+    bench.driver.disable()
+    assert said not in bench.driver.notices
+    bench.driver.close()
+    bench.driver.open()
+    assert said not in bench.driver.notices
+
+
 def test_names_all_that_is_missing_and_what_is_there_instead() -> None:
     with Bench([servo(1), servo(2), servo(7)]) as bench:
         bench.chains[0].servos[0].mute = bench.chains[0].servos[2].mute = True
