@@ -78,6 +78,7 @@ class GoalRunner:
         self._report = report
         self._report_state = report_state
         self._ended_well = False
+        self._stays_after: Goal | None = None
 
     @property
     def rests(self) -> bool:
@@ -167,8 +168,9 @@ class GoalRunner:
             self._follow()
 
     def stay(self) -> None:
-        """Let nothing follow the goal that has ended, if it was to."""
+        """Let nothing follow the goal that has ended, or that plays and may have ended by now."""
         self._ended_well = False
+        self._stays_after = self.goal
 
     def _follow(self) -> None:
         """Go on with what waits; without that, do what `on_end` asks for."""
@@ -204,12 +206,15 @@ class GoalRunner:
         self._report_result(goal, ended, follows)
         if ended.code != ResultCode.SUCCESSFUL:
             self.clear_queue(ResultCode.CANCELED, f"{goal.motion}, before it, ended with {ended.code}")
+        elif goal is self._stays_after:
+            self.clear_queue(ResultCode.CANCELED, f"{goal.motion}, before it, was told to end")
+        self._stays_after = None
         self._ended_well, self.last = follows is not None, ended
         self._status.wake()
 
     def _what_follows(self, goal: Goal, ended: messages.Ended) -> str | None:
         """Return what the robot does after a goal by itself: `queue`, or what `on_end` asks for."""
-        if ended.code != ResultCode.SUCCESSFUL:
+        if ended.code != ResultCode.SUCCESSFUL or goal is self._stays_after:
             return None
         if self.queue:
             return "queue"

@@ -170,6 +170,15 @@ class RequestHandlers:
         if self._seeks_on is not None:
             self._seeks_on = False
         await robot.pause()
+        last = robot.goals.last
+        if robot.goals.goal is not goal and last is not None and last.code == ResultCode.SUCCESSFUL:
+            # What follows goes on, so that it is not paused.
+            raise RequestError(
+                "NOT_PLAYING",
+                robot.name,
+                f"{goal.motion} ended before",
+                mend="pause what follows, or stop it",
+            )
         return {"state": robot.status.state, "goal_id": goal.goal_id}
 
     async def resume(self, _request: Request) -> dict[str, Any]:

@@ -109,6 +109,7 @@ class Robot:
         )
         self.estop_latched = False
         self.stops = 0
+        self._releases = 0
         self.leaves_for = SHUTS_DOWN
         self.max_rate_hz: float | None = None
         self._hub = hub
@@ -252,14 +253,19 @@ class Robot:
         await self.status.settled()
         if self.status.state is State.IDLE and not self.status.torque:
             self.stream.send(messages.Enable())
+            releases = self._releases
             await self.status.until(
-                lambda: self.status.torque or self.status.state is not State.IDLE,
+                lambda: (
+                    self.status.torque or self.status.state is not State.IDLE or self._releases != releases
+                ),
                 "torque could not be switched on",
             )
 
     async def disable(self) -> None:
         """Switch torque off; a play that has not begun does not begin."""
         self.stops += 1
+        self._releases += 1
+        self.status.wake()
         self.goals.stay()
         self.goals.release()
         await self.status.until(lambda: not self.status.torque, "torque could not be switched off")

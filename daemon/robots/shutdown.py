@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SHUTS_DOWN = "the daemon shuts down"
+NOT_MOVED = HALTED | {State.OFFLINE}
 
 
 class Leaver(Protocol):
@@ -26,6 +27,7 @@ class Leaver(Protocol):
     settings: RobotSettings
     status: RobotStatus
     goals: GoalRunner
+    stops: int
 
     def stop(self, why: str) -> None:
         """Stop softly."""
@@ -52,11 +54,17 @@ async def _rest(robot: Leaver) -> None:
     if settings.on_exit == "hold" or not status.torque or status.state in HALTED:
         return
     robot.stop(SHUTS_DOWN)
+    stops = robot.stops
     # It is idle still, too, where a goal has only just been sent.
     await status.until(
-        lambda: status.state is State.IDLE and robot.goals.goal is None, "the robot did not come to rest"
+        lambda: status.state in NOT_MOVED or (status.state is State.IDLE and robot.goals.goal is None),
+        "the robot did not come to rest",
     )
+    if status.state in NOT_MOVED:
+        return
     if settings.on_exit == "park":
+        if robot.stops != stops:
+            raise RequestError("CANCELED", robot.name, "it was stopped", mend="move it yourself")
         robot.goals.park()
         await status.until(lambda: robot.goals.goal is None, "it did not get there", settings.exit_timeout_s)
     else:
