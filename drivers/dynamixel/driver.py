@@ -32,6 +32,7 @@ from .setup import (
     reboot_failed,
     refuse_failed,
     settle,
+    torque_left_on,
 )
 from .units import units_of
 
@@ -168,20 +169,10 @@ class DynamixelDriver(Driver):
         """Report what was found, and warn of what makes ticks longer than they need be."""
         found = ", ".join(f"{one.model.name} firmware {one.firmware} as {one.where}" for one in self._servos)
         self.notices.append(f"{WHERE}: found {found}")
-        self._left_on = self._what_was_left_on()
+        self._left_on = torque_left_on(self._chains)
         if self._left_on:
             self.notices.append(self._left_on)
         self.warnings = list(advice(self._buses, self._chains))
-
-    def _what_was_left_on(self) -> str:
-        """Tell how many servos hold already, as whoever drove them before left them; '' where none does."""
-        on = sum(sum(chain.get("torque_enable")) for chain in self._chains)
-        if not on:
-            return ""
-        return (
-            f"{WHERE}: torque is on in {on} of {len(self._servos)} servos, as it was left; "
-            "they hold until the robot is disabled"
-        )
 
     def close(self) -> None:
         """Free the ports; torque stays as it is, and the bus watchdog stops what still moves."""
