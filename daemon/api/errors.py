@@ -36,6 +36,7 @@ ErrorCode = Literal[
     "NOT_RESERVED",  # for this start; any more, or never
     "NOT_IN_CONTROL",  # another client commands the robot, or nobody does
     "CANCELED",  # a stop came before the motion began
+    "PREEMPTED",  # a newer motion came before it began
     "TIMEOUT",
     "INTERNAL",
 ]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 MENDS: Mapping[str, str] = {
     "stop it first or send on_busy: replace": "stop it first, or add --replace or --queue",
+    "stop that or send on_busy: replace": "stop that, or add --replace",
     "send reset when it is safe": "`motiond reset {robot}` when it is safe",
     "send reset when it is mended": "`motiond reset {robot}` when it is mended",
     "send seam: approach or ping_pong": "add --seam approach or --ping-pong",

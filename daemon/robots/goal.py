@@ -43,6 +43,11 @@ class Goal:
         return self.playback.plan.motion
 
     @property
+    def is_endless(self) -> bool:
+        """Whether it plays until something stops it."""
+        return not self.playback.passes.count
+
+    @property
     def stops_within_s(self) -> float:
         """A bound of how long a stop takes, in s, from any moment of the goal."""
         rate_hz = self.playback.track.rate_hz

@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..api.errors import RequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from .goal import Goal
 
 LONGEST = 100
+
+
+def refuse_endless(robot: str, order: Sequence[Goal]) -> None:
+    """Refuse to let a goal wait for one that plays until something stops it: a stop clears the queue, too.
+
+    Parameters
+    ----------
+    robot : str
+        The robot's name, for messages.
+    order : sequence of Goal
+        In which they would play.
+
+    Raises
+    ------
+    RequestError
+        BUSY, with the `goal_id` of the one without end.
+    """
+    for goal, after in pairwise(order):
+        if goal.is_endless:
+            what, why = f"{after.motion} would wait for ever", f"{goal.motion}, before it, loops forever"
+            mend = "stop that or send on_busy: replace"
+            raise RequestError("BUSY", robot, what, why, mend, goal_id=goal.goal_id)
 
 
 class GoalQueue:
@@ -40,11 +63,12 @@ class GoalQueue:
         Raises
         ------
         RequestError
-            BUSY, if too many wait already.
+            BUSY, if too many wait already, or the last of them has no end.
         """
         if len(self._goals) >= LONGEST:
             what = f"{LONGEST} motions wait already"
             raise RequestError("BUSY", self._robot, what, "no more fit in", "clear the queue or wait")
+        refuse_endless(self._robot, [*self._goals, goal])
         self._goals.append(goal)
         return len(self._goals)
 
@@ -76,10 +100,13 @@ class GoalQueue:
         Raises
         ------
         RequestError
-            UNKNOWN_GOAL, if it does not wait here.
+            UNKNOWN_GOAL, if it does not wait here; BUSY, if a goal would then wait for one without end.
         """
-        goal = self.remove(goal_id)
-        self._goals.insert(place - 1, goal)
+        goal = self._find(goal_id)
+        order = [one for one in self._goals if one is not goal]
+        order.insert(place - 1, goal)
+        refuse_endless(self._robot, order)
+        self._goals = deque(order)
 
     def _find(self, goal_id: str) -> Goal:
         for goal in self._goals:

@@ -12,7 +12,7 @@ from ..ipc.states import ResultCode, State
 from ..telemetry.drift import Drift
 from . import payloads
 from .goal import new_goal
-from .goal_queue import GoalQueue
+from .goal_queue import GoalQueue, refuse_endless
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,6 +47,8 @@ class GoalRunner:
     ----------
     goal : Goal or None
         What plays.
+    beginning : Goal or None
+        What is about to play, once that has ended and torque is on; what waits has come after it.
     queue : GoalQueue
         What waits for that.
     leaving : bool
@@ -67,6 +69,7 @@ class GoalRunner:
         report_state: Callable[[], None],
     ) -> None:
         self.goal: Goal | None = None
+        self.beginning: Goal | None = None
         self.queue = GoalQueue(robot)
         self.leaving = False
         self.last: messages.Ended | None = None
@@ -112,8 +115,11 @@ class GoalRunner:
         Raises
         ------
         RequestError
-            If too many wait already.
+            If too many wait already, or one before it has no end.
         """
+        before = self.beginning or self.goal
+        if before is not None and before is not self._stays_after:
+            refuse_endless(self._robot, [before, goal])
         place = self.queue.add(goal)
         self._report_state()
         return place
@@ -147,6 +153,7 @@ class GoalRunner:
         if (
             not self.queue
             or self.goal is not None
+            or self.beginning is not None
             or self._status.state is not State.IDLE
             or not self._status.torque
             or self._status.releasing
@@ -204,10 +211,11 @@ class GoalRunner:
         self.goal = None
         follows = self._what_follows(goal, ended)
         self._report_result(goal, ended, follows)
-        if ended.code != ResultCode.SUCCESSFUL:
-            self.clear_queue(ResultCode.CANCELED, f"{goal.motion}, before it, ended with {ended.code}")
-        elif goal is self._stays_after:
-            self.clear_queue(ResultCode.CANCELED, f"{goal.motion}, before it, was told to end")
+        if self.beginning is None:  # else what waits, waits for that
+            if ended.code != ResultCode.SUCCESSFUL:
+                self.clear_queue(ResultCode.CANCELED, f"{goal.motion}, before it, ended with {ended.code}")
+            elif goal is self._stays_after:
+                self.clear_queue(ResultCode.CANCELED, f"{goal.motion}, before it, was told to end")
         self._stays_after = None
         self._ended_well, self.last = follows is not None, ended
         self._status.wake()

@@ -66,7 +66,6 @@ class RequestHandlers:
         self.release_lease, self.take_lease = control.release, control.take
         self._reservation, self.release_start = reservation, reservation.release
         self.uploads = Uploads(robot.name, robot.settings.upload_folder, robot.library)
-        self._one_play = asyncio.Lock()
         self._seeks_on: bool | None = None
         self._handlers: dict[str, Handler] = {
             name: getattr(self, verb.handler) for name, verb in VERBS.items()
@@ -75,7 +74,7 @@ class RequestHandlers:
     @property
     def begins(self) -> bool:
         """Whether a motion is about to begin."""
-        return self._one_play.locked()
+        return self._robot.goals.beginning is not None
 
     async def handle(self, verb: str, request: Request) -> dict[str, Any]:
         """Act on a request.
@@ -106,27 +105,43 @@ class RequestHandlers:
         """Make the robot ready for a goal, and hand it over, or let it wait."""
         robot, what = self._robot, f"{playback.plan.motion} cannot be played"
         refuse_unless_able(robot, what)
-        goal, stops = new_goal(playback, request), robot.stops  # also while others are waited for
-        if robot.goals.goal is not None or robot.goals.queue or self._one_play.locked():
+        goal, goals = new_goal(playback, request), robot.goals
+        if goals.goal is not None or goals.queue or self.begins:
             if request.on_busy == "queue":
-                return {"goal_id": goal.goal_id, "queued": robot.goals.enqueue(goal)}
+                return {"goal_id": goal.goal_id, "queued": goals.enqueue(goal)}
             if request.on_busy == "reject":
                 raise busy(self._robot)
+        goals.beginning = goal  # from here on, others that have not begun do not begin
+        robot.preempt("another motion was asked to replace this one")
         try:
-            async with self._one_play:
-                await robot.preempt("another motion was asked to replace this one")
-                await robot.enable()
-                refuse_unless_able(robot, what)
-                if robot.stops != stops:
-                    stopped = "stopped before the motion began"
-                    raise RequestError("CANCELED", robot.name, stopped, mend="play it again")
-                return robot.goals.start(goal)
+            return await self._start(goal, what)
         finally:
-            robot.goals.start_next()
+            if goals.beginning is goal:
+                goals.beginning = None
+                goals.start_next()
+
+    async def _start(self, goal: Goal, what: str) -> dict[str, Any]:
+        """Start a goal once the robot is at rest and holds, unless a stop or a newer motion comes before."""
+        robot, stops = self._robot, self._robot.stops
+
+        def refuse_given_up() -> None:
+            if robot.goals.beginning is not goal:
+                displaced = f"{goal.motion} did not begin"
+                why, mend = "a newer request replaced it", "send it again after that"
+                raise RequestError("PREEMPTED", robot.name, displaced, why, mend)
+            refuse_unless_able(robot, what)
+            if robot.stops != stops:
+                stopped = "stopped before the motion began"
+                raise RequestError("CANCELED", robot.name, stopped, mend="play it again")
+
+        await robot.come_to_rest(refuse_given_up)
+        await robot.enable(refuse_given_up)
+        refuse_given_up()
+        return robot.goals.start(goal)
 
     async def prepare(self, request: PrepareRequest) -> dict[str, Any]:
         """Plan a motion from where the robot stands, and reserve the robot for a start of its group."""
-        if self._one_play.locked():
+        if self.begins:
             raise busy(self._robot, "stop it first")
         return await self._reservation.prepare(request)
 

@@ -24,6 +24,8 @@ from .status import RobotStatus
 from .telemetry_reporter import TelemetryReporter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..api.reports import ReportHub, Subject
     from ..clock.monitor import ClockMonitor
     from ..config.robot import RobotSettings
@@ -201,16 +203,22 @@ class Robot:
         self.goals.clear_queue(ResultCode.CANCELED, why)
         self.stream.send(messages.Stop(ResultCode.CANCELED, why))
 
-    async def preempt(self, why: str) -> None:
-        """End what plays and what waits, softly, and wait until the robot is at rest."""
+    def preempt(self, why: str) -> None:
+        """End what plays, what waits and what is about to begin, softly; `come_to_rest` waits for it."""
         self.goals.stay()
         self.goals.clear_queue(ResultCode.PREEMPTED, why)
         if self.goals.goal is not None:
             self.stream.send(messages.Stop(ResultCode.PREEMPTED, why))
-            await self.status.until(
-                lambda: self.goals.goal is None, "the motion before did not end", RESTART_TIMEOUT_S
-            )
-        await self.status.until(lambda: self.status.state not in ACTIVE, "the robot did not come to rest")
+        self.status.wake()
+
+    async def come_to_rest(self, refuse: Callable[[], None]) -> None:
+        """Wait until what was told to end has ended and nothing moves; `refuse` as of `RobotStatus.until`."""
+        await self.status.until(
+            lambda: self.goals.goal is None and self.status.state not in ACTIVE,
+            "the robot did not come to rest",
+            RESTART_TIMEOUT_S,
+            refuse,
+        )
 
     async def pause(self) -> None:
         """Slow down on the path and wait until the robot is at rest, whatever for."""
@@ -248,9 +256,9 @@ class Robot:
             self.stream.send(messages.Seek(goal.goal_id, row, start, goes_on), (fd,))
         await self.status.until(lambda: self.status.updates != statuses, "the robot did not go there")
 
-    async def enable(self) -> None:
+    async def enable(self, refuse: Callable[[], None] = lambda: None) -> None:
         """Switch torque on where it is off or about to be; a driver that cannot leaves a robot in `fault`."""
-        await self.status.settled()
+        await self.status.settled(refuse)
         if self.status.state is State.IDLE and not self.status.torque:
             self.stream.send(messages.Enable())
             releases = self._releases
@@ -259,6 +267,7 @@ class Robot:
                     self.status.torque or self.status.state is not State.IDLE or self._releases != releases
                 ),
                 "torque could not be switched on",
+                refuse=refuse,
             )
 
     async def disable(self) -> None:

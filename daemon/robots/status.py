@@ -87,14 +87,23 @@ class RobotStatus:
             async with asyncio.timeout(within_s):
                 await self._changed.wait()
 
-    async def settled(self) -> None:
+    async def settled(self, refuse: Callable[[], None]) -> None:
         """Wait until torque that was told to go off is off; raises as `until` does."""
-        await self.until(lambda: not self.releasing, "torque could not be switched off")
+        await self.until(lambda: not self.releasing, "torque could not be switched off", refuse=refuse)
 
     async def until(
-        self, holds: Callable[[], bool], failure: str, timeout_s: float = ANSWER_TIMEOUT_S
+        self,
+        holds: Callable[[], bool],
+        failure: str,
+        timeout_s: float = ANSWER_TIMEOUT_S,
+        refuse: Callable[[], None] = lambda: None,
     ) -> None:
         """Wait for a change; time in which the daemon itself stood still does not count.
+
+        Parameters
+        ----------
+        refuse : callable, optional
+            Looks at each change first, and raises where nobody is to wait any more.
 
         Raises
         ------
@@ -104,8 +113,10 @@ class RobotStatus:
         for _ in range(TURNS):
             with suppress(TimeoutError):
                 async with asyncio.timeout(timeout_s / TURNS):
-                    while not holds():
+                    while True:
+                        refuse()
+                        if holds():
+                            return
                         await self._changed.wait()
-                return
         why = f"waited {timeout_s:g} s"
         raise RequestError("TIMEOUT", self._robot, failure, why, "ask for status")
