@@ -193,21 +193,26 @@ def reload(
     ROBOT, or where that daemon is elsewhere, only motion and marker files are read again. What plays or waits
     keeps the rows it was accepted with.
     """
+    from ..client.local import Impostor
     from ..client.reload import reload_here, reload_motions
 
-    config = client.own_config if robot is None else None
+    config, code = client.own_config if robot is None else None, DONE
     if config is not None:
-        if (here := reload_here(config)) is not None:
+        why = f"{config}: no daemon of this configuration runs on this machine"
+        try:
+            here = reload_here(config)
+        except Impostor as error:
+            here, why, code = None, str(error), NOBODY_ANSWERS
+        if here is not None:
             if json:
                 print_json(here.payload())
             return _tell_reloaded_here(here, json=json)
-        why = "no daemon of this configuration runs on this machine"
-        tell(f"{config}: {why}; motions are read again, the configuration is not", DONE)
+        tell(f"{why}; motions are read again, the configuration is not", code)
     reloaded = asyncio.run(reload_motions(client.mqtt(), robot))
     if json:
         rows = [one.payload() for one in reloaded]
         print_json(rows if robot is None else rows[0])
-    return max(_tell_reloaded(one, json=json) for one in reloaded)
+    return max(code, *(_tell_reloaded(one, json=json) for one in reloaded))
 
 
 def _tell_reloaded_here(here: "ReloadedHere", *, json: bool) -> int:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Any
 
 from ..ipc.control import Refused
 from .connection import ANSWER_TIMEOUT_S, NoAnswer
-from .local import ask_here
+from .local import Impostor, ask_here
 from .session import ask
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ..config.mqtt import MqttSettings
+
+log = logging.getLogger(__name__)
 
 
 async def stop(
@@ -53,7 +56,8 @@ async def stop(
             answer, refusal = await stopped_here(config, robot, verb)
         if answer is not None:
             return answer
-        if refusal is None or "the robots here are" in str(error):  # that it is unknown is told already
+        is_known = isinstance(refusal, Impostor) or "the robots here are" in str(error)
+        if refusal is None or is_known:
             raise
         raise NoAnswer(f"{error}\n{refusal}") from refusal
 
@@ -62,6 +66,8 @@ async def stopped_here(
     config: Path | None, robot: str, verb: str
 ) -> tuple[dict[str, Any] | None, Refused | NoAnswer | None]:
     """Stop a robot by its daemon on this machine, which may be at another broker, or at none.
+
+    An impostor is logged as a warning, whatever another way to stop the robot brings.
 
     Returns
     -------
@@ -76,5 +82,8 @@ async def stopped_here(
         # In a thread, so that whoever waits can still show that, and heed keys.
         asked = asyncio.to_thread(ask_here, config, verb, timeout_s=ANSWER_TIMEOUT_S, robot=robot)
         return await asked, None
+    except Impostor as error:
+        log.warning("%s", error)
+        return None, error
     except (Refused, NoAnswer) as error:
         return None, error

@@ -1,4 +1,6 @@
-"""Takes requests that concern the daemon as a whole, from programs of its own user and of root here.
+"""Takes requests that concern the daemon as a whole, from programs of this machine.
+
+Root may send them, the daemon's own user, and the owner of the configuration.
 
 They come over a socket and not over MQTT: a configuration that names another broker is to be read as well,
 and whoever may move a robot need not be one who may change what it is. Stops are taken here as well: whoever
@@ -8,10 +10,10 @@ sends one may find no broker.
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
-import socket
-import struct
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import orjson
@@ -20,8 +22,10 @@ from motiond.formats.errors import listed, nearest, shortened
 
 from ..api.requests import RawRequest
 from ..ipc.control import LONGEST_REQUEST, Refused, address_of
+from ..ipc.peers import believed_users, holder_of, named_user, peer_of
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
@@ -34,7 +38,7 @@ log = logging.getLogger(__name__)
 MOST_CLIENTS = 8
 ASK_WITHIN_S = 5.0
 TRY_AGAIN_S = 1.0
-_CREDENTIALS = struct.Struct("=3i")
+SERVED = "`motiond reload`, `motiond log-level` and stops of this machine"
 
 
 class ControlSocket:
@@ -51,48 +55,61 @@ class ControlSocket:
     def __init__(self, config: Path, acts: Mapping[str, Act]) -> None:
         self._config = config
         self._acts = acts
-        self._served = 0
+        self._served: Counter[bool] = Counter()
 
     async def run(self) -> NoReturn:
         """Serve until cancelled; where another daemon of this configuration still does, try again."""
-        told = False
+        told = ""
         while True:
             try:
                 server = await asyncio.start_unix_server(
                     self._serve, address_of(self._config), limit=LONGEST_REQUEST
                 )
             except OSError as error:
-                if not told:
-                    what = "%s: `motiond reload` and `motiond log-level` are not served; %s; tried again"
-                    log.warning(what, self._config, os.strerror(error.errno or 0))
-                told = True
+                why = self._why_unserved(error)
+                if why != told:
+                    log.warning("%s: %s are not served; %s; tried again", self._config, SERVED, why)
+                told = why
                 await asyncio.sleep(TRY_AGAIN_S)
                 continue
             async with server:
                 await asyncio.get_running_loop().create_future()
 
+    def _why_unserved(self, error: OSError) -> str:
+        """Return why the socket cannot be bound, with who has bound it."""
+        holder = holder_of(address_of(self._config)) if error.errno == errno.EADDRINUSE else None
+        if holder is None:
+            return os.strerror(error.errno or 0)
+        mend = "end it" if holder.user in believed_users(self._config) else "it is no daemon of yours; end it"
+        return f"{holder} has bound the socket; {mend}"
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one request; nothing that is asked here ends the daemon."""
-        self._served += 1
+        connection: socket.socket = writer.get_extra_info("socket")
+        user = peer_of(connection).user
+        may_ask = user in believed_users(self._config)
+        self._served[may_ask] += 1
         try:
-            writer.write(orjson.dumps(await self._answer(reader, _user_of(writer))) + b"\n")
-            async with asyncio.timeout(ASK_WITHIN_S):
-                await writer.drain()
+            if self._served[may_ask] <= MOST_CLIENTS or may_ask:
+                writer.write(orjson.dumps(await self._answer(reader, user, may_ask=may_ask)) + b"\n")
+                async with asyncio.timeout(ASK_WITHIN_S):
+                    await writer.drain()
         except (ConnectionError, TimeoutError):
             log.info("control: whoever asked has not waited for the answer")
         except Exception:
             log.exception("control: failed inside motiond")
         finally:
-            self._served -= 1
+            self._served[may_ask] -= 1
             writer.close()
 
-    async def _answer(self, reader: asyncio.StreamReader, user: int) -> dict[str, Any]:
+    async def _answer(self, reader: asyncio.StreamReader, user: int, *, may_ask: bool) -> dict[str, Any]:
         try:
             request = await _read(reader)
-            if user not in {0, os.geteuid()}:
-                what, why = f"user {user} may not ask", "root may, and the user that the daemon runs as"
+            if not may_ask:
+                what = f"user {named_user(user)} may not ask"
+                why = "root may, the user that the daemon runs as, and the owner of its configuration"
                 return _refused(f"control: {what}; {why}; use sudo")
-            if self._served > MOST_CLIENTS:
+            if self._served[True] > MOST_CLIENTS:
                 return _refused(f"control: {MOST_CLIENTS} requests are being served; wait for their answers")
             return {"status": "ok", "data": await self._act(request)}
         except Refused as error:
@@ -137,11 +154,3 @@ async def _read(reader: asyncio.StreamReader) -> dict[str, Any]:
     if not isinstance(request, dict):
         raise Refused("control: the request is no JSON object; put keys and values in { }")
     return request
-
-
-def _user_of(writer: asyncio.StreamWriter) -> int:
-    """Return who is at the other end, as the kernel knows it (unix(7), SO_PEERCRED)."""
-    connection: socket.socket = writer.get_extra_info("socket")
-    told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    _, user, _ = _CREDENTIALS.unpack(told)
-    return int(user)

@@ -13,7 +13,6 @@ import errno
 import os
 import select
 import socket
-import struct
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING
 from motiond.drivers.base import DriverError
 
 from ..ipc.messages import Lost
+from ..ipc.peers import Peer, holder_of, named_user, peer_of
 from .fork_server import TITLE
 from .idle import tell, told_to_leave
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 BEAT_S = 0.25
 _LONGEST_NAME = 107
 _WAITING = 128
-_CREDENTIALS = struct.Struct("=3i")
 
 
 def address_of(device: str) -> bytes:
@@ -53,24 +52,30 @@ class Holder:
 
     def __init__(self, device: str) -> None:
         self._device = device
-        self._pid = 0
+        self._peer: Peer | None = None
         self._connection: socket.socket | None = None
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.setblocking(False)
         try:
             connection.connect(address_of(device))
-            told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        except OSError:  # it has just ended, or its queue is full: look again soon
+            self._peer = peer_of(connection)
+        except OSError:  # it has just ended, or takes no connection: look again soon
             connection.close()
+            self._peer = holder_of(address_of(device))
             return
         self._connection = connection
-        self._pid = _CREDENTIALS.unpack(told)[0]
 
     def __str__(self) -> str:
         """Return what is held by whom, for users."""
-        who = f"process {self._pid}{_purpose_of(self._pid)}" if self._pid else "another process"
         why = "one device has one master"
-        return f"{self._device}: held by {who}; {why}; waiting until that process ends"
+        return f"{self._device}: held by {self._who()}; {why}; waiting until that process ends"
+
+    def _who(self) -> str:
+        if self._peer is None:
+            return "another process"
+        pid, user = self._peer
+        process = f"process {pid}{_purpose_of(pid)}" if pid else "a process"
+        return process if user == os.geteuid() and pid else f"{process} of user {named_user(user)}"
 
     def has_ended(self, channel: Channel, timeout_s: float) -> bool:
         """Wait until the process ends or the channel can be read; return whether to look again."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
@@ -11,8 +12,10 @@ from motiond.daemon.cli import broker as finding_broker
 from motiond.daemon.cli.broker import Client
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
+from motiond.daemon.client.stopping import stop
 from motiond.daemon.config.client import load_mqtt_settings
 from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.ipc.control import address_of
 from motiond.daemon.service.control_socket import ControlSocket
 from tests.daemon.cli.terminals import on_terminal
 from tests.daemon.conftest import Embedded
@@ -20,6 +23,7 @@ from tests.daemon.fleet.members import members
 from tests.daemon.programs import background, motiond, run_here
 from tests.daemon.rig import Rig
 from tests.ports import free_port
+from tests.users import OTHER_USER, listening_as_other_user
 from tests.waiting import eventually
 
 if TYPE_CHECKING:
@@ -210,6 +214,63 @@ def test_a_configuration_of_somebody_else_keeps_no_stop_back(
     code, out, err = run_here(capsys, "pause", "arm", "-c", playing.config)
     assert (code, out) == (2, "")
     assert err.startswith(f"{playing.config}: cannot be read; Permission denied")
+
+
+# -- an impostor --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def impostor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A configuration that cannot be read, and whose daemon's socket another user has bound."""
+    config = tmp_path / "motiond.yaml"
+    config.write_text("robots: [\n")
+    with listening_as_other_user(monkeypatch, address_of(config)):
+        yield config
+
+
+def has_the_socket(config: Path) -> str:
+    return (
+        f"{config}: process {os.getpid()} of user {OTHER_USER} has the socket of its daemon, and is not "
+        "believed; only root, you and the owners of the configuration and of /var/lib/motiond are; end that "
+        "process, or make its user the owner of the configuration"
+    )
+
+
+@pytest.mark.parametrize("verb", ["stop", "estop"])
+def test_an_impostor_is_named_and_stops_nothing(impostor: Path, free_port: int, verb: str) -> None:
+    """As a program of its own, as it says so on stderr by its logging."""
+    nobody = f"mqtt://127.0.0.1:{free_port}"
+    impostor.write_text(f"mqtt: {{broker: '{nobody}'}}\n")
+    done = motiond(verb, "arm", "-c", impostor)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.splitlines()[0] == has_the_socket(impostor)
+    assert done.stderr.count("has the socket") == 1
+
+
+@pytest.mark.parametrize("here_first", [True, False])
+async def test_a_stop_beside_an_impostor_goes_out_by_the_broker(
+    impostor: Path, free_port: int, caplog: pytest.LogCaptureFixture, *, here_first: bool
+) -> None:
+    broker = Embedded(free_port)
+    await broker.start()
+    async with members(broker.settings) as crowd:
+        crowd.add("left")
+        await crowd.settle()
+        answer = await stop(broker.settings, "left", "stop", impostor, here_first=here_first)
+        assert answer == await stop(broker.settings, "left", "stop")
+    await broker.kill()
+    assert caplog.messages == ([has_the_socket(impostor)] if here_first else [])
+
+
+def test_a_reload_beside_an_impostor_reads_the_motions_by_the_broker_and_fails(
+    playing: Playing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "copy.yaml"
+    copy.write_text(playing.config.read_text())
+    with listening_as_other_user(monkeypatch, address_of(copy)):
+        code, out, err = run_here(capsys, "reload", "-c", copy)
+    assert (code, out) == (3, "arm: plays long, short\n")
+    assert err == f"{has_the_socket(copy)}; motions are read again, the configuration is not\n"
 
 
 # -- the monitor --------------------------------------------------------------------------------------------

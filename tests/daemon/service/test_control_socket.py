@@ -6,19 +6,22 @@ import asyncio
 import logging
 import os
 import socket
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import orjson
 import pytest
 
-from motiond.daemon.client.local import ask_here
-from motiond.daemon.ipc.control import Refused, address_of
+from motiond.daemon.client.connection import NoAnswer
+from motiond.daemon.client.local import Impostor, ask_here
+from motiond.daemon.ipc.control import address_of
+from motiond.daemon.ipc.peers import named_user
 from motiond.daemon.log.lines import level_name
 from motiond.daemon.service import control_socket
 from motiond.daemon.service.control_socket import ControlSocket
 from motiond.daemon.service.log_level import serve_log_level
 from tests.daemon.programs import logging_as_before, run_here
+from tests.users import OTHER_USER, as_other_user, listening_as_other_user, owned_by
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -111,12 +114,78 @@ async def test_a_link_that_leads_elsewhere_meanwhile_is_still_the_configuration(
 
 async def test_other_users_may_not_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = tmp_path / "motiond.yaml"
-    monkeypatch.setattr(control_socket, "_user_of", lambda _: os.geteuid() + 1)
     async with served(config):
-        with pytest.raises(Refused) as refused:
-            await asyncio.to_thread(ask_here, config, "log-level", level="debug")
-    why = "root may, and the user that the daemon runs as"
-    assert str(refused.value) == f"control: user {os.geteuid() + 1} may not ask; {why}; use sudo"
+        with socket.socket(socket.AF_UNIX) as theirs:
+            with as_other_user(monkeypatch):
+                theirs.connect(address_of(config))
+            theirs.sendall(b'{"verb":"log-level","level":"debug"}\n')
+            answer = orjson.loads(await asyncio.to_thread(theirs.recv, 4096))
+    why = "root may, the user that the daemon runs as, and the owner of its configuration"
+    refusal = f"control: user {OTHER_USER} may not ask; {why}; use sudo"
+    assert answer == {"status": "error", "error": refusal}
+
+
+async def test_the_owner_of_the_configuration_may_ask_and_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = owned_by(tmp_path / "motiond.yaml", OTHER_USER)
+    async with served(config):
+        with socket.socket(socket.AF_UNIX) as theirs:
+            with as_other_user(monkeypatch):
+                theirs.connect(address_of(config))
+            theirs.sendall(b'{"verb":"log-level"}\n')
+            answer = orjson.loads(await asyncio.to_thread(theirs.recv, 4096))
+    assert answer["status"] == "ok"
+    with listening_as_other_user(monkeypatch, address_of(config)) as theirs:
+        asking = asyncio.create_task(asyncio.to_thread(ask_here, config, "log-level"))
+        connection, _ = await asyncio.to_thread(theirs.accept)
+        with connection:
+            assert connection.recv(4096) == b'{"verb":"log-level"}\n'
+            connection.sendall(b'{"status":"ok","data":{"level":"info"}}')
+        assert await asking == {"level": "info"}
+
+
+async def test_other_users_who_only_connect_keep_nobody_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "motiond.yaml"
+    async with served(config):
+        with ExitStack() as crowd:
+            strangers = [crowd.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(20)]
+            for stranger in strangers:
+                with as_other_user(monkeypatch):
+                    stranger.connect(address_of(config))
+            # Those beyond the bound are hung up on, while the others have their time.
+            assert await asyncio.to_thread(strangers[-1].recv, 1) == b""
+            if os.geteuid() == 0:
+                assert await asyncio.to_thread(ask_here, config, "log-level") is not None
+
+
+# Only root can make a socket that is another user's without a connection to tell by.
+@pytest.mark.parametrize("how", ["listens", "binds alone"] if os.geteuid() == 0 else ["listens"])
+def test_who_has_the_socket_of_a_daemon_without_being_believed_is_named_and_asked_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    config, takes_connections = tmp_path / "motiond.yaml", how == "listens"
+    with as_other_user(monkeypatch):
+        theirs = socket.socket(socket.AF_UNIX)
+        theirs.bind(address_of(config))
+        if takes_connections:
+            theirs.listen()
+    who = f"process {os.getpid()}" if takes_connections else "a process"
+    with theirs:
+        with pytest.raises(Impostor) as impostor:
+            ask_here(config, "stop", robot="arm")
+        if takes_connections:
+            connection, _ = theirs.accept()
+            with connection:
+                assert connection.recv(1) == b""
+    assert str(impostor.value) == (
+        f"{config}: {who} of user {OTHER_USER} has the socket of its daemon, and is not believed; "
+        "only root, you and the owners of the configuration and of /var/lib/motiond are; "
+        "end that process, or make its user the owner of the configuration"
+    )
+    assert isinstance(impostor.value, NoAnswer)
 
 
 async def test_a_second_daemon_of_a_configuration_says_so_once_and_serves_when_the_first_has_gone(
@@ -133,8 +202,23 @@ async def test_a_second_daemon_of_a_configuration_says_so_once_and_serves_when_t
             await asyncio.sleep(0.02)
     serving.cancel()
     await asyncio.wait((serving,), timeout=PATIENCE_S)
-    unserved = "`motiond reload` and `motiond log-level` are not served"
-    assert caplog.messages == [f"{config}: {unserved}; Address already in use; tried again"]
+    unserved = "`motiond reload`, `motiond log-level` and stops of this machine are not served"
+    user = f"a process of user {named_user(os.geteuid())}"
+    assert caplog.messages == [f"{config}: {unserved}; {user} has bound the socket; end it; tried again"]
+
+
+async def test_a_daemon_whose_socket_another_user_has_says_whose_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = tmp_path / "motiond.yaml"
+    with listening_as_other_user(monkeypatch, address_of(config)) as theirs:
+        serving = asyncio.create_task(ControlSocket(config, {}).run())
+        (await asyncio.to_thread(theirs.accept))[0].close()
+        serving.cancel()
+        await asyncio.wait((serving,), timeout=PATIENCE_S)
+    unserved = "`motiond reload`, `motiond log-level` and stops of this machine are not served"
+    who = f"process {os.getpid()} of user {OTHER_USER} has bound the socket"
+    assert caplog.messages == [f"{config}: {unserved}; {who}; it is no daemon of yours; end it; tried again"]
 
 
 def test_the_log_level_of_a_configuration_that_is_not_there_is_refused(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import threading
 from contextlib import contextmanager
@@ -13,7 +14,8 @@ import pytest
 from motiond.daemon.ipc import messages, ring
 from motiond.daemon.ipc.channel import Channel
 from motiond.daemon.ipc.ring import RingReader, RingWriter
-from motiond.daemon.stream.locks import DeviceLocks, Holder, wait_for_devices
+from motiond.daemon.stream.locks import DeviceLocks, Holder, address_of, wait_for_devices
+from tests.users import OTHER_USER, as_other_user
 from tests.waiting import PATIENCE_S, eventually, lines_until, started
 
 if TYPE_CHECKING:
@@ -234,6 +236,28 @@ def test_a_holder_that_cannot_be_asked_is_still_a_holder() -> None:
         "one device has one master; waiting until that process ends"
     )
     holder.close()
+
+
+@pytest.mark.parametrize("how", ["listens", "binds alone"] if os.geteuid() == 0 else ["listens"])
+def test_a_device_whose_name_another_user_has_bound_is_told_with_that_user(
+    monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    port = device("port")
+    with as_other_user(monkeypatch):
+        theirs = socket.socket(socket.AF_UNIX)
+        theirs.bind(address_of(port))
+        if how == "listens":
+            theirs.listen()
+    process = f"process {os.getpid()}" if how == "listens" else "a process"
+    with theirs, waiting(port) as wait:
+        assert wait.is_told() == [
+            (
+                f"{port}: held by {process} of user {OTHER_USER}; one device has one master; "
+                "waiting until that process ends"
+            )
+        ]
+        theirs.close()
+        assert wait.ends()
 
 
 # What a stream process does once its daemon has gone: its driver is closed, and it is about to end.
