@@ -1,4 +1,4 @@
-"""How often something may be done: freely for a while, then at a rate."""
+"""How often something may be done: freely for a while, then at a rate; what costs more counts more."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ if TYPE_CHECKING:
 
 
 ROUNDING = 1e-9
+BYTES_A_COST = 4096
+
+
+def cost_of(size_bytes: int) -> float:
+    """Return what a message of a client costs: 1, and 1 more for each 4 kB that are to be read."""
+    return 1.0 + size_bytes / BYTES_A_COST
 
 
 class Pace:
@@ -30,18 +36,18 @@ class Pace:
         self._now = now
         self._left, self._counted_s = float(burst), now()
 
-    def take(self) -> float:
+    def take(self, cost: float = 1.0) -> float:
         """Do it once; return how long to wait before the next time, in s, 0 within a burst."""
         self._fill()
-        self._left -= 1.0
+        self._left -= cost
         return -self._left / self._rate_hz if self._left < -ROUNDING else 0.0
 
-    def allows(self) -> bool:
-        """Do it once if it may be done now; return whether."""
+    def allows(self, cost: float = 1.0) -> bool:
+        """Do it once if it may be done now; return whether. What costs more than a burst needs a full one."""
         self._fill()
-        if self._left < 1.0:
+        if self._left < min(cost, self._burst):
             return False
-        self._left -= 1.0
+        self._left -= cost
         return True
 
     def _fill(self) -> None:

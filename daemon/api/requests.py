@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
     from .lease import Lease
 
-MOST_BYTES = 65536
-MOST_KEYS, MOST_LEVELS = 100, 64
+MOST_BYTES, MOST_BYTES_WITHOUT_JOINTS = 65_536, 16_384
+MOST_VALUES, MOST_ENTRIES, MOST_KEYS, MOST_LEVELS = 1024, 256, 100, 64
 MOST_PROBLEMS, MOST_TOLD_BYTES = 20, 3500  # of what an answer tells, so that it fits in 4 kB
+MOST_HINTS = 3  # of likely spellings, which cost more than all else of a refusal
 LONGEST_WORD = 60
 
 
@@ -84,6 +85,8 @@ class Verb:
         Whether it is refused while the robot is reserved for a start of its group.
     needs_lease : bool
         Whether only who is in control may ask for it, where a lease is required.
+    most_bytes : int
+        How long its payload may be.
     """
 
     schema: type[Request]
@@ -92,11 +95,12 @@ class Verb:
     begins: bool = False
     interferes: bool = False
     needs_lease: bool = True
+    most_bytes: int = MOST_BYTES_WITHOUT_JOINTS
 
 
 VERBS: dict[str, Verb] = {
-    "play": Verb(schemas.PlayRequest, "play", begins=True, interferes=True),
-    "goto": Verb(schemas.GotoRequest, "goto", begins=True, interferes=True),
+    "play": Verb(schemas.PlayRequest, "play", begins=True, interferes=True, most_bytes=MOST_BYTES),
+    "goto": Verb(schemas.GotoRequest, "goto", begins=True, interferes=True, most_bytes=MOST_BYTES),
     "enable": Verb(schemas.EnableRequest, "enable", begins=True, interferes=True),
     "disable": Verb(schemas.DisableRequest, "disable", interferes=True),
     "torque": Verb(schemas.TorqueRequest, "switch_torque", begins=True, interferes=True),
@@ -111,7 +115,7 @@ VERBS: dict[str, Verb] = {
     "stop": Verb(schemas.StopRequest, "stop", stops=True, needs_lease=False),
     "estop": Verb(schemas.EstopRequest, "estop", stops=True, needs_lease=False),
     "reset": Verb(schemas.ResetRequest, "reset", begins=True, interferes=True),
-    "fault": Verb(schemas.FaultRequest, "inject_fault"),
+    "fault": Verb(schemas.FaultRequest, "inject_fault", most_bytes=MOST_BYTES),
     "lease/acquire": Verb(schemas.AcquireLeaseRequest, "acquire_lease", needs_lease=False),
     "lease/renew": Verb(schemas.RenewLeaseRequest, "renew_lease", needs_lease=False),
     "lease/release": Verb(schemas.ReleaseLeaseRequest, "release_lease", needs_lease=False),
@@ -119,9 +123,10 @@ VERBS: dict[str, Verb] = {
     "status": Verb(schemas.StatusRequest, "status", needs_lease=False),
     "motions/delete": Verb(schemas.DeleteMotionRequest, "delete_motion"),
     "motions/reload": Verb(schemas.ReloadMotionsRequest, "reload_motions"),
-    "fleet/prepare": Verb(schemas.PrepareRequest, "prepare", begins=True),
+    "fleet/prepare": Verb(schemas.PrepareRequest, "prepare", begins=True, most_bytes=MOST_BYTES),
     "fleet/release": Verb(schemas.ReleaseStartRequest, "release_start"),
 }
+STOPS = frozenset(name for name, verb in VERBS.items() if verb.stops)
 SCHEMAS: dict[str, type[Request]] = {name: verb.schema for name, verb in VERBS.items()}
 
 FLEET_SCHEMAS: dict[str, type[Request]] = {
@@ -198,11 +203,30 @@ def _transaction(body: dict[str, Any]) -> str | None:
         return None
 
 
+def most_bytes(verb: str) -> int:
+    """Return how long the payload of a request for a verb may be, whether there is such a verb or not."""
+    return VERBS[verb].most_bytes if verb in VERBS else MOST_BYTES
+
+
+def is_crowded(text: bytes | str) -> bool:
+    """Whether a JSON text may hold more values than a request has; quicker than to read it.
+
+    Commas and brackets that stand in strings count as well.
+    """
+    first, second, third = (",", "[", "{") if isinstance(text, str) else (b",", b"[", b"{")
+    return text.count(first) + text.count(second) + text.count(third) > MOST_VALUES  # type: ignore[arg-type]
+
+
 def _body(raw: RawRequest) -> dict[str, Any]:
-    """Read the JSON object that a request carries; an empty payload is an empty object."""
-    size = len(raw.payload)
-    if size > MOST_BYTES:
-        raise _invalid(raw, f"{size} bytes", f"a request has at most {MOST_BYTES}", "send less")
+    """Read the JSON object that a request carries; an empty payload is an empty object.
+
+    What costs the least is looked at first: whoever sends many of these must not hold up others' stops.
+    """
+    size, most = len(raw.payload), most_bytes(raw.verb)
+    if size > most:
+        raise _invalid(raw, f"{size} bytes", f"a request has at most {most}", "send less")
+    if is_crowded(raw.payload):
+        raise crowded(raw.where)
     try:
         body = orjson.loads(raw.payload or b"{}")
     except orjson.JSONDecodeError as error:
@@ -210,8 +234,12 @@ def _body(raw: RawRequest) -> dict[str, Any]:
         raise _invalid(raw, what, "a request is a JSON object in UTF-8, without NaN", "correct it") from error
     if not isinstance(body, dict):
         raise _invalid(raw, f"{reprlib.repr(body)} is no JSON object", "", "put keys and values in { }")
-    if len(body) > MOST_KEYS:  # to find fault with each of thousands would hold up others
+    if len(body) > MOST_KEYS:  # to find fault with each of them would hold up others
         raise _invalid(raw, f"{len(body)} keys", f"a request has at most {MOST_KEYS}", "leave some out")
+    for key, value in body.items():
+        if isinstance(value, dict | list) and len(value) > MOST_ENTRIES:
+            what, why = f"'{_short(key)}' has {len(value)} entries", f"it may have {MOST_ENTRIES}"
+            raise _invalid(raw, what, why, "leave some out")
     return body
 
 
@@ -283,8 +311,8 @@ def _told(raw: RawRequest, schema: type[Request], body: dict[str, Any], error: V
     found = error.errors(include_url=False, include_context=False)
     lines: list[str] = []
     room = MOST_TOLD_BYTES
-    for one in found[:MOST_PROBLEMS]:
-        line = str(_invalid(raw, *_problem(one, raw.verb, schema, body)))
+    for place, one in enumerate(found[:MOST_PROBLEMS]):
+        line = str(_invalid(raw, *_problem(one, raw.verb, schema, body, hints=place < MOST_HINTS)))
         room -= len(line.encode())
         if room < 0 and lines:
             break
@@ -299,12 +327,18 @@ def _short(word: str) -> str:
     return word if len(word) <= LONGEST_WORD else f"{word[:LONGEST_WORD]}…"
 
 
+def crowded(where: str) -> RequestError:
+    """Return the refusal of a request of too many values."""
+    what, why = f"more than {MOST_VALUES} values", "no request has so many"
+    return RequestError("INVALID_REQUEST", where, what, why, "leave some out")
+
+
 def _invalid(raw: RawRequest, what: str, why: str, mend: str) -> RequestError:
     return RequestError("INVALID_REQUEST", raw.where, what, why, mend)
 
 
 def _problem(
-    found: ErrorDetails, verb: str, schema: type[Request], body: dict[str, Any]
+    found: ErrorDetails, verb: str, schema: type[Request], body: dict[str, Any], *, hints: bool
 ) -> tuple[str, str, str]:
     """Say what pydantic found in the house's words."""
     path = _path(found["loc"], body)
@@ -314,7 +348,8 @@ def _problem(
             owner = schema if len(path) == 1 else _object_under(path[0], schema)
             known = sorted(owner.model_fields, key=Request.model_fields.__contains__)  # its own keys first
             who = verb if owner is schema else path[0]
-            return f"unknown key '{key}'", f"{who} knows {', '.join(known)}", nearest(path[-1], known)
+            hint = nearest(path[-1], known) if hints else ""
+            return f"unknown key '{key}'", f"{who} knows {', '.join(known)}", hint
         case "missing":
             return f"'{key}' is missing", f"{verb} needs it", "add it"
         case _:

@@ -1,9 +1,11 @@
 """One WebSocket client: hears its requests, and tells it answers and reports.
 
 A request is `{"id": …, "robot": …, "verb": …, "body": {…}}` and is answered by `{"id": …, "answer": {…}}`.
-No request waits for another, least of all a stop: what is too much is refused at once. `{"watching": true}`
-says that somebody is there who could stop a robot, and `{"watching": true, "robot": …}` also which robot they
-look at.
+No request waits for another, least of all a stop: what is too much is refused at once, and what costs the
+least to refuse is looked at first. A client has a share of its own; beyond it, what it sends is served and
+read in a pace that all clients have together, so that no number of them holds up another's stop.
+`{"watching": true}` says that somebody is there who could stop a robot, and `{"watching": true, "robot": …}`
+also which robot they look at.
 
 Of a client that reads too slowly only the newest sample of each robot waits, and what lasts or is told but
 once. One that leaves too much unread is disconnected. Neither costs memory or time that others need.
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 import socket as sockets
 from collections import deque
 from contextlib import suppress
@@ -21,8 +24,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import orjson
 from aiohttp import WSMsgType
 
-from ..api.pace import Pace
-from ..api.requests import VERBS, RawRequest
+from ..api.pace import Pace, cost_of
+from ..api.requests import STOPS, RawRequest, crowded, is_crowded
 from .connections import connection_of
 from .exchange import refusal
 
@@ -32,22 +35,53 @@ if TYPE_CHECKING:
     from aiohttp import web
 
     from ..api.dispatcher import Dispatcher
+    from ..api.errors import ErrorCode
     from ..api.reports import Report, Subscription
 
 MOST_SERVED = 32  # requests of one client at once; stops apart, of which there may be two a robot
 STOPS_A_ROBOT = 2  # so that whoever stops all, and then halts all, waits for none of them
 REQUESTS_HZ, REQUESTS_BURST = 200.0, 64
+SHARE_HZ, SHARE_BURST = 20.0, 64
+TOGETHER_HZ, TOGETHER_BURST = 400.0, 128  # requests of all clients beyond their shares
+READ_HZ, READ_BURST = 1000.0, 256  # messages of all clients beyond their shares, served or refused
 MOST_UNREAD_BYTES = 4_000_000  # of answers; one of them may list a thousand motions
 MOST_UNSENT_BYTES = 16_384
 LONGEST_ID = 200
 LOOK_S = 0.01
+STOP = re.compile("|".join(f'"{verb}"' for verb in sorted(STOPS)))
+ID = re.compile(r'"id"\s*:\s*(\d{1,18}|"[^"\\]{0,200}")')
+"""Of a message that is not read for its size: the first one, which is the client's own where it has order."""
 NO_REQUEST = "a request is an object with id, robot, verb and body"
+
+
+class Traffic:
+    """What all clients of one server may do together, beyond the share that each of them has.
+
+    Attributes
+    ----------
+    served : Pace
+        Of requests that are served.
+    read : Pace
+        Of messages that are read; whoever sends more waits.
+    """
+
+    def __init__(self) -> None:
+        now = asyncio.get_running_loop().time
+        self.served = Pace(TOGETHER_HZ, TOGETHER_BURST, now)
+        self.read = Pace(READ_HZ, READ_BURST, now)
 
 
 class Watching(NamedTuple):
     """Somebody is there who could stop a robot, and looks at one, or at none in particular: ''."""
 
     robot: str
+
+
+class Asked(NamedTuple):
+    """A request, and the id by which it is answered: null where it has none that can be used."""
+
+    number: int | str | None
+    raw: RawRequest
 
 
 def keep_little_unsent(request: web.Request) -> None:
@@ -71,6 +105,8 @@ class Client:
         What there is to tell.
     requests : set of Task
         Takes the requests that are being served, to their end, whatever becomes of the client.
+    traffic : Traffic
+        That of all clients.
     watched : callable
         Is told that somebody watches.
     robots : callable
@@ -94,6 +130,7 @@ class Client:
         reports: Subscription,
         requests: set[asyncio.Task[None]],
         *,
+        traffic: Traffic,
         watched: Callable[[], None],
         robots: Callable[[], int],
     ) -> None:
@@ -104,11 +141,14 @@ class Client:
         self._dispatcher = dispatcher
         self._reports = reports
         self._requests = requests
+        self._traffic = traffic
         self._watched = watched
         self._robots = robots
         self._serving = {False: 0, True: 0}  # others, stops
         self._may_serve_stop = asyncio.Event()
-        self._pace = Pace(REQUESTS_HZ, REQUESTS_BURST, asyncio.get_running_loop().time)
+        now = asyncio.get_running_loop().time
+        self._pace = Pace(REQUESTS_HZ, REQUESTS_BURST, now)
+        self._share = Pace(SHARE_HZ, SHARE_BURST, now)
         self._answers: deque[bytes] = deque()
         self._unread_bytes = 0
         self._has_answer = asyncio.Event()
@@ -209,37 +249,51 @@ class Client:
         async for message in self._socket:
             if message.type not in {WSMsgType.TEXT, WSMsgType.BINARY}:
                 return
+            cost = cost_of(len(message.data))
+            in_share = self._share.allows(cost)
             asked = _read(message.data, self.caller)
             if isinstance(asked, Watching):
                 self._watched()
                 self.looks_at, self.looked_s = asked.robot, asyncio.get_running_loop().time()
-                continue
-            if isinstance(asked, str):
+            elif isinstance(asked, str):
                 self._answer(None, refusal("INVALID_REQUEST", f"{asked}; correct it"))
-                await asyncio.sleep(0)
-                continue
-            number, raw = asked
-            stops = raw.verb in VERBS and VERBS[raw.verb].stops
-            if stops:
-                while self._serving[True] >= max(MOST_SERVED, STOPS_A_ROBOT * self._robots()):
-                    self._may_serve_stop.clear()
-                    await self._may_serve_stop.wait()
-            elif self._serving[False] >= MOST_SERVED or not self._pace.allows():
-                why = f"a client has {MOST_SERVED} at once and {REQUESTS_HZ:g} a second"
-                self._answer(number, refusal("BUSY", f"{raw.where}: too many requests; {why}; send fewer"))
-                await asyncio.sleep(0)
-                continue
-            self._begin(number, raw, stops=stops)
+            elif asked.raw.verb in STOPS:
+                await self._begin_stop(asked)
+            elif why := self._refusal(asked.raw, cost, in_share=in_share):
+                self._answer(asked.number, refusal(*why))
+            else:
+                self._begin(asked, stops=False)
+            if not in_share:
+                await asyncio.sleep(self._traffic.read.take(cost))
 
-    def _begin(self, number: Any, raw: RawRequest, *, stops: bool) -> None:
+    def _refusal(self, raw: RawRequest, cost: float, *, in_share: bool) -> tuple[ErrorCode, str] | None:
+        """Return why a request is not even looked at; None where it is served."""
+        if raw.refusal is not None:
+            return raw.refusal.code, str(raw.refusal)
+        too_many = f"{raw.where}: too many requests"
+        if self._serving[False] >= MOST_SERVED or not self._pace.allows(cost):
+            why = f"a client has {MOST_SERVED} at once and {REQUESTS_HZ:g} a second"
+            return "BUSY", f"{too_many}; {why}; send fewer"
+        if not in_share and not self._traffic.served.allows(cost):
+            why = f"all clients together have {TOGETHER_HZ:g} a second beyond {SHARE_HZ:g} of each"
+            return "BUSY", f"{too_many}; {why}; send fewer, or shorter ones"
+        return None
+
+    async def _begin_stop(self, asked: Asked) -> None:
+        while self._serving[True] >= max(MOST_SERVED, STOPS_A_ROBOT * self._robots()):
+            self._may_serve_stop.clear()
+            await self._may_serve_stop.wait()
+        self._begin(asked, stops=True)
+
+    def _begin(self, asked: Asked, *, stops: bool) -> None:
         self._serving[stops] += 1
-        task = asyncio.create_task(self._serve(number, raw, stops=stops), name="http.request")
+        task = asyncio.create_task(self._serve(asked, stops=stops), name="http.request")
         self._requests.add(task)
         task.add_done_callback(self._requests.discard)
 
-    async def _serve(self, number: Any, raw: RawRequest, *, stops: bool) -> None:
+    async def _serve(self, asked: Asked, *, stops: bool) -> None:
         try:
-            self._answer(number, await self._dispatcher.answer(raw))
+            self._answer(asked.number, await self._dispatcher.answer(asked.raw))
         finally:
             self._serving[stops] -= 1
             self._may_serve_stop.set()
@@ -251,11 +305,13 @@ def _is_id(number: Any) -> bool:
     return isinstance(number, int) and not isinstance(number, bool)
 
 
-def _read(data: str | bytes, caller: str) -> tuple[Any, RawRequest] | str | Watching:
-    """Return the number of a request and the request; what is wrong with it; or that somebody watches.
+def _read(data: str | bytes, caller: str) -> Asked | str | Watching:
+    """Return a request; what is wrong with it; or that somebody watches.
 
     A stop acts whatever stands beside it; one without an id that can be used is answered by null.
     """
+    if is_crowded(data) and (unread := _unread(data, caller)):
+        return unread
     try:
         asked = orjson.loads(data)
     except orjson.JSONDecodeError as error:
@@ -268,9 +324,19 @@ def _read(data: str | bytes, caller: str) -> tuple[Any, RawRequest] | str | Watc
     return _request(asked, data, caller)
 
 
-def _request(asked: dict[str, Any], data: str | bytes, caller: str) -> tuple[Any, RawRequest] | str:
+def _unread(data: str | bytes, caller: str) -> Asked | None:
+    """Return the refusal of a message of too many values, without reading it; None where it may be a stop."""
+    text = data if isinstance(data, str) else data.decode(errors="replace")
+    if STOP.search(text):
+        return None
+    found = ID.search(text)
+    raw = RawRequest("", "", b"", caller, refusal=crowded("/api/ws"))
+    return Asked(orjson.loads(found[1]) if found else None, raw)
+
+
+def _request(asked: dict[str, Any], data: str | bytes, caller: str) -> Asked | str:
     number, robot, verb = asked.get("id"), asked.get("robot"), asked.get("verb")
-    stops = isinstance(verb, str) and verb in VERBS and VERBS[verb].stops
+    stops = isinstance(verb, str) and verb in STOPS
     if not stops and not asked.keys() <= {"id", "robot", "verb", "body"}:
         return NO_REQUEST
     if not _is_id(number) and not stops:
@@ -283,4 +349,4 @@ def _request(asked: dict[str, Any], data: str | bytes, caller: str) -> tuple[Any
         if not stops:
             return "body nests too deeply"
         body = b""
-    return number if _is_id(number) else None, RawRequest(robot, verb, body, caller, message=data)
+    return Asked(number if _is_id(number) else None, RawRequest(robot, verb, body, caller, message=data))

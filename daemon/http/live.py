@@ -18,7 +18,7 @@ from aiohttp import web
 
 from ..api.reports import SUBJECTS
 from ..api.requests import MOST_BYTES
-from .client import Client, keep_little_unsent
+from .client import Client, Traffic, keep_little_unsent
 from .exchange import refused
 from .frames import telemetry_frame
 
@@ -83,6 +83,7 @@ class Live:
         self._served = 0
         self.watched_s = -math.inf
         self._requests: set[asyncio.Task[None]] = set()
+        self._traffic = Traffic()
         self._clients: set[Client] = set()
 
     @property
@@ -118,6 +119,7 @@ class Live:
                 self._dispatcher,
                 reports,
                 self._requests,
+                traffic=self._traffic,
                 watched=self._note_watched,
                 robots=lambda: len(self._commands.robots),
             )

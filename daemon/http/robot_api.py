@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from motiond.formats.errors import listed, nearest, shortened
 
-from ..api.requests import MOST_BYTES, VERBS, RawRequest
+from ..api.requests import MOST_BYTES, STOPS, RawRequest, most_bytes
 from .exchange import BodyError, answered, passed_on, read_body, refused
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ async def body_of(request: web.Request, verb: str) -> bytes:
     BodyError
         If the body is not taken.
     """
-    if verb not in VERBS or not VERBS[verb].stops:
-        return await read_body(request, MOST_BYTES)
+    if verb not in STOPS:
+        return await read_body(request, most_bytes(verb))
     try:
         return await read_body(request, MOST_BYTES, within_s=STOP_WITHIN_S)
     except BodyError:

@@ -35,7 +35,7 @@ class Inbox:
 
     def put(self, message: aiomqtt.Message, place: int) -> None:
         """Let a message wait, if there is room for it; its place among the stops waits with it."""
-        size = _size(message)
+        size = size_of(message)
         if len(self._waiting) >= MOST_WAITING or self._bytes + size > MOST_BYTES:
             self._refuse()
             return
@@ -49,7 +49,7 @@ class Inbox:
             self._arrived.clear()
             await self._arrived.wait()
         message, place = self._waiting.popleft()
-        self._bytes -= _size(message)
+        self._bytes -= size_of(message)
         return message, place
 
     def _refuse(self) -> None:
@@ -61,5 +61,6 @@ class Inbox:
             log.warning("requests: %d dropped, %d since the start; %s; send fewer", new, self.refused, why)
 
 
-def _size(message: aiomqtt.Message) -> int:
+def size_of(message: aiomqtt.Message) -> int:
+    """Return how many bytes a message carries."""
     return len(message.payload) if isinstance(message.payload, bytes) else 0

@@ -9,8 +9,8 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..api.pace import Pace
-from .inbox import Inbox
+from ..api.pace import Pace, cost_of
+from .inbox import Inbox, size_of
 from .link import heed_cancellation
 from .newcomers import Newcomers
 from .stop_intake import StopIntake
@@ -136,7 +136,7 @@ class RequestsSession:
             name = f"mqtt.{message.topic.value}"
             self._tasks.create_task(self._serve_one(message, place, client, qos), name=name)
             # One in each turn of the loop, and no more in a second than leave time for stops.
-            await asyncio.sleep(self._pace.take())
+            await asyncio.sleep(self._pace.take(cost_of(size_of(message))))
 
     async def _serve_stop(self, message: aiomqtt.Message) -> None:
         if self._client is not None and self._broker is not None:

@@ -143,7 +143,7 @@ async def test_a_stop_acts_each_time_also_with_a_transaction_that_was_served(
             "unknown key 'soft'; {verb} knows transaction, expires_at, lease",
         ),
         (b'{"transaction":5}', None, "'transaction' is 5; it must be a valid string; correct it"),
-        (b"x" * 65_537, None, "65537 bytes; a request has at most 65536; send less"),
+        (b"x" * 65_537, None, "65537 bytes; a request has at most 16384; send less"),
         (
             b'{"transaction":"t","expires_at":9e9,"expires_at":1}',
             "t",

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import time
+from contextlib import suppress
+
 import orjson
 import pytest
 
 from motiond.daemon.api.errors import RequestError
-from motiond.daemon.api.requests import RawRequest, parse
+from motiond.daemon.api.requests import VERBS, RawRequest, parse
 from motiond.daemon.api.schemas import PlayRequest, StopRequest
 
 JSON = "a request is a JSON object in UTF-8, without NaN; correct it"
@@ -207,11 +210,71 @@ def test_of_very_many_problems_the_first_are_told() -> None:
     assert lines[-1] == f"arm/play: {100 - len(lines)} more problems; correct these first"
 
 
-def test_of_thousands_of_keys_none_is_looked_at() -> None:
-    body = {f"k{number}": 0 for number in range(6500)}
-    assert refused("arm", "play", orjson.dumps(body)) == (
-        "arm/play: 6500 keys; a request has at most 100; leave some out"
+SO_MANY = "more than 1024 values; no request has so many"
+
+
+@pytest.mark.parametrize(
+    ("verb", "body", "message"),
+    [
+        ("play", {f"k{number}": 0 for number in range(6500)}, SO_MANY),
+        ("play", {"path_tolerance": {f"j{number}": {} for number in range(4500)}}, SO_MANY),
+        ("goto", {"joints": {f"j{number}": 0.0 for number in range(4500)}}, SO_MANY),
+        ("play", {"motion": [[]] * 15_000}, SO_MANY),
+        ("plya", {"motion": [[]] * 15_000}, SO_MANY),
+        ("play", {f"k{number}": 0 for number in range(101)}, "101 keys; a request has at most 100"),
+        (
+            "play",
+            {"path_tolerance": {f"j{number}": {} for number in range(257)}},
+            "'path_tolerance' has 257 entries; it may have 256",
+        ),
+        ("goto", {"joints": [0.0] * 257}, "'joints' has 257 entries; it may have 256"),
+    ],
+    ids=["keys", "tolerances", "joints", "lists", "no verb", "few keys", "few tolerances", "a list"],
+)
+def test_what_holds_more_than_a_request_is_refused_before_fault_is_found_with_any_of_it(
+    verb: str, body: dict[str, object], message: str
+) -> None:
+    payload = orjson.dumps(body)
+    assert refused("arm", verb, payload) == f"arm/{verb}: {message}; leave some out"
+
+
+def test_only_requests_that_name_joints_may_be_long() -> None:
+    may_be_long = {verb for verb, about in VERBS.items() if about.most_bytes > 16_384}
+    assert may_be_long == {"play", "goto", "fault", "fleet/prepare"}
+    assert refused("arm", "status", b"{}".ljust(16_385)) == (
+        "arm/status: 16385 bytes; a request has at most 16384; send less"
     )
+    assert parse(RawRequest("arm", "status", b"{}".ljust(16_384)))
+
+
+def test_of_many_unknown_keys_the_nearest_is_looked_for_only_for_the_first() -> None:
+    lines = refused("arm", "speed", b'{"sped":1,"spee":1,"speeed":1,"spded":1,"speed":1.0}').splitlines()
+    assert [line.endswith("did you mean 'speed'?") for line in lines] == [True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"motion": "x", "path_tolerance": {f"j{number}": {} for number in range(4500)}},
+        {"motion": "x", "path_tolerance": {f"j{number}": {} for number in range(256)}},
+        {f"k{number}": 0 for number in range(100)},
+        {"motion": "x" * 60_000},
+    ],
+    ids=["tolerances", "fewer tolerances", "keys", "a long name"],
+)
+def test_a_refusal_costs_no_more_than_a_few_sound_requests(body: dict[str, object]) -> None:
+    sound = orjson.dumps({"motion": "x", "path_tolerance": {f"j{number}": 0.1 for number in range(20)}})
+    unsound = orjson.dumps(body)
+
+    def cost_s(payload: bytes) -> float:
+        began_s = time.process_time()
+        for _ in range(20):
+            with suppress(RequestError):
+                parse(RawRequest("arm", "play", payload))
+        return time.process_time() - began_s
+
+    ratio = min(cost_s(unsound) / cost_s(sound) for _ in range(5))
+    assert ratio < 40  # of thousands of tolerances it was more than 200
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Self
 
 import aiohttp
@@ -256,6 +257,56 @@ async def test_of_a_flood_most_is_refused_and_others_are_served(
         told = await flood.answer(1999)
         assert told.get("code") == "BUSY"
     assert site.robots.verbs().count("status") <= 64
+
+
+async def test_beyond_their_shares_all_clients_have_one_pace(
+    settings: HttpSettings, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("REQUESTS_HZ", "SHARE_HZ", "TOGETHER_HZ"):
+        monkeypatch.setattr(client, name, 0.001)
+    monkeypatch.setattr(client, "SHARE_BURST", 10)
+    monkeypatch.setattr(client, "TOGETHER_BURST", 10)
+    async with serving(settings, robots, hub) as site, AsyncExitStack() as stack:
+        pages = [await stack.enter_async_context(site.live()) for _ in range(4)]
+        for page in pages:
+            await known(page)
+            for number in range(30):
+                await page.send(number, "hand", "status")
+            await page.answer(29)
+        # ten of each are its share, and ten more of all; a message of this size costs a little more than 1
+        assert site.robots.verbs().count("status") == 4 * 9 + 9
+        told = next(one["answer"] for one in reversed(pages[3].heard) if "answer" in one)
+        why = "all clients together have 0.001 a second beyond 0.001 of each"
+        assert told["error"] == f"hand/status: too many requests; {why}; send fewer, or shorter ones"
+        for page in pages:
+            assert (await page.ask("stop", "arm", "stop"))["status"] == "ok"
+
+
+async def test_what_is_refused_is_read_in_a_pace_too_and_a_stop_of_others_is_not(
+    settings: HttpSettings, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "SHARE_BURST", 1)
+    monkeypatch.setattr(client, "READ_BURST", 1)
+    monkeypatch.setattr(client, "READ_HZ", 20.0)  # which is nearly a second for one of these messages
+    async with serving(settings, robots, hub) as site, site.live() as flood, site.live() as page:
+        await known(page)
+        await known(flood)
+        for number in range(20):
+            await flood.send(number, "hand", "play", path_tolerance={f"j{n}": {} for n in range(4500)})
+        assert (await flood.answer(0))["error"] == (
+            "/api/ws: more than 1024 values; no request has so many; leave some out"
+        )
+        assert (await page.ask(1, "arm", "stop"))["status"] == "ok"
+        assert [one for one in flood.heard if one.get("id") == 19] == []
+    assert site.robots.verbs() == ["stop"]
+
+
+async def test_a_stop_among_very_many_values_acts(site: Site) -> None:
+    async with site.live() as page:
+        await known(page)
+        await page.socket.send_json({"id": 1, "robot": "arm", "verb": "stop", "body": [[]] * 5000})
+        assert (await page.answer(1))["status"] == "ok"
+    assert site.robots.verbs() == ["stop"]
 
 
 async def test_what_was_asked_for_last_is_done_though_the_client_has_gone(site: Site) -> None:
