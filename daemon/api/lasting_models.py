@@ -83,10 +83,10 @@ class Rates(Told):
 
 
 class Tolerances(Told):
-    """How far feedback may be from the setpoints, in rad or m; null where nothing is checked."""
+    """How far each joint may be from its setpoints, in its unit; null where nothing is checked."""
 
-    path: float | None
-    goal: float | None
+    path: dict[str, float | None]
+    goal: dict[str, float | None]
 
 
 class Description(Told):

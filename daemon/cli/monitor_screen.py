@@ -29,8 +29,8 @@ KEYS = (
 )
 """From the widest on; the first for which there is room is shown."""
 LOUD, QUESTION, FAINT = "bold white on red", "bold black on yellow", "dim"
-LEAST_SPAN = 0.02
-"""In rad or m, and N·m: what differs by less is drawn as nearly level."""
+LEAST_SPAN = {"rad": 0.02, "m": 0.001}
+"""By the joint's unit, efforts in N·m and N too: what differs by less is drawn as nearly level."""
 NAME, NUMBER, HEAT, BAR = 14, 9, 4, 20
 LEAST_SPARK, MOST_SPARK = 6, 40
 LEAST_EVENTS, LEAST_FOR_TIMING, LEAST_FOR_ANY, LINES_AROUND = 2, 14, 5, 6
@@ -235,7 +235,7 @@ def _columns(view: RobotView, joints: Sequence[tuple[str, str]], width: int, blo
 
     def picture(title: str, drawn: int, series: object) -> list[Column]:
         def cell(joint: int) -> str:
-            return sparkline(series.of(joint, spark), LEAST_SPAN, blocks)  # type: ignore[attr-defined]
+            return sparkline(series.of(joint, spark), LEAST_SPAN.get(joints[joint][1], 0.02), blocks)  # type: ignore[attr-defined]
 
         return [Column(title, spark, cell)] if drawn <= pictures and spark >= LEAST_SPARK else []
 

@@ -29,16 +29,19 @@ from motiond.drivers import (
 from .section import Section, SettingError
 from .types import (
     Acceleration,
+    ByUnitOf,
     Duration,
     Effort,
     FilePath,
     Jerk,
     Name,
+    NotNegativeTolerance,
     Place,
     Speed,
     Text,
     Tolerance,
     Word,
+    by_unit,
     resolved_path,
 )
 
@@ -128,12 +131,16 @@ class MimicSettings(Section):
 
 
 class JointToleranceSettings(Section):
-    """How far one joint's feedback may be from its setpoint, in rad or m."""
+    """How far one joint's feedback may be from its setpoint, in the joint's own unit."""
 
     path: Tolerance | None = None
     """While the motion plays."""
     goal: Tolerance | None = None
     """At its end."""
+    stall_error: Tolerance | None = None
+    """Where it stands still further away, it has stalled."""
+    start_tolerance: NotNegativeTolerance | None = None
+    """No approach where it is so near to the first row, and all others are."""
 
 
 class JointSettings(Section):
@@ -201,10 +208,11 @@ class DriverSettings(BaseModel):
 class ToleranceSettings(Section):
     """How far feedback may be from the setpoints; a joint's own tolerances come first."""
 
-    path: Tolerance | None = None
-    """While the motion plays, in rad or m; a joint that is further off stops the motion softly."""
-    goal: Tolerance | None = 0.1
-    """At its end, in rad or m; `null` takes the last setpoint for the goal."""
+    path: ByUnitOf[Tolerance | None] | None = None
+    """While the motion plays; a joint that is further off stops the motion softly."""
+    goal: ByUnitOf[Tolerance | None] | None = by_unit(rad=0.1, m=0.005)
+    """At its end, by default no more than a tenth of the joint's range; `null` takes the last setpoint for
+    the goal."""
     goal_time_s: Annotated[float, Field(strict=True, ge=0, le=3600)] = 1.0
     """How long the joints may take to come within the goal tolerance after the last setpoint."""
 
@@ -212,12 +220,13 @@ class ToleranceSettings(Section):
 class ApproachSettings(Section):
     """How fast the robot goes to a motion's first row, besides the joints' own limits."""
 
-    velocity: Speed = 0.5
-    """In rad/s or m/s."""
-    acceleration: Acceleration = 1.0
-    """In rad/s² or m/s²."""
-    jerk: Jerk = 5.0
-    """In rad/s³ or m/s³."""
+    # A slide goes as fast as the tip of an arm of half a metre, which is the 250 mm/s of ISO 10218.
+    velocity: ByUnitOf[Speed] = by_unit(rad=0.5, m=0.25)
+    """In rad/s and m/s."""
+    acceleration: ByUnitOf[Acceleration] = by_unit(rad=1.0, m=0.5)
+    """In rad/s² and m/s²."""
+    jerk: ByUnitOf[Jerk] = by_unit(rad=5.0, m=2.5)
+    """In rad/s³ and m/s³."""
     longest_s: Duration | None = None
     """A motion whose first row is further away than this takes is refused; `null` goes any way."""
 
@@ -233,8 +242,8 @@ class CheckSettings(Section):
     """An actuator's feedback is older than this."""
     stall_s: Duration | None = 0.5
     """A joint stands still for so long, further than `stall_error` from its setpoint."""
-    stall_error: Tolerance = 0.05
-    """In rad or m."""
+    stall_error: ByUnitOf[Tolerance] = by_unit(rad=0.05, m=0.0025)
+    """By default no more than a twentieth of the joint's range."""
 
 
 class LeaseSettings(Section):
@@ -283,8 +292,9 @@ class RobotSettings(Section):
     """What happens to a motion beyond a limit: refused, played slower, or cut at the position limits."""
     approach: ApproachSettings = ApproachSettings()
     """Bounds of the way to the first row."""
-    start_tolerance: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.002
-    """No approach where every joint is within this (rad or m) of the first row."""
+    start_tolerance: ByUnitOf[NotNegativeTolerance] = by_unit(rad=0.002, m=0.0001)
+    """No approach where every joint is within this of the first row; by default no more than two thousandths
+    of the joint's range."""
     tolerances: ToleranceSettings = ToleranceSettings()
     """How far the joints may be from their setpoints."""
     checks: CheckSettings = CheckSettings()

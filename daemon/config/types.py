@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
-from pydantic import AfterValidator, Field, ValidationInfo
+from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationInfo
 
 from motiond.formats.errors import echoed
 
@@ -80,5 +81,29 @@ Acceleration = Annotated[float, Field(strict=True, ge=1e-5, le=1e7)]
 Jerk = Annotated[float, Field(strict=True, ge=1e-5, le=1e9)]
 Effort = Annotated[float, Field(strict=True, ge=1e-6, le=1e6)]
 Tolerance = Annotated[float, Field(strict=True, ge=1e-6, le=1e3)]
+NotNegativeTolerance = Annotated[float, Field(strict=True, ge=0, le=1)]
 Duration = Annotated[float, Field(strict=True, ge=1e-3, le=3600)]
 Rate = Annotated[float, Field(strict=True, ge=0, le=200), AfterValidator(_never_or_often_enough)]
+
+Unit = Literal["rad", "m"]
+Number = TypeVar("Number")
+
+
+def _form_of_number(value: Any) -> str:
+    return "[by unit]" if isinstance(value, Mapping) else "[number]"
+
+
+ByUnitOf: TypeAlias = Annotated[
+    Annotated[Number, Tag("[number]")]
+    | Annotated[Mapping[Unit, Number], Field(min_length=1), Tag("[by unit]")],
+    Discriminator(_form_of_number),
+]
+"""One number where all joints of a robot have one unit, or one for each unit: `{rad: 0.1, m: 0.005}`.
+
+A unit that the mapping leaves out keeps its default.
+"""
+
+
+def by_unit(*, rad: float, m: float) -> dict[Unit, float]:
+    """Return a number for each unit, as a default."""
+    return {"rad": rad, "m": m}

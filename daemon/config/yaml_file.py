@@ -187,7 +187,7 @@ def _keys(node: yaml.Node | None, path: Loc, depth: int = 0) -> Iterator[tuple[L
         yield from _keys(child, (*path, name), depth + 1)
 
 
-_NO_PLACES = ("[key]", "[one]", "[several]", "[path]", "[folder]")
+_NO_PLACES = ("[key]", "[one]", "[several]", "[path]", "[folder]", "[number]", "[by unit]")
 """What pydantic adds to a place: it is the key itself, or which of two forms was met there."""
 _KINDS = {
     "model_type": ("it must be a mapping", "write `key: value` under it"),

@@ -34,8 +34,8 @@ class CheckLimits:
         The greatest age of an actuator's feedback.
     stall_s : float
         How long a joint may stand still while it is more than `stall_error` from its setpoint.
-    stall_error : float
-        In rad or m.
+    stall_error : list of float
+        For each joint, in rad or m.
     may_stall : list of bool
         For each joint: whether that is no fault, as of a gripper that holds something.
     """
@@ -45,7 +45,7 @@ class CheckLimits:
     temperature_c: float | None
     stale_s: float | None
     stall_s: float | None
-    stall_error: float
+    stall_error: list[float]
     may_stall: list[bool]
 
 

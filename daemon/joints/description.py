@@ -11,6 +11,7 @@ import numpy as np
 from motiond.formats import load_robot
 from motiond.formats.errors import listed
 
+from .joint_bounds import joint_bounds
 from .joint_map import JointMapError, build_joint_map, moving_joints
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ def make_joint_map(name: str, robot: RobotSettings, settings: Settings) -> Joint
     FormatError, JointMapError
         If they do not fit.
     """
-    return build_joint_map(name, load_model(robot, settings), robot.joints)
+    joint_map = build_joint_map(name, load_model(robot, settings), robot.joints)
+    joint_bounds(joint_map, robot)
+    return joint_map
 
 
 def missing_limits(joint_map: JointMap) -> str:

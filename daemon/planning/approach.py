@@ -17,6 +17,7 @@ from ruckig import InputParameter, Ruckig, RuckigError, Trajectory
 
 from motiond.formats.errors import listed
 
+from ..joints.joint_bounds import joint_bounds
 from ..trajectory.track import Track
 from .speed_limits import clock_acceleration
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
     from motiond.formats.arrays import Booleans, Floats
 
-    from ..config.robot import ApproachSettings, RobotSettings
+    from ..config.robot import RobotSettings
+    from ..joints.joint_bounds import JointBounds
     from ..joints.joint_map import JointMap
 
 
@@ -34,7 +36,7 @@ SHARES = (1.0, 1.0 - 1e-6, 1.0 - 1e-3)
 """Of the bounds of acceleration. Where a joint just comes to it, which is after 2 a³ / j², ruckig finds no
 way within rounding; with a little less there is one."""
 FAR_OUTSIDE = 0.05  # of a joint's range: what a calibration may be off, and far less than a turn
-FAR_OUTSIDE_OF_ENDLESS = 0.1  # rad or m, where one side has no limit
+FAR_OUTSIDE_OF_ENDLESS = {"rad": 0.1, "m": 0.01}  # where one side has no limit
 
 
 class ApproachError(ValueError):
@@ -116,16 +118,16 @@ def _rows(
     rate_hz: float,
 ) -> tuple[Floats, Floats]:
     """Return the positions and velocities of the way, each of shape (ticks, joints)."""
-    limits = joint_map.limits
+    limits, bounds = joint_map.limits, joint_bounds(joint_map, settings)
     in_a_tick = np.minimum(limits.velocity / rate_hz, limits.acceleration / rate_hz**2)
     away = np.where(driven, np.abs(target - start), 0.0)
     if not away.any():
         return np.empty((0, start.size)), np.empty((0, start.size))
-    if not (away > np.minimum(settings.start_tolerance, in_a_tick)).any():
+    if not (away > np.minimum(bounds.start_tolerance, in_a_tick)).any():
         rows = np.where(driven, [start, target], start)
         return rows, np.zeros_like(rows)
     moving = start[driven], target[driven]
-    trajectory = _trajectory(*moving, driven, joint_map, settings.approach)
+    trajectory = _trajectory(*moving, driven, joint_map, bounds)
     longest_s = min(MOST_ROWS, MOST_VALUES // start.size) / rate_hz
     if not trajectory.duration <= longest_s:
         mend = f"{longest_s:g} s are allowed; go nearer first, or raise the bounds under `approach`"
@@ -167,7 +169,8 @@ def _keep_between_rows(positions: Floats, speeds: Floats, rate_hz: float) -> Non
 def _refuse_unsafe(start: Floats, driven: Booleans, joint_map: JointMap) -> None:
     limits = joint_map.limits
     span = limits.upper - limits.lower
-    slack = np.where(np.isfinite(span), FAR_OUTSIDE * span, FAR_OUTSIDE_OF_ENDLESS)
+    endless = [FAR_OUTSIDE_OF_ENDLESS[unit] for unit in joint_map.units]
+    slack = np.where(np.isfinite(span), FAR_OUTSIDE * span, endless)
     lost = driven & ~np.isfinite(start)
     outside = driven & ((start < limits.lower - slack) | (start > limits.upper + slack))
     problems = [
@@ -185,14 +188,14 @@ def _refuse_unsafe(start: Floats, driven: Booleans, joint_map: JointMap) -> None
 
 
 def _trajectory(
-    start: Floats, target: Floats, driven: Booleans, joint_map: JointMap, settings: ApproachSettings
+    start: Floats, target: Floats, driven: Booleans, joint_map: JointMap, bounds: JointBounds
 ) -> Trajectory:
     """Plan all driven joints, arrays of shape (driven joints,), to arrive at the same time."""
     wanted = InputParameter(start.size)
     wanted.current_position, wanted.target_position = start, target
-    wanted.max_velocity = np.minimum(joint_map.limits.velocity[driven], settings.velocity)
-    wanted.max_jerk = np.full(start.size, settings.jerk)
-    accelerations = np.minimum(joint_map.limits.acceleration[driven], settings.acceleration)
+    wanted.max_velocity = np.minimum(joint_map.limits.velocity, bounds.velocity)[driven]
+    wanted.max_jerk = bounds.jerk[driven]
+    accelerations = np.minimum(joint_map.limits.acceleration, bounds.acceleration)[driven]
     failure: Exception | None = None
     for share in SHARES:
         wanted.max_acceleration = share * accelerations

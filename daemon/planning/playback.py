@@ -154,7 +154,7 @@ def plan_playback(
     count: int,
     ping_pong: bool,
     seam: SeamPolicy,
-    tolerance: float,
+    tolerance: Floats,
 ) -> Playback:
     """Lay passes over a plan.
 
@@ -166,8 +166,8 @@ def plan_playback(
         The range to play.
     count : int
         How often to play it; 0 is for ever.
-    tolerance : float
-        In rad or m: rows that are this near are taken for the same.
+    tolerance : ndarray, shape (joints,)
+        Rows that are this near are taken for the same.
 
     Raises
     ------
@@ -187,12 +187,12 @@ def plan_playback(
     return _seamless(ranged, joint_map) or _returning(ranged, joint_map, seam, tolerance)
 
 
-def _returning(playback: Playback, joint_map: JointMap, seam: SeamPolicy, tolerance: float) -> Playback:
+def _returning(playback: Playback, joint_map: JointMap, seam: SeamPolicy, tolerance: Floats) -> Playback:
     """Let every pass end at rest, and go back to the first row where that is another one."""
     plan = playback.plan
     gap = np.where(plan.driven, np.abs(playback.begins_at - playback.ends_at), 0.0)
-    joint = int(gap.argmax())
-    if gap[joint] <= tolerance or seam == "approach":
+    joint = int((gap - tolerance).argmax())
+    if gap[joint] <= tolerance[joint] or seam == "approach":
         return replace(playback, returns=True)
     name, unit = joint_map.joints[joint], joint_map.units[joint]
     far = f"its last row is {gap[joint]:.4g} {unit} from its first at joint '{name}'"

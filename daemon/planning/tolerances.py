@@ -1,7 +1,7 @@
 """The tolerances of one play: those of the configuration, joined with those of the request.
 
 As in ros2_controllers, a tolerance of 0 in a request stands for the configured one and -1 switches it off;
-what is unknown is refused, not ignored.
+what is unknown is refused, not ignored, and so is what could never fail.
 
     ValueError
     └── ToleranceError    a tolerance for a joint that there is not, or of a value that there is not
@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from motiond.formats.errors import listed, nearest
 
-from ..config.robot import JointSettings
 from ..ipc.messages import OFF
+from ..joints.joint_bounds import NEVER_FAILS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..config.robot import RobotSettings
+    from motiond.formats.arrays import Floats
+
+    from ..joints.joint_bounds import JointBounds
+    from ..joints.joint_map import JointMap
 
 
 SMALLEST = 1e-6  # rad or m; no feedback is that fine
@@ -46,9 +49,8 @@ class GoalTolerances(NamedTuple):
 
 
 def join_tolerances(
-    robot: str,
-    joints: Sequence[str],
-    settings: RobotSettings,
+    joint_map: JointMap,
+    bounds: JointBounds,
     *,
     path: Mapping[str, float],
     goal: Mapping[str, float],
@@ -58,8 +60,8 @@ def join_tolerances(
 
     Parameters
     ----------
-    robot : str
-        For messages.
+    bounds : JointBounds
+        With the configured ones.
     path, goal : mapping of str to float
         What is asked for, by joint, in rad or m.
     goal_time_s : float
@@ -70,34 +72,32 @@ def join_tolerances(
     ToleranceError
         For the first that cannot be meant.
     """
-    common = settings.tolerances
-    own = [settings.joints.get(joint, JointSettings()).tolerances for joint in joints]
-    paths = [joint.path or common.path for joint in own]
-    goals = [joint.goal or common.goal for joint in own]
     return GoalTolerances(
-        resolve(robot, "path_tolerance", joints, paths, path),
-        resolve(robot, "goal_tolerance", joints, goals, goal),
-        goal_time_s or common.goal_time_s,
+        resolve("path_tolerance", joint_map, bounds.path, path, bounds.ranges),
+        resolve("goal_tolerance", joint_map, bounds.goal, goal, bounds.ranges),
+        goal_time_s,
     )
 
 
 def resolve(
-    robot: str,
     kind: str,
-    joints: Sequence[str],
+    joint_map: JointMap,
     configured: Sequence[float | None],
     asked: Mapping[str, float],
+    ranges: Floats,
 ) -> list[float]:
     """Join one kind of configured tolerances with those that a request asks for.
 
     Parameters
     ----------
-    robot, kind : str
+    kind : str
         For messages.
     configured : sequence of float or None
         For each joint.
     asked : mapping of str to float
         By joint.
+    ranges : ndarray, shape (joints,)
+        How far each joint can move.
 
     Returns
     -------
@@ -109,18 +109,30 @@ def resolve(
     ToleranceError
         For the first that cannot be meant.
     """
-    found = {joint: OFF if value is None else value for joint, value in zip(joints, configured, strict=True)}
+    robot, joints = joint_map.robot, joint_map.joints
+    found = [OFF if value is None else value for value in configured]
     for joint, value in asked.items():
-        if joint not in found:
+        if joint not in joints:
             known = f"it has {listed(joints)}"
             parts = (f"{robot}: {kind} of an unknown joint '{joint}'", known, nearest(joint, joints))
             raise ToleranceError("; ".join(part for part in parts if part))
-        if value < 0.0 and value != OFF:
-            meant = "0 stands for the configured one and -1 for none"
-            raise ToleranceError(f"{robot}: {kind} of joint '{joint}' is {value:g}; {meant}; correct it")
-        if 0.0 < value < SMALLEST:
-            why = f"the smallest is {SMALLEST:g}, and 0 stands for the configured one"
-            raise ToleranceError(f"{robot}: {kind} of joint '{joint}' is {value:g}; {why}; correct it")
+        column = joints.index(joint)
+        if value not in {0.0, OFF}:
+            why = _wrong_with(value, float(ranges[column]), joint_map.units[column])
+            if why:
+                raise ToleranceError(f"{robot}: {kind} of joint '{joint}' is {value:g}; {why}")
         if value != 0.0:
-            found[joint] = value
-    return list(found.values())
+            found[column] = value
+    return found
+
+
+def _wrong_with(value: float, span: float, unit: str) -> str:
+    """Return why a tolerance cannot be meant, and what to do; '' where it can."""
+    if value < 0.0:
+        return "0 stands for the configured one and -1 for none; correct it"
+    if value < SMALLEST:
+        return f"the smallest is {SMALLEST:g}, and 0 stands for the configured one; correct it"
+    if value >= NEVER_FAILS * span:
+        why = f"its range is {span:.4g} {unit}, so that it could hardly fail"
+        return f"{why}; make it less than {NEVER_FAILS * span:.4g}, or -1 for none"
+    return ""

@@ -16,6 +16,7 @@ from ..config.robot import JointSettings
 from ..ipc.messages import CheckLimits, Setup
 from ..joints.description import load_model, missing_limits
 from ..joints.gravity import with_gravity
+from ..joints.joint_bounds import joint_bounds, never_fails
 from ..joints.joint_map import build_joint_map
 from ..planning.library import MotionLibrary
 from .member import Member
@@ -100,8 +101,9 @@ class Assembly:
 
     def member(self, parts: Parts) -> Member:
         """Make a robot, and what serves it."""
-        if missing := missing_limits(parts.joint_map):
-            log.warning("%s: %s", parts.name, missing)
+        bounds = joint_bounds(parts.joint_map, parts.settings)
+        for warning in filter(None, (missing_limits(parts.joint_map), never_fails(parts.joint_map, bounds))):
+            log.warning("%s: %s", parts.name, warning)
         library = MotionLibrary(
             parts.joint_map,
             parts.settings,
@@ -198,6 +200,6 @@ def _limits(robot: RobotSettings, joint_map: JointMap) -> CheckLimits:
         temperature_c=robot.checks.temperature_c,
         stale_s=robot.checks.stale_s,
         stall_s=robot.checks.stall_s,
-        stall_error=robot.checks.stall_error,
+        stall_error=joint_bounds(joint_map, robot).stall_error.tolist(),
         may_stall=may_stall,
     )

@@ -18,6 +18,7 @@ from motiond.formats.errors import listed, nearest, shortened
 from ..api.errors import RequestError
 from ..clock.scales import unix_less_monotonic
 from ..ipc.messages import Play
+from ..joints.joint_bounds import joint_bounds
 from ..joints.joint_map import JointMapError
 from ..planning.approach import ApproachError, farthest, plan_approach
 from ..planning.planner import plan_pose
@@ -97,6 +98,7 @@ class GoalPlanner:
         self._name = name
         self._settings = settings
         self._joint_map = joint_map
+        self._bounds = joint_bounds(joint_map, settings)
         self._library = library
         self.clock = clock
         self._tracks = SharedTracks()
@@ -120,7 +122,7 @@ class GoalPlanner:
                 count=0 if request.loop == "forever" else request.loop,
                 ping_pong=request.ping_pong,
                 seam=request.seam,
-                tolerance=self._settings.start_tolerance,
+                tolerance=self._bounds.start_tolerance,
             )
         except PlaybackError as error:
             raise RequestError.of("INVALID_MOTION", error, error.data) from error
@@ -269,12 +271,11 @@ class GoalPlanner:
     def _tolerances(self, request: PlayRequest) -> GoalTolerances:
         try:
             return join_tolerances(
-                self._name,
-                self._joint_map.joints,
-                self._settings,
+                self._joint_map,
+                self._bounds,
                 path=request.path_tolerance,
                 goal=request.goal_tolerance,
-                goal_time_s=request.goal_time_tolerance,
+                goal_time_s=request.goal_time_tolerance or self._settings.tolerances.goal_time_s,
             )
         except ToleranceError as error:
             raise RequestError.of("INVALID_REQUEST", error) from error

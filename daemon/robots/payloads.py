@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.formats.registry import MOTIONS, ROBOTS
 
+from ..joints.joint_bounds import joint_bounds
+
 if TYPE_CHECKING:
     from ..config.robot import RobotSettings
     from ..ipc import messages
@@ -87,7 +89,7 @@ def description_payload(
         "driver": settings.driver.type,
         "poses": settings.poses,
         "groups": settings.groups,
-        "tolerances": {"path": settings.tolerances.path, "goal": settings.tolerances.goal},
+        "tolerances": joint_bounds(joint_map, settings).payload(joint_map),
         "hottest_c": settings.checks.temperature_c,
         "upload": settings.upload_folder is not None,
         "formats": {kind.name: [one.NAME for one in kind.formats()] for kind in (ROBOTS, MOTIONS)},

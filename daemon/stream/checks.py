@@ -66,7 +66,7 @@ class Checks:
         self._still_at = np.full(count, np.nan)
         self._all_near = False
         self._error, self._far = np.zeros(count), np.zeros(count, dtype=bool)
-        self._stall_error = np.full(count, limits.stall_error)
+        self._stall_error = np.array(limits.stall_error)
         self._turn = cycle(self._asked_for())
 
     def _asked_for(self) -> list[Any]:
@@ -176,7 +176,7 @@ class Checks:
             return None
         if self._all_near:
             self._begin_anew(position, now_s)
-        here = np.abs(position - self._still_at) <= STILL * limits.stall_error
+        here = np.abs(position - self._still_at) <= STILL * self._stall_error
         blocked = self._far & here
         np.copyto(self._still_since, now_s, where=~blocked)
         np.copyto(self._still_at, position, where=~here)
@@ -190,5 +190,6 @@ class Checks:
         lasts_s = now_s - float(self._still_since[joint])
         what = f"joint '{self._joints[joint]}' stands still for {lasts_s:.2f} s, {value:.4g} {unit} off"
         message = f"{what}; look for what blocks it, or set allow_stalling"
-        told = {"joint": self._joints[joint], "value": value, "limit": limits.stall_error, "unit": unit}
+        limit = float(self._stall_error[joint])
+        told = {"joint": self._joints[joint], "value": value, "limit": limit, "unit": unit}
         return CheckFailure(ResultCode.PATH_TOLERANCE_VIOLATED, message, {"check": "stall", **told})

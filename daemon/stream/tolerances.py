@@ -58,7 +58,7 @@ class Tolerances:
         Parameters
         ----------
         reference, measured : ndarray, shape (joints,)
-            A joint without feedback (NaN) passes its tolerance.
+            A joint without feedback (NaN) breaks its tolerance.
         forgiven : ndarray of bool, shape (joints,), optional
             Joints that may be anywhere.
         """

@@ -18,6 +18,7 @@ from motiond.formats.io.mesh_file import refuse_damaged
 
 from ..config.robot import DriverSettings, ModelSettings, RobotSettings
 from ..joints.description import load_model, missing_limits
+from ..joints.joint_bounds import joint_bounds, never_fails
 from ..joints.joint_map import build_joint_map
 from ..planning.library import MotionLibrary
 from .batch import for_each_file
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from motiond.formats import RobotModel
 
     from ..config.settings import Settings
+    from ..joints.joint_bounds import JointBounds
     from ..joints.joint_map import JointMap
     from ..planning.library import Entry
     from ..planning.violations import Violation
@@ -50,7 +52,8 @@ class Finding:
     violations : tuple of Violation
         Those of the problems that are limits.
     warnings : tuple of str
-        What would be changed or left out; in a robot's first finding also which joints have no limits.
+        What would be changed or left out; in a robot's first finding also which joints have no limits, or
+        tolerances that hardly fail.
     """
 
     robot: str
@@ -107,6 +110,7 @@ def check_motions(
         model = load_model(robot, settings)
         _warn_of_meshes(model)
         maps[name] = build_joint_map(name, model, robot.joints)
+    bounds = {name: joint_bounds(maps[name], robot) for name, robot in settings.robots.items()}
     drivers = {
         name: make_driver(robot.driver.type, robot.driver.options, maps[name].actuators)
         for name, robot in settings.robots.items()
@@ -119,7 +123,9 @@ def check_motions(
     return [
         finding
         for name, robot in settings.robots.items()
-        for finding in _warned(_check_robot(name, robot, maps[name], drivers[name], names), maps[name])
+        for finding in _warned(
+            _check_robot(name, robot, maps[name], drivers[name], names), maps[name], bounds[name]
+        )
     ]
 
 
@@ -144,12 +150,14 @@ def _check_robot(
         yield _finding(name, entry) if entry else unknown
 
 
-def _warned(findings: Iterable[Finding], joint_map: JointMap) -> list[Finding]:
-    """Name the joints without limits in the first of a robot's findings, as it concerns them all."""
+def _warned(
+    findings: Iterable[Finding], joint_map: JointMap, bounds: JointBounds | None = None
+) -> list[Finding]:
+    """Name joints without limits, or with tolerances that hardly fail, in the first of a robot's findings."""
     warned = list(findings)
-    missing = missing_limits(joint_map)
-    if missing and warned:
-        warned[0] = replace(warned[0], warnings=(missing, *warned[0].warnings))
+    lacking = missing_limits(joint_map), never_fails(joint_map, bounds) if bounds else ""
+    if warned:
+        warned[0] = replace(warned[0], warnings=(*filter(None, lacking), *warned[0].warnings))
     return warned
 
 

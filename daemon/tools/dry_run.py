@@ -7,6 +7,7 @@ nothing waits. The result is the one that a daemon would report; a trace of ever
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import time
 from contextlib import closing, contextmanager
@@ -24,6 +25,7 @@ from ..ipc import messages, ring
 from ..ipc.channel import Channel
 from ..joints.description import load_model
 from ..joints.gravity import with_gravity
+from ..joints.joint_bounds import joint_bounds, never_fails
 from ..joints.joint_map import build_joint_map
 from ..planning.library import MotionLibrary
 from ..robots.assembly import make_setup
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
     from ..config.settings import Settings
     from ..joints.joint_map import JointMap
     from ..robots.goal import Goal
+
+log = logging.getLogger(__name__)
 
 
 SIMULATED = "sim"
@@ -104,6 +108,8 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
     _refuse_endless(name, request)
     model = load_model(robot, settings)
     joint_map = build_joint_map(name, model, robot.joints)
+    if warning := never_fails(joint_map, joint_bounds(joint_map, robot)):
+        log.warning("%s: %s", name, warning)
     options = with_gravity(robot.driver.options, model, joint_map)
     driver = make_driver(robot.driver.type, options, joint_map.actuators)
     load = MotionCache(default_folder()).load_motions

@@ -45,8 +45,8 @@ PAIRS_IN_COLUMN = 10
 PANEL_HEIGHT_IN = 1.15
 # Of one panel where there are one, two or three columns of pairs.
 PANEL_WIDTHS_IN = (4.5, 3.4, 2.7)
-# In rad or m: what stays within so little is drawn as the line that it is, not as its rounding.
-SMALLEST_SPAN = 0.01
+# By unit: what stays within so little is drawn as the line that it is, not as its rounding.
+SMALLEST_SPAN = {"rad": 0.01, "m": 0.0005}
 # More than a panel can show.
 MOST_SPANS = 1000
 # Of the time that a panel shows: what is beyond a limit for less would not be seen as a line.
@@ -289,8 +289,9 @@ def _draw_pair(pair: NDArray[Any], one: _Curve) -> None:
     unit, bound = one.unit or "rad or m", one.velocity_limit * (1.0 + ROUNDING)
     lower = one.lower * (1.0 - one.slack * np.sign(one.lower))
     upper = one.upper * (1.0 + one.slack * np.sign(one.upper))
-    _draw(pair[0], one.times, one.positions, (lower, upper))
-    _draw(pair[1], one.times, one.velocities, (-bound, bound))
+    smallest = SMALLEST_SPAN.get(one.unit, SMALLEST_SPAN["rad"])
+    _draw(pair[0], one.times, one.positions, (lower, upper), smallest)
+    _draw(pair[1], one.times, one.velocities, (-bound, bound), smallest)
     for panel, title in zip(pair, (unit, f"{unit}/s" if one.unit else f"({unit})/s"), strict=True):
         panel.set_title(f"{one.name} in {title}", fontsize=8, loc="left", pad=2, parse_math=False)
 
@@ -310,7 +311,7 @@ def _mark(pair: NDArray[Any], start_s: float, markers: Sequence[Marker], *, name
             )
 
 
-def _draw(panel: Axes, times: Floats, values: Floats, limits: tuple[float, float]) -> None:
+def _draw(panel: Axes, times: Floats, values: Floats, limits: tuple[float, float], smallest: float) -> None:
     at, shown = _thinned(times, values)
     panel.plot(at, shown, color=CURVE, linewidth=1.0)
     excess = np.maximum(limits[0] - shown, shown - limits[1])
@@ -321,7 +322,7 @@ def _draw(panel: Axes, times: Floats, values: Floats, limits: tuple[float, float
     for limit in filter(np.isfinite, limits):
         panel.axhline(limit, color=BEYOND, linewidth=0.8, linestyle="--")
     lowest, highest = panel.get_ylim()
-    spare = SMALLEST_SPAN - (highest - lowest)
+    spare = smallest - (highest - lowest)
     if spare > 0:
         panel.set_ylim(lowest - spare / 2, highest + spare / 2)
     panel.margins(x=0)

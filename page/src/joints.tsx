@@ -59,7 +59,7 @@ function Row({ robot, joint, column }: { robot: Robot; joint: JointInfo; column:
   const position = telemetry?.feedback.position[column];
   const reference = telemetry?.reference.position[column];
   const error = position !== undefined && reference !== undefined ? reference - position : undefined;
-  const share = Math.abs(error ?? 0) / errorScale(robot.description.value);
+  const share = Math.abs(error ?? 0) / errorScale(robot.description.value, joint);
   const effort = telemetry?.feedback.effort[column];
   const temperature = robot.diagnostics.value.at(-1)?.temperature_c?.[column];
   const strong = joint.effort !== null && Math.abs(effort ?? 0) > 0.9 * joint.effort;

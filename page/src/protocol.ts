@@ -56,7 +56,7 @@ export interface Description {
   model: string | null;
   driver: string;
   poses: Record<string, Record<string, number>>;
-  tolerances: { path: number | null; goal: number | null };
+  tolerances: { path: Record<string, number | null>; goal: Record<string, number | null> };
   hottest_c: number | null;
   rates: { idle_hz: number; max_hz: number | null };
   version: string;

@@ -1,15 +1,24 @@
-import type { Description } from "./protocol";
+import type { Description, JointInfo, Unit } from "./protocol";
 
-/** Where no tolerance is told. */
-export const COMMON_ERROR = 0.1;
+/** Where no tolerance is known. */
+export const COMMON_ERROR: Record<Unit, number> = { rad: 0.1, m: 0.005 };
 
-/** An error that is coloured as much as any can be, in rad or m: the tolerance on the path, else the goal's. */
-export function errorScale(description: Description | null): number {
-  const { path, goal } = description?.tolerances ?? { path: null, goal: null };
-  return path || goal || COMMON_ERROR;
+/** An error of a joint that is coloured as much as any can be: its tolerance on the path, else its goal's. */
+export function errorScale(description: Description | null, joint: JointInfo): number {
+  const { path, goal } = description?.tolerances ?? { path: {}, goal: {} };
+  return path[joint.name] || goal[joint.name] || COMMON_ERROR[joint.unit];
 }
 
-/** The units in which the joints of a robot have errors. */
-export function errorUnit(description: Description | null): string {
-  return [...new Set(description?.joints.map((joint) => joint.unit))].join(" or ");
+/** The errors of all joints of a robot that are coloured as much as any can be, in the order of telemetry. */
+export function errorScales(description: Description | null): number[] {
+  return description?.joints.map((joint) => errorScale(description, joint)) ?? [];
+}
+
+/** The largest of them for each unit, as a legend has them. */
+export function errorLegend(description: Description | null): string {
+  const largest = new Map<Unit, number>();
+  for (const joint of description?.joints ?? []) {
+    largest.set(joint.unit, Math.max(largest.get(joint.unit) ?? 0, errorScale(description, joint)));
+  }
+  return [...largest].map(([unit, scale]) => `${scale} ${unit}`).join(" or ");
 }

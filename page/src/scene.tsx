@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { palette } from "./appearance";
 import { count, fixed } from "./format";
 import { postureAt, postures, preview, scrubbed } from "./preview";
-import { errorScale, errorUnit } from "./scale";
+import { errorLegend, errorScales } from "./scale";
 import type { Robot } from "./store";
 import type { Side, View3D } from "./view3d";
 
@@ -58,8 +58,8 @@ export function SceneView({ robot }: { robot: Robot }) {
     if (ready.value) view.current?.setModel(model);
   });
   useSignalEffect(() => {
-    const scale = errorScale(robot.description.value);
-    if (ready.value && view.current) view.current.errorScale = scale;
+    const scales = errorScales(robot.description.value);
+    if (ready.value && view.current) view.current.errorScales = scales;
   });
   useSignalEffect(() => {
     const telemetry = robot.telemetry.value;
@@ -100,7 +100,7 @@ export function SceneView({ robot }: { robot: Robot }) {
             </select></label>
             {place.value && <output class="num" aria-label="Place of the frame">{place.value.map((one) => fixed(one)).join("  ")} m</output>}
           </div>
-          <p class="legend"><span class="ghost">{preview.value ? "preview" : "reference"}</span><span class="scale" /><span class="num">error 0 to {errorScale(robot.description.value)} {errorUnit(robot.description.value)}</span>{model.derived && <span>shapes derived from the kinematics</span>}</p>
+          <p class="legend"><span class="ghost">{preview.value ? "preview" : "reference"}</span><span class="scale" /><span class="num">error 0 to {errorLegend(robot.description.value)}</span>{model.derived && <span>shapes derived from the kinematics</span>}</p>
         </>
       )}
     </section>

@@ -14,7 +14,7 @@ import type { Model, Telemetry } from "./protocol";
 
 const PATH_POINTS = 1200; // a minute at 20 samples a second
 const SEEN_FROM = 1e-4; // rad or m: less than a pixel, and a thousandth of the scale of errors
-const GHOST_FROM = 0.004; // rad or m: nearer to the robot, the reference is not drawn apart
+const GHOST_FROM = 0.04; // of the scale of errors: nearer to the robot, the reference is not drawn apart
 
 export type Side = "home" | "front" | "side" | "top";
 const SIDES: Record<Side, [number, number, number]> = {
@@ -53,8 +53,8 @@ export class View3D {
   private arrivedMs = 0;
   private intervalMs = 50;
   private preview: ArrayLike<number> | null = null;
-  /** The error in rad or m that is coloured as much as any can be. */
-  errorScale = COMMON_ERROR;
+  /** The error of each joint that is coloured as much as any can be. */
+  errorScales: number[] = [];
   private frameName = "";
   private pointCount = 0;
   private size = 1;
@@ -214,17 +214,21 @@ export class View3D {
   private placeGhost(share: number): void {
     const posture = this.preview ?? this.between("reference", share);
     const feedback = this.between("feedback", share);
-    const apart = Array.from(posture).some((value, k) => Math.abs(value - (feedback[k] ?? 0)) > GHOST_FROM);
+    const apart = Array.from(posture).some((value, k) => Math.abs(value - (feedback[k] ?? 0)) > GHOST_FROM * this.scaleOf(k));
     this.ghost!.group.visible = apart;
     if (!apart) return;
     this.kinematics!.move(posture);
     this.ghost!.place(this.kinematics!);
   }
 
+  private scaleOf(joint: number): number {
+    return this.errorScales[joint] ?? COMMON_ERROR.rad;
+  }
+
   private tint({ reference, feedback }: Telemetry): void {
     reference.position.forEach((value, k) => {
       const error = Math.abs(value - feedback.position[k]!);
-      this.robot!.tint(k, Number.isNaN(error) ? 0 : error / this.errorScale);
+      this.robot!.tint(k, Number.isNaN(error) ? 0 : error / this.scaleOf(k));
     });
   }
 

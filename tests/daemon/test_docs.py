@@ -249,17 +249,20 @@ def is_value(cell: str) -> bool:
 
 
 def scalars(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the options whose default is a number, a text or a choice, with it as YAML reads it."""
+    """Return the options whose default is a number, one by unit, a text or a choice, as YAML reads it."""
     return {
         name: yaml.safe_load(field.default) if isinstance(field.default, str) else field.default
         for name, field in model.model_fields.items()
         if isinstance(field.default, bool | int | float | str)
+        or (isinstance(field.default, dict) and field.default)
     }
 
 
 def defaults_in(text: str) -> dict[str, Any]:
     """Return what a text tells as `option` 0.5, or `option` (`value`)."""
-    return {name: yaml.safe_load(value) for name, value in re.findall(r"`(\w+)` \(?`?([\w./]*\w)", text)}
+    return {
+        name: yaml.safe_load(value) for name, value in re.findall(r"`(\w+)` \(?`?(\{.*?\}|[\w./]*\w)", text)
+    }
 
 
 def test_every_path_of_http_has_its_row() -> None:

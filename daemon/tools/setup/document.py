@@ -95,7 +95,9 @@ def _robot(choices: Choices) -> Iterator[str]:
     yield _line(2, "# on_exit: hold", "the same when the daemon ends")
     yield _line(2, "# poses: {park: {elbow: 1.0}}", "postures by name, in rad or m, for `motiond goto`")
     yield _line(2, "# lease: {required: true}", "one client at a time commands it; anybody stops it")
-    yield _line(2, "# tolerances: {path: 0.2}", "further off (rad or m) while it plays: a soft stop")
+    yield _line(
+        2, "# tolerances: {path: 0.2}", "further off while it plays: a soft stop; or {rad: 0.2, m: 0.01}"
+    )
     yield _line(2, "# checks: {temperature_c: 70}", "an actuator that is hotter: a soft stop")
     yield _line(2, "approach:", "bounds of the way to a motion's first row, besides the limits")
     yield _line(3, "velocity: 0.5", "rad/s or m/s")

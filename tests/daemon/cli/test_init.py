@@ -97,7 +97,7 @@ robots:
     # on_exit: hold                  # the same when the daemon ends
     # poses: {{park: {{elbow: 1.0}}}}    # postures by name, in rad or m, for `motiond goto`
     # lease: {{required: true}}        # one client at a time commands it; anybody stops it
-    # tolerances: {{path: 0.2}}        # further off (rad or m) while it plays: a soft stop
+    # tolerances: {{path: 0.2}}        # further off while it plays: a soft stop; or {{rad: 0.2, m: 0.01}}
     # checks: {{temperature_c: 70}}    # an actuator that is hotter: a soft stop
     approach:                        # bounds of the way to a motion's first row, besides the limits
       velocity: 0.5                  # rad/s or m/s

@@ -320,6 +320,12 @@ AT_LEAST, AT_MOST = "greater than or equal to", "less than or equal to"
         ("joints.b.mimic.offset", -1e6, 1e6),
         ("joints.b.tolerances.path", 1e-6, 1000),
         ("joints.b.tolerances.goal", 1e-6, 1000),
+        ("joints.b.tolerances.stall_error", 1e-6, 1000),
+        ("joints.b.tolerances.start_tolerance", 0, 1),
+        ("tolerances.goal.m", 1e-6, 1000),
+        ("checks.stall_error.rad", 1e-6, 1000),
+        ("start_tolerance.m", 0, 1),
+        ("approach.velocity.m", 1e-5, 1e5),
     ],
 )
 def test_every_number_has_bounds_that_are_told(
@@ -347,6 +353,43 @@ def test_every_number_has_bounds_that_are_told(
         words = line.partition(f"arm.{option} is {value!r}; it must be {how} ")[2]
         assert words.endswith("; correct it"), line
         assert float(words.partition(";")[0]) == bound
+
+
+@pytest.mark.parametrize(
+    ("robot", "message"),
+    [
+        (
+            "tolerances: {goal: {deg: 5}}",
+            "arm.yaml:1: robots.arm.tolerances.goal.deg is 'deg'; it must be rad, m",
+        ),
+        (
+            "start_tolerance: {}",
+            "arm.yaml:1: robots.arm.start_tolerance is empty; it needs at least one entry; add one",
+        ),
+        (
+            "checks: {stall_error: few}",
+            "arm.yaml:1: robots.arm.checks.stall_error is 'few'; it must be a valid number; correct it",
+        ),
+        (
+            "checks: {stall_error: {rad: null}}",
+            (
+                "arm.yaml:1: robots.arm.checks.stall_error.rad is of the wrong kind; "
+                "it must be a valid number; correct it"
+            ),
+        ),
+    ],
+)
+def test_a_number_by_unit_is_refused_where_it_stands(tmp_path: Path, robot: str, message: str) -> None:
+    assert refusal(tmp_path, ARM.replace("driver", f"{robot}, driver", 1)) == message
+
+
+def test_a_number_by_unit_may_be_one_number_or_a_mapping(tmp_path: Path) -> None:
+    file = tmp_path / "arm.yaml"
+    text = "tolerances: {path: 0.2, goal: {rad: 0.05, m: null}}, start_tolerance: {m: 0}"
+    file.write_text(ARM.replace("driver", f"{text}, driver", 1))
+    arm = load_settings(file).robots["arm"]
+    assert (arm.tolerances.path, arm.tolerances.goal) == (0.2, {"rad": 0.05, "m": None})
+    assert (arm.start_tolerance, arm.approach.velocity) == ({"m": 0.0}, {"rad": 0.5, "m": 0.25})
 
 
 def test_a_reduction_by_which_nothing_can_be_divided_is_refused(tmp_path: Path) -> None:

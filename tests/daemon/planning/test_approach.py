@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from motiond.daemon.config.robot import ApproachSettings
+from motiond.daemon.joints.joint_bounds import joint_bounds
 from motiond.daemon.planning.approach import ApproachError, _sample, _trajectory, plan_approach
 from tests.robots import map_of, settings_of
 
 RATE_HZ = 500.0
-BOUNDS = ApproachSettings()
 JOINTS: dict[str, dict[str, Any]] = {
     "base": {"limits": {"lower": -2, "upper": 2, "velocity": 0.3, "acceleration": 0.8}},
     "elbow": {"limits": {"lower": -1, "upper": 2, "velocity": 9}},
@@ -21,7 +21,13 @@ JOINTS: dict[str, dict[str, Any]] = {
 }
 ARM = map_of(JOINTS)
 ROBOT = settings_of(JOINTS)
-VELOCITY, ACCELERATION = np.array([0.3, 0.5, 0.5]), np.array([0.8, 1.0, 1.0])
+BOUNDS = joint_bounds(ARM, ROBOT)
+VELOCITY, ACCELERATION = np.array([0.3, 0.5, 0.25]), np.array([0.8, 1.0, 0.5])
+
+
+def same_for_both(**bounds: float) -> ApproachSettings:
+    values = {option: {"rad": value, "m": value} for option, value in bounds.items()}
+    return ApproachSettings.model_validate(values)
 
 
 def approach(
@@ -30,7 +36,7 @@ def approach(
     driven: tuple[bool, ...] = (True, True, True),
     tolerance: float = 0.002,
 ) -> tuple[Any, Any]:
-    robot = ROBOT.model_copy(update={"start_tolerance": tolerance})
+    robot = ROBOT.model_copy(update={"start_tolerance": {"rad": tolerance, "m": tolerance}})
     ends = np.array(start), np.array(target)
     track = plan_approach(*ends, np.array(driven), ARM, robot, rate_hz=RATE_HZ)
     return track.positions, track.velocities
@@ -75,11 +81,14 @@ def test_there_is_a_way_where_a_joint_just_comes_to_its_greatest_acceleration() 
     joints: dict[str, dict[str, Any]] = {
         name: {"limits": {"lower": -2, "upper": 2, "velocity": 3}} for name in ("shoulder", "elbow")
     }
-    bounds = ApproachSettings(velocity=2.0, acceleration=10.0, jerk=100.0)
+    arm = map_of(joints)
+    bounds = joint_bounds(
+        arm, settings_of(joints, approach={"velocity": 2.0, "acceleration": 10.0, "jerk": 100.0})
+    )
     both, target = np.ones(2, dtype=bool), np.array([0.1, 0.1])
     for beyond in range(-20, 21):
         start = 0.1 + (0.5 + beyond * 1e-16) * np.array([0.2, 0.4])
-        takes_s = _trajectory(start, target, both, map_of(joints), bounds).duration
+        takes_s = _trajectory(start, target, both, arm, bounds).duration
         assert takes_s == pytest.approx(4 * 10.0 / 100.0, rel=1e-5)
 
 
@@ -128,7 +137,7 @@ def test_from_a_little_outside_its_limits_a_joint_moves_inward_only() -> None:
 def test_between_its_rows_too_an_approach_passes_neither_end(
     start: tuple[float, ...], target: tuple[float, ...], rate_hz: float
 ) -> None:
-    approach = ApproachSettings(velocity=1.5, acceleration=2.8, jerk=500.0)
+    approach = same_for_both(velocity=1.5, acceleration=2.8, jerk=500.0)
     robot = ROBOT.model_copy(update={"approach": approach})
     all_driven = np.ones(3, dtype=bool)
     ends = np.array(start), np.array(target)
@@ -161,7 +170,7 @@ def test_a_joint_that_may_not_move_is_told() -> None:
             np.ones(1),
             np.ones(1, dtype=bool),
             replace(joint_map, limits=replace(joint_map.limits, velocity=np.array([1e-320]))),
-            ROBOT.model_copy(update={"start_tolerance": 0.0}),
+            ROBOT.model_copy(update={"start_tolerance": {"rad": 0.0, "m": 0.0}}),
             rate_hz=RATE_HZ,
         )
     assert (
@@ -190,7 +199,7 @@ def test_a_joint_that_may_not_move_is_told() -> None:
     ],
 )
 def test_a_way_without_end_is_refused_before_memory_is_spent_on_it(velocity: float, message: str) -> None:
-    slow = BOUNDS.model_copy(update={"velocity": velocity})
+    slow = ApproachSettings().model_copy(update={"velocity": {"rad": velocity, "m": velocity}})
     robot = ROBOT.model_copy(update={"approach": slow})
     start, target = np.zeros(3), np.array([1.0, 0.0, 0.0])
     with pytest.raises(ApproachError) as caught:

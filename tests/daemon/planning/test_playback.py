@@ -30,7 +30,7 @@ def playback_of(rows: NDArray[np.float64], **asked: Any) -> Playback:
     planned = plan(motion, ARM, settings_of(ELBOW), 1000.0)
     markers = (Marker("clap", 0.3), Marker("bow", 0.5))
     values: dict[str, Any] = {"first": None, "last": None, "count": 1, "ping_pong": False, "seam": "reject"}
-    return plan_playback(whole(planned, markers), ARM, **({"tolerance": 0.002} | values | asked))
+    return plan_playback(whole(planned, markers), ARM, **({"tolerance": np.array([0.002])} | values | asked))
 
 
 RISE = 0.5 - 0.5 * np.cos(np.pi * np.arange(101) / 100)
@@ -157,13 +157,15 @@ def test_the_speed_of_a_loop_is_bounded_by_its_seam_too() -> None:
 
 
 def test_ends_within_the_tolerance_but_not_on_each_other_are_joined_by_a_way_back() -> None:
-    assert playback_of(RISE, count=2, first=Place(frame=45), last=Place(frame=55), tolerance=0.2).returns
+    assert playback_of(
+        RISE, count=2, first=Place(frame=45), last=Place(frame=55), tolerance=np.array([0.2])
+    ).returns
 
 
 def test_what_is_between_a_last_row_and_the_first_counts_where_they_are_taken_for_the_same() -> None:
     drift = np.linspace(0.0, 0.009, 101)  # in one tick, both ways, that is more than acceleration allows
     assert playback_of(SWING + drift / 100, count=2).passes.seamless
-    assert not playback_of(SWING + drift, count=2, tolerance=0.1).passes.seamless
+    assert not playback_of(SWING + drift, count=2, tolerance=np.array([0.1])).passes.seamless
 
 
 def test_a_seam_without_an_acceleration_limit_is_no_rougher_than_the_motion() -> None:
@@ -174,7 +176,7 @@ def test_a_seam_without_an_acceleration_limit_is_no_rougher_than_the_motion() ->
         motion = Motion("wave", ("elbow",), RATE_HZ, np.arange(len(rows)) / RATE_HZ, rows.reshape(-1, 1))
         planned = whole(plan(motion, arm, settings_of(joints), 1000.0))
         asked: dict[str, Any] = {"first": None, "last": None, "ping_pong": False, "seam": "approach"}
-        return plan_playback(planned, arm, count=2, tolerance=0.002, **asked).passes.seamless
+        return plan_playback(planned, arm, count=2, tolerance=np.array([0.002]), **asked).passes.seamless
 
     drift = np.linspace(0.0, 0.03, 101)  # 3 rad/s in the tick of the seam
     assert flows(SWING)

@@ -168,7 +168,9 @@ def test_the_fastest_speed_of_a_smooth_motion_counts_its_curve() -> None:
 def looped(found: Plan, **asked: Any) -> Playback:
     joints: dict[str, dict[str, Any]] = {"elbow": {"limits": LIMITS}}
     values: dict[str, Any] = {"first": None, "last": None, "ping_pong": False, "seam": "reject"}
-    return plan_playback(whole(found, ()), map_of(joints), count=3, tolerance=0.002, **(values | asked))
+    return plan_playback(
+        whole(found, ()), map_of(joints), count=3, tolerance=np.array([0.002]), **(values | asked)
+    )
 
 
 @pytest.mark.parametrize("interpolation", ["linear", "cubic", "smooth"])
@@ -247,7 +249,9 @@ def test_way_points_a_tick_apart_pass_their_seam_only_as_fast_as_acceleration_al
         planned_to = planned(points, interpolation, rate_hz=200.0, acceleration=acceleration)
         joints = {"elbow": {"limits": LIMITS | {"acceleration": acceleration}}}
         options: dict[str, Any] = {"first": None, "last": None, "ping_pong": False, "seam": "reject"}
-        return plan_playback(whole(planned_to), map_of(joints), count=3, tolerance=0.002, **options)
+        return plan_playback(
+            whole(planned_to), map_of(joints), count=3, tolerance=np.array([0.002]), **options
+        )
 
     once, at_seam = 16.0, 32.0
     tight = looped(1.1 * once)

@@ -22,7 +22,7 @@ def limits_of(**changes: Any) -> CheckLimits:
         "temperature_c": 80.0,
         "stale_s": 0.25,
         "stall_s": 0.5,
-        "stall_error": 0.05,
+        "stall_error": [0.05, 0.0025],
         "may_stall": [False, False],
     }
     return CheckLimits(**(values | changes))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 JOINTS = ["shoulder", "elbow"]
 START = [0.1, -0.2]
 RATE_HZ = 500.0
-UNLIMITED = messages.CheckLimits([None, None], None, None, None, None, 0.05, [False, False])
+UNLIMITED = messages.CheckLimits([None, None], None, None, None, None, [0.05] * 2, [False, False])
 ROWS = np.linspace(START, [0.3, 0.4], 400)
 
 
@@ -296,7 +296,7 @@ def test_a_late_tick_plays_where_the_clock_is_now_and_nothing_is_replayed(bench:
 
 
 def test_a_resume_in_full_motion_does_not_put_off_the_checks(tmp_path: Path) -> None:
-    limits = replace(UNLIMITED, stall_s=0.2, stall_error=0.01)
+    limits = replace(UNLIMITED, stall_s=0.2, stall_error=[0.01] * 2)
     bench = Bench(tmp_path, setup_of(limits=limits), Failing())  # whose joints never move
     bench.enable()
     bench.play()
@@ -723,7 +723,7 @@ def test_commands_between_rows_give_the_setpoints_that_they_give_at_rows(tmp_pat
 
 
 def test_a_joint_that_stands_still_is_noticed_between_two_rows(tmp_path: Path) -> None:
-    slow = Slow(tmp_path, stall_s=0.1, stall_error=0.01)
+    slow = Slow(tmp_path, stall_s=0.1, stall_error=[0.01] * 2)
     slow.driver.sticks = True
     slow.bench.step()  # a row that it does not follow
     row_s = slow.clock.now()
