@@ -66,6 +66,7 @@ def make_application(
         *page_routes(),
         web.post("/api/login", Login(token, secure=settings.cert_file is not None).serve),
     ]
+    guard.bounded_apart = {live.serve}
     guard.open_to_all = {route.handler for route in open_to_all}
     application = web.Application(middlewares=[guard.middleware])
     application.on_response_prepare.append(tell_browsers)

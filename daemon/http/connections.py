@@ -2,6 +2,9 @@
 
 aiohttp bounds the size of a request's head and the time between two requests, but neither the number of
 connections, nor how slowly a head may come, nor how slowly an answer may be read.
+
+Of all connections only some are given to requests that are being served, so that however slowly their bodies
+come and their answers are read, there is room for another connection, which may bring a stop.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+from collections import Counter
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -17,6 +21,8 @@ if TYPE_CHECKING:
     from aiohttp import web
 
 MOST_CONNECTIONS = 256
+MOST_SERVED, MOST_SERVED_AN_ADDRESS = 128, 96
+"""Requests that are being served at once, stops and WebSockets apart."""
 ASK_WITHIN_S = 10.0
 READ_WITHIN_S = 15.0
 
@@ -49,6 +55,7 @@ class Connections:
         self.ask_within_s = ask_within_s
         self.read_within_s = read_within_s
         self.open: dict[Connection, None] = {}
+        self._served: Counter[str] = Counter()
 
     def __call__(self) -> Connection:
         """Return the protocol of a new connection."""
@@ -63,6 +70,19 @@ class Connections:
             return False
         asking.hang_up()
         return True
+
+    def serves(self, address: str) -> bool:
+        """Return whether a further request may be served, and count it: `has_served` has to follow."""
+        if self._served.total() >= MOST_SERVED or self._served[address] >= MOST_SERVED_AN_ADDRESS:
+            return False
+        self._served[address] += 1
+        return True
+
+    def has_served(self, address: str) -> None:
+        """Note that a request that was counted is served."""
+        self._served[address] -= 1
+        if not self._served[address]:
+            del self._served[address]
 
 
 class Connection(asyncio.Protocol):
@@ -118,14 +138,29 @@ class Connection(asyncio.Protocol):
         self._is_read()
         self._handler.resume_writing()
 
-    def begin_request(self) -> None:
-        """Note that a request is whole and is being served."""
+    def begin_request(self, address: str, *, apart: bool) -> bool:
+        """Note that the head of a request is whole; return whether the request may be served.
+
+        Parameters
+        ----------
+        address : str
+            Where it comes from.
+        apart : bool
+            Whether it is one that finds room whatever else is being served: `end_request` is to be told the
+            same.
+        """
         self.is_asking = False
         self._disarm()
+        if apart or self._connections.serves(address):
+            return True
+        self.is_asking = True
+        return False
 
-    def end_request(self) -> None:
+    def end_request(self, address: str, *, apart: bool) -> None:
         """Note that a request was answered, so that the next may come; the connection is the newest again."""
         self.is_asking = True
+        if not apart:
+            self._connections.has_served(address)
         if self in self._connections.open:
             del self._connections.open[self]
             self._connections.open[self] = None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ..api.errors import ErrorCode, RequestError
 
-BODY_WITHIN_S = 10.0
+BODY_WITHIN_S = 5.0
 STATUS: Mapping[str, int] = {
     "INVALID_REQUEST": 400,
     "UNKNOWN_VERB": 404,

@@ -3,18 +3,24 @@
 A page of somebody else, open in the same browser, can send requests here as well. So a request must call the
 daemon by a name that is its own (`Host`: against DNS rebinding), and must not come from another page
 (`Origin`). RFC 6454; Fetch Standard; Content Security Policy Level 3.
+
+Requests of all clients have one pace and a bounded number at once; stops are not counted in either.
 """
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import logging
 import socket
+import time
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from aiohttp import hdrs, web
 
+from ..api.pace import Pace, cost_of
+from ..api.requests import MOST_BYTES, STOPS
 from .connections import connection_of
 from .exchange import refused
 
@@ -42,6 +48,10 @@ HEADERS = {
 }
 
 
+SERVED_HZ, SERVED_BURST = 400.0, 400
+ANSWER_BYTES_A_COST = 65_536
+
+
 class Guard:
     """Lets requests in, or refuses them.
 
@@ -56,6 +66,8 @@ class Guard:
     ----------
     open_to_all : set of Handler
         What is served without the token; everything else is not, whatever its path.
+    bounded_apart : set of Handler
+        What bounds the number of its requests by itself.
     """
 
     def __init__(self, hosts: Iterable[str], token: Token | None) -> None:
@@ -63,14 +75,23 @@ class Guard:
         self._hosts = {host.lower() for host in ("localhost", machine, f"{machine}.local", *hosts)}
         self._token = token
         self.open_to_all: set[Handler] = set()
+        self.bounded_apart: set[Handler] = set()
+        self._pace = Pace(SERVED_HZ, SERVED_BURST, time.monotonic)
 
     @web.middleware
     async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Serve a request that may be served."""
-        connection = connection_of(request)
-        connection.begin_request()
+        connection, address = connection_of(request), request.remote or ""
+        stops = is_stop(request)
+        apart = stops or request.match_info.handler in self.bounded_apart
+        if not connection.begin_request(address, apart=apart):
+            return _busy(request)
         try:
+            if not stops:
+                await asyncio.sleep(self._pace.take(_cost_of(request)))
             response = await self._refusal(request) or await handler(request)
+            if not stops and isinstance(response, web.Response):
+                self._pace.take((response.content_length or 0) / ANSWER_BYTES_A_COST)
         except web.HTTPException as error:
             response = _not_served(request, error)
         except ConnectionError:
@@ -79,7 +100,7 @@ class Guard:
             log.exception("http: %s %s failed", request.method, request.path)
             response = refused(500, "INTERNAL", f"{request.path}: failed inside motiond; the log says more")
         finally:
-            connection.end_request()
+            connection.end_request(address, apart=apart)
         return response
 
     async def _refusal(self, request: web.Request) -> web.Response | None:
@@ -132,6 +153,23 @@ async def try_token(request: web.Request, token: Token, shown: str) -> web.Respo
         return refused(429, "NOT_ALLOWED", "too many wrong tokens at once; wait a second")
     await token.punish(address)
     return refused(401, "NOT_ALLOWED", f"the token is wrong; it is the first line of {token.option}")
+
+
+def is_stop(request: web.Request) -> bool:
+    """Return whether a request stops a robot, or a group of them."""
+    return request.method == hdrs.METH_POST and request.match_info.get("verb") in STOPS
+
+
+def _cost_of(request: web.Request) -> float:
+    """Return what a request costs; of a long body, as an upload has, no more than of a request's."""
+    return cost_of(min(request.content_length or 0, MOST_BYTES))
+
+
+def _busy(request: web.Request) -> web.Response:
+    what, why = "too many requests are being served", "there is room for stops only"
+    response = refused(503, "BUSY", f"{request.path[:200]}: {what}; {why}; ask again")
+    response.force_close()
+    return response
 
 
 def _not_served(request: web.Request, error: web.HTTPException) -> web.Response:

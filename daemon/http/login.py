@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_LOGIN_BYTES = 4096
 MOST_LOGINS_AT_ONCE = 32
+BODY_WITHIN_S = 2.0
 LOGIN_S = 90 * 24 * 3600
 
 
@@ -49,7 +50,9 @@ class Login:
             return refused(429, "BUSY", "login: too many at once; wait a second")
         self._running += 1
         try:
-            return await self._answer(request, await read_body(request, MOST_LOGIN_BYTES))
+            return await self._answer(
+                request, await read_body(request, MOST_LOGIN_BYTES, within_s=BODY_WITHIN_S)
+            )
         except BodyError as error:
             return error.response
         finally:

@@ -1,4 +1,4 @@
-"""Motions by HTTP: the setpoints of one to look at, its thumbnail, and new ones."""
+"""Motions by HTTP: the setpoints of one to look at, its thumbnail, and new ones; a few at once of each."""
 
 from __future__ import annotations
 
@@ -41,44 +41,52 @@ class MotionsApi:
     def __init__(self, motions: Motions, dispatcher: Dispatcher) -> None:
         self._motions = motions
         self._dispatcher = dispatcher
-        self._plans = asyncio.Semaphore(MOST_PLANS_AT_ONCE)
+        self._plans = 0
+        self._one_drawing = asyncio.Lock()
         self._is_uploading = False
 
     async def plan(self, request: web.Request) -> web.StreamResponse:
         """Answer with the setpoints of a motion (`frames`), which may be many: to a few clients at once."""
-        async with self._plans:
-            try:
-                planned = await self._motions.preview(
-                    request.match_info["robot"], request.match_info["motion"]
-                )
-            except RequestError as error:
-                return refused_by(error)
-            body = await asyncio.to_thread(motion_frame, planned.about, planned.positions)
-            response = web.StreamResponse(headers=NOT_KEPT)
-            response.content_type, response.content_length = "application/octet-stream", len(body)
-            await response.prepare(request)
-            try:
-                async with asyncio.timeout(PLAN_WITHIN_S):
-                    for begin in range(0, len(body), SLICE_BYTES):
-                        await response.write(body[begin : begin + SLICE_BYTES])
-                    await response.write_eof()
-            except TimeoutError as error:
-                connection_of(request).hang_up()
-                raise ConnectionResetError from error
-            return response
+        if self._plans >= MOST_PLANS_AT_ONCE:
+            what = f"{MOST_PLANS_AT_ONCE} plans are being sent"
+            return refused(503, "BUSY", f"{request.path[:200]}: {what}; no more at once; ask again")
+        self._plans += 1
+        try:
+            return await self._send_plan(request)
+        except RequestError as error:
+            return refused_by(error)
+        finally:
+            self._plans -= 1
+
+    async def _send_plan(self, request: web.Request) -> web.StreamResponse:
+        planned = await self._motions.preview(request.match_info["robot"], request.match_info["motion"])
+        body = await asyncio.to_thread(motion_frame, planned.about, planned.positions)
+        response = web.StreamResponse(headers=NOT_KEPT)
+        response.content_type, response.content_length = "application/octet-stream", len(body)
+        await response.prepare(request)
+        try:
+            async with asyncio.timeout(PLAN_WITHIN_S):
+                for begin in range(0, len(body), SLICE_BYTES):
+                    await response.write(body[begin : begin + SLICE_BYTES])
+                await response.write_eof()
+        except TimeoutError as error:
+            connection_of(request).hang_up()
+            raise ConnectionResetError from error
+        return response
 
     async def thumbnail(self, request: web.Request) -> web.Response:
         """Answer with a small drawing of a motion, which a browser keeps until the motion is another one."""
+        robot, motion = request.match_info["robot"], request.match_info["motion"]
         try:
-            curves = self._motions.curves(request.match_info["robot"], request.match_info["motion"])
+            async with self._one_drawing:  # of a long motion it takes long
+                drawing = await asyncio.to_thread(lambda: thumbnail(self._motions.curves(robot, motion)))
         except RequestError as error:
             return refused_by(error)
-        drawing = thumbnail(curves).encode()
-        tag = f'"{zlib.crc32(drawing):08x}-{len(drawing):x}"'
+        tag = f'"{zlib.crc32(drawing.encode()):08x}-{len(drawing):x}"'
         headers = {hdrs.ETAG: tag, hdrs.CACHE_CONTROL: "no-cache"}
         if tag in request.headers.get(hdrs.IF_NONE_MATCH, ""):
             return web.Response(status=304, headers=headers)
-        return web.Response(body=drawing, content_type="image/svg+xml", headers=headers)
+        return web.Response(body=drawing.encode(), content_type="image/svg+xml", headers=headers)
 
     async def upload(self, request: web.Request) -> web.Response:
         """Take the file `name` of the query, whose content is the body; one at once."""

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
+from motiond.daemon.api.pace import Pace
 from motiond.daemon.api.reports import Report
-from motiond.daemon.http import connections, exchange, server
+from motiond.daemon.http import connections, exchange, login, server
 from motiond.daemon.service import descriptors
 from tests.daemon.http.conftest import Site, all_of, serving, until
 from tests.waiting import PATIENCE_S
@@ -49,16 +50,6 @@ async def hasty(
     assert connections.Connections.__init__.__defaults__ == (256, 10.0, 15.0)
     monkeypatch.setattr(connections.Connections.__init__, "__defaults__", (8, 0.3, 0.3))
     monkeypatch.setattr(server, "HANDLING", {**server.HANDLING, "keepalive_timeout": 0.3})
-    async with serving(settings, robots, hub) as site:
-        yield site
-
-
-@pytest.fixture
-async def small(
-    monkeypatch: pytest.MonkeyPatch, settings: HttpSettings, robots: Robots, hub: ReportHub
-) -> AsyncIterator[Site]:
-    """A server for eight connections, which waits as long as a busy machine may take."""
-    monkeypatch.setattr(connections.Connections.__init__, "__defaults__", (8, PATIENCE_S, PATIENCE_S))
     async with serving(settings, robots, hub) as site:
         yield site
 
@@ -290,14 +281,96 @@ async def test_a_thousand_connections_keep_nobody_from_stopping_a_robot(site: Si
     assert [verb for _, verb, _ in site.robots.handled] == ["stop", "stop"]
 
 
-async def test_where_all_connections_are_being_served_a_further_one_is_closed(small: Site) -> None:
-    small.robots.gate.clear()
+BUSY = "too many requests are being served; there is room for stops only; ask again"
+
+
+@pytest.fixture
+async def crowded(
+    monkeypatch: pytest.MonkeyPatch, settings: HttpSettings, robots: Robots, hub: ReportHub
+) -> AsyncIterator[Site]:
+    """A server for twelve connections that serves eight requests at once, six of an address."""
+    assert (connections.MOST_SERVED, connections.MOST_SERVED_AN_ADDRESS) == (128, 96)
+    monkeypatch.setattr(connections.Connections.__init__, "__defaults__", (12, PATIENCE_S, PATIENCE_S))
+    monkeypatch.setattr(connections, "MOST_SERVED", 8)
+    monkeypatch.setattr(connections, "MOST_SERVED_AN_ADDRESS", 6)
+    monkeypatch.setattr(exchange.read_body, "__defaults__", ("application/json", PATIENCE_S))
+    monkeypatch.setattr(login, "BODY_WITHIN_S", PATIENCE_S)
+    async with serving(settings, robots, hub) as site:
+        yield site
+
+
+SLOW = {
+    "slow bodies": HEAD + b"Content-Length: 100\r\n\r\n{",
+    "slow logins": HEAD.replace(b"/api/robots/arm/play", b"/api/login") + b"Content-Length: 100\r\n\r\n{",
+    "slow uploads": HEAD.replace(b"/arm/play", b"/arm/motions/upload?name=a.seq").replace(
+        b"json", b"octet-stream"
+    )
+    + b"Content-Length: 100\r\n\r\n{",
+    "half heads": HEAD,
+    "plays that wait": HEAD + b'Content-Length: 17\r\n\r\n{"motion":"wave"}',
+    "unread answers": b"GET /api/robots/arm/motions HTTP/1.1\r\nHost: localhost\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("sent", SLOW.values(), ids=SLOW)
+async def test_however_many_connections_are_busy_a_further_one_stops_a_robot(
+    crowded: Site, sent: bytes
+) -> None:
+    crowded.hub.publish(Report("arm", "motions", {"motions": ["x" * 20_000_000]}))
+    crowded.robots.gate.clear()
+    tasks = len(asyncio.all_tasks())
+    async with AsyncExitStack() as stack:
+        for _ in range(60):
+            reader, writer = await asyncio.open_connection("127.0.0.1", crowded.port, limit=1)
+            stack.callback(writer.close)
+            writer.write(sent)
+            del reader
+        for verb in ("stop", "estop"):
+            assert (await crowded.post(f"/api/robots/arm/{verb}", {}))[0] == 200
+        async with crowded.live() as page:
+            await page.next()
+            assert (await page.ask(1, "arm", "stop"))["status"] == "ok"
+        crowded.robots.gate.set()
+    # aiohttp waits a second for the rest of a body
+    await until(lambda: len(asyncio.all_tasks()) <= tasks + 1)
+    assert [verb for verb in crowded.robots.verbs() if verb != "play"] == ["stop", "estop", "stop"]
+
+
+async def test_where_as_many_requests_are_served_as_may_be_a_further_one_is_refused(crowded: Site) -> None:
+    crowded.robots.gate.clear()
     async with asyncio.TaskGroup() as tasks:
-        served = [tasks.create_task(small.post("/api/robots/arm/play", {"motion": "wave"})) for _ in range(8)]
-        await until(lambda: len(small.robots.handled) >= 8)
-        assert await small.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") == b""
-        small.robots.gate.set()
-    assert [task.result()[0] for task in served] == [200] * 8
+        served = [
+            tasks.create_task(crowded.post("/api/robots/arm/play", {"motion": "wave"})) for _ in range(6)
+        ]
+        await until(lambda: len(crowded.robots.handled) >= 6)
+        told = await crowded.raw(b"GET /api/robots HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert told.startswith(b"HTTP/1.1 503 ")
+        answer = orjson.loads(told.partition(b"\r\n\r\n")[2])
+        assert (answer["code"], answer["error"]) == ("BUSY", f"/api/robots: {BUSY}")
+        crowded.robots.gate.set()
+    assert [task.result()[0] for task in served] == [200] * 6
+    assert (await crowded.get("/api/robots"))[0] == 200
+
+
+async def test_requests_of_all_clients_have_one_pace_and_stops_have_none(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[float] = []
+
+    def take(_pace: Pace, cost: float = 1.0) -> float:
+        taken.append(cost)
+        return 0.0
+
+    monkeypatch.setattr(Pace, "take", take)
+    await site.get("/api/robots")
+    await site.post("/api/robots/arm/play", data=b"{}".ljust(40_960), headers=JSON)
+    read, answer, asked, refusal = taken
+    assert (read, asked) == (1.0, 11.0)
+    assert 0.0 < answer < 0.01
+    assert 0.0 < refusal < 0.01
+    taken.clear()
+    await site.post("/api/robots/arm/stop", {})
+    assert taken == []
 
 
 @pytest.mark.parametrize("verb", ["stop", "estop"])
