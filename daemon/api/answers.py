@@ -146,6 +146,8 @@ class Prepared(Told):
     """The robot is reserved for a start of its group."""
 
     start: str
+    token: str | None
+    """What a commit or a release of the start has to carry; null where the client has it already."""
     ready_in_s: float
     """How long before the first row a start has to be committed, in s."""
     duration_s: float | None

@@ -37,6 +37,8 @@ LONGEST_SHOWN = 60
 
 LEASES = frozenset({"lease/acquire", "lease/take", "lease/renew", "lease/release"})
 GRANTS = LEASES - {"lease/release"}
+WITH_SECRETS = LEASES | {"fleet/prepare"}
+"""Whose answers hold a secret: they are told again only to who proves control as before."""
 
 Answer = bytes
 
@@ -147,7 +149,7 @@ class Dispatcher:
             self._refuse_unwanted(raw, request)
             return await self._act(raw, request)
         answers = self._answers_by_verb[raw.robot, raw.verb]
-        body = fingerprint_of(request, with_lease=raw.verb in LEASES)
+        body = fingerprint_of(request, with_lease=raw.verb in WITH_SECRETS)
         if first := answers.get(request.transaction):
             if not answers.is_for(request.transaction, body):
                 return await self._answer_other(raw, request)
@@ -251,7 +253,7 @@ def fingerprint_of(request: Request, *, with_lease: bool) -> bytes:
     ----------
     request : Request
     with_lease : bool
-        Whether its lease is what it is about, and not the proof that it may be sent.
+        Whether its lease counts, as the answer holds a secret; elsewhere it only proves that it may be sent.
     """
     besides = {"transaction", "expires_at"} | (set() if with_lease else {"lease"})
     return hashlib.blake2b(request.model_dump_json(exclude=besides).encode(), digest_size=16).digest()

@@ -144,6 +144,12 @@ class Lease:
         self.look()
         return self._is_proven_by(lease)
 
+    @property
+    def tenure(self) -> int | None:
+        """The epoch of who has control; None where nobody has."""
+        self.look()
+        return None if self._holder is None else self.epoch
+
     # -- time ------------------------------------------------------------------------------------------------
 
     def look(self) -> None:

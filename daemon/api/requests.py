@@ -131,7 +131,7 @@ SCHEMAS: dict[str, type[Request]] = {name: verb.schema for name, verb in VERBS.i
 
 FLEET_SCHEMAS: dict[str, type[Request]] = {
     "commit": schemas.CommitRequest,
-    "release": schemas.ReleaseStartRequest,
+    "release": schemas.ReleaseStartsRequest,
 }
 """What those hold, by verb."""
 GROUP_SCHEMAS: dict[str, type[Request]] = {

@@ -61,6 +61,8 @@ HolderName = Annotated[str, Field(min_length=1, max_length=LONGEST_HOLDER), Afte
 OnBusy = Literal["reject", "queue", "replace"]
 GroupStart = Annotated[str, Field(min_length=1, max_length=LONGEST_START), AfterValidator(_group_start)]
 RobotName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$")]
+StartToken = Annotated[str, Field(min_length=1, max_length=LONGEST_LEASE)]
+StartTokens = Annotated[dict[RobotName, StartToken], Field(min_length=1, max_length=MOST_MEMBERS)]
 Members = Annotated[
     list[RobotName], Field(min_length=1, max_length=MOST_MEMBERS), AfterValidator(_no_robot_twice)
 ]
@@ -259,28 +261,42 @@ class PrepareRequest(MotionRequest):
     """Plan a motion from where the robot stands, and reserve the robot for a start of its group.
 
     `start` names that start; the reservation is let go after `expires_s` if nothing is committed till then.
-    The other keys are those of `MotionRequest`.
+    `token_sha256` is the SHA-256 digest, in hexadecimal, of a secret that the commit will show; without it
+    the daemon makes one and answers it. `token` is that of the time before, where the start was prepared
+    already. The other keys are those of `MotionRequest`.
     """
 
     start: GroupStart
+    token: StartToken | None = None
+    token_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
     expires_s: Annotated[float, Field(ge=1, le=60)] = 10.0
 
 
 class ReleaseStartRequest(Request):
-    """Let the reservation for a start of a group go; of all robots together, as one message to `fleet`."""
+    """Let the reservation for a start of a group go; `token` is the secret of `fleet/prepare`."""
 
     start: GroupStart
+    token: StartToken
+
+
+class ReleaseStartsRequest(Request):
+    """Let several robots' reservations for a start go, as one message to `fleet`; `tokens` are by robot."""
+
+    start: GroupStart
+    tokens: StartTokens
 
 
 class CommitRequest(Request):
     """Start the robots that are reserved for it together: one message for all of them, to `fleet`.
 
     The first rows are due at `start_at`, in Unix time; no robot begins its approach later than `ready_in_s`
-    before. `on_member_failure` says what the others do where one fails after the first row.
+    before. `tokens` are the secrets of `fleet/prepare`, by robot. `on_member_failure` says what the
+    others do where one fails after the first row.
     """
 
     start: GroupStart
     robots: Members
+    tokens: StartTokens
     start_at: UnixTime
     ready_in_s: Annotated[float, Field(ge=0, le=LONGEST_WAIT_S)]
     on_member_failure: Literal["stop", "continue"] = "stop"

@@ -8,9 +8,11 @@ the members' own.
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from hashlib import sha256
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
@@ -37,6 +39,7 @@ EXPIRES_S = 10.0
 FRESH_S = 7.0
 """Of so long ago a reservation may be for a commit; it is renewed before."""
 PREPARE_TRIES = 3
+TOKEN_BYTES = 16
 RELEASE_S = 2.0
 SETTLE_S = 15.0
 """So long it is waited for what becomes of members that were stopped, as not all have accepted."""
@@ -106,6 +109,7 @@ class GroupStart:
         self._asked = asked
         self._motions: dict[str, str] = {}
         self._prepared: dict[str, Prepared] = {}
+        self._tokens: dict[str, str] = {}
         self._asked_s = asyncio.get_running_loop().time()
 
     @property
@@ -205,6 +209,11 @@ class GroupStart:
     async def _prepare_one(self, robot: str) -> Prepared:
         """Prepare one, and return what it needs, and what its clock says."""
         request = {**self._asked.how, "motion": self._motions[robot], "start": self.id}
+        if robot in self._tokens:
+            request["token"] = self._tokens[robot]
+        # It is known here also where no answer comes, and to nobody else before the commit.
+        token = self._tokens[robot] = secrets.token_urlsafe(TOKEN_BYTES)
+        request["token_sha256"] = sha256(token.encode()).hexdigest()
         sent = time.time()
         answer = await self.leases.ask(robot, "fleet/prepare", {**request, "expires_s": EXPIRES_S})
         received = time.time()
@@ -222,7 +231,8 @@ class GroupStart:
     async def _let_go(self) -> None:
         """Let all reservations go; where that does not arrive, they expire."""
         with suppress(NoAnswer, aiomqtt.MqttError):
-            number = self._conversation.send(FLEET, "release", {"start": self.id}, EXPIRES_S)
+            release = {"start": self.id, "tokens": self._tokens}
+            number = self._conversation.send(FLEET, "release", release, EXPIRES_S)
             await self._conversation.delivered(number, RELEASE_S)
             self.may_be_reserved = False
 
@@ -240,6 +250,7 @@ class GroupStart:
         commit = {
             "start": self.id,
             "robots": self.members,
+            "tokens": {robot: self._tokens[robot] for robot in self.members},
             "start_at": appointment.start_at,
             "ready_in_s": appointment.ready_in_s,
             "on_member_failure": self._asked.on_member_failure,

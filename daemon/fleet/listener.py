@@ -31,7 +31,7 @@ from .heard import Daemons
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ..api.schemas import CommitRequest, ReleaseStartRequest, Request
+    from ..api.schemas import CommitRequest, ReleaseStartsRequest, Request
     from ..config.mqtt import MqttSettings
     from ..mqtt.bridge import MqttBridge
     from ..mqtt.brokers import Broker
@@ -278,15 +278,16 @@ class Listener:
         if self._client is not None:
             self._client.hand_over(self._topics.pulse(self._daemon_id), orjson.dumps(pulse), 0)
 
-    def _release(self, request: ReleaseStartRequest) -> dict[str, bytes]:
-        """Let ours go that are reserved for a start; return answers, also of who has let go by itself."""
+    def _release(self, request: ReleaseStartsRequest) -> dict[str, bytes]:
+        """Let ours go that are named; return answers, also of who has let go by itself."""
         answers: dict[str, bytes] = {}
         start = self._starts.get(request.start)
-        for robot in self._ours(self._robots.reservations):
+        for robot in self._ours(request.tokens):
             reservation = self._robots.reservations[robot]
             if reservation.phase_of(request.start) is not None:
                 try:
-                    answers[robot] = accepted(reservation.release_now(request), request.transaction)
+                    data = reservation.release_now(request.start, request.tokens[robot])
+                    answers[robot] = accepted(data, request.transaction)
                 except RequestError as error:
                     answers[robot] = refused(error, request.transaction)
             elif start is not None and start.has_let_go(robot):

@@ -45,6 +45,10 @@ class Control:
                 on_change=self.tell,
             )
 
+    def tenure(self) -> int | None:
+        """Return the number of who is in control; None where nobody is, or has to be."""
+        return self.lease.tenure if self.lease else None
+
     def succeed(self, former: Control) -> None:
         """Leave whoever was in control of the robot before in control of it."""
         if self.lease is not None and former.lease is not None:
@@ -92,6 +96,7 @@ class Control:
         told = self.lease.told() if self.lease else {"holder": None, "epoch": None, "expires_at": None}
         told |= {"required": settings.required, "ttl_s": settings.ttl_s, "takeover": settings.takeover}
         self._robot.report("lease", told, renews=renewed)
+        self._robot.status.wake()
 
     def _lose(self, loss: Loss) -> None:
         """Stop softly if that is wanted, unless the daemon brings the robot to its end, and tell of it."""

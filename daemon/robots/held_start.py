@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -32,6 +34,10 @@ class HeldStart:
     playback : Playback
     stops : int
         How often the robot had been stopped before.
+    tenure : int or None
+        Who was in control then, as a number; None where nobody had to be.
+    digest : bytes
+        SHA-256 of the secret of who prepared it, which a commit or a release of the start has to carry.
     phase : str or None
         None until the robot has planned.
     was_told : bool
@@ -52,6 +58,8 @@ class HeldStart:
     request: PrepareRequest
     playback: Playback
     stops: int
+    tenure: int | None
+    digest: bytes
     phase: ReservationPhase | None = None
     was_told: bool = False
     ready_in_s: float = 0.0
@@ -70,8 +78,14 @@ class HeldStart:
         rows = passes.count * (passes.last - passes.first)
         return round(rows / (self.playback.track.rate_hz * self.request.speed), 3)
 
-    def hindrance(self, robot: Robot, now_s: float) -> str | None:
-        """Return why a robot that stands cannot be reserved for it any more."""
+    def hindrance(self, robot: Robot, now_s: float, tenure: int | None) -> str | None:
+        """Return why a robot that stands cannot be reserved for it any more.
+
+        Parameters
+        ----------
+        tenure : int or None
+            Who is in control now; what is committed goes on without whoever prepared it.
+        """
         status = robot.status
         late = "not all robots were heard to be committed in time"
         if self.commit is None:
@@ -82,10 +96,25 @@ class HeldStart:
             (status.state in HALTED, f"the robot is in {status.state}"),
             (status.state is State.OFFLINE, f"the robot is offline; {status.message}"),
             (robot.stops != self.stops, "a stop came before the first row"),
+            (self.commit is None and tenure != self.tenure, "control of the robot has changed"),
             (self.phase is not None and not status.torque, "torque went off"),
             (now_s >= self.ends_s, late),
         )
         return next((why for holds, why in hindrances if holds), None)
+
+    def refuse_stranger(self, where: str, token: str | None) -> None:
+        """Refuse who has not prepared it, and change nothing.
+
+        Raises
+        ------
+        RequestError
+            NOT_ALLOWED.
+        """
+        if token is not None and hmac.compare_digest(digest_of(token), self.digest):
+            return
+        what = "the token is missing" if token is None else "the token is wrong"
+        why, mend = f"start '{self.request.start}' belongs to who prepared it", "send the token of that"
+        raise RequestError("NOT_ALLOWED", where, what, why, mend)
 
     def refuse_time(self, robot: str, request: CommitRequest, in_s: float) -> None:
         """Refuse a first row that the robot could not be on in time, or that is too far ahead.
@@ -129,6 +158,11 @@ class HeldStart:
             start=start,
             expires_at=self.expires_at,
         )
+
+
+def digest_of(token: str) -> bytes:
+    """Return the digest by which a start knows its secret."""
+    return hashlib.sha256(token.encode(errors="replace")).digest()
 
 
 def play_of(request: PrepareRequest, start_at: float | None = None) -> PlayRequest:

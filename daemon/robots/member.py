@@ -48,7 +48,7 @@ class Member:
         self.parts = parts
         self.listener = StreamListener(robot)
         self.control = Control(robot)
-        self.reservation = Reservation(robot)
+        self.reservation = Reservation(robot, self.control.tenure)
         self.handlers = RequestHandlers(robot, self.control, self.reservation)
 
     @property

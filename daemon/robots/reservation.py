@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import secrets
 import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -18,7 +19,7 @@ from ..ipc import messages
 from ..ipc.states import SLOWING, ResultCode, State
 from .appointments import checked_clock
 from .goal import new_goal
-from .held_start import HeldStart, play_of
+from .held_start import HeldStart, digest_of, play_of
 from .readiness import busy, refuse_unless_able
 from .reservation_reporter import ReservationReporter
 
@@ -39,6 +40,7 @@ TELLING_S = 0.5
 LATE_BEGIN_S = TELLING_S / 2
 """`begin` is said till `ready_in_s` before the first row; so long after that it is waited for no more."""
 MOST_REMEMBERED = 20
+TOKEN_BYTES = 16
 
 
 class Reservation:
@@ -47,6 +49,8 @@ class Reservation:
     Parameters
     ----------
     robot : Robot
+    tenure : callable
+        Returns who is in control of it, as a number; None where nobody is, or has to be.
     now, unix_now : callable
         Return the time of a monotonic clock and Unix time, in s.
 
@@ -59,10 +63,12 @@ class Reservation:
     def __init__(
         self,
         robot: Robot,
+        tenure: Callable[[], int | None],
         now: Callable[[], float] = time.monotonic,
         unix_now: Callable[[], float] = time.time,
     ) -> None:
         self._robot = robot
+        self._tenure = tenure
         self._now = now
         self._unix_now = unix_now
         self._reporter = ReservationReporter(robot)
@@ -97,26 +103,29 @@ class Reservation:
             what, mend = "it is in no group", "name its groups in the configuration"
             raise RequestError("NOT_ALLOWED", robot.name, what, mend=mend)
         async with self._preparing:
+            before = self._prepared_before(request)
             try:
-                return await self._prepare(request)
+                return await self._prepare(request, before)
             except BaseException as error:
                 held = self._held
                 if held is not None and held.request.start == request.start and held.commit is None:
                     self._let_go(f"it was prepared anew and refused; {error}")
                 raise
 
-    async def _prepare(self, request: PrepareRequest) -> dict[str, Any]:
+    async def _prepare(self, request: PrepareRequest, before: HeldStart | None) -> dict[str, Any]:
         robot, what = self._robot, f"{request.motion} cannot be prepared"
-        self.look()
         refuse_unless_able(robot, what)
-        before = self._refuse_another(request)
         if not robot.goals.rests or robot.goals.goal is not None:
             raise busy(robot, "stop it first")
         robot.planner.refuse_virtual("a group starts at", "play it alone")
         clock = checked_clock(robot.name, robot.clock)
         playback = robot.planner.playback_for(play_of(request))
         # Reserved from here on, so that nothing begins while torque comes on.
-        held = self._held = HeldStart(request, playback, robot.stops, was_told=before is not None)
+        token = None if request.token_sha256 else secrets.token_urlsafe(TOKEN_BYTES)
+        digest = digest_of(token) if token else bytes.fromhex(request.token_sha256 or "")
+        held = self._held = HeldStart(
+            request, playback, robot.stops, self._tenure(), digest, was_told=before is not None
+        )
         await robot.enable()
         refuse_unless_able(robot, what)
         self.look()
@@ -133,36 +142,42 @@ class Reservation:
         self._changed()
         return {
             "start": request.start,
+            "token": token,
             "ready_in_s": round(held.ready_in_s, 3),
             "duration_s": held.duration_s,
             "expires_at": held.expires_at,
             "clock": clock.payload(),
         }
 
-    def _refuse_another(self, request: PrepareRequest) -> HeldStart | None:
-        """Refuse what is reserved for another start, or was committed; return what was prepared before."""
-        held = self._held
-        if held is not None and held.request.start != request.start:
-            raise held.refusal(f"{self._robot.name}/fleet/prepare", self._now())
-        if held is not None and held.commit is not None:
+    def _prepared_before(self, request: PrepareRequest) -> HeldStart | None:
+        """Refuse what is reserved for another start, by another, or committed; return what was prepared."""
+        self.look()
+        held, where = self._held, f"{self._robot.name}/fleet/prepare"
+        if held is None:
+            return None
+        if held.request.start != request.start:
+            raise held.refusal(where, self._now())
+        if held.commit is not None:
             what = f"start '{request.start}' is committed already"
             raise RequestError("BUSY", self._robot.name, what, mend="send another start")
+        held.refuse_stranger(where, request.token)
         return held
 
     async def release(self, request: ReleaseStartRequest) -> dict[str, Any]:
         """Let the reservation go."""
-        return self.release_now(request)
+        return self.release_now(request.start, request.token)
 
-    def release_now(self, request: ReleaseStartRequest) -> dict[str, Any]:
+    def release_now(self, start: str, token: str | None) -> dict[str, Any]:
         """Let the reservation go; also of a start that is committed, before its first row."""
-        self._held_for(request.start)
+        self._held_for(start).refuse_stranger(f"{self._robot.name}/fleet/release", token)
         self._let_go("released on request", tells=False)
-        return {"start": request.start}
+        return {"start": start}
 
     def commit(self, request: CommitRequest) -> dict[str, Any]:
         """Take the time of the first row; the robot stays where it is until `begin`.
 
-        The same commit again is answered in the same way, and changes nothing.
+        The same commit again is answered in the same way while the start lasts, and changes nothing; nor does
+        one of who has not prepared the start.
         """
         self.look()
         known = self._commits.get(request.start)
@@ -171,6 +186,9 @@ class Reservation:
         elif known.model_copy(update={"transaction": request.transaction}) != request:
             what = f"start '{request.start}' is committed already, to start_at {known.start_at:.3f}"
             raise RequestError("BUSY", self._robot.name, what, "it is committed once", "send another start")
+        elif self.phase_of(request.start) is None:
+            what, why = f"start '{request.start}' is over", "it is committed once"
+            raise RequestError("NOT_RESERVED", self._robot.name, what, why, "send another start")
         return {"start": request.start, "start_at": request.start_at}
 
     def _commit(self, request: CommitRequest) -> None:
@@ -179,6 +197,7 @@ class Reservation:
         except RequestError as error:
             self._reporter.tell_released(request.start, str(error), request, self._held)
             raise
+        held.refuse_stranger(f"{self._robot.name}/fleet/commit", request.tokens.get(self._robot.name))
         in_s = request.start_at - self._unix_now()
         try:
             held.refuse_time(self._robot.name, request, in_s)
@@ -267,7 +286,7 @@ class Reservation:
             return
         if held.goal is not None:
             self._follow(held, held.goal)
-        elif why := held.hindrance(self._robot, self._now()):
+        elif why := held.hindrance(self._robot, self._now(), self._tenure()):
             self._let_go(why)
 
     def _follow(self, held: HeldStart, goal: Goal) -> None:

@@ -273,7 +273,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "queue/move": {"goal_id": "g", "place": 1},
     "fault": {"fault": "stuck"},
     "fleet/prepare": {"motion": "wave", "start": "s1"},
-    "fleet/release": {"start": "s1"},
+    "fleet/release": {"start": "s1", "token": "t"},
     "motions/delete": {"motion": "wave"},
     "lease/acquire": {"holder": "ana"},
     "lease/take": {"holder": "ana"},

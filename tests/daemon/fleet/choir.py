@@ -160,15 +160,17 @@ class Choir:
 
     async def prepare(self, start: str = "s1", **bodies: dict[str, Any]) -> dict[str, Any]:
         """Prepare all; give the commit that may follow."""
-        needs_s = []
+        needs_s, tokens = [], {}
         for name in self.members:
             body = {"motion": "short", "start": start, "expires_s": 60.0} | bodies.get(name, {})
             answer = await self.ask(name, "fleet/prepare", body)
             assert answer["status"] == "ok", answer
             needs_s.append(answer["data"]["ready_in_s"])
+            tokens[name] = answer["data"]["token"]
         return {
             "start": start,
             "robots": [*self.members],
+            "tokens": tokens,
             "start_at": time.time() + max(needs_s) + MARGIN_S,
             "ready_in_s": max(needs_s),
         }

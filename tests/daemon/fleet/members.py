@@ -145,7 +145,8 @@ class Members:
             case "fleet/prepare":
                 self.starts[member.name] = body["start"]
                 expires_at = time.time() + body["expires_s"]
-                data = {"start": body["start"], "ready_in_s": member.ready_in_s, "expires_at": expires_at}
+                data = {"start": body["start"], "token": None, "expires_at": expires_at}
+                data["ready_in_s"] = member.ready_in_s
             case "lease/acquire" | "lease/renew":
                 data = {"lease": member.lease, "ttl_s": member.ttl_s}
             case "stop":

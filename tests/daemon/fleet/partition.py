@@ -151,6 +151,7 @@ class Site:
         self._commit = CommitRequest(
             start=START,
             robots=[f"robot-{one}" for one in DAEMONS],
+            tokens={f"robot-{one}": START for one in DAEMONS},
             start_at=WAITS_S,
             ready_in_s=READY_IN_S,
             on_member_failure=then,

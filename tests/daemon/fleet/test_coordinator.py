@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import asynccontextmanager
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -77,6 +78,14 @@ async def refused(broker: Embedded, **asked: Any) -> RequestError:
     return caught.value
 
 
+def assert_are_of_what_was_prepared(choir: Members, tokens: dict[str, str]) -> None:
+    """Nobody has heard the secrets before, only what they are proven by."""
+    prepared = choir.bodies("fleet/prepare")
+    for robot, token in tokens.items():
+        assert prepared[robot]["token_sha256"] == sha256(token.encode()).hexdigest()
+    assert len(set(tokens.values())) == len(tokens)
+
+
 # -- all of them --------------------------------------------------------------------------------------------
 
 
@@ -93,8 +102,11 @@ async def test_all_are_prepared_and_then_committed_by_one_message(
     ]
     assert sorted(choir.verbs()) == ["commit", "fleet/prepare", "fleet/prepare"]
     prepared = choir.bodies("fleet/prepare")
+    tokens = choir.bodies("commit")["fleet"].pop("tokens")
+    assert tokens.keys() == {"left", "right"}
+    assert_are_of_what_was_prepared(choir, tokens)
     for body in prepared.values():
-        del body["transaction"]
+        del body["transaction"], body["token_sha256"]
     start = choir.starts["left"]
     body = {"motion": "wave", "speed": 0.5, "start": start, "expires_s": 10.0}
     assert prepared == {"left": body, "right": body}
@@ -191,7 +203,9 @@ async def test_one_refusal_lets_all_go_and_is_told(broker: Embedded, choir: Memb
         {"members": {"right": {"code": "BUSY", "error": why}}},
     )
     await until(lambda: choir.verbs("fleet") == ["release"])
-    assert choir.bodies("release")["fleet"] == {"start": choir.starts["left"]}
+    release = choir.bodies("release")["fleet"]
+    assert (release["start"], release["tokens"].keys()) == (choir.starts["left"], {"left", "right"})
+    assert_are_of_what_was_prepared(choir, release["tokens"])
 
 
 async def test_one_missing_answer_lets_all_go_and_is_told(
@@ -329,6 +343,9 @@ async def test_a_reservation_that_took_long_is_renewed_before_the_commit(
         "try again when the network is quiet"
     )
     assert choir.verbs("left") == ["fleet/prepare"] * 3
+    bodies = [body for robot, verb, body in choir.asked if (robot, verb) == ("left", "fleet/prepare")]
+    proofs = [sha256(body["token"].encode()).hexdigest() if "token" in body else None for body in bodies]
+    assert proofs == [None, *(body["token_sha256"] for body in bodies[:2])]
     await until(lambda: choir.verbs("fleet") == ["release"])
 
 

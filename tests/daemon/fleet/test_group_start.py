@@ -69,7 +69,8 @@ async def test_one_that_ends_well_before_the_others_stops_nobody(
 async def test_one_that_is_not_reserved_lets_nobody_move(tmp_path: Path, mosquitto: Mosquitto) -> None:
     async with choir(tmp_path, mosquitto.settings) as it:
         commit = await it.prepare()
-        assert (await it.ask("right", "fleet/release", {"start": "s1"}))["status"] == "ok"
+        release = {"start": "s1", "token": commit["tokens"]["right"]}
+        assert (await it.ask("right", "fleet/release", release))["status"] == "ok"
         await it.send("commit", commit)
         assert (await it.answer("left"))["status"] == "ok"
         refused = await it.answer("right")
@@ -237,7 +238,9 @@ async def test_the_same_commit_twice_acts_once(tmp_path: Path, mosquitto: Mosqui
             await until("all is told", lambda one=one: one.phases() == ALL)  # type: ignore[misc]
         await it.send("commit", commit)
         for name, one in it.members.items():
-            assert (await it.answer(name))["status"] == "ok"
+            assert (await it.answer(name))["error"] == (
+                f"{name}: start 's1' is over; it is committed once; send another start"
+            )
             assert (one.rig.results(), one.phases()) == (["SUCCESSFUL"], ALL)
 
 
@@ -302,10 +305,11 @@ async def test_a_commit_that_the_broker_keeps_is_refused(tmp_path: Path, mosquit
 
 async def test_one_release_lets_all_of_a_start_go(tmp_path: Path, mosquitto: Mosquitto) -> None:
     async with choir(tmp_path, mosquitto.settings) as it:
-        await it.send("commit", await it.prepare())
+        commit = await it.prepare()
+        await it.send("commit", commit)
         for one in it.members.values():
             await one.phase("ready")
-        await it.send("release", {"start": "s1"})
+        await it.send("release", {"start": "s1", "tokens": commit["tokens"]})
         for name, one in it.members.items():
             answer = await it.answer(name, "release")
             # Whoever hears of the other first has let go already.
@@ -317,9 +321,10 @@ async def test_who_has_let_go_already_answers_a_release_all_the_same(
     tmp_path: Path, mosquitto: Mosquitto
 ) -> None:
     async with choir(tmp_path, mosquitto.settings) as it:
-        await it.send("commit", await it.prepare())
+        commit = await it.prepare()
+        await it.send("commit", commit)
         for _ in range(2):
-            await it.send("release", {"start": "s1"})
+            await it.send("release", {"start": "s1", "tokens": commit["tokens"]})
             for name in it.members:
                 assert (await it.answer(name, "release"))["data"] == {"start": "s1"}
 

@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 
 ROBOTS = ("left", "right")
 LAST = b'{"start":null,"robots":{},"agrees":false,"reasons":{}}'
-COMMIT = {"start": "s1", "robots": ROBOTS, "start_at": 2e9, "ready_in_s": 1.0, "transaction": "t1"}
+COMMIT = {
+    "start": "s1",
+    "robots": ROBOTS,
+    "tokens": dict.fromkeys(ROBOTS, "token"),
+    "start_at": 2e9,
+    "ready_in_s": 1.0,
+    "transaction": "t1",
+}
 
 
 @pytest.fixture

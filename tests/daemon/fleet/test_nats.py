@@ -148,7 +148,8 @@ async def test_that_a_daemon_of_a_group_is_killed_is_told_by_its_connection_for_
     cluster: Cluster, rig: Rig
 ) -> None:
     rig.robot["groups"] = ["choir"]
-    commit = {"start": "s1", "robots": ["arm"], "start_at": 2e9, "ready_in_s": 1.0, "transaction": "t1"}
+    commit = {"start": "s1", "robots": ["arm"], "tokens": {"arm": "t"}, "start_at": 2e9, "ready_in_s": 1.0}
+    commit["transaction"] = "t1"
     async with running(rig) as daemon, hearing(cluster.settings(3)) as ear:
         async with asyncio.timeout(PATIENCE_S):
             while "motiond/arm/response/fleet/commit" not in {one.topic.value for one in ear.heard}:

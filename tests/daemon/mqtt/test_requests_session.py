@@ -101,7 +101,7 @@ BODIES = {
     "queue/remove": b'{"goal_id":"g1"}',
     "queue/move": b'{"goal_id":"g1","place":1}',
     "fleet/prepare": b'{"motion":"wave","start":"s1"}',
-    "fleet/release": b'{"start":"s1"}',
+    "fleet/release": b'{"start":"s1","token":"t"}',
     "motions/delete": b'{"motion":"wave"}',
     "lease/acquire": b'{"holder":"Anna"}',
     "lease/take": b'{"holder":"Anna"}',

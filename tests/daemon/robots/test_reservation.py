@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from motiond.daemon.robots.registry import RobotRegistry
 
+NOBODYS = "a token of nobody's"
 EXPIRES = "reserved for start 's1'; it expires in 8.2 s"
 START = "'start' is 'a/b'; it must be of printable characters other than /, + and #"
 TOO_SHORT = "ready_in_s is 0.1; the robot has said that it needs {needs:g} s"
@@ -71,6 +73,7 @@ async def prepared(rig: Rig, registry: RobotRegistry, **more: Any) -> dict[str, 
 
 def commit_of(answer: dict[str, Any], in_s: float = 60.0, **more: Any) -> CommitRequest:
     keys = {"start": answer["start"], "robots": ["arm"], "ready_in_s": answer["ready_in_s"]}
+    keys["tokens"] = {"arm": answer.get("token", NOBODYS)}
     return CommitRequest(**(keys | {"start_at": time.time() + in_s} | more))
 
 
@@ -213,15 +216,17 @@ async def test_a_robot_on_virtual_time_is_refused(rig: Rig) -> None:
 async def test_the_same_start_again_is_planned_anew_and_another_motion_takes_its_place(rig: Rig) -> None:
     async with rig.running() as registry:
         first = await prepared(rig, registry, expires_s=20.0)
-        second = await prepared(rig, registry, motion="long")
+        second = await prepared(rig, registry, motion="long", token=first["token"])
+        assert len({first["token"], second["token"]}) == 2
         assert second["expires_at"] > first["expires_at"] + 30.0
         assert second["duration_s"] == pytest.approx(20.0)
 
 
 async def test_a_start_that_is_prepared_anew_and_refused_is_let_go(rig: Rig) -> None:
     async with rig.running() as registry:
-        await prepared(rig, registry)
-        assert (await ask(registry, "fleet/prepare", motion="no", start="s1"))["code"] == "UNKNOWN_MOTION"
+        token = (await prepared(rig, registry))["token"]
+        told = await ask(registry, "fleet/prepare", motion="no", start="s1", token=token)
+        assert told["code"] == "UNKNOWN_MOTION"
         told = await until_phase(rig, "released")
         assert told["reason"] == (
             "it was prepared anew and refused; arm: no motion 'no'; there are long, short"
@@ -276,7 +281,8 @@ async def test_a_stop_a_release_and_a_lost_robot_let_it_go(
             registry.reservations["arm"].commit(commit_of(answer))
         match how:
             case "release":
-                assert await ok(registry, "fleet/release", start="s1") == {"start": "s1"}
+                told = await ok(registry, "fleet/release", start="s1", token=answer["token"])
+                assert told == {"start": "s1"}
             case "lost":
                 registry._members["arm"].listener.on_exit("the process ended")
             case _:
@@ -292,7 +298,7 @@ async def test_a_stop_a_release_and_a_lost_robot_let_it_go(
 async def test_what_is_not_reserved_cannot_be_released(rig: Rig) -> None:
     async with rig.running() as registry:
         await prepared(rig, registry)
-        told = await ask(registry, "fleet/release", start="s2")
+        told = await ask(registry, "fleet/release", start="s2", token=NOBODYS)
         assert (told["code"], told["error"]) == (
             "NOT_RESERVED",
             "arm: not reserved for start 's2'; it is for 's1'; prepare it first",
@@ -386,8 +392,123 @@ async def test_the_same_commit_again_changes_nothing_and_another_one_is_refused(
         await until_phase(rig, "committed")
         assert [told["phase"] for told in reservations(rig)] == [None, "reserved", "committed"]
         await ok(registry, "stop")
-        assert reservation.commit(commit) == answer
-        assert reservation.phase_of("s1") is None
+        since = len(reservations(rig))
+        with pytest.raises(RequestError) as caught:
+            reservation.commit(commit)
+        assert (caught.value.code, str(caught.value)) == (
+            "NOT_RESERVED",
+            "arm: start 's1' is over; it is committed once; send another start",
+        )
+        assert reservations(rig)[since:] == []
+
+
+OWNED = "start 's1' belongs to who prepared it; send the token of that"
+
+
+@pytest.mark.parametrize("committed", [False, True], ids=["reserved", "committed"])
+@pytest.mark.parametrize("token", [None, "guessed" * 3, "é" * 16], ids=["none", "guessed", "not ASCII"])
+async def test_who_has_not_prepared_a_start_changes_nothing_of_it(
+    rig: Rig, token: str | None, *, committed: bool
+) -> None:
+    async with rig.running() as registry:
+        answer = await prepared(rig, registry)
+        reservation = registry.reservations["arm"]
+        phases = [None, "reserved", "committed"][: 2 + committed]
+        given = {} if token is None else {"token": token}
+        if committed:
+            reservation.commit(commit_of(answer))
+        else:
+            for motion in ("long", "no"):
+                told = await ask(registry, "fleet/prepare", motion=motion, start="s1", **given)
+                assert told["code"] == "NOT_ALLOWED"
+            for tokens in ({"left": answer["token"]}, {"arm": token} if token else {"arm": "other"}):
+                with pytest.raises(RequestError) as caught:
+                    reservation.commit(commit_of(answer, tokens=tokens))
+                assert caught.value.code == "NOT_ALLOWED"
+                what = "wrong" if "arm" in tokens else "missing"
+                assert str(caught.value) == f"arm/fleet/commit: the token is {what}; {OWNED}"
+        told = await ask(registry, "fleet/release", start="s1", **given)
+        assert told["code"] == ("NOT_ALLOWED" if token else "INVALID_REQUEST")
+        await until_phase(rig, phases[-1])
+        assert reservation.phase_of("s1") == phases[-1]
+        assert [data["phase"] for data in reservations(rig)] == phases
+        assert answer["token"] not in repr([report.data for report in rig.reports])
+        assert await ok(registry, "fleet/release", start="s1", token=answer["token"]) == {"start": "s1"}
+
+
+async def test_a_secret_that_nobody_has_heard_commits_a_start(rig: Rig) -> None:
+    secret = "known to one"  # noqa: S105 - of this test
+    digest = sha256(secret.encode()).hexdigest()
+    async with rig.running() as registry:
+        answer = await prepared(rig, registry, token_sha256=digest)
+        assert answer["token"] is None
+        assert secret not in repr([report.data for report in rig.reports])
+        reservation = registry.reservations["arm"]
+        with pytest.raises(RequestError) as caught:
+            reservation.commit(commit_of(answer, tokens={"arm": digest}))
+        assert caught.value.code == "NOT_ALLOWED"
+        # The digest is what all may know: to prepare the start again takes the secret itself.
+        told = await ask(registry, "fleet/prepare", motion="long", start="s1", token_sha256=digest)
+        assert told["code"] == "NOT_ALLOWED"
+        reservation.commit(commit_of(answer, tokens={"arm": secret}))
+        assert reservation.phase_of("s1") == "committed"
+
+
+async def test_each_start_has_a_token_of_its_own(rig: Rig) -> None:
+    async with rig.running() as registry:
+        tokens = set()
+        for start in ("s1", "s2"):
+            token = (await prepared(rig, registry, start=start))["token"]
+            await ok(registry, "fleet/release", start=start, token=token)
+            tokens.add(token)
+    assert [len(token) for token in tokens] == [22, 22]
+
+
+@pytest.mark.parametrize("on_loss", ["stop", "play_on"])
+@pytest.mark.parametrize("how", ["release", "take", "expiry"])
+async def test_who_loses_control_loses_what_was_prepared(rig: Rig, how: str, on_loss: str) -> None:
+    rig.robot["lease"] = {"required": True, "ttl_s": 30.0, "on_loss": on_loss}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        lease = (await ok(registry, "lease/acquire", holder="ana"))["lease"]
+        answer = await prepared(rig, registry, lease=lease)
+        match how:
+            case "release":
+                await ok(registry, "lease/release", lease=lease)
+            case "take":
+                await ok(registry, "lease/take", holder="bob")
+            case "expiry":
+                held = registry.members["arm"].control.lease
+                assert held is not None
+                held._now = lambda: time.monotonic() + 30.0
+        told = await until_phase(rig, "released")
+        lost = "control of the robot has changed"
+        stopped = "a stop came before the first row"
+        assert told["reason"] == (stopped if on_loss == "stop" and how != "release" else lost)
+        with pytest.raises(RequestError) as caught:
+            registry.reservations["arm"].commit(commit_of(answer))
+        assert caught.value.code == "NOT_RESERVED"
+    assert is_still(rig)
+
+
+async def test_a_token_is_told_again_only_to_who_proves_control(rig: Rig) -> None:
+    rig.robot["lease"] = {"required": True, "ttl_s": 30.0}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        lease = (await ok(registry, "lease/acquire", holder="ana"))["lease"]
+        dispatcher = Dispatcher(registry)
+
+        async def prepare(**more: Any) -> dict[str, Any]:
+            body = {"motion": "short", "start": "s1", "transaction": "t1"} | more
+            answer = await dispatcher.answer(RawRequest("arm", "fleet/prepare", orjson.dumps(body)))
+            told: dict[str, Any] = orjson.loads(answer)
+            return told
+
+        token = (await prepare(lease=lease))["data"]["token"]
+        assert (await prepare(lease=lease))["data"]["token"] == token
+        for more in ({}, {"lease": "guessed"}):
+            told = await prepare(**more)
+            assert (told["status"], told["code"], told["data"]) == ("error", "INVALID_REQUEST", {})
 
 
 # -- from the approach to the end ---------------------------------------------------------------------------
@@ -503,7 +624,7 @@ async def test_what_is_broken_off_says_because_of_whom(rig: Rig) -> None:
         reservation.begin("s1")
         reservation.go("s1")
         await until_phase(rig, "playing")
-        assert (await ask(registry, "fleet/release", start="s1"))["error"] == (
+        assert (await ask(registry, "fleet/release", start="s1", token=NOBODYS))["error"] == (
             "arm: not reserved for start 's1'; it plays already; prepare it first"
         )
         reservation.break_off("s1", "left: its daemon is broken", "left")
