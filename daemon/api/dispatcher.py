@@ -17,7 +17,7 @@ import orjson
 
 from motiond.formats.errors import shortened
 
-from .errors import RequestError
+from .errors import RequestError, unknown_robot
 from .requests import VERBS, parse, stop_without_keys
 
 if TYPE_CHECKING:
@@ -129,12 +129,18 @@ class Dispatcher:
 
     async def answer(self, raw: RawRequest) -> Answer:
         """Serve one request; raises nothing but cancellation."""
+        ignored: dict[str, str] = {}
         try:
             request = parse(raw)
         except RequestError as error:
-            if stop := stop_without_keys(raw, error):
-                return await self._act(raw, stop, ignored=str(error))
-            return refused(error, error.transaction)
+            if (stop := stop_without_keys(raw, error)) is None:
+                return refused(error, error.transaction)
+            request, ignored = stop, {"ignored": str(error)}
+        # Nothing below may be kept by a name that a client has made up.
+        if raw.robot not in self._commands.robots:
+            return refused(unknown_robot(raw.robot, self._commands.robots), request.transaction)
+        if ignored:
+            return await self._act(raw, request, **ignored)
         try:
             return await self._answer_once(raw, request)
         except RequestError as error:

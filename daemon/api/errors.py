@@ -6,9 +6,12 @@ Exception
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from motiond.formats.errors import quoted_briefly
+from motiond.formats.errors import listed, nearest, quoted_briefly, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 ErrorCode = Literal[
     "INVALID_REQUEST",  # not JSON, an unknown key, a value out of range
@@ -40,6 +43,9 @@ ErrorCode = Literal[
     "TIMEOUT",
     "INTERNAL",
 ]
+
+
+LONGEST_NAME = 60  # of what a client has made up
 
 
 class RequestError(Exception):
@@ -79,3 +85,10 @@ class RequestError(Exception):
     def of(cls, code: ErrorCode, message: object, data: dict[str, Any] | None = None) -> Self:
         """Return a refusal whose message is whole already: another error's, or one from an answer."""
         return cls(code, "", str(message), **(data or {}))
+
+
+def unknown_robot(robot: str, known: Collection[str]) -> RequestError:
+    """Return the refusal of a request to a robot that does not exist, with the nearest name that does."""
+    there_are = f"there are {listed(known)}" if known else "there is none"
+    what = f"no robot '{shortened(robot, LONGEST_NAME)}'"
+    return RequestError("UNKNOWN_ROBOT", "", what, there_are, nearest(robot, known))

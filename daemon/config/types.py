@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
 RAREST_HZ = 0.01
 LONGEST_NAME = 100
+NAME = re.compile(r"[A-Za-z0-9_-]+")
 LEVELS = r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*"
 """What a topic is, or begins with, on every broker."""
 
 
 def topic_safe(name: str) -> str:
     """Refuse a name that cannot be a part of a topic on every broker (docs/mqtt.md tells which cannot)."""
-    if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+    if not NAME.fullmatch(name):
         raise SettingError(
             "", f"'{echoed(name)}' cannot be a part of a topic; letters, digits, _ and - can; rename it"
         )

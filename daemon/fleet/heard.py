@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from motiond.formats.errors import shortened
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 MOST_DAEMONS = 10_000
+LONGEST_STATE = 60
 
 
 class Failure(NamedTuple):
@@ -79,7 +82,7 @@ class Daemons:
     def hear(self, daemon_id: str, data: dict[str, Any]) -> None:
         """Take note of a daemon's availability."""
         if daemon_id in self._states or len(self._states) < MOST_DAEMONS:
-            self._states[daemon_id] = str(data.get("state"))
+            self._states[daemon_id] = shortened(str(data.get("state")), LONGEST_STATE)
 
     def state(self, daemon_id: str | None) -> str | None:
         """Return what a daemon says of itself, or its last will; None where nothing was heard."""

@@ -25,6 +25,9 @@ log = logging.getLogger(__name__)
 
 MOST_ROBOTS = 2000
 MOST_BYTES = 1_000_000
+MOST_BYTES_IN_ALL = 100_000_000
+"""Of the reports that are kept, as they were sent: 50 kB for each of 2000 robots."""
+MOST_DAEMON_BYTES = 10_000
 MOST_JOINTS = 1000
 NO_ROBOTS = frozenset({FLEET, "bridge"})
 SIDES, QUANTITIES = ("reference", "feedback"), ("position", "velocity", "effort")
@@ -68,6 +71,8 @@ class RemoteReports:
         self._unheard: set[str] = set()
         self._unheard_daemons: set[str] = set()
         self._is_full = False
+        self._sizes: dict[str, dict[str, int]] = {}
+        self._kept_bytes = 0
 
     @property
     def is_deserted(self) -> bool:
@@ -122,12 +127,13 @@ class RemoteReports:
         if not isinstance(data, dict):
             return
         match meaning:
-            case DaemonTopic(daemon_id):
+            case DaemonTopic(daemon_id) if len(payload) <= MOST_DAEMON_BYTES:
                 self._hear_daemon(meaning, daemon_id, data, retained=retained)
             case ReportTopic(name, "telemetry"):
                 self._hear_telemetry(name, data)
             case ReportTopic(name, subject) if subject in SUBJECTS and self._knows(name, subject):
-                self._hear_report(meaning, data, retained=retained)
+                if self._has_room(name, subject, len(payload)):
+                    self._hear_report(meaning, data, retained=retained)
 
     def _hear_daemon(
         self, meaning: DaemonTopic, daemon_id: str, data: dict[str, Any], *, retained: bool
@@ -184,20 +190,35 @@ class RemoteReports:
         except SettingError:
             return False
         if len(self.robots) >= MOST_ROBOTS:
-            if not self._is_full:
-                what, mend = f"more than {MOST_ROBOTS} robots", "`motiond forget` clears those that are gone"
-                log.warning("%s: %s; others are not shown; %s", name, what, mend)
-            self._is_full = True
+            self._warn_full(name, f"more than {MOST_ROBOTS} robots")
             return False
         self.roster.robots[name] = Robot()
         self._told[name] = {}
         self.robots = tuple(sorted(self._told))
         return True
 
+    def _has_room(self, name: str, subject: str, size: int) -> bool:
+        """Whether a report can be kept in place of the one before; count it if so."""
+        sizes = self._sizes.setdefault(name, {})
+        grown = size - sizes.get(subject, 0)
+        if grown > 0 and self._kept_bytes + grown > MOST_BYTES_IN_ALL:
+            self._warn_full(name, f"more than {MOST_BYTES_IN_ALL // 1_000_000} MB of reports")
+            return False
+        sizes[subject] = size
+        self._kept_bytes += grown
+        return True
+
+    def _warn_full(self, name: str, what: str) -> None:
+        if not self._is_full:
+            mend = "`motiond forget` clears those that are gone"
+            log.warning("%s: %s; others are not shown; %s", name, what, mend)
+        self._is_full = True
+
     def _forget(self, name: str) -> None:
         self._unheard.discard(name)
         if self._told.pop(name, None) is None:
             return
+        self._kept_bytes -= sum(self._sizes.pop(name, {}).values())
         del self.roster.robots[name]
         self._since.pop(name, None)
         self.robots = tuple(sorted(self._told))

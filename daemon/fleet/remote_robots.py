@@ -9,9 +9,7 @@ from uuid import uuid4
 
 import orjson
 
-from motiond.formats.errors import listed, nearest, shortened
-
-from ..api.errors import RequestError
+from ..api.errors import RequestError, unknown_robot
 from ..api.requests import VERBS
 from ..client.connection import STOP_AGAIN_S
 from ..client.finding import ALSO_S, ask_everywhere, first_heard
@@ -108,9 +106,7 @@ class RemoteRobots:
         """
         where, stops = f"{robot}/{verb}", VERBS[verb].stops
         if robot not in self.robots:
-            known = f"there are {listed(self.robots)}" if self.robots else "the broker knows none"
-            mend = nearest(robot, self.robots)
-            raise RequestError("UNKNOWN_ROBOT", "", f"no robot '{shortened(robot, 60)}'", known, mend)
+            raise unknown_robot(robot, self.robots)
         absence = self._reports.roster.absence(robot)
         if absence and not stops:
             raise RequestError("OFFLINE", where, "not sent", absence, "start it with `motiond run`")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from motiond.formats.errors import listed, nearest, shortened
-
+from ..api import errors
 from ..api.requests import MOST_BYTES, STOPS, RawRequest, most_bytes
 from .exchange import BodyError, answered, passed_on, read_body, refused
 
@@ -100,6 +99,4 @@ async def body_of(request: web.Request, verb: str) -> bytes:
 
 def unknown_robot(robot: str, commands: Commands) -> web.Response:
     """Refuse to speak of a robot that there is none of."""
-    known = f"there are {listed(commands.robots)}"
-    parts = (f"no robot '{shortened(robot, 60)}'", known, nearest(robot, commands.robots))
-    return refused(404, "UNKNOWN_ROBOT", "; ".join(part for part in parts if part))
+    return refused(404, "UNKNOWN_ROBOT", str(errors.unknown_robot(robot, commands.robots)))

@@ -5,10 +5,17 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
+from motiond.formats.errors import shortened
+
+from ..config.types import NAME
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
 log = logging.getLogger(__name__)
+
+MOST_DAEMONS = 10_000
+LONGEST_HOST = 255
 
 
 class Claims:
@@ -62,7 +69,8 @@ class Claims:
     def hear_daemon(self, daemon_id: str, data: dict[str, Any]) -> None:
         """Take note of a daemon's availability."""
         if data.get("state") == "online":
-            self._online[daemon_id] = str(data.get("host", "an unknown host"))
+            if daemon_id in self._online or len(self._online) < MOST_DAEMONS:
+                self._online[daemon_id] = shortened(str(data.get("host", "an unknown host")), LONGEST_HOST)
         else:
             self._online.pop(daemon_id, None)
         self._tell()
@@ -73,7 +81,7 @@ class Claims:
         if robot in self._robots and claimed_by is None:  # it is let go
             self._rivals.pop(robot, None)
             self._tell()
-        if robot not in self._robots or not isinstance(claimed_by, str) or not claimed_by:
+        if robot not in self._robots or not isinstance(claimed_by, str) or not NAME.fullmatch(claimed_by):
             return
         if claimed_by == self._daemon_id:
             if self._rivals.get(robot) not in self._online:

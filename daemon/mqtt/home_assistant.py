@@ -33,6 +33,8 @@ BUTTONS = {
     "reset": ("Reset", "mdi:restart"),
 }
 MOST_OPTIONS = 1000
+MOST_OUTDATED = 1000
+LONGEST_TOPIC = 1000
 
 
 class HomeAssistant:
@@ -85,7 +87,8 @@ class HomeAssistant:
         """Take note of a robot's availability, which says where this daemon has told of it."""
         if data.get("bridge") == self._daemon_id:
             told = told_at(self._topics, robot, data)
-            if told is not None and told != self.topic(robot):
+            has_room = robot in self._outdated or len(self._outdated) < MOST_OUTDATED
+            if told is not None and told != self.topic(robot) and has_room:
                 self._outdated[robot] = told
 
     def let_go(self, robot: str) -> None:
@@ -253,6 +256,6 @@ def told_at(topics: Topics, robot: str, availability: dict[str, Any]) -> str | N
     """
     told = availability.get("discovery")
     end = re.escape(f"/device/{device_id(topics.base, robot)}/config")
-    if not isinstance(told, str) or not re.fullmatch(f"{LEVELS}{end}", told):
+    if not isinstance(told, str) or len(told) > LONGEST_TOPIC or not re.fullmatch(f"{LEVELS}{end}", told):
         return None
     return None if told.startswith(f"{topics.base}/") else told

@@ -62,5 +62,5 @@ class Inbox:
 
 
 def size_of(message: aiomqtt.Message) -> int:
-    """Return how many bytes a message carries."""
-    return len(message.payload) if isinstance(message.payload, bytes) else 0
+    """Return how many bytes a message takes, of which a client chooses the verb in its topic as well."""
+    return len(message.topic.value) + (len(message.payload) if isinstance(message.payload, bytes) else 0)

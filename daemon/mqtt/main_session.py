@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import aiomqtt
 import orjson
 
+from ..api.requests import MOST_BYTES
 from .brokers import EXACTLY_ONCE
 from .former_robots import FormerRobots
 from .heartbeat import Heartbeat
@@ -308,7 +309,7 @@ class MainSession:
 def _decode(payload: bytes) -> dict[str, Any]:
     """Read what somebody has published; anything but a JSON object is as good as none."""
     try:
-        data = orjson.loads(payload)
+        data = orjson.loads(payload) if len(payload) <= MOST_BYTES else {}
     except orjson.JSONDecodeError:
         return {}
     return data if isinstance(data, dict) else {}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..api.names import FLEET, STOPS
 from ..api.reports import LASTING
+from ..config.types import LONGEST_NAME, NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -162,16 +163,30 @@ class Topics:
         return asked.verb in STOPS
 
     def meaning(self, topic: str) -> Meaning | None:
-        """Return what a topic is for; None if it is none of ours."""
+        """Return what a topic is for; None if it is none of ours.
+
+        A name that no configuration can give to a robot or a daemon makes it none, as listeners keep names.
+        """
         match topic.removeprefix(f"{self.base}/").split("/"):
-            case ["bridge", daemon_id, subject] if subject in OF_DAEMONS:
+            case ["bridge", daemon_id, subject] if subject in OF_DAEMONS and _is_name(daemon_id):
                 return OF_DAEMONS[subject](daemon_id)
-            case [robot, "request", "heartbeat"]:
-                return RequestHeartbeatTopic(robot)
-            case [robot, "request", *verb]:
-                return RequestTopic(robot, "/".join(verb))
-            case [robot, "response", *verb]:
-                return ResponseTopic(robot, "/".join(verb))
-            case [robot, subject]:
-                return ReportTopic(robot, subject)
+            case [robot, *rest] if _is_name(robot):
+                return _of_robot(robot, rest)
         return None
+
+
+def _is_name(level: str) -> bool:
+    return len(level) <= LONGEST_NAME and NAME.fullmatch(level) is not None
+
+
+def _of_robot(robot: str, levels: list[str]) -> Meaning | None:
+    match levels:
+        case ["request", "heartbeat"]:
+            return RequestHeartbeatTopic(robot)
+        case ["request", *verb]:
+            return RequestTopic(robot, "/".join(verb))
+        case ["response", *verb]:
+            return ResponseTopic(robot, "/".join(verb))
+        case [subject]:
+            return ReportTopic(robot, subject)
+    return None

@@ -7,9 +7,7 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from motiond.formats.errors import listed, nearest, shortened
-
-from ..api.errors import RequestError
+from ..api.errors import unknown_robot
 from ..api.motions import PlannedMotion
 from ..clock.monitor import ClockMonitor
 from ..planning.preview import curves, preview
@@ -243,6 +241,5 @@ class RobotRegistry:
 
     def _known(self, robot: str) -> Member:
         if robot not in self._members:
-            known, mend = f"there are {listed(self._members)}", nearest(robot, self._members)
-            raise RequestError("UNKNOWN_ROBOT", "", f"no robot '{shortened(robot, 60)}'", known, mend)
+            raise unknown_robot(robot, self._members)
         return self._members[robot]

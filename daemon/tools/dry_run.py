@@ -18,9 +18,8 @@ import numpy as np
 
 from motiond.drivers.registry import make_driver
 from motiond.formats.cache import MotionCache, default_folder
-from motiond.formats.errors import listed, nearest
 
-from ..api.errors import RequestError
+from ..api.errors import RequestError, unknown_robot
 from ..ipc import messages, ring
 from ..ipc.channel import Channel
 from ..joints.description import load_model
@@ -129,8 +128,7 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
 
 def _robot(settings: Settings, name: str) -> RobotSettings:
     if name not in settings.robots:
-        known, mend = f"there are {listed(settings.robots)}", nearest(name, settings.robots)
-        raise RequestError("UNKNOWN_ROBOT", "", f"no robot '{name}'", known, mend)
+        raise unknown_robot(name, settings.robots)
     return settings.robots[name]
 
 

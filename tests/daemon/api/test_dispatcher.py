@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import orjson
@@ -209,6 +210,39 @@ async def test_a_flood_is_refused_but_never_a_stop(dispatcher: Dispatcher, robot
         robots.gate.set()
     assert all(orjson.loads(task.result())["status"] == "ok" for task in waiting)
     assert (await answer(dispatcher, play()))["status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("verb", "body"),
+    [
+        ("status", {}),
+        ("status", {"transaction": "t"}),
+        ("play", {"motion": "wave", "transaction": "t"}),
+        ("stop", {}),
+        ("stop", {"unknown": "key"}),
+        ("lease/acquire", {"holder": "me", "transaction": "t"}),
+    ],
+    ids=str,
+)
+async def test_nothing_is_kept_of_a_robot_that_somebody_has_made_up(
+    dispatcher: Dispatcher, robots: Robots, verb: str, body: dict[str, Any]
+) -> None:
+    async def ask(number: int) -> None:
+        name = f"{number}" + "x" * 50_000
+        said = await answer(dispatcher, RawRequest(name, verb, orjson.dumps(body)))
+        error = f"no robot '{name[:59]}…'; there are arm, hand"
+        assert said == refused("UNKNOWN_ROBOT", error, body.get("transaction"))
+
+    await ask(0)
+    tracemalloc.start()
+    try:
+        for number in range(200):
+            await ask(number)
+        kept_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept_bytes < 200_000
+    assert robots.handled == []
 
 
 async def test_data_that_is_not_json_is_an_internal_error() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from motiond.daemon.fleet.heard import Daemons, Failure, Members
+from motiond.daemon.fleet.heard import LONGEST_STATE, Daemons, Failure, Members
 
 Report = tuple[str, dict[str, Any]]
 
@@ -151,3 +151,9 @@ def test_who_was_ready_before_the_connection_was_lost_may_have_failed_in_motion(
     members.lose_connection()
     members.hear(*RELEASED)
     assert members.failures() == [Failure("arm", "a stop came", has_played=True)]
+
+
+def test_what_a_daemon_says_of_itself_is_kept_as_a_word_and_no_longer() -> None:
+    daemons = Daemons()
+    daemons.hear("d1", {"state": "x" * 60_000})
+    assert len(daemons.state("d1") or "") <= LONGEST_STATE + 1

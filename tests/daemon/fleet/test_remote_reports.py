@@ -158,6 +158,27 @@ def test_strangers_cannot_fill_the_memory_with_robots(
     assert caplog.messages == [f"c: more than 2 robots; others are not shown; {mend}"]
 
 
+def test_strangers_cannot_fill_the_memory_with_reports(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(remote_reports, "MOST_BYTES_IN_ALL", 3_000_000)
+    large = {"state": "idle", "message": "x" * 900_000}
+    for name in ("a", "b", "c", "d"):
+        broker.say(f"{name}/state", large)
+        broker.say(f"{name}/state", large)  # in place of the one before
+    assert [name for name in ("a", "b", "c", "d") if broker.latest(name, "state")] == ["a", "b", "c"]
+    mend = "`motiond forget` clears those that are gone"
+    assert caplog.messages == [f"d: more than 3 MB of reports; others are not shown; {mend}"]
+    broker.say("a/availability", b"")  # forgotten
+    broker.say("d/state", large)
+    assert broker.latest("d", "state") == large
+
+
+def test_a_daemon_that_tells_more_than_its_availability_is_left_out(broker: Broker) -> None:
+    broker.say("bridge/d2/availability", {"state": "online", "host": "h" * 20_000})
+    assert set(broker.reports.roster.daemons) == {"d1"}
+
+
 def test_telemetry_becomes_a_sample_where_somebody_wants_one(broker: Broker) -> None:
     broker.say("left/telemetry", SAMPLE)
     with broker.hub.subscribe(frozenset({"samples"})) as reports:

@@ -1,8 +1,10 @@
 """Who has a robot's name, where two daemons on one broker have a robot of that name."""
 
+import tracemalloc
+
 import pytest
 
-from motiond.daemon.mqtt.claims import Claims
+from motiond.daemon.mqtt.claims import LONGEST_HOST, MOST_DAEMONS, Claims
 
 ONLINE = {"state": "online", "host": "bench"}
 OFFLINE = {"state": "offline", "host": "bench"}
@@ -124,3 +126,20 @@ def test_a_robot_that_its_daemon_lets_go_is_ours_though_that_daemon_stays(
     claims.hear_robot("arm", {"state": "offline", "bridge": None})
     assert claims.holder("arm") is None
     assert caplog.messages == ["arm: daemon 'theirs' has let the name go; it is ours now"]
+
+
+def test_strangers_cannot_fill_the_memory_with_daemons(claims: Claims) -> None:
+    tracemalloc.start()
+    try:
+        for number in range(2 * MOST_DAEMONS):
+            claims.hear_daemon(f"made-up-{number}", {"state": "online", "host": "h" * 60_000})
+        kept_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept_bytes < MOST_DAEMONS * (2 * LONGEST_HOST + 500)
+
+
+def test_a_claim_by_what_can_be_no_daemon_is_none(claims: Claims) -> None:
+    claims.hear_robot("arm", claim("x" * 50_000 + "!"))
+    claims.hear_daemon("x" * 50_000 + "!", ONLINE)
+    assert claims.holder("arm") is None

@@ -26,7 +26,7 @@ from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc.states import State
-from motiond.daemon.mqtt.home_assistant import HomeAssistant, told_at
+from motiond.daemon.mqtt.home_assistant import MOST_OUTDATED, HomeAssistant, told_at
 from motiond.daemon.mqtt.topics import Topics
 from tests.waiting import PATIENCE_S
 
@@ -231,12 +231,22 @@ OURS = "homeassistant/device/motiond_arm/config"
         ("#/device/motiond_arm/config", None),
         ("$SYS/device/motiond_arm/config", None),
         ("/device/motiond_arm/config", None),
+        (f"{'x' * 1000}/device/motiond_arm/config", None),
         (3, None),
         (None, None),
     ],
 )
 def test_only_a_topic_that_can_tell_of_the_robot_is_believed_to(said: object, believed: str | None) -> None:
     assert told_at(TOPICS, "arm", {"discovery": said}) == believed
+
+
+def test_strangers_cannot_fill_the_memory_with_robots_to_be_cleared() -> None:
+    home = HomeAssistant(HomeAssistantSettings(), TOPICS, "d1", ("arm",), lambda _: False)
+    for number in range(2 * MOST_OUTDATED):
+        said = f"other/device/motiond_r{number}/config"
+        home.hear(f"r{number}", {"bridge": "d1", "discovery": said})
+    outdated = [number for number in range(2 * MOST_OUTDATED) if home.outdated(f"r{number}")]
+    assert outdated == [*range(MOST_OUTDATED)]
 
 
 # -- the configuration --------------------------------------------------------------------------------------

@@ -17,6 +17,11 @@ TOPICS = Topics("plant/motiond")
         (TOPICS.request("arm", "queue/clear"), RequestTopic("arm", "queue/clear")),
         (TOPICS.response("arm", "play"), ResponseTopic("arm", "play")),
         ("plant/motiond/arm/somewhere/else", None),
+        (f"plant/motiond/{'a' * 100}/state", ReportTopic("a" * 100, "state")),
+        (f"plant/motiond/{'a' * 101}/state", None),
+        (f"plant/motiond/{'a' * 101}/request/play", None),
+        (f"plant/motiond/bridge/{'a' * 101}/availability", None),
+        ("plant/motiond/a b/availability", None),
     ],
 )
 def test_a_topic_means_what_it_was_made_for(topic: str, meaning: object) -> None:
