@@ -34,11 +34,6 @@ def _others() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
-def _point(name: str) -> EntryPoint | None:
-    """Return where a driver is found, without a look at what is installed where it is our own."""
-    return EntryPoint(name, OWN[name], GROUP) if name in OWN else _others().get(name)
-
-
 def driver_names() -> tuple[str, ...]:
     """Return the names of all drivers, in alphabetical order."""
     return tuple(sorted({*OWN, *_others()}))
@@ -53,9 +48,12 @@ def driver_class(name: str) -> type[Driver]:
         If there is none, or it cannot be imported; with the reason.
     """
     where = f"driver {name}"
-    point = _point(name)
-    if point is None:
-        known = driver_names()
+    if name in OWN:
+        point = EntryPoint(name, OWN[name], GROUP)  # without a look at what is installed
+    elif name in (others := _others()):
+        point = others[name]
+    else:
+        known = sorted({*OWN, *others})
         raise DriverConfigError(
             where, "there is no such driver", f"there are {', '.join(known)}", nearest(name, known)
         )

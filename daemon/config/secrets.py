@@ -13,16 +13,26 @@ from urllib.parse import urlsplit
 
 CREDENTIALS = "%d"
 
-_TO_THE_LAST_AT = re.compile(r"(?<=://).*@", re.DOTALL)  # a password may hold some itself
 _CUT_OFF = re.compile(r"(?<=://)([^\s/:'\"\[]*:)(?![0-9]{1,5}(?:[\s/'\"]|$))[^\s'\"]+")  # before its @
-_WITHOUT_SCHEME = re.compile(r"[^\s'\"]*:.*@", re.DOTALL)
+_BETWEEN_WORDS = re.compile(r"[\s'\"]")
 
 
 def without_password(text: str) -> str:
-    """Return a text with `…` in place of what may be the login of a URL in it."""
-    if "://" not in text:
-        return _WITHOUT_SCHEME.sub("…@", text)
-    return _CUT_OFF.sub(r"\1…", _TO_THE_LAST_AT.sub("…@", text))
+    """Return a text with `…` in place of what may be the login of a URL in it.
+
+    In a time that grows with the length, as regular expressions would not: the text may be any of a file.
+    """
+    end, scheme = text.rfind("@"), text.find("://")
+    if scheme >= 0:
+        begin = scheme + len("://")
+        if end >= begin:  # a password may hold some itself
+            text = f"{text[:begin]}…{text[end:]}"
+        return _CUT_OFF.sub(r"\1…", text)
+    colon = text.find(":", 0, max(end, 0))
+    if colon < 0:
+        return text
+    before = max((found.end() for found in _BETWEEN_WORDS.finditer(text, 0, colon)), default=0)
+    return f"{text[:before]}…{text[end:]}"
 
 
 def has_password(url: str) -> bool:

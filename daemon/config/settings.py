@@ -11,7 +11,7 @@ import re
 import socket
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from .http import HttpSettings
 from .mqtt import MqttSettings
@@ -23,6 +23,8 @@ from .yaml_file import load_config
 if TYPE_CHECKING:
     from pathlib import Path
 
+MOST_ROBOTS = 250
+
 
 class RealtimeSettings(Section):
     """What the stream processes ask of the system; what it refuses costs one warning."""
@@ -33,6 +35,14 @@ class RealtimeSettings(Section):
     """Processor core to stay on; `null` lets the system choose."""
     lock_memory: Annotated[bool, Field(strict=True)] = True
     """Keep the stream processes' memory from being swapped out."""
+
+
+def _not_too_many(robots: Any) -> Any:
+    """Refuse more robots than one daemon has before each of them is checked, which takes milliseconds."""
+    if isinstance(robots, dict) and len(robots) > MOST_ROBOTS:
+        what = f"there are {len(robots)} robots; a daemon has at most {MOST_ROBOTS}"
+        raise SettingError("", f"{what}; give the others a daemon of their own")
+    return robots
 
 
 def robot_name(name: str) -> str:
@@ -62,8 +72,12 @@ class Settings(Section):
     """What the stream processes ask of the system."""
     max_clock_error_s: Annotated[float, Field(strict=True, ge=1e-6, le=3600)] | None = None
     """How far the machine's clock may be off where a start is appointed; `null`: no limit."""
-    robots: Annotated[dict[Annotated[str, AfterValidator(robot_name)], RobotSettings], Field(min_length=1)]
-    """The robots by name."""
+    robots: Annotated[
+        dict[Annotated[str, AfterValidator(robot_name)], RobotSettings],
+        Field(min_length=1, max_length=MOST_ROBOTS),
+        BeforeValidator(_not_too_many),
+    ]
+    """The robots by name, of which one daemon has at most 250; each has a process of its own."""
     model_folders: list[FilePath] = Field(default=[])
     """Folders that robot descriptions may include files from; by default the description's own."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from motiond.drivers.yaml_bounds import YamlBoundError, YamlBounds
 from motiond.formats.errors import FormatError, Problem, echoed, nearest
 from motiond.formats.foreign import foreign_format
 from motiond.formats.io.source import SizeBound, Source
@@ -29,10 +30,9 @@ if TYPE_CHECKING:
     Loc = tuple[str, ...]
 
 CONFIG_SIZE = SizeBound(1_000_000, "a configuration", "check that it is the right file")
-MOST_VALUES = 100_000  # each takes a few hundred bytes while it is composed
+MOST_TOLD = 100  # wording a mistake takes up to some milliseconds
 MOST_DIGITS = 40  # of a whole number; turning more into a number takes time that grows with their square
-DEEPEST = 64  # libyaml's composer recurses, and a file of brackets would end the process
-TOO_DEEP = ("nests too deeply", f"{DEEPEST} levels do", "flatten it")
+TOO_DEEP = ("nests too deeply", f"{YamlBounds().levels} levels do", "flatten it")
 
 _STR, _INT, _FLOAT, _MERGE = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "merge"))
 
@@ -97,22 +97,28 @@ def load_yaml(
     context : mapping, optional
         For the model's validators.
     aliases : bool
-        Whether `*name` may repeat what stands elsewhere; what is written out again grows without bounds.
+        Whether `*name` may repeat what stands elsewhere.
     size : SizeBound
 
     Raises
     ------
     FormatError
-        With every mistake, each as `file:line: what; why; how to mend`, in the order of the lines.
+        With every mistake, each as `file:line: what; why; how to mend`, in the order of the lines; of very
+        many, with the first hundred and the number of the others.
     """
     source = Source(path)
     values, lines, problems = _parse(source.read(size), source.name, aliases=aliases)
+    found: list[ErrorDetails] = []
     try:
         checked = kind.model_validate(values, context=context)
     except ValidationError as error:
-        problems += [one for details in error.errors() for one in _told(details, kind, lines, source.name)]
+        found = error.errors(include_url=False)
+        problems += [one for some in found[:MOST_TOLD] for one in _told(some, kind, lines, source.name)]
     if problems:
-        raise FormatError(sorted(problems, key=lambda problem: problem.line))
+        told = sorted(problems[:MOST_TOLD], key=lambda problem: problem.line)
+        if more := len(problems[MOST_TOLD:]) + len(found[MOST_TOLD:]):
+            told.append(Problem(source.name, 0, f"{more} more problems", "", "correct these first"))
+        raise FormatError(told)
     return checked
 
 
@@ -121,10 +127,12 @@ def _parse(data: bytes, file: str, *, aliases: bool) -> tuple[Any, Mapping[Loc, 
     lines: dict[Loc, int] = {}
     problems: list[Problem] = []
     try:
-        _refuse_bombs(data, file, aliases=aliases)
+        YamlBounds(aliases=aliases).check(data, _Loader)
         loader = _Loader(data)
         node = loader.get_single_node()
         values = {} if node is None else loader.construct_document(node)
+    except YamlBoundError as error:
+        raise FormatError([Problem(file, error.line, error.problem, error.reason, error.hint)]) from error
     except yaml.MarkedYAMLError as error:
         told = explained(error, data)
         line = told.line + 1 if error.problem_mark else 0
@@ -138,7 +146,7 @@ def _parse(data: bytes, file: str, *, aliases: bool) -> tuple[Any, Mapping[Loc, 
     for path, line in _keys(node, ()):
         if path in lines:
             twice.add(path)
-            if path[:-1] not in twice:
+            if path[:-1] not in twice and len(problems) < MOST_TOLD:
                 first = f"it stands on line {lines[path]} too"
                 what = f"key '{_quoted(path[-1])}' stands twice"
                 problems.append(Problem(file, line, what, first, "remove one"))
@@ -152,24 +160,6 @@ def _unreadable(error: yaml.reader.ReaderError, data: bytes, file: str) -> Probl
         return Problem(file, 0, *foreign)
     line, why, mend = unreadable(error, data)
     return Problem(file, line + 1, "not valid YAML", why, mend)
-
-
-def _refuse_bombs(data: bytes, file: str, *, aliases: bool) -> None:
-    """Refuse what would take endless memory or stack, before libyaml's composer meets it."""
-    depth = 0
-    for count, event in enumerate(yaml.parse(data, _Loader)):
-        if count > MOST_VALUES:
-            raise _bomb(event, file, "holds too much", f"{MOST_VALUES} values are read", "shorten it")
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST:
-            raise _bomb(event, file, *TOO_DEEP)
-        if isinstance(event, yaml.AliasEvent) and not aliases:
-            raise _bomb(event, file, f"*{event.anchor} is an alias", "this file takes none", "write it out")
-
-
-def _bomb(event: yaml.Event, file: str, what: str, why: str, mend: str) -> FormatError:
-    line = event.start_mark.line + 1 if event.start_mark else 0
-    return FormatError([Problem(file, line, what, why, mend)])
 
 
 def _keys(node: yaml.Node | None, path: Loc, depth: int = 0) -> Iterator[tuple[Loc, int]]:

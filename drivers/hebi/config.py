@@ -6,6 +6,8 @@ Everything that is wrong comes in one error, each problem with its line. The key
 
 from __future__ import annotations
 
+import os
+import stat
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
@@ -14,6 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from ..base import DriverConfigError, DriverOptions
 from ..options import OptionProblem, OptionsError, Plain, PlainName, Positive, check, shown
+from ..yaml_bounds import YamlBoundError, YamlBounds
 from .plugins import Plugins, read_plugins
 
 if TYPE_CHECKING:
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     Lines: TypeAlias = dict[Location, int]
 
-DEEPEST = 64  # levels of brackets in a file
+MOST_BYTES = 1_000_000
 DEFAULT_GAINS = "default"
 HOME = "home_position"
 FURTHEST_RAD = 1e6
@@ -230,11 +233,18 @@ class _Loader(yaml.CSafeLoader):
 def _read(path: Path) -> tuple[dict[str, Any], Lines]:
     """Return the file's mapping, and the line of each key and of each item of the lists under them."""
     try:
-        data = path.read_bytes()
-        _refuse_depth(path, data)
+        data = _bytes_of(path)
+        YamlBounds().check(data, _Loader)
         root = yaml.compose(data, _Loader)
         content = yaml.load(data, _Loader)  # noqa: S506 - a safe loader
+    except YamlBoundError as error:
+        where = f"{path}:{error.line}"
+        raise DriverConfigError(where, error.problem, error.reason, error.hint) from error
     except (OSError, yaml.YAMLError) as error:
+        mark = getattr(error, "problem_mark", None)
+        if "maximum nesting depth" in str(error) and mark:  # libyaml's own since 0.2.6, as it looks ahead
+            where, why = f"{path}:{mark.line + 1}", f"{YamlBounds().levels} levels do"
+            raise DriverConfigError(where, "nests too deeply", why, "flatten it") from error
         reason = str(error.strerror) if isinstance(error, OSError) else " ".join(str(error).split())
         raise DriverConfigError(str(path), "cannot be read", reason, "correct `config`") from error
     if not isinstance(root, yaml.MappingNode) or not all(isinstance(key, str) for key in content):
@@ -243,6 +253,18 @@ def _read(path: Path) -> tuple[dict[str, Any], Lines]:
         )
     _refuse_duplicates(path, root)
     return content, _lines(root)
+
+
+def _bytes_of(path: Path) -> bytes:
+    """Read a regular file that is not too large: others may never end, or wait for who writes to them."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(0, "it is no regular file", str(path))
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise OSError(0, f"it has more than {MOST_BYTES} bytes", str(path))
+    return data
 
 
 def _lines(root: yaml.MappingNode) -> Lines:
@@ -280,21 +302,6 @@ def _refuse_duplicates(path: Path, root: yaml.MappingNode) -> None:
                 waiting.append(value)
         else:
             waiting.extend(node.value)
-
-
-def _refuse_depth(path: Path, data: bytes) -> None:
-    """Refuse nesting so deep that it would crash libyaml's composer, and the process with it."""
-    too_deep = DriverConfigError(str(path), "nests too deeply", f"{DEEPEST} levels do", "flatten it")
-    depth = 0
-    try:
-        for event in yaml.parse(data, yaml.CSafeLoader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > DEEPEST:
-                raise too_deep
-    except yaml.MarkedYAMLError as error:
-        if "maximum nesting depth" in (error.problem or ""):  # libyaml's own since 0.2.6, as it looks ahead
-            raise too_deep from error
-        raise
 
 
 def _place(path: Path, option: Location, lines: Lines) -> str:

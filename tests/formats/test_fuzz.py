@@ -13,10 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fuzz.config import ConfigFuzz
 from tests.fuzz.edits import KINDS, MOST_LENGTH, Edit
-from tests.fuzz.readers import READERS, Reader
+from tests.fuzz.readers import READERS as FORMATS
+from tests.fuzz.readers import Reader
 
 SECONDS = 2
+READERS: dict[str, Reader | ConfigFuzz] = {**FORMATS, ConfigFuzz.name: ConfigFuzz()}
 
 shares = st.floats(0, 1, exclude_max=True)
 edits = st.lists(
@@ -50,7 +53,7 @@ def test_a_broken_file_is_read_or_refused(name: str, data: st.DataObject) -> Non
     assert peak <= allowed
 
 
-def _peak_of_checking(reader: Reader, text: bytes) -> int:
+def _peak_of_checking(reader: Reader | ConfigFuzz, text: bytes) -> int:
     tracemalloc.start()
     try:
         reader.check(text)

@@ -1,6 +1,6 @@
 """Fuzzes each reader with atheris for a while: `python -m tests.fuzz.fuzz [--seconds N] [READER…]`.
 
-Readers are those of formats, and the embedded broker as `mqtt`.
+Readers are those of formats, that of configurations as `config`, and the embedded broker as `mqtt`.
 
 It begins with the small files of the test suite. `.fuzz/` keeps a corpus for each reader, with which the next
 run begins, and a file for each failure; libFuzzer prints the trace.
@@ -18,14 +18,20 @@ from pathlib import Path
 
 import atheris
 
-with atheris.instrument_imports(include=["motiond.formats", "motiond.daemon.mqtt.broker"]):
+INSTRUMENTED = ["motiond.formats", "motiond.daemon.mqtt.broker", "motiond.daemon.config", "motiond.drivers"]
+with atheris.instrument_imports(include=INSTRUMENTED):
     # `readers` imports every format, as what is imported later is not instrumented.
     from tests.fuzz.broker import BrokerFuzz
+    from tests.fuzz.config import ConfigFuzz
     from tests.fuzz.edits import Edit
     from tests.fuzz.readers import READERS as FORMATS
     from tests.fuzz.readers import Reader
 
-READERS: dict[str, Reader | BrokerFuzz] = {**FORMATS, BrokerFuzz.name: BrokerFuzz()}
+READERS: dict[str, Reader | BrokerFuzz | ConfigFuzz] = {
+    **FORMATS,
+    BrokerFuzz.name: BrokerFuzz(),
+    ConfigFuzz.name: ConfigFuzz(),
+}
 FOLDER = Path(".fuzz")
 DEFAULT_SECONDS = 600
 MOST_BYTES = 65536

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -261,10 +262,8 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
 
 
 def test_an_alias_within_itself_ends_in_an_error(tmp_path: Path) -> None:
-    assert refusal(tmp_path, "robots: &all {arm: *all}").splitlines() == [
-        "arm.yaml:1: 'driver' is missing; robots.arm needs it; add it",
-        f"arm.yaml:1: unknown key 'arm'; robots.arm knows {KEYS_OF_ROBOT}",
-    ]
+    message = "arm.yaml:1: *all repeats what it stands in; that never ends; write it out"
+    assert refusal(tmp_path, "robots: &all {arm: *all}") == message
 
 
 def test_relative_paths_belong_to_the_files_folder(tmp_path: Path) -> None:
@@ -430,6 +429,89 @@ def test_a_configuration_that_is_too_large_is_not_even_read(tmp_path: Path) -> N
 def test_more_values_than_any_configuration_has_are_refused(tmp_path: Path) -> None:
     text = "id: [\n" + "1," * 100_001 + "]"
     assert refusal(tmp_path, text) == "arm.yaml:2: holds too much; 100000 values are read; shorten it"
+
+
+def laughs(anchored: str, repeating: str, rounds: int = 12) -> str:
+    """Return anchors of which each repeats the one before nine times."""
+    lines = [f"a0: &a0 {anchored}"]
+    for number in range(1, rounds):
+        inside = ", ".join(repeating.format(key=f"k{one}", alias=f"*a{number - 1}") for one in range(9))
+        lines.append(f"a{number}: &a{number} " + ("{%s}" if "{key}" in repeating else "[%s]") % inside)
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (laughs("[x, x, x]", "{alias}"), "6: holds too much; *a4 repeats 27064 values; "),
+        (laughs("{x: 1}", "{key}: {alias}"), "6: holds too much; *a4 repeats 27883 values; "),
+        (f"robots:\n  arm: &all {{x: 1}}\n{laughs('[*all, *all]', '{alias}')}", None),
+        (
+            "a: &a {x: 1, y: 1}\nb: {<<: [" + "*a, " * 40_000 + "]}",
+            "2: holds too much; *a repeats 5 values; ",
+        ),
+        (
+            "a: &a " + "x" * 40_000 + "\nb: [" + "*a, " * 100 + "]",
+            "2: holds too much; *a repeats 1001 values; ",
+        ),
+    ],
+    ids=["lists", "mappings", "below", "merged", "long texts"],
+)
+def test_aliases_count_as_what_they_repeat(tmp_path: Path, text: str, message: str | None) -> None:
+    begin_s = time.process_time()
+    told = refusal(tmp_path, text)
+    assert time.process_time() - begin_s < 1.0  # it was for ever
+    if message is not None:
+        assert told == f"arm.yaml:{message}100000 values are read; shorten it"
+    assert "holds too much" in told
+
+
+def test_aliases_that_repeat_little_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "arm.yaml"
+    file.write_text(
+        ARM.replace("arm: ", "arm: &arm ").replace("}}}}}\n", "}}}}, leg: *arm, hand: {<<: *arm}}\n")
+    )
+    robots = load_settings(file).robots
+    assert robots["arm"] == robots["leg"] == robots["hand"]
+
+
+def test_levels_count_through_aliases(tmp_path: Path) -> None:
+    text = "a0: &a0 [1]\n" + "".join(f"a{one}: &a{one} [*a{one - 1}]\n" for one in range(1, 70))
+    assert refusal(tmp_path, text) == "arm.yaml:64: nests too deeply; 64 levels do; flatten it"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "%TAG !a! tag:a,1:\n" * 11 + "---\nid: a",
+            "too many lines begin with %; a document has at most 10; leave them out",
+        ),
+        (
+            "robots:\n" + "".join(f"  r{one}: {{driver: {{type: none}}}}\n" for one in range(251)),
+            "there are 251 robots; a daemon has at most 250; give the others a daemon of their own",
+        ),
+    ],
+    ids=["directives", "robots"],
+)
+def test_what_takes_long_to_look_through_is_refused_first(tmp_path: Path, text: str, message: str) -> None:
+    assert refusal(tmp_path, text) == f"arm.yaml:1: {message}"
+
+
+def test_of_very_many_mistakes_the_first_are_told_and_the_others_counted(tmp_path: Path) -> None:
+    text = ARM + "".join(f"key{one}: 1\n" for one in range(30_000))
+    told = refusal(tmp_path, text).splitlines()
+    assert len(told) == 101
+    assert told[-1] == "arm.yaml: 29900 more problems; correct these first"
+
+
+@pytest.mark.parametrize(
+    "value", ["!" * 100_000, ":" * 100_000, "a://" * 20_000, "@" * 90_000 + ":", "'" + "a:@" * 30_000 + "'"]
+)
+def test_a_long_value_is_refused_as_fast_as_it_is_read(tmp_path: Path, value: str) -> None:
+    begin_s = time.process_time()
+    assert "arm.yaml:" in refusal(tmp_path, f"id: {value}\nid: '{value.strip(chr(39))}'")
+    assert time.process_time() - begin_s < 2.0  # it was minutes
 
 
 @pytest.mark.parametrize(

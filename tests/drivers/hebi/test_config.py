@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -592,12 +593,42 @@ def test_tells_every_mistake_at_its_own_line(text: str, message: str, tmp_path: 
     assert str(caught.value) == message.replace("{path}", str(path))
 
 
-def test_refuses_a_nest_of_brackets(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("names: " + "[" * 100_000, ":1: nests too deeply; 64 levels do; flatten it"),
+        (
+            "names: &a [x]\nb: &b ["
+            + "*a, " * 99
+            + "]\nc: &c ["
+            + "*b, " * 99
+            + "]\nd: ["
+            + "*c, " * 99
+            + "]",
+            ":4: holds too much; *c repeats 19702 values; 100000 values are read; shorten it",
+        ),
+        ("names: &a [*a]", ":1: *a repeats what it stands in; that never ends; write it out"),
+        (
+            "#" * 1_000_001,
+            ": cannot be read; it has more than 1000000 bytes; correct `config`",
+        ),
+    ],
+    ids=["brackets", "aliases", "endless", "large"],
+)
+def test_refuses_what_holds_too_much(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "deep.cfg.yaml"
-    path.write_text("names: " + "[" * 100_000)
+    path.write_text(text)
     with pytest.raises(DriverConfigError) as caught:
         load_hebi_config(path)
-    assert str(caught.value) == f"{path}: nests too deeply; 64 levels do; flatten it"
+    assert str(caught.value) == f"{path}{message}"
+
+
+def test_refuses_what_is_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "pipe.cfg.yaml"
+    os.mkfifo(path)
+    with pytest.raises(DriverConfigError) as caught:
+        load_hebi_config(path)
+    assert str(caught.value) == f"{path}: cannot be read; it is no regular file; correct `config`"
 
 
 def test_tells_a_program_which_key_of_a_robot_configuration_is_wrong() -> None:
