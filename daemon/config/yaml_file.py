@@ -42,7 +42,7 @@ SectionType = TypeVar("SectionType", bound=Section)
 
 class _Loader(yaml.CSafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's own signature
-        for key, _ in node.value:
+        for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():  # a tag may ask for one
             if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
                 key.tag = _STR
         return super().construct_mapping(node, deep)

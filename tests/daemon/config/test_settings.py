@@ -475,6 +475,13 @@ def test_aliases_that_repeat_little_are_read(tmp_path: Path) -> None:
     assert robots["arm"] == robots["leg"] == robots["hand"]
 
 
+@pytest.mark.parametrize(
+    "value", ["!!set [a, b]", "!!map [a]", "!!set a", "!!omap {a: 1}", "!!pairs a", "!!seq a"]
+)
+def test_a_tag_that_does_not_fit_its_value_is_refused(tmp_path: Path, value: str) -> None:
+    assert refusal(tmp_path, f"id: a\nrobots: {value}").startswith("arm.yaml:2: not valid YAML; ")
+
+
 def test_levels_count_through_aliases(tmp_path: Path) -> None:
     text = "a0: &a0 [1]\n" + "".join(f"a{one}: &a{one} [*a{one - 1}]\n" for one in range(1, 70))
     assert refusal(tmp_path, text) == "arm.yaml:64: nests too deeply; 64 levels do; flatten it"
