@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from motiond.drivers.yaml_bounds import YamlBoundError, YamlBounds
-
 from .failures import MotiondFailure
 
 if TYPE_CHECKING:
@@ -29,12 +27,10 @@ def read_settings(config: Path) -> dict[str, Any]:
         If the file cannot be read; with the output of `motiond check` if its content is wrong.
     """
     try:
-        data = config.read_bytes()
-        YamlBounds().check(data)
-        settings: Any = yaml.safe_load(data)
+        settings: Any = yaml.safe_load(config.read_bytes())
     except OSError as error:
         raise MotiondFailure(f"{config}: {error.strerror}; name a configuration of motiond") from error
-    except (YamlBoundError, yaml.YAMLError):
+    except yaml.YAMLError:
         settings = None
     if not is_readable(settings):
         raise wrong_configuration(config)
