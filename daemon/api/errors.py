@@ -41,6 +41,7 @@ ErrorCode = Literal[
     "CANCELED",  # a stop came before the motion began
     "PREEMPTED",  # a newer motion came before it began
     "TIMEOUT",
+    "TOO_LARGE",  # longer than the broker takes; the message says whether the request was served
     "INTERNAL",
 ]
 

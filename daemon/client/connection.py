@@ -25,6 +25,7 @@ from ..api.names import STOPS
 from ..api.reports import STREAMED, SUBJECTS, Report, Subject
 from ..config.mqtt import MqttSettings
 from ..mqtt.connection import address_of, make_client, speaks_5
+from ..mqtt.packet_limit import PacketTooLong
 from ..mqtt.reasons import NotConnected, reason_of
 from ..mqtt.refusals import REFUSED
 from ..mqtt.topics import ANY_ROBOT, DaemonTopic, Meaning, ReportTopic, ResponseTopic, Topics
@@ -206,12 +207,15 @@ class Connection:
 
     async def _send(self, verb: str, request: dict[str, Any], timeout_s: float) -> None:
         topic, properties = self._topics.request(self.robot, verb), expiry(self.settings, timeout_s)
-        await self._client.publish(topic, orjson.dumps(request), qos=self._qos, properties=properties)
+        try:
+            await self._client.publish(topic, orjson.dumps(request), qos=self._qos, properties=properties)
+        except PacketTooLong as error:
+            raise NoAnswer(str(error)) from error
         if topic in self._client.refused:
             raise NoAnswer(f"{topic}: {REFUSED}")
 
     async def reports(self, silence_s: float | None) -> AsyncIterator[Report]:
-        """Yield reports as they arrive; after a silence, ask for the status to see that someone is there."""
+        """Yield reports as they arrive; after a silence, the state as the robot answers it."""
         while True:
             for report in self.take_reports():
                 yield report
@@ -219,7 +223,8 @@ class Connection:
                 async with asyncio.timeout(silence_s):
                     await self._receive()
             except TimeoutError:
-                await self.ask("status", {}, silence_s or ANSWER_TIMEOUT_S)
+                status = await self.ask("status", {}, silence_s or ANSWER_TIMEOUT_S)
+                yield Report(self.robot, "state", status)
 
     def take_reports(self) -> Iterator[Report]:
         """Yield the reports that have come, each once."""

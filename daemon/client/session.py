@@ -33,6 +33,7 @@ LONGEST_HOLDER = 60
 FIRST_S, SILENCE_S = 3.0, 0.3  # until something retained must have come, and then each next one
 # The same once a robot has answered, for brokers that look up meanwhile what they have retained.
 SETTLED_S = 0.05
+NO_RESULT = "its motion is over, and no result comes; the broker may not take it; look at the daemon's log"
 HARMLESS = {*STOPS, "status"}
 """What may be asked at brokers where the daemon is not, too."""
 
@@ -112,14 +113,38 @@ async def begin_and_wait(
         await connection.listen("state", "result", "event")
         goal_id = (await _ask_in_control(stack, connection, verb, request, timeout_s))["goal_id"]
         result: dict[str, Any] = {}
-        async for report in connection.reports(timeout_s):
-            if report.subject != "event" and report.data.get("goal_id") == goal_id:
-                yield report
-                if report.subject == "result":
-                    result = report.data
-                    break
+        async for report in _until_result(connection, goal_id, timeout_s):
+            yield report
+            if report.subject == "result":
+                result = report.data
         async for report in _followed(connection, result, timeout_s):
             yield report
+
+
+async def _until_result(connection: Connection, goal_id: str, timeout_s: float) -> AsyncIterator[Report]:
+    """Yield a goal's states and its result.
+
+    Raises
+    ------
+    NoAnswer
+        If the robot has been without the goal for twice `timeout_s`, and its result has not come: the broker
+        may keep it back.
+    """
+    now = asyncio.get_running_loop().time
+    known_s = now()
+    async for report in connection.reports(timeout_s):
+        if report.subject == "event":
+            continue
+        if report.data.get("goal_id") == goal_id:
+            known_s = now()
+            yield report
+            if report.subject == "result":
+                return
+        elif now() - known_s >= 2.0 * timeout_s:
+            waiting = (await connection.ask("queue", {}, timeout_s))["queue"]
+            if not any(one["goal_id"] == goal_id for one in waiting):
+                raise NoAnswer(f"{connection.robot}: {NO_RESULT}")
+            known_s = now()
 
 
 async def _ask_in_control(

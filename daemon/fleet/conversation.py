@@ -17,6 +17,7 @@ from ..api.errors import RequestError
 from ..client.connection import NoAnswer, at_broker, nobody_at
 from ..client.finding import ALSO_S, NobodyHeard, ask_everywhere, broker_of, first_heard
 from ..mqtt.connection import address_of
+from ..mqtt.packet_limit import PacketTooLong
 from ..mqtt.refusals import REFUSED
 from ..mqtt.topics import ANY_ROBOT, PulseTopic, ReportTopic, ResponseTopic, Topics
 from .roster import Roster
@@ -226,7 +227,10 @@ class Conversation:
             properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
             properties.MessageExpiryInterval = ceil(expires_s)
         topic = self.topics.request(robot, verb)
-        return self._client.hand_over(topic, orjson.dumps(payload), qos, properties=properties)
+        try:
+            return self._client.hand_over(topic, orjson.dumps(payload), qos, properties=properties)
+        except PacketTooLong as error:
+            raise NoAnswer(str(error)) from error
 
     async def delivered(self, number: int, timeout_s: float) -> None:
         """Wait until the broker has confirmed what was sent.

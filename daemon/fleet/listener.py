@@ -106,10 +106,17 @@ class Listener:
         """
         broker = self._follower.broker
         if speaks_5(broker.settings):
-            return make_client(broker.settings, self._name, receive=self._take)
+            return make_client(broker.settings, self._name, receive=self._take, limit=broker.limit)
         if self._made is None or self._made[0] is not broker:
             will = aiomqtt.Will(self._topics.pulse(self._daemon_id), WILL, qos=0, retain=False)
-            client = make_client(broker.settings, self._name, will, receive=self._take, session_s=SESSION_S)
+            client = make_client(
+                broker.settings,
+                self._name,
+                will,
+                receive=self._take,
+                session_s=SESSION_S,
+                limit=broker.limit,
+            )
             self._made = broker, client
         return self._made[1]
 

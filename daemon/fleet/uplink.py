@@ -18,6 +18,7 @@ from ..client.finding import broker_of
 from ..mqtt.connection import address_of, make_client
 from ..mqtt.connection_log import ConnectionLog
 from ..mqtt.link import BackOff, Link, heed_cancellation
+from ..mqtt.packet_limit import PacketTooLong
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
@@ -178,7 +179,7 @@ class Uplink:
         Raises
         ------
         RequestError
-            OFFLINE if there is no connection.
+            OFFLINE if there is no connection, TOO_LARGE if it is longer than the broker takes.
         """
         if self._client is None:
             what, why = "no connection to the broker", "nothing was sent"
@@ -187,7 +188,10 @@ class Uplink:
         if self._client.version_5:
             properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
             properties.MessageExpiryInterval = ceil(within_s)
-        return self._client.hand_over(topic, orjson.dumps(payload), qos, properties=properties)
+        try:
+            return self._client.hand_over(topic, orjson.dumps(payload), qos, properties=properties)
+        except PacketTooLong as error:
+            raise RequestError.of("TOO_LARGE", error) from error
 
     async def send_in_turn(self, topic: str, payload: dict[str, Any], within_s: float) -> None:
         """Publish once the broker has confirmed most of what was sent before; return when it has this.

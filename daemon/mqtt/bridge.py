@@ -149,6 +149,7 @@ class MqttBridge:
             order=order,
             is_ours=self._is_ours,
             is_main_connected=self._is_main_connected,
+            may_begin=self._may_begin,
             tasks=requests,
         )
         main = MainSession(
@@ -228,6 +229,10 @@ class MqttBridge:
     def _is_main_connected(self) -> bool:
         return self._main is not None and self._main.is_connected
 
+    def _may_begin(self) -> bool:
+        """Whether a motion may begin: whether stops come through, and will go on to."""
+        return self._main is not None and self._main.may_begin
+
     def _main_client(self, session: MainSession, reports: ReportsOut) -> Client:
         """Return the client that is to connect: with its session that of before, unless it is elsewhere."""
         broker = self._brokers.present
@@ -238,7 +243,9 @@ class MqttBridge:
             will = aiomqtt.Will(topic, self._identity.will, qos=1, retain=True)
             name = f"motiond-{self._identity.daemon_id}"
             self._client_of = broker
-            self._client = make_client(broker.settings, name, will, receive=session.take, session_s=SESSION_S)
+            self._client = make_client(
+                broker.settings, name, will, receive=session.take, session_s=SESSION_S, limit=broker.limit
+            )
         return self._client
 
     async def _serve_main(self, session: MainSession, client: Client) -> None:
@@ -247,7 +254,8 @@ class MqttBridge:
 
     def _requests_client(self, session: RequestsSession) -> Client:
         name = f"motiond-{self._identity.daemon_id}-requests"
-        return make_client(self._brokers.present.settings, name, receive=session.take)
+        broker = self._brokers.present
+        return make_client(broker.settings, name, receive=session.take, limit=broker.limit)
 
     async def _serve_requests(self, session: RequestsSession, client: Client) -> None:
         async with asyncio.TaskGroup() as tasks:  # each ends the other

@@ -17,6 +17,7 @@ from ..api.reports import LASTING, STREAMED, SUBJECTS
 from .connection import address_of, speaks_5
 from .connection_log import ConnectionLog
 from .link import BackOff
+from .packet_limit import PacketLimit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -50,6 +51,8 @@ class Broker:
         When it may be tried again.
     most_qos : int
         The highest quality of service by which it takes messages; `known` is set when it is known.
+    limit : PacketLimit
+        How long the packets are that it takes.
     """
 
     def __init__(self, settings: MqttSettings) -> None:
@@ -62,6 +65,7 @@ class Broker:
         self.free_s = -inf
         self.most_qos = EXACTLY_ONCE
         self.known = asyncio.Event()
+        self.limit = PacketLimit()
 
     def learn(self, granted_qos: int) -> None:
         """Take note of what it grants to who subscribes by QoS 2: it hangs up on who publishes by more."""

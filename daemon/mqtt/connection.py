@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import select
 import socket
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 from urllib.parse import unquote, urlsplit
 
 import aiomqtt
@@ -21,20 +20,18 @@ from paho.mqtt.properties import Properties
 from ..config.mqtt import ENCRYPTED, PORTS, WEB_SOCKETS
 from ..config.secrets import NoCredential, secret_file
 from .attempt import Attempt
+from .packet_limit import PacketLimit
 from .reasons import HungUp, NotConnected, TlsFilesUnusable, not_connected
-from .refusals import Refusals, heed_pubrec
+from .sending import SendingClient
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
     from pathlib import Path
     from types import TracebackType
 
     import paho.mqtt.client as paho
-    from paho.mqtt.reasoncodes import ReasonCode
 
     from ..config.mqtt import MqttSettings
-
-    Answer = TypeVar("Answer")
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +43,6 @@ MOST_PACKET_BYTES = 262_144
 MOST_PASSWORD_BYTES = 1024
 MQTT_PATH = "/mqtt"
 """The path of a WebSocket where the URL names none, as brokers and clients have it."""
-QUICK_ACK: int | None = getattr(socket, "TCP_QUICKACK", None)  # Linux has it
 NO_DELAY = ((socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),)
 # What waits for us waits in our own broker, which queues by publisher, and not in the system behind a flood.
 LITTLE_READ_AHEAD = ((socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384),)
@@ -72,8 +68,8 @@ class Address:
         return f"{self.scheme}://{self.host}:{self.port}{self.path}"
 
 
-class Client(aiomqtt.Client):
-    """An aiomqtt client that leaves nothing behind when it cannot connect, and that acknowledges at once.
+class Client(SendingClient):
+    """A client that leaves nothing behind when it cannot connect, and that acknowledges at once.
 
     It may be connected again and again; one with a session delivers what was cut off before, as MQTT says.
 
@@ -84,15 +80,10 @@ class Client(aiomqtt.Client):
         Takes each message as it arrives; None lets them wait in `messages`.
     session_s : int
         How long the broker keeps the session when the connection has broken (MQTT 5), in s; 0 keeps none.
+    limit : PacketLimit, optional
+        Of the broker, where several connections share it.
     **options : object
         As of aiomqtt's client.
-
-    Attributes
-    ----------
-    refused : set of str
-        Topics on which the broker has refused what was published (MQTT 5), the first of them.
-    logs_refusals : bool
-        Whether the log tells of them; off where whoever has asked is told.
     """
 
     _dialled: asyncio.Event
@@ -102,31 +93,28 @@ class Client(aiomqtt.Client):
         settings: MqttSettings,
         receive: Callable[[aiomqtt.Message], None] | None = None,
         session_s: int = 0,
+        *,
+        limit: PacketLimit | None = None,
         **options: Any,
     ) -> None:
-        address = address_of(settings)
+        address, v5 = address_of(settings), speaks_5(settings)
         self._attempt = Attempt()
-        properties = _connect_properties(session_s) if speaks_5(settings) else None
-        logger = self._attempt.logger(log)
-        super().__init__(address.host, address.port, properties=properties, logger=logger, **options)
-        self._refusals = Refusals()
-        self.refused = self._refusals.topics
-        self.logs_refusals = True
+        super().__init__(
+            limit or PacketLimit(),
+            v5=v5,
+            hostname=address.host,
+            port=address.port,
+            properties=_connect_properties(session_s) if v5 else None,
+            logger=self._attempt.logger(log),
+            **options,
+        )
         self._settings = settings
         self._loop_thread = threading.get_ident()
         self._receive = receive
         self._keeps_session = session_s > 0
         self._was_connected = False
-        self._confirmed = asyncio.Event()
         for step in ("_create_socket_connection", "_ssl_wrap_socket"):
             setattr(self._client, step, self._attempt.noted(getattr(self._client, step)))
-        if self.version_5:
-            heed_pubrec(self._client, self._note_refusal)
-
-    @property
-    def version_5(self) -> bool:
-        """Whether it speaks MQTT 5."""
-        return speaks_5(self._settings)
 
     async def __aenter__(self) -> Self:
         """Connect; the login is read anew each time.
@@ -167,6 +155,7 @@ class Client(aiomqtt.Client):
             raise
         if disconnected.done():  # it broke as soon as it was made, which aiomqtt forgets
             self._disconnected = disconnected
+            self._note_loss()
             await self.__aexit__(None, None, None)
             await self.broken()
         if self._receive is not None and (connection := self._client.socket()) is not None:
@@ -184,6 +173,7 @@ class Client(aiomqtt.Client):
         After an error it is left without a word, so that the broker publishes the will.
         """
         if kind is not None and not issubclass(kind, asyncio.CancelledError):
+            self._note_loss()
             self._break_off()
         try:
             await super().__aexit__(kind, error, traceback)
@@ -269,47 +259,6 @@ class Client(aiomqtt.Client):
         await asyncio.wait((self._disconnected,))
         raise aiomqtt.MqttError("the connection broke") from self._disconnected.exception()
 
-    def hand_over(
-        self,
-        topic: str,
-        payload: bytes,
-        qos: int,
-        *,
-        retain: bool = False,
-        properties: Properties | None = None,
-    ) -> int:
-        """Have a message delivered, on this connection or, with a session, a later one; return its number.
-
-        What is handed over is published in this order; of QoS 0 nothing is kept without a connection.
-        """
-        return self._client.publish(topic, payload, qos, retain, properties).mid
-
-    def is_outstanding(self, number: int) -> bool:
-        """Whether the broker has not confirmed a message yet."""
-        return number in self._client._out_messages  # noqa: SLF001 # paho tells it nowhere else
-
-    async def delivered(self, number: int, timeout_s: float) -> None:
-        """Wait until the broker has confirmed a message.
-
-        Raises
-        ------
-        aiomqtt.MqttError
-            If it does not in time; the message is still on its way.
-        """
-        if self.is_outstanding(number):
-            confirmed = asyncio.Event()
-            with self._pending_call(number, confirmed, self._pending_publishes):
-                await self._wait_for(confirmed.wait(), timeout=timeout_s)
-
-    async def _wait_for(self, awaited: Awaitable[Answer], timeout: float | None) -> Answer:  # noqa: ASYNC109 - aiomqtt's
-        return await _answered(awaited, self.timeout if timeout is None else timeout)
-
-    async def all_delivered(self) -> None:
-        """Wait until the broker has confirmed every message."""
-        while self._client._out_messages:  # noqa: SLF001 # the same
-            self._confirmed.clear()
-            await self._confirmed.wait()
-
     def _on_socket_close(self, client: paho.Client, userdata: Any, sock: Any) -> None:
         """Let the loop forget a socket before paho closes it: in its own thread, as paho dials in another."""
         if threading.get_ident() == self._loop_thread:
@@ -352,54 +301,12 @@ class Client(aiomqtt.Client):
         if mid in self._pending_unsubscribes:
             super()._on_unsubscribe(client, userdata, mid, *told)
 
-    def _on_publish(
-        self, client: paho.Client, userdata: Any, mid: int, reason_code: ReasonCode, properties: Properties
-    ) -> None:
-        """Note what the broker refuses (MQTT 5), and let TCP acknowledge its acknowledgement without delay.
-
-        Brokers leave Nagle's algorithm on (mosquitto's `set_tcp_nodelay` is false by default): what they
-        send next would wait for it, up to 40 ms on Linux.
-        """
-        if reason_code.is_failure:
-            self._note_refusal(mid)
-        super()._on_publish(client, userdata, mid, reason_code, properties)
-        self._confirmed.set()
-        connection = client.socket()
-        if QUICK_ACK is not None and isinstance(connection, socket.socket):
-            connection.setsockopt(socket.IPPROTO_TCP, QUICK_ACK, 1)
-
-    def _note_refusal(self, number: int) -> None:
-        if (message := self._client._out_messages.get(number)) is not None:  # noqa: SLF001 # the same
-            self._refusals.note(message.topic, to_be_told=self.logs_refusals)
-
 
 def _give_up(connected: asyncio.Future[None]) -> None:
     """Tell whoever waits for a connection, and it may be nobody, that the broker has hung up."""
     if not connected.done():
         connected.set_exception(HungUp())
         connected.exception()
-
-
-async def _answered(awaited: Awaitable[Answer], within_s: float) -> Answer:
-    """Wait as aiomqtt does, and lose neither a cancellation nor an answer that comes at the last moment.
-
-    `asyncio.wait_for`, by which aiomqtt waits, drops a cancellation that comes together with the answer
-    before Python 3.12; since then, it drops an answer that comes together with the end of the time, as all
-    do that come while the machine stands still.
-
-    Raises
-    ------
-    aiomqtt.MqttError
-        If it does not come in time.
-    """
-    answer = asyncio.ensure_future(awaited)
-    try:
-        await asyncio.wait((answer,), timeout=None if within_s == math.inf else within_s)
-        if answer.done():
-            return answer.result()
-    finally:
-        answer.cancel()
-    raise aiomqtt.MqttError("Operation timed out")
 
 
 def address_of(settings: MqttSettings) -> Address:
@@ -428,6 +335,7 @@ def make_client(
     *,
     receive: Callable[[aiomqtt.Message], None] | None = None,
     session_s: int = 0,
+    limit: PacketLimit | None = None,
 ) -> Client:
     """Make a client for the configured broker, the first of several; `async with` connects it.
 
@@ -437,7 +345,7 @@ def make_client(
         The client's name at the broker; made up where there is none.
     will : aiomqtt.Will, optional
         What the broker publishes when the connection breaks.
-    receive, session_s
+    receive, session_s, limit
         As of `Client`.
     """
     address = address_of(settings)
@@ -445,6 +353,7 @@ def make_client(
         settings,
         receive,
         session_s,
+        limit=limit,
         identifier=identifier,
         protocol=_protocol(settings),
         clean_session=None if speaks_5(settings) else not session_s,

@@ -108,6 +108,7 @@ class MainSession:
         self._requests_ready = requests_ready
         self._client: Client | None = None
         self._broker: Broker | None = None
+        self._is_announced = False
         self._heartbeat = self._new_heartbeat(robots)
         self._newcomers = Newcomers(robots)
         self.connections = 0
@@ -123,6 +124,16 @@ class MainSession:
     def is_connected(self) -> bool:
         """Whether there is a connection, though the daemon may not hear itself yet."""
         return self._client is not None
+
+    @property
+    def may_begin(self) -> bool:
+        """Whether a motion may begin.
+
+        A connection that was ended right after a long message may be ended by that again: then not before
+        all has been taken.
+        """
+        suspicious = self._broker is not None and self._broker.limit.is_suspicious
+        return self._connected.is_set() or (self._is_announced and not suspicious)
 
     # -- what comes in --------------------------------------------------------------------------------------
 
@@ -196,6 +207,7 @@ class MainSession:
             raise
         finally:
             self._connected.clear()
+            self._is_announced = False
             self._client = None
             self._newcomers.end()
 
@@ -213,7 +225,10 @@ class MainSession:
             self._claims.settle()
             await self._requests_ready.wait()
             await self._newcomers.heard(self._robots)
-            await self._reports.greet(client, broker)
+            await self._reports.announce(client, broker)
+            heed_cancellation()
+            self._is_announced = True
+            await self._reports.describe(client)
             heed_cancellation()
             self._connected.set()
             broker.log.make()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # Reason codes of MQTT 5.0, 2.4; paho gives those of 3.1.1 by these too.
 PROTOCOL_REFUSED, NAME_REFUSED, BAD_LOGIN, NOT_AUTHORIZED, TAKEN_OVER = 0x84, 0x85, 0x86, 0x87, 0x8E
+PACKET_TOO_LARGE = 0x95
 # What paho makes of a connection that broke without a word (its own error, and "unspecified"), a broker that
 # shuts down, and one that was silent.
 LOST = (7, 0x80, 0x8B, 0x8D)

@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from math import inf
 from typing import TYPE_CHECKING, Any, NoReturn
-
-import orjson
 
 from ..api.reports import LASTING, STREAMED, Report
 from .brokers import EXACTLY_ONCE
 from .echoes import Echoes
+from .fitting import LEFT_OUT, encode, fit_report
 from .link import heed_cancellation
+from .packet_limit import CUT_TO
 from .retained import RetainedTopics
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from ..api.reports import ReportHub, Subject, Subscription
     from .brokers import Broker
     from .claims import Claims
@@ -30,6 +33,8 @@ log = logging.getLogger(__name__)
 PUBLISH_TIMEOUT_S = 5.0
 STREAMED_LENGTH = 16
 MOST_UNCONFIRMED = 16
+LONG: frozenset[Subject] = frozenset({"description", "motions"})
+"""What may be too long for a broker; in alphabetical order it is published."""
 
 
 class ReportsOut:
@@ -81,6 +86,7 @@ class ReportsOut:
         self._echoed = LASTING
         self._unheard: dict[int, Report] = {}
         self._told: set[str] = set()
+        self._longest_heard: dict[str, int] = {}
         self._most_qos = EXACTLY_ONCE
         for result in reversed(results.load()):
             reports.put_back(result)
@@ -90,15 +96,28 @@ class ReportsOut:
         self._retained.hear(topic, payload)
         self._echoes.hear(topic)
 
-    async def greet(self, client: Client, broker: Broker) -> None:
-        """Say all that lasts anew, then that the daemon is online."""
+    async def announce(self, client: Client, broker: Broker) -> None:
+        """Publish of all robots whether they take requests and what they do, then that the daemon is online.
+
+        What may be long comes later (`describe`): it keeps nobody from a robot.
+        """
         self._most_qos, self._echoed = broker.most_qos, broker.echoed
         self._retained.forget()
         self._echoes.forget()
         self._told.clear()
         self._reports.discard(LASTING)
-        await self._tell_news(client)
+        for number in reversed(client.take_withdrawn()):
+            if (report := self._unheard.pop(number, None)) is not None:
+                self._reports.put_back(report)
+        await self._publish_latest(client, self._ours(), LASTING - LONG)
         await self._publish_lasting(client, self._availability, self._identity.online(broker.asking_qos))
+
+    async def describe(self, client: Client) -> None:
+        """Publish what the robots are, and then what they can play."""
+        ours = self._ours()
+        for subject in sorted(LONG):
+            await self._publish_latest(client, ours, {subject})
+        self._told = ours
 
     async def look_after(self, client: Client, period_s: float) -> NoReturn:
         """Tell again what others have cleared or overwritten, and of robots whose name was let go."""
@@ -108,19 +127,29 @@ class ReportsOut:
             for topic, payload in self._retained.overwritten():
                 self._retained.say(topic, payload)
                 await client.publish(topic, payload, 1, True, timeout=PUBLISH_TIMEOUT_S)
-            self._echoes.complain_of_silence(client.refused)
+            for topic in self._echoes.complain_of_silence(client.refused):
+                await self._publish_shorter(client, topic)
             heed_cancellation()
 
+    def _ours(self) -> set[str]:
+        """Return the robots whose names are ours."""
+        return {one.robot for one in self._hub.latest() if self._claims.holder(one.robot) is None}
+
     async def _tell_news(self, client: Client) -> None:
-        """Say all that lasts of the robots that have become ours."""
-        latest = self._hub.latest()
-        ours = {report.robot for report in latest if self._claims.holder(report.robot) is None}
-        for robot in sorted(ours - self._told):
-            await self._clear_outdated(client, robot)
-        for report in latest:
-            if report.robot in ours - self._told:
-                await self._publish(client, report)
+        """Publish all that lasts of the robots that have become ours."""
+        ours = self._ours()
+        await self._publish_latest(client, ours - self._told, LASTING)
         self._told = ours
+
+    async def _publish_latest(
+        self, client: Client, robots: Collection[str], subjects: Collection[Subject]
+    ) -> None:
+        """Publish the latest of what lasts; the first of a robot is its availability, by which it is ours."""
+        for robot in sorted(robots):
+            await self._clear_outdated(client, robot)
+        for report in self._hub.latest():
+            if report.robot in robots and report.subject in subjects:
+                await self._publish(client, report)
 
     async def tell_home_assistant(self, client: Client) -> None:
         """Tell it of all robots, as it has started and may not keep what it was told."""
@@ -144,7 +173,7 @@ class ReportsOut:
     async def clear(self, client: Client, robot: str) -> None:
         """Let a robot's name go, and clear what the broker keeps of it."""
         await self._clear_outdated(client, robot)
-        released = orjson.dumps({"state": "offline", "bridge": None})
+        released = encode({"state": "offline", "bridge": None})
         availability = self._topics.report(robot, "availability")
         await client.publish(availability, released, 1, True, timeout=PUBLISH_TIMEOUT_S)
         for topic in self._topics.lasting(robot):
@@ -166,7 +195,7 @@ class ReportsOut:
         """Publish what only the moment matters of; nothing of it waits for a new connection."""
         with self._hub.subscribe(STREAMED, STREAMED_LENGTH) as streams:
             async for report in streams:
-                if (payload := self._payload(report)) is not None:
+                if (payload := self._payload(client, report, 0)) is not None:
                     topic = self._topics.report(report.robot, report.subject)
                     await client.publish(topic, payload, 0, timeout=PUBLISH_TIMEOUT_S)
                 heed_cancellation()
@@ -204,15 +233,15 @@ class ReportsOut:
             await client.delivered(number, PUBLISH_TIMEOUT_S)
 
     def _hand_over(self, client: Client, report: Report) -> int | None:
-        """Have a report delivered; return its number at the client, None if it is not for us to tell."""
-        if (payload := self._payload(report)) is None:
+        """Have a report delivered; return its number at the client, None where there is none to publish."""
+        qos = min(qos_of(report.subject), self._most_qos)
+        if (payload := self._payload(client, report, qos)) is None:
             return None
         topic, lasts = self._topics.report(report.robot, report.subject), report.subject in LASTING
         if lasts:
             self._retained.say(topic, payload)
         if report.subject in self._echoed:
-            self._echoes.say(topic)
-        qos = min(qos_of(report.subject), self._most_qos)
+            self._echoes.say(topic, len(payload))
         number = client.hand_over(topic, payload, qos, retain=lasts)
         if report.subject == "motions":
             self._hand_over_device(client, report.robot)
@@ -230,11 +259,25 @@ class ReportsOut:
         motions = next((one for one in self._hub.latest() if one.of(robot, "motions")), None)
         if topic is not None and motions is not None and self._claims.holder(robot) is None:
             playable = [motion["name"] for motion in motions.data["motions"] if motion.get("ok")]
-            payload = _encode(topic, self._home_assistant.config(robot, playable))
-            if payload is not None:
-                client.hand_over(topic, payload, 1, retain=True)
+            self._hand_over_config(client, robot, topic, playable)
 
-    def _payload(self, report: Report) -> bytes | None:
+    def _hand_over_config(self, client: Client, robot: str, topic: str, playable: list[str]) -> None:
+        """Do so, with as many of the motions to choose from as the broker takes."""
+        room, shown = client.room(topic, 1), len(playable)
+        payload = _encode(topic, self._home_assistant.config(robot, playable))
+        whole = len(payload or b"")
+        while payload is not None and len(payload) > room:
+            if not shown:
+                client.limit.report(topic, whole, LEFT_OUT)
+                return
+            shown //= 2
+            payload = _encode(topic, self._home_assistant.config(robot, playable[:shown]))
+        if shown < len(playable):
+            client.limit.report(topic, whole, f"{shown} of {len(playable)} motions can be chosen there")
+        if payload is not None:
+            client.hand_over(topic, payload, 1, retain=True)
+
+    def _payload(self, client: Client, report: Report, qos: int) -> bytes | None:
         """Return what is published of a report, None if nothing."""
         robot = report.robot
         if self._claims.holder(robot) is not None:
@@ -246,13 +289,35 @@ class ReportsOut:
             data = {**data, "bridge": self._identity.daemon_id}
             if (told := self._home_assistant.topic(report.robot)) is not None:
                 data["discovery"] = told
-        return _encode(self._topics.report(report.robot, report.subject), data)
+        return self._fitted(client, report.subject, self._topics.report(robot, report.subject), data, qos)
+
+    def _fitted(
+        self, client: Client, subject: Subject, topic: str, data: dict[str, Any], qos: int
+    ) -> bytes | None:
+        """Return a report as the broker takes it, None if it does not; what it keeps is then cleared."""
+        payload = _encode(topic, data)
+        most_bytes = min(client.room(topic, qos), self._longest_heard.get(topic, inf))
+        if payload is None or len(payload) <= most_bytes:
+            return payload
+        fitted = fit_report(subject, data, most_bytes, min(most_bytes, client.room(topic, qos, is_cut=True)))
+        if topic not in self._longest_heard:
+            client.limit.report(topic, len(payload), fitted.remedy)
+        return b"" if fitted.payload is None and subject in LASTING else fitted.payload
+
+    async def _publish_shorter(self, client: Client, topic: str) -> None:
+        """Publish a list of motions again, cut, that has not come back: it may have been too long."""
+        for report in self._hub.latest():
+            if report.subject == "motions" and self._topics.report(report.robot, report.subject) == topic:
+                length = len(_encode(topic, report.data) or b"")
+                self._longest_heard[topic] = self._longest_heard.get(topic, length) // CUT_TO
+                self._echoes.leave([topic])
+                await self._publish(client, report)
 
     async def _publish_lasting(self, client: Client, topic: str, data: dict[str, Any]) -> None:
         payload = _encode(topic, data)
         if payload is not None:
             self._retained.say(topic, payload)
-            self._echoes.say(topic)
+            self._echoes.say(topic, len(payload))
             await client.publish(topic, payload, 1, True, timeout=PUBLISH_TIMEOUT_S)
 
 
@@ -266,7 +331,7 @@ def qos_of(subject: Subject) -> int:
 def _encode(topic: str, data: dict[str, Any]) -> bytes | None:
     """Return a report as JSON; None, with a line in the log, where it cannot be."""
     try:
-        return orjson.dumps(data, option=orjson.OPT_SERIALIZE_NUMPY)
+        return encode(data)
     except TypeError:
         log.exception("%s: the report is not JSON and was left out", topic)
         return None

@@ -46,6 +46,8 @@ class RequestsSession:
         Whether a robot's requests are for this daemon.
     is_main_connected : callable
         Whether stops are heard over the main connection; where not, they are served here.
+    may_begin : callable
+        Whether a motion may begin.
     tasks : TaskGroup
         Outlives the connection: what was begun is not cancelled by a lost one.
 
@@ -65,6 +67,7 @@ class RequestsSession:
         order: StopOrder,
         is_ours: Callable[[str], bool],
         is_main_connected: Callable[[], bool],
+        may_begin: Callable[[], bool],
         tasks: asyncio.TaskGroup,
     ) -> None:
         self.inbox = Inbox()
@@ -75,6 +78,7 @@ class RequestsSession:
         self._order = order
         self._is_ours = is_ours
         self._is_main_connected = is_main_connected
+        self._may_begin = may_begin
         self._stops = StopIntake(self._serve_stop, responder.act, tasks)
         self._client: Client | None = None
         self._broker: Broker | None = None
@@ -147,6 +151,8 @@ class RequestsSession:
         asked = self._topics.request_of(message.topic.value)
         overtaken = asked is not None and self._order.is_overtaken(asked.robot, place)
         try:
-            await self._responder.serve(message, client, qos, overtaken=overtaken)
+            await self._responder.serve(
+                message, client, qos, overtaken=overtaken, may_begin=self._may_begin()
+            )
         finally:
             self._room.release()

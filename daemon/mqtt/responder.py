@@ -13,12 +13,15 @@ from paho.mqtt.properties import Properties
 from ..api.errors import RequestError
 from ..api.requests import VERBS, RawRequest
 from .complaints import Complaints
+from .fitting import fit_answer
+from .packet_limit import RAISE_IT
 from .topics import RequestTopic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..api.dispatcher import Dispatcher
+    from .connection import Client
     from .topics import Topics
 
 PUBLISH_TIMEOUT_S = 5.0
@@ -48,7 +51,13 @@ class Responder:
         self._complaints = Complaints()
 
     async def serve(
-        self, message: aiomqtt.Message, client: aiomqtt.Client, qos: int, *, overtaken: bool = False
+        self,
+        message: aiomqtt.Message,
+        client: Client,
+        qos: int,
+        *,
+        overtaken: bool = False,
+        may_begin: bool = True,
     ) -> None:
         """Answer one request; where the answer cannot be sent, its transaction may be asked for again.
 
@@ -58,15 +67,27 @@ class Responder:
             Of the answer: `Broker.asking_qos`.
         overtaken : bool
             Whether a stop that was sent later was served already.
+        may_begin : bool
+            Whether a stop of what begins would come through.
         """
         raw = self._raw_request(message)
-        if overtaken and raw.refusal is None and raw.verb in VERBS and VERBS[raw.verb].begins:
-            raw = replace(raw, refusal=_overtaken(raw.where))
+        if raw.refusal is None and raw.verb in VERBS and VERBS[raw.verb].begins:
+            if overtaken:
+                raw = replace(raw, refusal=_overtaken(raw.where))
+            elif not may_begin:
+                raw = replace(raw, refusal=_not_stoppable(raw.where))
         answer = await self._dispatcher.answer(raw)
         if not self._is_ours(raw.robot):
             return
         topic = self._response_topic(message, raw)
         properties = _correlated(message.properties) if self._version_5 else None
+        if len(answer) > (room := client.room(topic, qos, properties)):
+            cut = client.room(topic, qos, properties, is_cut=True)
+            fitted = fit_answer(raw.where, answer, room, cut, RAISE_IT)
+            client.limit.report(topic, len(answer), fitted.remedy)
+            if fitted.payload is None:
+                return
+            answer = fitted.payload
         try:
             await client.publish(topic, answer, qos, False, properties, timeout=PUBLISH_TIMEOUT_S)
         except (aiomqtt.MqttError, ValueError) as error:
@@ -110,6 +131,12 @@ def _overtaken(where: str) -> RequestError:
     """Return the refusal of a request that a later stop was served before."""
     why = "a stop was served that may have been sent after it"
     return RequestError("CANCELED", where, "stopped before it began", why, "send it again")
+
+
+def _not_stoppable(where: str) -> RequestError:
+    """Return the refusal of a request to begin while no stop would come through."""
+    why = "the daemon's connection for stops is not there"
+    return RequestError("OFFLINE", where, "not begun", why, "send it again once the robot is online")
 
 
 def _correlated(request: Properties | None) -> Properties:

@@ -165,6 +165,37 @@ async def test_begin_and_wait_follows_its_own_goal_to_the_end(
     assert {*player.verbs()[1:]} == {*verbs[1:]}
 
 
+class Silent(Robots):
+    """Answers a play, and publishes no result; the motion waits for a while before it is over."""
+
+    def __init__(self, waits: int) -> None:
+        super().__init__()
+        self._waits = waits
+
+    async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
+        data = await super().handle(robot, verb, request)
+        if verb == "queue":
+            self._waits -= 1
+            return {"queue": [{"goal_id": "g1", "motion": "wave"}] if self._waits >= 0 else []}
+        return data
+
+
+@pytest.mark.parametrize("waits", [0, 1])
+async def test_begin_and_wait_gives_a_result_up_that_never_comes(
+    broker: AnyBroker, hub: ReportHub, waits: int
+) -> None:
+    robots = Silent(waits)
+    async with running(MqttBridge(broker.settings, "d1", robots, Dispatcher(robots), hub)):
+        playing = begin_and_wait(broker.settings, "arm", "play", {"motion": "wave"}, SOON_S)
+        async with asyncio.timeout(PATIENCE_S):
+            with pytest.raises(NoAnswer) as caught:
+                [_ async for _ in playing]
+    assert str(caught.value) == (
+        "arm: its motion is over, and no result comes; the broker may not take it; look at the daemon's log"
+    )
+    assert robots.verbs().count("queue") == waits + 1
+
+
 async def test_begin_and_wait_ends_when_the_broker_goes(broker: AnyBroker, hub: ReportHub) -> None:
     player = Player(hub)
     async with running(MqttBridge(broker.settings, "d1", player, Dispatcher(player), hub)):

@@ -181,7 +181,7 @@ async def test_what_fails_in_taking_a_message_does_not_end_the_connection(
     async with make_client(mosquitto.settings, receive=take) as client:
         await client.subscribe("numbers", qos=1)
         for number in range(3):
-            await client.publish("numbers", str(number), qos=1)
+            await client.publish("numbers", str(number).encode(), qos=1)
         await asyncio.wait_for(third.wait(), PATIENCE_S)
     assert taken == [b"0", b"1", b"2"]
     assert caplog.messages == ["a message of 1 bytes was left out"]

@@ -384,7 +384,7 @@ async def test_daemons_of_one_id_throw_each_other_out_and_tell_it_once(
     assert len(told("connected again")) <= 4 + len(others)
 
 
-@pytest.mark.parametrize("denied", [("motions", "state"), ("event", "result"), ("result",)])
+@pytest.mark.parametrize("denied", [("state", "motions"), ("event", "result"), ("result",)])
 @pytest.mark.parametrize("protocol", ["5", "3.1.1"])
 async def test_topics_of_a_robot_that_an_access_list_swallows_are_told_once(
     mosquitto: Mosquitto,

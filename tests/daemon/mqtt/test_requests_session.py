@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from math import inf
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,9 @@ class Wire(SimpleNamespace):
         await self.can_publish.wait()
         self.answers.append((topic, orjson.loads(payload)))
 
+    def room(self, *_: Any, **__: Any) -> float:
+        return inf
+
     async def broken(self) -> None:
         await asyncio.Event().wait()
 
@@ -78,6 +82,7 @@ async def session(
             order=order,
             is_ours=lambda _: True,
             is_main_connected=connected.is_set,
+            may_begin=connected.is_set,
             tasks=tasks,
         )
 
@@ -164,6 +169,35 @@ async def test_while_the_main_connection_is_away_a_stop_is_served_here(
     serving.cancel()
     assert robots.verbs() == ["stop"]
     assert [topic for topic, _ in wire.answers] == ["motiond/arm/response/stop"]
+
+
+async def test_while_the_main_connection_is_away_nothing_begins(
+    session: RequestsSession, connected: asyncio.Event, robots: Robots
+) -> None:
+    wire: Any = Wire()
+    serving = asyncio.create_task(session.run(wire, BROKER))
+    await settled()
+    connected.clear()
+    for verb in ("play", "status"):
+        session.take(request(verb, BODIES.get(verb, b"{}")))
+    await settled()
+    assert robots.verbs() == ["status"]
+    assert wire.answers[0] == (
+        "motiond/arm/response/play",
+        {
+            "status": "error",
+            "code": "OFFLINE",
+            "error": "arm/play: not begun; the daemon's connection for stops is not there; "
+            "send it again once the robot is online",
+            "data": {},
+            "transaction": None,
+        },
+    )
+    connected.set()
+    session.take(request("play", BODIES["play"]))
+    await settled()
+    serving.cancel()
+    assert robots.verbs() == ["status", "play"]
 
 
 async def test_a_subscription_that_is_refused_is_named(session: RequestsSession) -> None:

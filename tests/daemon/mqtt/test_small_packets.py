@@ -1,0 +1,225 @@
+"""Brokers that take no packet as long as the daemon's list of motions."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import orjson
+import pytest
+
+from motiond.daemon.api.reports import Report, ReportHub
+from motiond.daemon.client.connection import NoAnswer
+from motiond.daemon.client.session import ask
+from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.packet_limit import RAISE_IT, PacketTooLong, packet_bytes
+from tests.daemon import told
+from tests.daemon.conftest import (
+    Mosquitto,
+    Robots,
+    WatchedBridge,
+    is_connected,
+    is_lost,
+    listening,
+    running,
+    said,
+)
+
+MOTIONS = "motiond/arm/motions"
+MANY = {"motions": [{**told.MOTIONS["motions"][0], "name": f"wave_{number:03d}"} for number in range(150)]}
+LONG = "the elbow stands in the way; " * 40
+BY_SIZE = "max_packet_size"
+BY_PAYLOAD = "message_size_limit"
+
+
+@pytest.fixture
+def hub(hub: ReportHub) -> ReportHub:
+    hub.publish(Report("arm", "motions", MANY))
+    return hub
+
+
+async def limited(broker: Mosquitto, *options: str) -> None:
+    await broker.kill()
+    broker.configure("allow_anonymous true", *options)
+    await broker.start()
+
+
+def fits(topic: str, payload: bytes, most: int, broker: Mosquitto) -> bool:
+    return packet_bytes(topic, len(payload), 1, None, v5=broker.settings.protocol == "5") <= most
+
+
+def reported(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [line for line in caplog.messages if line.startswith("motiond/")]
+
+
+@pytest.mark.parametrize(
+    ("option", "most"), [(BY_SIZE, 20_000), (BY_SIZE, 3_000), (BY_PAYLOAD, 20_000), (BY_PAYLOAD, 3_000)]
+)
+async def test_a_robot_is_usable_and_its_list_of_motions_is_cut(
+    mosquitto_of_any_version: Mosquitto,
+    robots: Robots,
+    hub: ReportHub,
+    *,
+    option: str,
+    most: int,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.WARNING, "motiond")
+    broker = mosquitto_of_any_version
+    await limited(broker, f"{option} {most}")
+    async with running(WatchedBridge(broker.settings, robots, hub)), listening(broker.settings) as ear:
+        assert said(await ear.until("motiond/arm/availability"))["state"] == "online"
+        heard = await ear.until(MOTIONS)
+        assert fits(MOTIONS, heard.payload, most, broker)
+        cut = said(heard)
+        assert cut["motions"] == MANY["motions"][: len(cut["motions"])]
+        assert len(cut["motions"]) > 5
+        assert cut["more"] == 150 - len(cut["motions"])
+        accepted = await ear.ask("motiond/arm/request/play", b'{"motion":"wave"}')
+        assert accepted["status"] == "ok"
+        hub.publish(Report("arm", "motions", MANY))  # the next is reported no more
+        await ear.until(MOTIONS)
+    lines = reported(caplog)
+    assert len(lines) == 1
+    assert lines[0].startswith(f"{MOTIONS}: ")
+    assert RAISE_IT in lines[0]
+
+
+async def test_what_is_stated_is_never_exceeded_and_named_in_one_line(
+    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "motiond")
+    await limited(mosquitto, "max_packet_size 20000")
+    bridge = WatchedBridge(mosquitto.settings, robots, hub)
+    async with running(bridge), listening(mosquitto.settings) as ear:
+        listed = len(said(await ear.until(MOTIONS))["motions"])
+        for _ in range(3):
+            hub.publish(Report("arm", "motions", MANY))
+            await ear.until(MOTIONS)
+        assert not bridge.lost.is_set()
+    assert caplog.messages == [
+        (
+            f"{MOTIONS}: {len(orjson.dumps(MANY))} bytes; the broker takes at most 20000; "
+            f"{listed} of 150 motions are listed; {RAISE_IT}"
+        )
+    ]
+
+
+async def test_by_a_limit_of_a_thousand_bytes_a_motion_can_be_played_to_its_result(
+    mosquitto_of_any_version: Mosquitto, robots: Robots, hub: ReportHub
+) -> None:
+    broker = mosquitto_of_any_version
+    await limited(broker, "max_packet_size 1000")
+    async with running(WatchedBridge(broker.settings, robots, hub)), listening(broker.settings) as ear:
+        assert (await ear.ask("motiond/arm/request/play", b'{"motion":"wave"}'))["status"] == "ok"
+        hub.publish(Report("arm", "result", {**told.result("g1"), "message": LONG, "details": {"why": LONG}}))
+        result = said(await ear.until("motiond/arm/result"))
+        assert (result["goal_id"], result["code"], result["details"]) == ("g1", "SUCCESSFUL", {})
+        assert result["message"].startswith("the elbow stands in the way")
+        assert (await ear.ask("motiond/arm/request/stop", b"{}"))["status"] == "ok"
+
+
+async def test_a_limit_that_is_lowered_while_the_daemon_runs_is_kept_to(
+    mosquitto_of_any_version: Mosquitto, robots: Robots, hub: ReportHub
+) -> None:
+    broker = mosquitto_of_any_version
+    bridge = WatchedBridge(broker.settings, robots, hub)
+    async with running(bridge):
+        async with listening(broker.settings) as ear:
+            assert said(await ear.until(MOTIONS)) == MANY
+        bridge.may_return.clear()
+        await limited(broker, "max_packet_size 5000")
+        await is_lost(bridge)
+        hub.publish(Report("arm", "motions", MANY))
+        hub.publish(
+            Report("arm", "event", told.event(LONG * 10))
+        )  # kept by the session, and too long by then
+        bridge.may_return.set()
+        async with listening(broker.settings) as ear:
+            assert said(await ear.until(MOTIONS))["more"] > 100
+            assert said(await ear.until("motiond/arm/event"))["message"].startswith("the elbow stands")
+        await is_connected(bridge)
+
+
+async def test_nothing_begins_while_the_connection_for_stops_is_thrown_out_again_and_again(
+    free_port: int, tmp_path: Any, robots: Robots, hub: ReportHub
+) -> None:
+    broker = Mosquitto(free_port, tmp_path, "3.1.1")
+    broker.configure("allow_anonymous true", "max_packet_size 20000")
+    await broker.start()
+    bridge = WatchedBridge(broker.settings, robots, hub)
+    bridge.may_return.clear()
+    task = asyncio.create_task(bridge.run())
+    try:
+        await is_lost(bridge)
+        refused = await ask(broker.settings, "arm", "status")
+        assert refused == told.ANSWERS["status"]
+        with pytest.raises(Exception, match="the daemon's connection for stops is not there"):
+            await ask(broker.settings, "arm", "play", {"motion": "wave"})
+        assert await ask(broker.settings, "arm", "stop") == told.ANSWERS["stop"]
+        assert {*robots.verbs()} == {"status", "stop"}
+        bridge.may_return.set()
+        await is_connected(bridge)
+        await ask(broker.settings, "arm", "play", {"motion": "wave"})
+        assert robots.verbs()[-1] == "play"
+    finally:
+        bridge.may_return.set()
+        task.cancel()
+        await asyncio.wait((task,))
+        await broker.kill()
+
+
+async def test_an_answer_that_is_too_long_is_cut_or_named(
+    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await limited(mosquitto, "max_packet_size 5000")
+    monkeypatch.setitem(told.ANSWERS, "motions/reload", MANY)
+    monkeypatch.setitem(told.ANSWERS, "queue", {"queue": [{"goal_id": "g1", "motion": LONG}] * 10})
+    async with running(WatchedBridge(mosquitto.settings, robots, hub)), listening(mosquitto.settings) as ear:
+        cut = (await ear.ask("motiond/arm/request/motions/reload", b"{}"))["data"]
+        assert len(cut["motions"]) + cut["more"] == 150
+        refused = await ear.ask("motiond/arm/request/queue", b"{}")
+        assert refused["code"] == "TOO_LARGE"
+        assert refused["error"] == (
+            f"arm/queue: the answer has {refused['data']['bytes']} bytes; the request was served, "
+            f"and the broker takes less; {RAISE_IT}"
+        )
+
+
+@pytest.mark.parametrize("qos", [0, 1, 2])
+async def test_a_client_sends_nothing_that_is_too_long(mosquitto: Mosquitto, qos: int) -> None:
+    await limited(mosquitto, "max_packet_size 1000")
+    async with make_client(mosquitto.settings) as client:
+        room = 1000 - packet_bytes("a/b", 500, qos, None, v5=True) + 500
+        for _ in range(2):
+            with pytest.raises(PacketTooLong, match="a/b: 1001 bytes; the broker takes at most 1000"):
+                await client.publish("a/b", b"x" * (room + 1), qos)
+            await client.publish("a/b", b"x" * room, qos)
+
+
+async def test_a_request_that_is_too_long_is_named_to_who_asks(
+    mosquitto: Mosquitto, robots: Robots, hub: ReportHub
+) -> None:
+    await limited(mosquitto, "max_packet_size 5000")
+    async with running(WatchedBridge(mosquitto.settings, robots, hub)):
+        with pytest.raises(NoAnswer) as caught:
+            await ask(mosquitto.settings, "arm", "play", {"motion": "x" * 6000})
+    assert str(caught.value).startswith("motiond/arm/request/play: 6")
+    assert str(caught.value).endswith(f" bytes; the broker takes at most 5000; {RAISE_IT}")
+
+
+async def test_a_broker_of_no_more_than_a_quality_of_service_is_sent_no_higher(mosquitto: Mosquitto) -> None:
+    await limited(mosquitto, "max_qos 1")
+    async with make_client(mosquitto.settings) as client:
+        await client.subscribe("a/b", qos=1)
+        await client.publish("a/b", b"x", 2, timeout=5.0)
+        assert (await anext(client.messages)).qos == 1
+
+
+async def test_no_more_is_under_way_than_a_broker_allows(mosquitto: Mosquitto) -> None:
+    await limited(mosquitto, "max_inflight_messages 3")
+    async with make_client(mosquitto.settings) as client:
+        assert client._client.max_inflight_messages == 3
+        async with asyncio.timeout(10.0):
+            await asyncio.gather(*(client.publish("a/b", b"x", 1) for _ in range(50)))
