@@ -63,8 +63,10 @@ class Connections:
 
     def makes_room(self) -> bool:
         """Return whether there is room for another one, if need be in place of one that only asks."""
-        if len(self.open) < self._most:
-            return True
+        return len(self.open) < self._most or self.ends_one()
+
+    def ends_one(self) -> bool:
+        """End the connection that has been asking for longest; return whether there was one."""
         asking = next((one for one in self.open if one.is_asking), None)
         if asking is None:
             return False

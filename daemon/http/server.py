@@ -16,6 +16,7 @@ from aiohttp import web
 
 from motiond.formats.errors import shortened
 
+from ..ipc.listener import listen
 from .application import make_application
 from .connections import ASK_WITHIN_S, Connections
 from .exchange import refused
@@ -214,19 +215,22 @@ class HttpServer:
         make_handler = partial(_Handler, cast("web.Server", runner.server), loop=loop, **HANDLING)
         host, port = self._settings.address
         try:
-            server = await loop.create_server(
-                Connections(make_handler),
+            connections = Connections(make_handler)
+            listener = await listen(
                 host,
                 port,
-                ssl=self._tls,
-                ssl_handshake_timeout=ASK_WITHIN_S if self._tls else None,
+                connections,
+                connections.ends_one,
+                name=self.url,
+                tls=self._tls,
+                handshake_s=ASK_WITHIN_S if self._tls else None,
             )
             watching = asyncio.create_task(live.watch_broker(), name="http.broker")
             try:
                 yield
             finally:
                 watching.cancel()
-                server.close()
+                listener.close()
                 await live.close()
         finally:
             self.listening.clear()

@@ -22,6 +22,7 @@ from motiond.formats.errors import listed, nearest, shortened
 
 from ..api.requests import RawRequest
 from ..ipc.control import LONGEST_REQUEST, Refused, address_of
+from ..ipc.listener import listen_unix
 from ..ipc.peers import believed_users, holder_of, named_user, peer_of
 
 if TYPE_CHECKING:
@@ -62,9 +63,7 @@ class ControlSocket:
         told = ""
         while True:
             try:
-                server = await asyncio.start_unix_server(
-                    self._serve, address_of(self._config), limit=LONGEST_REQUEST
-                )
+                listener = await listen_unix(address_of(self._config), self._protocol, name="control")
             except OSError as error:
                 why = self._why_unserved(error)
                 if why != told:
@@ -72,8 +71,13 @@ class ControlSocket:
                 told = why
                 await asyncio.sleep(TRY_AGAIN_S)
                 continue
-            async with server:
+            try:
                 await asyncio.get_running_loop().create_future()
+            finally:
+                listener.close()
+
+    def _protocol(self) -> asyncio.StreamReaderProtocol:
+        return asyncio.StreamReaderProtocol(asyncio.StreamReader(LONGEST_REQUEST), self._serve)
 
     def _why_unserved(self, error: OSError) -> str:
         """Return why the socket cannot be bound, with who has bound it."""

@@ -41,6 +41,14 @@ class ConnectionRegistry:
                 strangers[0].refuse(f"{self._limits.waiting} others have not sent a CONNECT; let it send one")
                 strangers[0].abort()
 
+    def make_room(self) -> bool:
+        """End the oldest connection that has not said who it is; return whether there was one."""
+        stranger = next((one for one in self._connections if one.is_unknown), None)
+        if stranger is None:
+            return False
+        stranger.abort()
+        return True
+
     def closed(self, connection: Connection) -> None:
         """Forget a connection."""
         self._connections.pop(connection, None)

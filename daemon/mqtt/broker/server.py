@@ -11,9 +11,9 @@ import errno
 import ipaddress
 import logging
 import os
-import socket
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from ...ipc.listener import Listener, listen
 from ..complaints import Complaints
 from ..connection import split_listen
 from .connection import Connection
@@ -31,9 +31,6 @@ log = logging.getLogger(__name__)
 
 LOOK_PERIOD_S = 0.1
 FLUSH_S = 1.0
-ACCEPTED_AT_ONCE = 32
-"""In a round of the event loop: what each brings is read two rounds later, before it counts as waiting."""
-BACKLOG = 1024  # connections that wait in the system meanwhile
 
 
 class BrokerError(Exception):
@@ -58,14 +55,13 @@ class EmbeddedBroker:
         self._listen = listen
         self._registry = ConnectionRegistry(limits, login)
         self._router = Router(limits, Complaints())
-        self._server: asyncio.Server
+        self._listener: Listener
         self._keeper: asyncio.Task[None]
 
     @property
     def port(self) -> int:
         """The port it listens on."""
-        port: int = self._server.sockets[0].getsockname()[1]
-        return port
+        return self._listener.addresses[0][1]
 
     async def __aenter__(self) -> Self:
         """Listen.
@@ -76,16 +72,15 @@ class EmbeddedBroker:
             If the address cannot be had.
         """
         host, port = split_listen(self._listen)
-        loop = asyncio.get_running_loop()
+        make_room = self._registry.make_room
         try:
-            self._server = await loop.create_server(self._accept, host, port, backlog=ACCEPTED_AT_ONCE)
+            self._listener = await listen(host, port, self._accept, make_room, name=self._listen)
         except OSError as error:
             # None from Python 3.12 on where the address is another machine's; negative for a name's trouble
             number = errno.EADDRNOTAVAIL if error.errno is None else error.errno
             reason = os.strerror(number).lower() if number > 0 else str(error)
             mend = "stop the other broker or set mqtt.listen"
             raise BrokerError(f"{self._listen}: cannot listen; {reason}; {mend}") from error
-        self._lengthen_backlog()
         self._warn_if_open()
         self._keeper = asyncio.create_task(self._look_after(), name="broker")
         return self
@@ -97,7 +92,7 @@ class EmbeddedBroker:
         traceback: TracebackType | None,
     ) -> None:
         """Stop listening, publish what wills there are, send what is still to be sent, and close."""
-        self._server.close()
+        self._listener.close()
         self._keeper.cancel()
         try:
             await asyncio.sleep(LOOK_PERIOD_S / 10)  # what has come is read
@@ -111,20 +106,13 @@ class EmbeddedBroker:
             for connection in self._registry.connections:
                 connection.abort()
             await asyncio.sleep(0)
-            await self._server.wait_closed()
 
     def _accept(self) -> Connection:
         return Connection(self._router, self._registry)
 
-    def _lengthen_backlog(self) -> None:
-        """Have the system hold more connections than asyncio takes at once, for which it knows one number."""
-        for listener in self._server.sockets:
-            with socket.socket(fileno=os.dup(listener.fileno())) as same:
-                same.listen(BACKLOG)
-
     def _warn_if_open(self) -> None:
         """Say what it means to listen to a network and to ask for no login."""
-        addresses = [listener.getsockname()[0] for listener in self._server.sockets]
+        addresses = [address for address, _ in self._listener.addresses]
         if self._registry.login is None and not all(map(_is_loopback, addresses)):
             mend = "set mqtt.username and mqtt.password_file, or listen on 127.0.0.1"
             log.warning(
