@@ -2,7 +2,8 @@
 
 - `server`: listens, and keeps trying where it cannot
 - `application`: which path leads where
-- `guard`: who is let in, and what browsers are told to refuse
+- `answering`: answers each request in one form, whatever goes wrong
+- `guard`: who is let in
 - `tokens`: how somebody shows that they know the token
 - `login`: gives a browser a cookie for it
 - `connections`: how many there may be, and how long one may take to ask

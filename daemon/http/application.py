@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
+from .answering import tell_browsers
 from .exchange import answered
 from .fleet_api import FleetApi
-from .guard import Guard, tell_browsers
+from .guard import Guard
 from .live import Live
 from .login import Login
 from .metrics import MetricsApi
 from .model_api import ModelApi
-from .motions_api import MotionsApi, motion_routes
+from .motions_api import ROBOT, MotionsApi, motion_routes
 from .page import page_routes
 from .robot_api import KNOWN, RobotApi
 
@@ -90,12 +91,12 @@ def _robot_routes(robots: RobotApi, looks: ModelApi, fleet: FleetApi) -> list[we
     """Return the paths of robots and of groups; those of motions are to be found before these."""
     return [
         web.get("/api/robots", robots.list_robots),
-        web.get(f"/api/robots/{{robot}}/{{subject:{'|'.join(KNOWN)}}}", robots.show),
-        web.get("/api/robots/{robot}/model", looks.show),
-        web.get("/api/robots/{robot}/meshes/{mesh}", looks.mesh),
-        web.post("/api/robots/{robot}/{verb:.+}", robots.act),
+        web.get(f"/api/robots/{ROBOT}/{{subject:{'|'.join(KNOWN)}}}", robots.show),
+        web.get(f"/api/robots/{ROBOT}/model", looks.show),
+        web.get(f"/api/robots/{ROBOT}/meshes/{{mesh:[^/]+}}", looks.mesh),
+        web.post(f"/api/robots/{ROBOT}/{{verb:.+}}", robots.act),
         web.get("/api/fleet", fleet.list_robots),
-        web.post("/api/fleet/{group}/{verb:.+}", fleet.act),
+        web.post("/api/fleet/{group:[^/]+}/{verb:.+}", fleet.act),
     ]
 
 

@@ -19,6 +19,7 @@ import re
 import socket as sockets
 from collections import deque
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import orjson
@@ -30,7 +31,7 @@ from .connections import connection_of
 from .exchange import refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from aiohttp import web
 
@@ -172,9 +173,9 @@ class Client:
         """
         tellers = [
             asyncio.create_task(
-                self._until_lost(self._tell_reports(greeting, known, encode)), name="http.reports"
+                self._until_lost(partial(self._tell_reports, greeting, known, encode)), name="http.reports"
             ),
-            asyncio.create_task(self._until_lost(self._tell_answers()), name="http.answers"),
+            asyncio.create_task(self._until_lost(self._tell_answers), name="http.answers"),
         ]
         try:
             await self._hear()
@@ -201,9 +202,9 @@ class Client:
 
     # -- tell -----------------------------------------------------------------------------------------------
 
-    async def _until_lost(self, telling: Any) -> None:
+    async def _until_lost(self, tell: Callable[[], Awaitable[object]]) -> None:
         try:
-            await telling
+            await tell()
         except ConnectionError:
             self._connection.hang_up()
 

@@ -93,8 +93,9 @@ def passed_on(answer: bytes) -> web.Response:
 def refusal(
     code: ErrorCode, message: str, data: Mapping[str, Any] | None = None, transaction: str | None = None
 ) -> bytes:
-    """Return a refusal in the same form as the dispatcher's."""
-    told = {"status": "error", "code": code, "error": message, "data": data or {}, "transaction": transaction}
+    """Return a refusal in the same form as the dispatcher's; what a request quotes may be no text."""
+    text = message.encode(errors="backslashreplace").decode()
+    told = {"status": "error", "code": code, "error": text, "data": data or {}, "transaction": transaction}
     return orjson.dumps(told)
 
 

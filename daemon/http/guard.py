@@ -1,8 +1,8 @@
-"""Who is let in, and what browsers are told to refuse.
+"""Who is let in.
 
 A page of somebody else, open in the same browser, can send requests here as well. So a request must call the
 daemon by a name that is its own (`Host`: against DNS rebinding), and must not come from another page
-(`Origin`). RFC 6454; Fetch Standard; Content Security Policy Level 3.
+(`Origin`). RFC 6454; Fetch Standard.
 
 Requests of all clients have one pace and a bounded number at once; stops are not counted in either.
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import logging
 import socket
 import time
 from typing import TYPE_CHECKING
@@ -30,22 +29,6 @@ if TYPE_CHECKING:
     from aiohttp.typedefs import Handler
 
     from .tokens import Token
-
-log = logging.getLogger(__name__)
-
-HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-        "connect-src 'self' data: blob:; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
-        "frame-ancestors 'none'"
-    ),
-    "Server": "motiond",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
-}
 
 
 SERVED_HZ, SERVED_BURST = 400.0, 400
@@ -92,13 +75,6 @@ class Guard:
             response = await self._refusal(request) or await handler(request)
             if not stops and isinstance(response, web.Response):
                 self._pace.take((response.content_length or 0) / ANSWER_BYTES_A_COST)
-        except web.HTTPException as error:
-            response = _not_served(request, error)
-        except ConnectionError:
-            raise  # the client has gone
-        except Exception:
-            log.exception("http: %s %s failed", request.method, request.path)
-            response = refused(500, "INTERNAL", f"{request.path}: failed inside motiond; the log says more")
         finally:
             connection.end_request(address, apart=apart)
         return response
@@ -124,11 +100,6 @@ class Guard:
         except ValueError:
             return False
         return name in self._hosts or _is_address(name)
-
-
-async def tell_browsers(_request: web.Request, response: web.StreamResponse) -> None:
-    """Say with an answer what a browser has to refuse."""
-    response.headers.update(HEADERS)
 
 
 async def _token_refusal(request: web.Request, token: Token) -> web.Response | None:
@@ -169,17 +140,6 @@ def _busy(request: web.Request) -> web.Response:
     what, why = "too many requests are being served", "there is room for stops only"
     response = refused(503, "BUSY", f"{request.path[:200]}: {what}; {why}; ask again")
     response.force_close()
-    return response
-
-
-def _not_served(request: web.Request, error: web.HTTPException) -> web.Response:
-    """Return that there is no such path, or not for this method, in the same form as other refusals."""
-    what = "no such path" if error.status == 404 else error.reason.lower()
-    response = refused(
-        error.status, "INVALID_REQUEST", f"{request.path[:200]}: {what}; see /api/openapi.json"
-    )
-    if allowed := error.headers.get(hdrs.ALLOW):
-        response.headers[hdrs.ALLOW] = allowed
     return response
 
 

@@ -106,10 +106,7 @@ class Live:
         socket = web.WebSocketResponse(
             heartbeat=PING_S, timeout=CLOSE_S, compress=False, max_msg_size=MOST_BYTES + 1024, writer_limit=1
         )
-        try:
-            await socket.prepare(request)
-        except UnicodeEncodeError as error:  # aiohttp names the header that it refuses, which may be no text
-            raise web.HTTPBadRequest from error
+        await socket.prepare(request)
         keep_little_unsent(request)
         robots = len(self._commands.robots)
         with self._hub.subscribe(HEARD, max(QUEUE_LENGTH, QUEUED_A_ROBOT * robots)) as reports:

@@ -26,6 +26,8 @@ MOST_PLANS_AT_ONCE = 4
 PLAN_WITHIN_S = 60.0
 SLICE_BYTES = 65_536
 LEASE_HEADER = "Motiond-Lease"
+ROBOT, MOTION = "{robot:[^/]+}", "{motion:[^/]+}"
+"""Parts of a path, which aiohttp would otherwise take only without braces."""
 
 
 class MotionsApi:
@@ -117,7 +119,7 @@ class MotionsApi:
 def motion_routes(api: MotionsApi) -> list[web.RouteDef]:
     """Return the routes of motions; the one of uploads is found before that of verbs."""
     return [
-        web.get("/api/robots/{robot}/motions/{motion}/plan", api.plan),
-        web.get("/api/robots/{robot}/motions/{motion}/thumbnail", api.thumbnail),
-        web.post("/api/robots/{robot}/motions/upload", api.upload),
+        web.get(f"/api/robots/{ROBOT}/motions/{MOTION}/plan", api.plan),
+        web.get(f"/api/robots/{ROBOT}/motions/{MOTION}/thumbnail", api.thumbnail),
+        web.post(f"/api/robots/{ROBOT}/motions/upload", api.upload),
     ]

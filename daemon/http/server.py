@@ -14,13 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
 from aiohttp import web
 
-from motiond.formats.errors import shortened
-
 from ..ipc.listener import listen
+from .answering import RequestHandler, in_one_form
 from .application import make_application
 from .connections import ASK_WITHIN_S, Connections
-from .exchange import refused
-from .guard import HEADERS
 from .tally import Tally
 from .tokens import read_token
 
@@ -38,7 +35,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# aiohttp writes a traceback of whatever is no HTTP; our own failures are told by `guard`.
+# aiohttp writes a traceback of whatever is no HTTP; our own failures are logged by `answering`.
 _strangers_mistakes = log.getChild("strangers")
 _strangers_mistakes.disabled = True
 
@@ -47,7 +44,6 @@ MOST_HEAD_BYTES = 8190
 MOST_HEADERS = 64
 KEPT_S = 30.0
 LINGER_S = 1.0
-LONGEST_REASON = 100
 HANDLING: Mapping[str, Any] = {
     "access_log": None,
     "logger": _strangers_mistakes,
@@ -68,27 +64,6 @@ class HttpError(Exception):
     """What is configured cannot be served: `what; why; how to mend`."""
 
     exit_code: ClassVar[int] = 2
-
-
-class _Handler(web.RequestHandler):
-    """aiohttp's protocol, which refuses a malformed head in the same form as all else is refused in."""
-
-    def handle_error(
-        self,
-        request: web.BaseRequest,
-        status: int = 500,
-        exc: BaseException | None = None,
-        message: str | None = None,
-    ) -> web.StreamResponse:
-        """Answer what cannot be served; for whom it was is not known of a malformed head."""
-        response = super().handle_error(request, status, exc, message)
-        if not 400 <= status < 500:
-            return response
-        why = shortened((message or "").partition("\n")[0].rstrip(":."), LONGEST_REASON)
-        response = refused(status, "INVALID_REQUEST", f"the request's head is malformed; {why}; correct it")
-        response.headers.update(HEADERS)
-        response.force_close()
-        return response
 
 
 class HttpServer:
@@ -212,7 +187,9 @@ class HttpServer:
         runner = web.AppRunner(application, handle_signals=False, shutdown_timeout=LINGER_S)
         await runner.setup()
         loop = asyncio.get_running_loop()
-        make_handler = partial(_Handler, cast("web.Server", runner.server), loop=loop, **HANDLING)
+        served = cast("web.Server", runner.server)
+        served.request_handler = in_one_form(served.request_handler)
+        make_handler = partial(RequestHandler, served, loop=loop, **HANDLING)
         host, port = self._settings.address
         try:
             connections = Connections(make_handler)

@@ -57,7 +57,8 @@ class Token:
 
     def is_in_cookie(self, cookies: Mapping[str, str]) -> bool:
         """Return whether a browser shows the cookie; nobody can guess that one."""
-        return hmac.compare_digest(cookies.get(self.cookie_name, "").encode(), self.cookie.encode())
+        shown = cookies.get(self.cookie_name, "").encode(errors="replace")
+        return hmac.compare_digest(shown, self.cookie.encode())
 
     def matches(self, text: str) -> bool:
         """Compare, in a time that tells nothing."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import struct
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import numpy as np
 import orjson
 import pytest
 from lxml import etree
+from yarl import URL
 
 from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.config.section import ConfigError
@@ -107,6 +110,47 @@ async def drawn(site: Site, motion: str) -> list[Any]:
         picture = etree.fromstring(await response.read())
     lines = [line.get("points", "") for line in picture.iter("{http://www.w3.org/2000/svg}polyline")]
     return [np.array([point.split(",") for point in line.split()], dtype=float) for line in lines]
+
+
+ODD_NAMES = (
+    "a{b}",
+    "{motion}",
+    "a+b c",
+    "a%2Fb",
+    "100%",
+    "x?y#z",
+    "é ü",
+    "~.;,=&@:",
+    "a\\b",
+    "'\"<>",
+    "plan",
+)
+
+
+async def test_every_motion_can_be_looked_at_whatever_its_name_is(rig: Rig, settings: HttpSettings) -> None:
+    motions = rig.folder / "motions"
+    for name in ODD_NAMES:
+        shutil.copy(motions / "short.seq", motions / f"{name}.seq")
+    (motions / "gestures.xmdi").write_text(
+        "<xmdi><motions><motion name='left/right'>"
+        + "".join(
+            f"<servo name='{one}'><position>0 0.1 0</position><frames>0 10 20</frames></servo>"
+            for one in JOINTS
+        )
+        + "</motion></motions></xmdi>"
+    )
+    hub = ReportHub()
+    registry = make_registry(load_settings(rig.config), hub, FORKS)
+    async with rig.running_on(registry, hub), serving(settings, registry, hub) as site:
+        await rig.until_state("idle")
+        _, listed = await site.get("/api/robots/arm/motions")
+        names = {one["name"] for one in listed["motions"] if one["ok"]}
+        assert names >= {*ODD_NAMES, "left/right"}
+        for name in names:
+            for what in ("plan", "thumbnail"):
+                path = f"/api/robots/arm/motions/{quote(name, safe='')}/{what}"
+                async with site.session.get(URL(site.url + path, encoded=True)) as response:
+                    assert (name, what, response.status) == (name, what, 200)
 
 
 async def test_a_thumbnail_is_sent_again_only_when_it_has_changed(arm: Site, rig: Rig) -> None:
