@@ -146,6 +146,8 @@ class MotionList(Told):
     motions: list[ListedMotion]
     more: int = 0
     """How many are not listed, and can be played all the same."""
+    problems: list[str] = []
+    """Folders and files that could not be read the last time; what they held before stays."""
 
 
 class Lease(Told):

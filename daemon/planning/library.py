@@ -2,11 +2,13 @@
 
 Each motion has an `Entry`, with its plan or with the reason why it cannot be played. A motion whose markers
 are wrong is not playable, for cues would silently not come. One bad file never hides the others, whatever
-is wrong with it or its name.
+is wrong with it or its name. What could be played stays where its folder or file cannot be read for a moment,
+and `problems` says so.
 """
 
 from __future__ import annotations
 
+import errno
 import logging
 import math
 from dataclasses import dataclass, replace
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
     from ..config.robot import RobotSettings
     from ..joints.joint_map import JointMap
+    from .listing import Listing
     from .markers import Marker
     from .violations import Violation
 
@@ -41,6 +44,22 @@ log = logging.getLogger(__name__)
 
 # What is published of the library; a message of many megabytes would serve nobody.
 MOST_LISTED, MOST_LISTED_BYTES = 1_000, 1_000_000
+PASSING = frozenset(
+    {
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.ENOMEM,
+        errno.ENOBUFS,
+        errno.EAGAIN,
+        errno.EINTR,
+        errno.EIO,
+        errno.ESTALE,
+        errno.ETIMEDOUT,
+        errno.EHOSTDOWN,
+        errno.EHOSTUNREACH,
+    }
+)
+"""Why a file could not be read that can be another time, and says nothing of what is in it."""
 MOST_JOINTS_LISTED, LONGEST_JOINT_LISTED, LONGEST_REASON = 1_000, 200, 3_500
 
 
@@ -115,6 +134,13 @@ class _File:
     kept: bool = False
 
 
+class _PassingError(Exception):
+    """A file that cannot be read for a reason that is not its own and will pass."""
+
+
+STAYS = "what it held before stays"
+
+
 class MotionLibrary:
     """The motions of one robot.
 
@@ -133,6 +159,8 @@ class MotionLibrary:
     ----------
     files_read : int
         How many times a file has been read, as it was new or had changed.
+    problems : tuple of str
+        What could not be read the last time, so that what it held before stays.
     """
 
     def __init__(
@@ -150,6 +178,7 @@ class MotionLibrary:
         self._min_rate_hz = min_rate_hz
         self._load = load
         self.files_read = 0
+        self.problems: tuple[str, ...] = ()
         self._files: dict[Path, _File] = {}
         self._entries: Mapping[str, Entry] = {}
         self._lost: frozenset[str] = frozenset()
@@ -177,21 +206,41 @@ class MotionLibrary:
             Whether all was read.
         """
         found = list_places(self._settings.motion_places)
-        files: dict[Path, _File] = {}
+        unread = {place: found.unlisted.get(place, "") for place in self._unlisted(found, may_read)}
+        files = {path: file for path, file in self._files.items() if path.parent in unread}
+        problems = [
+            f"{unread[place] or _gone(place)}; {STAYS}" for place in {path.parent: None for path in files}
+        ]
         for path in found.motions:
             if stopped():
                 return False
+            if path in unread:
+                continue
             if may_read is None:
-                files[path] = self._loaded(path)
-            elif one := self._watched(path, may_read):
+                files[path] = self._loaded(path, problems)
+            elif one := self._watched(path, may_read, problems):
                 files[path] = one
         entries = [entry for file in files.values() for entry in file.entries]
         entries += (Entry(printable(path.name), path, reason=why) for path, why in found.unlisted.items())
         read = {path for file in files.values() for path in file.stamps}
         read |= {marker_file(path) for path in found.motions if path not in files}  # not read yet
         self._warn_of(_lost_markers(found.markers, read))
-        self._files, self._entries = files, _by_name(entries)
+        for problem in problems:
+            if problem not in self.problems:
+                log.warning("%s: %s", self._joint_map.robot, problem)
+        self._files, self._entries, self.problems = files, _by_name(entries), tuple(problems)
         return True
+
+    def is_incomplete(self) -> bool:
+        """Whether something could not be read for a reason that will pass."""
+        return bool(self.problems) or not all(file.stamps[path] for path, file in self._files.items())
+
+    def _unlisted(self, found: Listing, may_read: Callable[[Path], bool] | None) -> Iterator[Path]:
+        """Yield the places that cannot be listed now; where nobody asked, folders that have gone as well."""
+        yield from found.unlisted
+        if may_read is not None:
+            folders = {path.parent for path in self._files}
+            yield from (path for path in found.motions if path in folders)
 
     def get(self, name: str) -> Entry | None:
         """Return the entry of a motion; None where there is none of that name."""
@@ -224,7 +273,10 @@ class MotionLibrary:
                 break
             told.append(one)
         more = len(self._entries) - len(told)
-        return {"motions": told, "more": more} if more else {"motions": told}
+        besides: dict[str, Any] = {"more": more} if more else {}
+        if self.problems:
+            besides["problems"] = _first_of(self.problems, "problems")
+        return {"motions": told} | besides
 
     def _warn_of(self, lost: Iterable[str]) -> None:
         """Tell the log of marker files without a motion, of each one once."""
@@ -234,23 +286,28 @@ class MotionLibrary:
                 log.warning("%s: %s", self._joint_map.robot, warning)
         self._lost = frozenset(warnings)
 
-    def _loaded(self, path: Path) -> _File:
+    def _loaded(self, path: Path, problems: list[str]) -> _File:
+        """Return what a file holds; what it held before stays, as a problem, where it cannot be read now."""
         known = self._files.get(path)
         if known and not known.kept and self._is_as_before(known):
             return known
         self.files_read += 1
         stamps = {path: stamp_of(path)}
-        return _File(stamps, self.max_rate_hz, self._read_whole(path, stamps))
+        read = _File(stamps, self.max_rate_hz, self._read_whole(path, stamps))
+        if known is None or stamps[path] or not any(entry.plan for entry in known.entries):
+            return read
+        problems.append(f"{read.entries[0].reason}; {STAYS}")
+        return replace(known, stamps=stamps, kept=True)
 
-    def _watched(self, path: Path, may_read: Callable[[Path], bool]) -> _File | None:
+    def _watched(self, path: Path, may_read: Callable[[Path], bool], problems: list[str]) -> _File | None:
         """Return what a file holds that nobody asked for; None of a new one that is being written."""
         known = self._files.get(path)
         if known and self._is_as_before(known):
             return known
         if not all(map(may_read, known.stamps if known else (path, marker_file(path)))):
             return known
-        read = self._loaded(path)
-        if known is None or not (broken := _broken(known.entries, read.entries)):
+        read = self._loaded(path, problems)
+        if known is None or read.kept or not (broken := _broken(known.entries, read.entries)):
             return read
         told = shortened(f"the file has changed and cannot be played as it is now; {broken}", LONGEST_REASON)
         log.warning("%s: %s; what it held before stays", printable(str(path)), told)
@@ -264,6 +321,9 @@ class MotionLibrary:
         file = printable(str(path))
         try:
             return tuple(self._read(path, stamps))
+        except _PassingError as error:
+            stamps[path] = ()  # so that it is read the next time
+            reason = str(error)
         except MemoryError:
             stamps[path] = ()  # the next time, there may be enough
             reason = f"{file}: cannot be read; there is not enough memory for it; split the motion"
@@ -279,6 +339,7 @@ class MotionLibrary:
         try:
             motions = self._load(path)
         except FormatError as error:
+            _refuse_passing(error)
             stamps[marker_file(path)] = stamp_of(marker_file(path))
             yield Entry(printable(path.stem), path, reason=str(error))
             return
@@ -331,6 +392,17 @@ class MotionLibrary:
         return moved, tuple(name for name, driven in joints if not driven)
 
 
+def _refuse_passing(error: FormatError) -> None:
+    """Raise `_PassingError` for what says nothing of a file, but that it could not be read now."""
+    cause = error.__cause__
+    if isinstance(cause, MemoryError) or (isinstance(cause, OSError) and cause.errno in PASSING):
+        raise _PassingError(str(error)) from error
+
+
+def _gone(place: Path) -> str:
+    return f"{printable(str(place))}: is no folder at the moment"
+
+
 def _short_of_frames(motion: Motion) -> Iterator[str]:
     """Yield for each series without all its frames that it may end in the middle of a gesture."""
     why = "that its file states; so does a copy that was interrupted"
@@ -364,6 +436,7 @@ def _marked(entry: Entry, motion: Motion, path: Path) -> Entry:
     try:
         return replace(entry, markers=read_markers(path, motion))
     except FormatError as error:
+        _refuse_passing(error)
         reasons = (entry.reason, str(error))
         return replace(entry, plan=None, reason="\n".join(reason for reason in reasons if reason))
 

@@ -67,7 +67,8 @@ class Member:
                 reserving = watches.create_task(self.reservation.watch(), name=f"{robot.name}.reservation")
                 watching.append(reserving)
             if folders := robot.settings.watched_folders:
-                watch = MotionWatch(robot.name, folders, robot.motions.load_again).run()
+                is_incomplete = robot.library.is_incomplete
+                watch = MotionWatch(robot.name, folders, robot.motions.load_again, is_incomplete).run()
                 watching.append(watches.create_task(watch, name=f"{robot.name}.motions"))
             self.control.tell()
             self.reservation.tell()

@@ -44,6 +44,8 @@ class MotionWatch:
     folders : tuple of Path
     load : callable
         Reads what has changed; it is told which files may be read.
+    is_incomplete : callable
+        Whether something could not be read for a reason that will pass, so that it has to be read again.
     """
 
     def __init__(
@@ -51,10 +53,13 @@ class MotionWatch:
         robot: str,
         folders: tuple[Path, ...],
         load: Callable[[Callable[[Path], bool]], Awaitable[None]],
+        is_incomplete: Callable[[], bool],
     ) -> None:
         self._robot = robot
         self._folders = folders
         self._load = load
+        self._is_incomplete = is_incomplete
+        self._reads_again = False
         self._unsettled: dict[Path, tuple[Stamp, float]] = {}
         self._seen: dict[Path, dict[Path, Stamp]] = {}
         self._told: dict[Path, set[str]] = {}
@@ -152,6 +157,8 @@ class MotionWatch:
     async def _settle(self) -> None:
         """Wait until files that have changed are quiet, and have them read, the first ones first."""
         loop = asyncio.get_running_loop()
+        if self._reads_again:
+            await self._read()
         while self._unsettled:
             await asyncio.sleep(LOOK_PERIOD_S)
             stamps = await asyncio.to_thread(_stamps_of, [*self._unsettled])
@@ -175,6 +182,9 @@ class MotionWatch:
             log.info("%s", error)
         except Exception:
             log.exception("%s: the motions could not be read", self._robot)
+        self._reads_again = self._is_incomplete()
+        if self._reads_again:
+            asyncio.get_running_loop().call_later(TRY_AGAIN_S, self._came.set)
 
     def _may_read(self, path: Path) -> bool:
         return path.parent in self._folders and path not in self._unsettled

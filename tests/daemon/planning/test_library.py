@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 from motiond.daemon.planning import library
 from motiond.daemon.planning.library import MotionLibrary
 from motiond.formats import FormatError, Problem, load_motions
+from motiond.formats.io import source
+from motiond.formats.io.regular_file import open_regular
 from tests.robots import map_of, settings_of
 
 if TYPE_CHECKING:
@@ -413,6 +416,89 @@ def test_a_folder_that_cannot_be_listed_hides_no_other(
         "closed": f"{closed}: cannot be listed; Permission denied; check its rights",
         "wave": "",
     }
+
+
+STAYS = "what it held before stays"
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EACCES, errno.EIO])
+def test_of_a_folder_that_cannot_be_listed_what_was_held_stays(
+    tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write(tmp_path / "held" / "wave.seq", 0.0, 0.01).parent
+    found = library_of(folder)
+    before = found.get("wave")
+    usual = Path.iterdir
+
+    def fail(path: Path) -> Any:
+        if path == folder:
+            raise OSError(number, os.strerror(number), str(path))
+        return usual(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "iterdir", fail)
+        for _ in range(2):
+            found.load_all()
+            assert found.get("wave") is before
+            unlisted = f"{folder}: cannot be listed; {os.strerror(number)}; check its rights"
+            assert found.problems == (f"{unlisted}; {STAYS}",)
+            assert found.payload()["problems"] == [f"{unlisted}; {STAYS}"]
+            assert found.is_incomplete()
+    found.load_all()
+    assert [entry.name for entry in found] == ["wave"]
+    assert "problems" not in found.payload()
+    assert not found.is_incomplete()
+
+
+def test_of_a_watched_folder_that_has_gone_what_was_held_stays_until_somebody_asks(tmp_path: Path) -> None:
+    folder = write(tmp_path / "held" / "wave.seq", 0.0, 0.01).parent
+    write(tmp_path / "other" / "nod.seq", 0.0, 0.01)
+    found = library_of(folder, tmp_path / "other")
+    before = found.get("wave")
+    folder.rename(tmp_path / "away")
+    found.load_all(may_read=lambda path: path.parent == tmp_path / "other")
+    assert found.get("wave") is before
+    assert found.problems == (f"{folder}: is no folder at the moment; {STAYS}",)
+    (tmp_path / "away").rename(folder)
+    found.load_all(may_read=lambda _: True)
+    assert found.get("wave") is before
+    assert "problems" not in found.payload()
+    folder.rename(tmp_path / "away")
+    found.load_all()
+    assert found.get("wave") is None
+    held = found.get("held")
+    assert held is not None
+    assert held.reason == f"{folder}: cannot be read; no such file; check the path"
+
+
+@pytest.mark.parametrize("name", ["wave.seq", "wave.markers.yaml"])
+def test_a_file_that_cannot_be_read_for_a_moment_holds_what_it_held(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "wave.seq", 0.0, 0.01)
+    (tmp_path / "wave.markers.yaml").write_text("markers: {a: {frame: 1}}\n")
+    found = library_of(tmp_path)
+    before = found.get("wave")
+
+    def fail(path: Path) -> Any:
+        if path.name == name:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return open_regular(path)
+
+    os.utime(tmp_path / "wave.seq", (1, 1))
+    with monkeypatch.context() as patch:
+        patch.setattr(source, "open_regular", fail)
+        for _ in range(2):
+            found.load_all()
+            assert found.get("wave") is before
+            unread = f"{tmp_path / name}: cannot be read; Too many open files; check the path"
+            assert found.problems == (f"{unread}; {STAYS}",)
+    found.load_all()
+    assert found.problems == ()
+    wave = found.get("wave")
+    assert wave is not None
+    assert wave.plan is not None
+    assert wave is not before
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from contextlib import asynccontextmanager
 from functools import partial
@@ -14,6 +15,8 @@ from watchfiles._rust_notify import WatchfilesRustInternalError
 from motiond.daemon.robots import motion_watch
 from motiond.daemon.robots.unwatched import why_unwatched
 from motiond.formats.errors import printable
+from motiond.formats.io import source
+from motiond.formats.io.regular_file import open_regular
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, sweep, write_seq
 from tests.waiting import PATIENCE_S
 
@@ -188,6 +191,41 @@ async def test_a_watch_that_fails_unforeseen_takes_no_robot_with_it_and_begins_a
     assert len(tracebacks) == 2, "one for each, however often it failed"
 
 
+async def test_what_cannot_be_read_for_a_moment_stays_and_is_read_once_it_can_be(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(motion_watch, "TRY_AGAIN_S", 0.05)
+    exhausted = True
+
+    def open_or_fail(path: Path) -> Any:
+        if exhausted:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return open_regular(path)
+
+    async with watching(rig) as (registry, library, folder):
+        frames_before = frames(library, "first")
+        monkeypatch.setattr(source, "open_regular", open_or_fail)
+        write_seq(folder / "second.seq", sweep(0.5), JOINTS, RATE_HZ)
+        write_seq(folder / "first.seq", sweep(1.0), JOINTS, RATE_HZ)
+        await until(lambda: library.get("second"))
+        await until(lambda: library.problems)
+        assert frames(library, "first") == frames_before
+        first = library.get("first")
+        assert first is not None
+        assert first.plan is not None
+        unread = f"{folder}/first.seq: cannot be read; Too many open files; check the path"
+        assert library.problems == (f"{unread}; what it held before stays",)
+        told = await ask(registry, "motions/reload")
+        assert told["problems"] == [f"{unread}; what it held before stays"]
+        exhausted = False
+        await until(lambda: frames(library, "first") > frames_before)
+        await until(lambda: not library.problems)
+        second = library.get("second")
+        assert second is not None
+        assert second.plan is not None
+    assert [one for one in caplog.messages if unread in one] == [f"arm: {unread}; what it held before stays"]
+
+
 @pytest.mark.parametrize(
     ("make", "why"),
     [
@@ -205,7 +243,7 @@ async def test_what_is_no_folder_is_called_so(
     monkeypatch.setattr(motion_watch, "TRY_AGAIN_S", 0.1)
     place = rig.folder / "other"
     make(place)
-    watch = motion_watch.MotionWatch("arm", (place,), lambda _: asyncio.sleep(0))
+    watch = motion_watch.MotionWatch("arm", (place,), lambda _: asyncio.sleep(0), lambda: False)
     running = asyncio.ensure_future(watch.run())
     await until(lambda: caplog.messages)
     running.cancel()
