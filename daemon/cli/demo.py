@@ -18,9 +18,10 @@ from rich.live import Live
 from ..api.errors import RequestError
 from ..api.reports import ReportHub
 from ..api.schemas import PlayRequest, StatusRequest
+from ..config.listening import place, split_place
 from ..ipc.states import State
 from ..mqtt.broker import BrokerError
-from ..mqtt.connection import address_of, split_listen
+from ..mqtt.connection import address_of
 from ..mqtt.topics import Topics
 from ..robots.assembly import make_registry
 from ..robots.stream_forks import StreamForks
@@ -68,7 +69,7 @@ def on_free_port(settings: Settings) -> Settings:
     """Move the embedded broker and the page to free ports where their own are taken."""
     changed: dict[str, Any] = {}
     if settings.mqtt.broker == "embedded":
-        changed["mqtt"] = _moved(settings.mqtt, *split_listen(settings.mqtt.listen))
+        changed["mqtt"] = _moved(settings.mqtt, *split_place(settings.mqtt.listen))
     if settings.http is not None:
         changed["http"] = _moved(settings.http, *settings.http.address)
     return settings.model_copy(update=changed)
@@ -78,12 +79,12 @@ def _moved(section: Moved, host: str, port: int) -> Moved:
     """Return a section that listens on a free port: its own, or any."""
     if _free_port(host, port) is not None:
         return section
-    return section.model_copy(update={"listen": f"{host}:{_free_port(host, 0)}"})
+    return section.model_copy(update={"listen": place(host, _free_port(host, 0) or 0)})
 
 
 def _free_port(host: str, port: int) -> int | None:
     """Try a port (0: any) as the broker will; None if it is taken."""
-    with socket.socket() as probe:
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))

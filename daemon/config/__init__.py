@@ -3,6 +3,7 @@
 - `settings`: the whole of it
 - `mqtt`, `home_assistant`, `http`, `robot`: its sections
 - `client`: what a client needs of it
+- `listening`: places to listen at, as they are written
 - `types`: kinds of values
 - `tls_files`: whether certificates and keys can be used
 - `secrets`: where passwords are, and how they are kept out of messages

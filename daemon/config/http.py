@@ -7,11 +7,11 @@ from typing import Annotated, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from .listening import LISTEN, split_place
 from .section import Section, SettingError
 from .tls_files import check_tls_files
 from .types import FilePath, Rate, SecretFile, listening_place
 
-LISTEN = r"^(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+):[0-9]{1,5}$"
 HOST = r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$"
 
 
@@ -34,8 +34,7 @@ class HttpSettings(Section):
     @property
     def address(self) -> tuple[str, int]:
         """The address to listen on and the port."""
-        host, _, port = self.listen.rpartition(":")
-        return host.strip("[]"), int(port)
+        return split_place(self.listen)
 
     @property
     def url(self) -> str:

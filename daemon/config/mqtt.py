@@ -11,13 +11,13 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from motiond.formats.errors import echoed
 
 from .home_assistant import HomeAssistantSettings
+from .listening import LISTEN, split_place
 from .secrets import without_password
 from .section import Section, SettingError
 from .tls_files import check_tls_files
 from .types import LEVELS, FilePath, Rate, SecretFile, listening_place
 
 LARGEST_PORT = 65535
-LISTEN = r"^[^\s:]+:[0-9]{1,5}$"
 MOST_BROKERS = 16
 PORTS = {"mqtt": 1883, "mqtts": 8883, "ws": 80, "wss": 443}
 """The port of each scheme of a broker's URL where it names none."""
@@ -49,7 +49,7 @@ class MqttSettings(Section):
     """`embedded` (inside the daemon), or `mqtt://[user:password@]host[:port]`, or `mqtts://…` for TLS, or
     `ws://…` and `wss://…` for WebSockets; or a list of such URLs: where one is gone, the next one is used."""
     listen: Annotated[str, Field(pattern=LISTEN), BeforeValidator(listening_place(LISTEN))] = "127.0.0.1:1883"
-    """Address and port of the embedded broker."""
+    """Address and port of the embedded broker; an address of IPv6 in brackets."""
     base: Annotated[str, Field(min_length=1, max_length=200)] = "motiond"
     """First part of every topic: letters, digits, `_` and `-`, on levels apart by `/`."""
     username: Annotated[str, Field(min_length=1, max_length=1024)] | None = None
@@ -124,7 +124,7 @@ class MqttSettings(Section):
         if (self.username is None) != (self.password_file is None):
             given, other = ("username", "password_file") if self.username else ("password_file", "username")
             raise SettingError(given, f"'{given}' stands alone; a login needs name and password; add {other}")
-        port = int(self.listen.rpartition(":")[2])
+        _, port = split_place(self.listen)
         if not 0 < port <= LARGEST_PORT:
             why = f"its port is {port}; there are 1 to {LARGEST_PORT}"
             raise SettingError("listen", f"'{self.listen}' cannot be listened to; {why}; correct it")

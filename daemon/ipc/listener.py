@@ -27,6 +27,7 @@ EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 NOT_YET = (BlockingIOError, InterruptedError, ConnectionAbortedError)
 LOST = (OSError, ssl.SSLError, TimeoutError)
 BACKLOG = 1024
+EVERYWHERE_IPV6, EVERYWHERE_IPV4 = "::", "0.0.0.0"  # noqa: S104 # where somebody has named the former
 RETRY_S, MADE_ROOM_S = 0.2, 0.01
 QUIET_S = 5.0
 """So long nothing may fail before it is logged that it is over."""
@@ -174,14 +175,16 @@ async def listen(
     tls: ssl.SSLContext | None = None,
     handshake_s: float | None = None,
 ) -> Listener:
-    """Listen at each address of a host; otherwise as `Listener`.
+    """Listen at each address of a host, at `::` by IPv4 too; otherwise as `Listener`.
 
     Raises
     ------
     OSError
         If an address cannot be had.
     """
-    server = await asyncio.get_running_loop().create_server(asyncio.Protocol, host, port, start_serving=False)
+    hosts = [EVERYWHERE_IPV6, EVERYWHERE_IPV4] if host == EVERYWHERE_IPV6 else host
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(asyncio.Protocol, hosts, port, start_serving=False)
     return Listener(name, _taken_over(server), make_protocol, make_room, tls=tls, handshake_s=handshake_s)
 
 

@@ -20,6 +20,7 @@ from .home_assistant import HomeAssistant
 from .identity import Identity
 from .link import BackOff, Link
 from .main_session import MainSession
+from .reasons import NO_RETAINED_WILL, ConnectionUseless, NotConnected
 from .reports_out import ReportsOut
 from .requests_session import RequestsSession
 from .responder import Responder
@@ -263,6 +264,12 @@ class MqttBridge:
             await session.run(client, self._brokers.present)
 
     async def _wait(self, wait_s: float, reason: BaseException | None) -> None:
+        if isinstance(reason, NotConnected) and reason.hung_up:  # the other connection may say more
+            await asyncio.sleep(wait_s)
+            if self._others is not None and self._others.is_connected:
+                reason = ConnectionUseless(NO_RETAINED_WILL)
+            self._brokers.former.log.lose(reason)
+            return
         self._brokers.former.log.lose(reason)
         await asyncio.sleep(wait_s)
 

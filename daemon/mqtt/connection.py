@@ -17,6 +17,7 @@ from paho.mqtt.enums import MQTTErrorCode
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from ..config.listening import place, reached_at, split_place
 from ..config.mqtt import ENCRYPTED, PORTS, WEB_SOCKETS
 from ..config.secrets import NoCredential, secret_file
 from .attempt import Attempt
@@ -65,7 +66,7 @@ class Address:
     path: str = ""
 
     def __str__(self) -> str:
-        return f"{self.scheme}://{self.host}:{self.port}{self.path}"
+        return f"{self.scheme}://{place(self.host, self.port)}{self.path}"
 
 
 class Client(SendingClient):
@@ -315,17 +316,11 @@ def address_of(settings: MqttSettings) -> Address:
     The embedded one is reached on the loopback if it listens everywhere.
     """
     if settings.broker == "embedded":
-        host, port = split_listen(settings.listen)
-        return Address("mqtt", "127.0.0.1" if host == "0.0.0.0" else host, port)  # noqa: S104 # compared only
+        host, port = split_place(settings.listen)
+        return Address("mqtt", reached_at(host), port)
     url = urlsplit(settings.url)
     path = (url.path if url.path not in {"", "/"} else MQTT_PATH) if url.scheme in WEB_SOCKETS else ""
     return Address(url.scheme, url.hostname or "", url.port or PORTS[url.scheme], path)
-
-
-def split_listen(listen: str) -> tuple[str, int]:
-    """Split `host:port`."""
-    host, _, port = listen.rpartition(":")
-    return host, int(port)
 
 
 def make_client(

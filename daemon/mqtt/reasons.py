@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import aiomqtt
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 # Reason codes of MQTT 5.0, 2.4; paho gives those of 3.1.1 by these too.
 PROTOCOL_REFUSED, NAME_REFUSED, BAD_LOGIN, NOT_AUTHORIZED, TAKEN_OVER = 0x84, 0x85, 0x86, 0x87, 0x8E
-PACKET_TOO_LARGE = 0x95
+PACKET_TOO_LARGE, NO_RETAIN, NO_QOS = 0x95, 0x9A, 0x9B
 # What paho makes of a connection that broke without a word (its own error, and "unspecified"), a broker that
 # shuts down, and one that was silent.
 LOST = (7, 0x80, 0x8B, 0x8D)
@@ -24,8 +25,15 @@ LOST = (7, 0x80, 0x8B, 0x8D)
 ANOTHER_OF_OUR_NAME = "another client has connected under the same name; give each daemon an `id` of its own"
 GONE = "the broker has hung up or gone, or the network has; it is looked for until it is back"
 
+NEEDS_RETAINED = "motiond needs retained messages; allow them there (mosquitto: retain_available true)"
+NO_RETAINED_WILL = f"the broker takes connections, but hangs up on one with a retained will; {NEEDS_RETAINED}"
+
 # What OpenSSL says of a certificate (X509_V_ERR_…).
-_EXPIRED, _OTHER_HOST, _OTHER_ADDRESS = 10, 62, 64
+_NOT_YET_VALID, _EXPIRED, _REVOKED = 9, 10, 23
+_OTHER_HOST = (62, 64)  # by name, by address
+_OF_ANOTHER_AUTHORITY = (2, 7, 18, 19, 20, 21)
+_WRONG_PURPOSE = (24, 25, 26, 37, 79)
+_TOO_WEAK = (66, 67, 68)
 _WANTS_CERTIFICATE = ("CERTIFICATE_REQUIRED", "HANDSHAKE_FAILURE")
 
 
@@ -40,11 +48,14 @@ class NotConnected(aiomqtt.MqttError):
     ----------
     absent : bool
         Whether nobody was reached, so that it may succeed later without being mended.
+    hung_up : bool
+        Whether the other end closed the connection without an answer.
     """
 
-    def __init__(self, why: str, *, absent: bool = False) -> None:
+    def __init__(self, why: str, *, absent: bool = False, hung_up: bool = False) -> None:
         super().__init__(why)
         self.absent = absent
+        self.hung_up = hung_up
 
 
 class TlsFilesUnusable(OSError):
@@ -70,7 +81,8 @@ def not_connected(error: BaseException, settings: MqttSettings, identifier: str 
         code = getattr(error.rc, "value", error.rc)
         return NotConnected(_refusal(code, str(error.rc), settings, identifier))
     if isinstance(error, HungUp):
-        return NotConnected(f"the broker hung up before it answered; {_what_it_may_want(settings)}")
+        why = f"the broker hung up before it answered; {_what_it_may_want(settings)}"
+        return NotConnected(why, hung_up=True)
     if isinstance(error, TlsFilesUnusable):
         mend = "correct mqtt.ca_file, mqtt.cert_file and mqtt.key_file"
         return NotConnected(f"certificates and keys can no longer be used ({error}); {mend}")
@@ -112,7 +124,11 @@ def _refusal(code: object, said: str, settings: MqttSettings, identifier: str | 
         return f"the broker does not speak MQTT {settings.protocol}; set mqtt.protocol to {other}"
     if code == NAME_REFUSED:
         return f"the broker refuses the client id '{identifier}'; permit it there, or set another `id`"
-    return f"the broker refuses the connection ({said.lower()}); see its log"
+    lacks: dict[object, str] = {
+        NO_RETAIN: f"the broker keeps no retained messages; {NEEDS_RETAINED}",
+        NO_QOS: "the broker takes no QoS 1; motiond needs it for its last will; allow it there",
+    }
+    return lacks.get(code, f"the broker refuses the connection ({said.lower()}); see its log")
 
 
 def _scheme(settings: MqttSettings) -> str:
@@ -145,7 +161,7 @@ def _no_agreement(error: OSError, settings: MqttSettings) -> str:
 def _trouble_with_tls(error: OSError, settings: MqttSettings) -> str:
     """Say what failed while a connection was to be encrypted."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        return _distrust(error)
+        return _distrust(error, settings)
     reason = (error.reason if isinstance(error, ssl.SSLError) else "") or ""
     if any(part in reason for part in _WANTS_CERTIFICATE) and settings.cert_file is None:
         return "the broker asks for a client certificate; set mqtt.cert_file and mqtt.key_file"
@@ -156,14 +172,28 @@ def _trouble_with_tls(error: OSError, settings: MqttSettings) -> str:
     return f"there is no TLS on this port; write {plain}://, or name the port for TLS"
 
 
-def _distrust(error: ssl.SSLCertVerificationError) -> str:
-    """Say why the broker's certificate is not taken."""
-    if error.verify_code in (_OTHER_HOST, _OTHER_ADDRESS):
-        return "the broker's certificate is for another host; name the host in mqtt.broker as it is there"
-    if error.verify_code == _EXPIRED:
-        return "the broker's certificate has expired; renew it, or set this machine's clock"
-    mend = "name the certificate of its authority as mqtt.ca_file"
-    return f"the broker's certificate is not trusted ({error.verify_message}); {mend}"
+def _distrust(error: ssl.SSLCertVerificationError, settings: MqttSettings) -> str:
+    """Return why the broker's certificate is not accepted, and what helps.
+
+    Of the clock it says the day alone: a message that differs each time would be logged each time.
+    """
+    code, told = error.verify_code, error.verify_message
+    if code in _OF_ANOTHER_AUTHORITY:
+        mend = "name the certificate of its authority as mqtt.ca_file"
+        if settings.ca_file is not None:
+            mend = "mqtt.ca_file holds another authority's; name the one that has signed it"
+        return f"the broker's certificate is not trusted ({told}); {mend}"
+    today = datetime.now(UTC).date()
+    why = {
+        **dict.fromkeys(_OTHER_HOST, "is for another host; name the host in mqtt.broker as it is there"),
+        _NOT_YET_VALID: "is not valid yet; set this machine's clock, which is probably behind: "
+        f"it shows {today}; then it is taken by itself",
+        _EXPIRED: f"has expired; renew it, or set this machine's clock, which shows {today}",
+        _REVOKED: "is revoked; let the broker show another",
+        **dict.fromkeys(_TOO_WEAK, f"is too weak for this system ({told}); renew it with a stronger key"),
+        **dict.fromkeys(_WRONG_PURPOSE, f"is not made for this ({told}); issue one for a server"),
+    }
+    return f"the broker's certificate {why.get(code, f'is not accepted ({told}); issue it again')}"
 
 
 def _out_of_reach(error: OSError, settings: MqttSettings) -> str:

@@ -56,6 +56,8 @@ class RequestsSession:
     inbox : Inbox
     ready : asyncio.Event
         Set while requests are taken.
+    is_connected : bool
+        Whether there is a connection, though requests may not be taken yet.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class RequestsSession:
     ) -> None:
         self.inbox = Inbox()
         self.ready = asyncio.Event()
+        self.is_connected = False
         self._topics = topics
         self._robots = robots
         self._responder = responder
@@ -102,10 +105,11 @@ class RequestsSession:
     async def run(self, client: Client, broker: Broker) -> None:
         """Serve until the connection breaks; the log is told when requests are taken."""
         self._client, self._broker = client, broker
-        await broker.known.wait()
+        self.is_connected = True
         listen_to = partial(self._listen_to, client, broker)
-        self._newcomers.begin(())
         try:
+            await broker.known.wait()
+            self._newcomers.begin(())
             await self._newcomers.catch_up(listen_to)
             heed_cancellation()
             self._order.start()
@@ -116,6 +120,7 @@ class RequestsSession:
                 tasks.create_task(self._newcomers.listen(listen_to), name="mqtt.newcomers")
                 await client.broken()
         finally:
+            self.is_connected = False
             self.ready.clear()
             self._newcomers.end()
 

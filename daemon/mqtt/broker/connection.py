@@ -12,6 +12,7 @@ import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, cast
 
+from ...config.listening import place
 from .client import TURN, Client, ClientLink, Door
 from .limits import KIB
 from .packets import Kind, PacketError, frame_at
@@ -104,7 +105,7 @@ class Connection(asyncio.BufferedProtocol):
             for level, option, value in SOCKET_OPTIONS:
                 connection.setsockopt(level, option, value)
         peer = transport.get_extra_info("peername")
-        self.client = Client(self, self._router, self._keeper, f"{peer[0]}:{peer[1]}" if peer else "?")
+        self.client = Client(self, self._router, self._keeper, place(*peer[:2]) if peer else "?")
         self.since_s = self._heard_s = self._progress_s = self._loop.time()
         self._keeper.opened(self)
 

@@ -13,9 +13,9 @@ import logging
 import os
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from ...config.listening import split_place
 from ...ipc.listener import Listener, listen
 from ..complaints import Complaints
-from ..connection import split_listen
 from .connection import Connection
 from .limits import Limits
 from .registry import ConnectionRegistry
@@ -71,7 +71,7 @@ class EmbeddedBroker:
         BrokerError
             If the address cannot be had.
         """
-        host, port = split_listen(self._listen)
+        host, port = split_place(self._listen)
         make_room = self._registry.make_room
         try:
             self._listener = await listen(host, port, self._accept, make_room, name=self._listen)

@@ -250,13 +250,26 @@ def test_a_port_that_does_not_exist_is_exit_code_2(
 
 
 @pytest.mark.parametrize("option", ["mqtt: {listen: {}}", "http: {listen: {}}"])
-@pytest.mark.parametrize("place", ["127.0.0.1", ":1883", "localhost:x", "127.0.0.1:123456"])
+@pytest.mark.parametrize(
+    "place",
+    ["127.0.0.1", ":1883", "localhost:x", "127.0.0.1:123456", "::1:1883", "[::1:1883", "[::1]", "[x]:1"],
+)
 def test_what_is_no_place_to_listen_at_is_told_in_words(tmp_path: Path, option: str, place: str) -> None:
     file = tmp_path / "arm.yaml"
     file.write_text(f"{ARM}{option.replace('{}', repr(place))}\n")
     with pytest.raises(ConfigError) as caught:
         load_settings(file)
     assert str(caught.value) == f"{file}:2: '{place}' cannot be listened to; it is not HOST:PORT; correct it"
+
+
+@pytest.mark.parametrize("host", ["[::1]", "[::]", "[2001:db8::1]", "[fe80::1%eth0]", "localhost"])
+@pytest.mark.parametrize("option", ["mqtt: {listen: {}}", "http: {listen: {}, token_file: token}"])
+def test_an_address_of_ipv6_stands_in_brackets(tmp_path: Path, option: str, host: str) -> None:
+    file = tmp_path / "arm.yaml"
+    file.write_text(f"{ARM}{option.replace('{}', repr(f'{host}:1884'))}\n")
+    settings = load_settings(file)
+    assert settings.http is not None
+    assert f"{host}:1884" in {settings.mqtt.listen, settings.http.listen}
 
 
 @pytest.mark.parametrize("port", [1, 65535])

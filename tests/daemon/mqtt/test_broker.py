@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import os
 import random
 import socket
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from motiond.daemon.config.listening import place
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt import main_session
 from motiond.daemon.mqtt.broker import BrokerError, EmbeddedBroker, Login, login_of
@@ -500,3 +502,49 @@ async def test_a_network_without_a_login_is_warned_of(
         why = "everyone on the network can move the robots; no login is asked for"
         mend = "set mqtt.username and mqtt.password_file, or listen on 127.0.0.1"
         assert caplog.messages == warns * [f"{host}:0: {why}; {mend}"]
+
+
+# -- IPv6 ---------------------------------------------------------------------------------------------------
+
+
+EVERYWHERE = "0.0.0.0"  # noqa: S104 # within the namespace of the test run
+
+
+@pytest.mark.parametrize(
+    ("host", "reached_at"),
+    [
+        ("[::1]", ["::1"]),
+        ("[::]", ["::1", "127.0.0.1"]),
+        (EVERYWHERE, ["127.0.0.1"]),
+        ("localhost", ["localhost"]),
+    ],
+)
+async def test_it_listens_where_it_is_told_to_by_ipv6_too(
+    free_port: int, host: str, reached_at: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    settings = MqttSettings(listen=f"{host}:{free_port}")
+    async with EmbeddedBroker(settings.listen):
+        urls = [f"mqtt://{place(one, free_port)}" for one in reached_at]
+        for one in (settings, *(MqttSettings(broker=url, protocol="3.1.1") for url in urls)):
+            async with make_client(one) as client:
+                await client.subscribe("a")
+                await client.publish("a", b"x")
+                async with asyncio.timeout(PATIENCE_S):
+                    assert (await anext(client.messages)).payload == b"x"
+    is_open = host in {"[::]", EVERYWHERE}
+    assert [line.partition(": ")[0] for line in caplog.messages] == [f"{host}:{free_port}"] * is_open
+
+
+async def test_a_client_is_named_by_its_address_in_brackets(
+    free_port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with EmbeddedBroker(f"[::1]:{free_port}"):
+        reader, writer = await asyncio.open_connection("::1", free_port)
+        writer.write(b"GET / HTTP/1.1\r\n\r\n")
+        async with asyncio.timeout(PATIENCE_S):
+            assert await reader.read() == b""
+        port = writer.get_extra_info("sockname")[1]
+        writer.close()
+        await writer.wait_closed()
+    assert caplog.messages[0].startswith(f"client at [::1]:{port}")

@@ -34,7 +34,11 @@ CA = Path(__file__).parents[2] / "files" / "good" / "broker.crt"
         ({"listen": "192.0.2.7:1884"}, "mqtt://192.0.2.7:1884"),
         ({"broker": "mqtt://broker.example"}, "mqtt://broker.example:1883"),
         ({"broker": "mqtts://me:secret@broker.example"}, "mqtts://broker.example:8883"),
-        ({"broker": "mqtt://[2001:db8::1]:1885"}, "mqtt://2001:db8::1:1885"),
+        ({"broker": "mqtt://[2001:db8::1]:1885"}, "mqtt://[2001:db8::1]:1885"),
+        ({"broker": "ws://[::1]:1884/mqtt"}, "ws://[::1]:1884/mqtt"),
+        ({"listen": "[::1]:1883"}, "mqtt://[::1]:1883"),
+        ({"listen": "[::]:1883"}, "mqtt://[::1]:1883"),
+        ({"listen": "[fe80::1%lo]:1883"}, "mqtt://[fe80::1%lo]:1883"),
     ],
 )
 def test_an_address_is_shown_without_its_login(settings: dict[str, Any], address: str) -> None:

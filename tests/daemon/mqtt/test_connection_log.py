@@ -17,7 +17,13 @@ from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt import main_session
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.connection_log import STEADY_S, ConnectionLog
-from motiond.daemon.mqtt.reasons import TAKEN_OVER, ConnectionUseless, NotConnected
+from motiond.daemon.mqtt.reasons import (
+    NEEDS_RETAINED,
+    NO_RETAINED_WILL,
+    TAKEN_OVER,
+    ConnectionUseless,
+    NotConnected,
+)
 from motiond.daemon.mqtt.retained import SETTLED_S
 from tests.daemon.conftest import (
     Mosquitto,
@@ -217,6 +223,24 @@ async def test_each_trouble_has_a_message_of_its_own_which_comes_once(
     if trouble.may_hang_up:
         told = [line for line in told if "; the broker hung up before it answered; " not in line]
     assert told == [f"{shown}: not connected; {trouble.why}"]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "why"),
+    [
+        ("5", f"the broker keeps no retained messages; {NEEDS_RETAINED}"),
+        ("3.1.1", NO_RETAINED_WILL),
+    ],
+)
+async def test_a_broker_without_retained_messages_is_named_as_that(
+    mosquitto: Mosquitto, protocol: Any, why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    await mosquitto.kill()
+    mosquitto.configure("allow_anonymous true", "retain_available false")
+    await mosquitto.start()
+    settings = mosquitto.settings.model_copy(update={"protocol": protocol})
+    url = f"mqtt://127.0.0.1:{mosquitto.port}"
+    assert await told_in_vain(settings, caplog) == [f"{url}: not connected; {why}"]
 
 
 async def test_that_nobody_listens_is_told_once(free_port: int, caplog: pytest.LogCaptureFixture) -> None:
