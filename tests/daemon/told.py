@@ -12,7 +12,7 @@ DESCRIPTION: dict[str, Any] = {
     "driver": "sim",
     "poses": {},
     "groups": [],
-    "tolerances": {"path": None, "goal": None},
+    "tolerances": {"path": {"elbow": None}, "goal": {"elbow": 0.1}},
     "hottest_c": None,
     "upload": False,
     "formats": {},
