@@ -111,6 +111,10 @@ class Stopped(Told):
     goal_id: str | None
     """Null where nothing played."""
     stops_within_s: float
+    reached: bool
+    """Whether there are actuators to stop: false where the robot is offline."""
+    message: str
+    """Why they were not reached."""
     ignored: str = ""
     """What was wrong with the request."""
 
@@ -120,6 +124,10 @@ class Halted(Told):
 
     state: StateName
     latched: bool
+    reached: bool
+    """Whether there are actuators to halt: false where the robot is offline."""
+    message: str
+    """Why they were not reached."""
     ignored: str = ""
     """What was wrong with the request."""
 

@@ -11,6 +11,7 @@ import hashlib
 import logging
 import time
 from collections import Counter, OrderedDict, defaultdict
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
@@ -19,6 +20,7 @@ from motiond.formats.errors import shortened
 
 from .errors import RequestError, unknown_robot
 from .requests import VERBS, parse, stop_without_keys
+from .schemas import StatusRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +35,7 @@ MOST_REMEMBERED = 1000
 MOST_REMEMBERED_BYTES = 500_000
 REMEMBERED_S = 600.0
 HANDLE_TIMEOUT_S = 30.0
+LOOK_S = 1.0
 LONGEST_SHOWN = 60
 
 LEASES = frozenset({"lease/acquire", "lease/take", "lease/renew", "lease/release"})
@@ -247,9 +250,18 @@ class Dispatcher:
             log.exception("%s failed", raw.where)
             if limit.expired():
                 what = f"not done in {self._handle_timeout_s:g} s"
-                raise RequestError("TIMEOUT", raw.where, what, "it was given up", "ask for status") from error
+                why = await self._what_it_does(raw.robot)
+                raise RequestError("TIMEOUT", raw.where, what, why, "it was given up") from error
             mend = "the daemon's log says more"
             raise RequestError("INTERNAL", raw.where, "failed inside motiond", repr(error), mend) from error
+
+    async def _what_it_does(self, robot: str) -> str:
+        """Return the state of a robot in words, as far as that is answered soon."""
+        with suppress(Exception):
+            async with asyncio.timeout(min(LOOK_S, self._handle_timeout_s)):
+                status = await self._commands.handle(robot, "status", StatusRequest())
+                return f"the robot is {status['state']}"
+        return "the robot does not answer"
 
 
 def fingerprint_of(request: Request, *, with_lease: bool) -> bytes:

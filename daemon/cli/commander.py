@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from motiond.formats.errors import printable
 
 from ..api.errors import RequestError
+from ..api.names import STOPS
 from ..api.requests import VERBS
 from ..client.connection import NoAnswer
-from .words import in_own_words
+from .words import in_own_words, unreached
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -238,6 +239,8 @@ def _called(key: str) -> str:
 
 
 def _accepted(verb: str, data: dict[str, Any]) -> str:
+    if verb in STOPS and (why_not := unreached(data)):
+        return f"accepted; {why_not}"
     if verb == "stop":
         return f"accepted; {'nothing plays' if data.get('goal_id') is None else 'stops softly'}"
     return f"accepted; {data.get('state')}"

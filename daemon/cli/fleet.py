@@ -23,7 +23,7 @@ from .output import (
 )
 from .playback import Loop, PingPong, PlaceText, Seam, Speed, StartAt, playback_of
 from .request import nothing_stopped, number_within, or_nothing_stopped
-from .words import in_own_words
+from .words import in_own_words, unreached
 
 if TYPE_CHECKING:
     from ..api.groups import GroupVerb
@@ -185,6 +185,8 @@ def _tell_answer(one: "Gathered", verb: str, *, json: bool) -> int:
         playing = data.get("goal_id") is not None
         text = ("stops softly" if playing else "nothing plays") if verb == "stop" else data.get("state")
         typer.echo(f"{one.robot}: {text}")
+    if verb in STOPS and (why_not := unreached(one.data or {})):
+        return tell(f"{one.robot}: {why_not}", FAILED)
     return DONE
 
 

@@ -21,7 +21,7 @@ from .output import (
     tell,
 )
 from .request import ask, place_of, read_speed
-from .words import in_own_words, own_words
+from .words import in_own_words, own_words, unreached
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from ..client.reload import Reloaded, ReloadedHere
 
 app = typer.Typer()
-
-UNREACHED = "no actuator was reached; use the robot's own switch"
 
 
 @app.command()
@@ -112,21 +110,21 @@ def speed(
 
 @app.command()
 @asks_a_daemon
-def stop(robot: RobotName, *, client: Client, json: AsJson = False) -> None:
-    """Stop softly, on the path."""
+def stop(robot: RobotName, *, client: Client, json: AsJson = False) -> int:
+    """Stop softly, on the path; exit code 1 where no actuator is there to be stopped."""
     answer = ask(client, robot, "stop")
     does = "nothing plays" if answer["goal_id"] is None else "stops softly"
-    say(answer, f"{robot}: {does}{_unreached(answer)}", json=json)
+    return _tell_stopped(robot, answer, does, json=json)
 
 
 @app.command()
 @asks_a_daemon
-def estop(robot: RobotName, *, client: Client, json: AsJson = False) -> None:
-    """Halt at once and stay so until reset; this is no safety-rated stop."""
+def estop(robot: RobotName, *, client: Client, json: AsJson = False) -> int:
+    """Halt at once and stay so until reset; this is no safety-rated stop. Exit codes are those of `stop`."""
     answer = ask(client, robot, "estop")
     is_halted = answer["state"] == "estopped"
     does = "estopped" if is_halted else f"{answer['state']}; the emergency stop is latched"
-    say(answer, f"{robot}: {does}{_unreached(answer)}", json=json)
+    return _tell_stopped(robot, answer, does, json=json)
 
 
 @app.command()
@@ -136,9 +134,12 @@ def reset(robot: RobotName, *, client: Client, json: AsJson = False) -> None:
     _request(client, robot, "reset", json=json)
 
 
-def _unreached(answer: "Mapping[str, Any]") -> str:
-    """Return what has to be known of a stop where no actuator is there to be told."""
-    return f"; it is offline, and {UNREACHED}" if answer["state"] == "offline" else ""
+def _tell_stopped(robot: str, answer: "Mapping[str, Any]", does: str, *, json: bool) -> int:
+    """Print what a stop did; where it reached nobody, that is no success."""
+    why_not = unreached(answer)
+    if json or not why_not:
+        say(answer, f"{robot}: {does}", json=json)
+    return tell(f"{robot}: {does}; {why_not}", FAILED) if why_not else DONE
 
 
 def _request(client: Client, robot: str, verb: str, *, json: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..api.errors import RequestError
 
@@ -23,7 +23,7 @@ MENDS: Mapping[str, str] = {
     "set it later": "set --start-at later",
     "send the request later": "start `motiond play` later",
     "wait until they are published": "try again in a moment",
-    "ask for status": "ask `motiond status {robot}`",
+    "it may come yet; `state` reports it": "it may come yet; `motiond status {robot}` shows it",
     "send it again": "try again",
     "ask them to release it, or take it by lease/take": (
         "ask them to release it, or `motiond control {robot} --take`"
@@ -65,6 +65,14 @@ def own_words(robot: str, verb: str) -> Iterator[None]:
         yield
     except RequestError as error:
         raise in_own_words(error, robot, verb) from error
+
+
+def unreached(answer: Mapping[str, Any]) -> str:
+    """Return what has to be known of a stop where no actuator is there to be stopped; '' where one is."""
+    if answer.get("reached", answer.get("state") != "offline"):
+        return ""
+    why = f" ({message})" if (message := answer.get("message")) else ""
+    return f"it is offline{why}, and no actuator was reached; use the robot's own switch"
 
 
 def _line(line: str, robot: str, verb: str) -> str:

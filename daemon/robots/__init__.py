@@ -13,6 +13,7 @@
 - `reservation`: whether it is reserved for a start of its group
 - `held_start`: that start, how far it is, and what hinders it
 - `readiness`: what a robot's state forbids
+- `recovery`: back from an emergency stop, a fault or a loss; whether a stop was obeyed
 - `motion_loader`: reads the motions beside everything else
 - `motion_watch`: has them read when files change; `unwatched`: why it cannot
 - `uploads`: the folder for motions of clients

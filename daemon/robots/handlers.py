@@ -18,6 +18,7 @@ from ..planning.playback import PlaybackError
 from .goal import Goal, new_goal
 from .goal_planner import refuse_speed
 from .readiness import busy, refuse_unless_able
+from .recovery import confirm_stop, reset, unreached
 from .uploads import Uploads
 
 if TYPE_CHECKING:
@@ -271,21 +272,24 @@ class RequestHandlers:
         """Stop softly, and tell how long it takes at most."""
         robot, goal = self._robot, self._robot.goals.goal
         robot.stop("stopped on request, softly, on the path")
+        if goal is not None:
+            await confirm_stop(robot, goal)
         within_s = goal.stops_within_s if goal else 0.0
         return {
             "state": robot.status.state,
             "goal_id": goal.goal_id if goal else None,
             "stops_within_s": round(within_s, 3),
+            **unreached(robot),
         }
 
     async def estop(self, _request: Request) -> dict[str, Any]:
         """Halt and latch."""
         await self._robot.latch_estop()
-        return {"state": self._robot.status.state, "latched": True}
+        return {"state": self._robot.status.state, "latched": True, **unreached(self._robot)}
 
     async def reset(self, _request: Request) -> dict[str, Any]:
-        """Leave `estopped` or `fault`."""
-        await self._robot.reset()
+        """Leave `estopped` or `fault`, or find lost actuators."""
+        await reset(self._robot)
         return {"state": self._robot.status.state}
 
     # -- simulated faults -----------------------------------------------------------------------------------

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-RESTART_TIMEOUT_S = 25.0
-
 
 class Robot:
     """One robot.
@@ -215,9 +213,8 @@ class Robot:
         """Wait until what was told to end has ended and nothing moves; `refuse` as of `RobotStatus.until`."""
         await self.status.until(
             lambda: self.goals.goal is None and self.status.state not in ACTIVE,
-            "the robot did not come to rest",
-            RESTART_TIMEOUT_S,
-            refuse,
+            "rest",
+            refuse=refuse,
         )
 
     async def pause(self) -> None:
@@ -226,17 +223,13 @@ class Robot:
         self.stream.send(messages.Pause())
         settled = {State.PAUSED, State.STOPPING, *HALTED, State.OFFLINE}
         # It is idle still, too, where a goal has only just been sent.
-        await self.status.until(
-            lambda: self.status.state in settled or self.goals.goal is not goal,
-            "the robot did not come to rest",
-            RESTART_TIMEOUT_S,
-        )
+        await self.status.until(lambda: self.status.state in settled or self.goals.goal is not goal, "rest")
 
     async def resume(self) -> None:
         """Go on along the path."""
         self.stream.send(messages.Resume())
         waiting = {State.PAUSING, State.PAUSED}
-        await self.status.until(lambda: self.status.state not in waiting, "the robot did not go on")
+        await self.status.until(lambda: self.status.state not in waiting, "the end of the pause")
 
     def set_speed(self, goal: Goal, speed: float) -> None:
         """Play the goal at another speed from now on."""
@@ -254,7 +247,7 @@ class Robot:
         statuses = self.status.updates
         with self.planner.way_to(goal, row, start) as fd:
             self.stream.send(messages.Seek(goal.goal_id, row, start, goes_on), (fd,))
-        await self.status.until(lambda: self.status.updates != statuses, "the robot did not go there")
+        await self.status.until(lambda: self.status.updates != statuses, "the way there")
 
     async def enable(self, refuse: Callable[[], None] = lambda: None) -> None:
         """Switch torque on where it is off or about to be; a driver that cannot leaves a robot in `fault`."""
@@ -266,7 +259,7 @@ class Robot:
                 lambda: (
                     self.status.torque or self.status.state is not State.IDLE or self._releases != releases
                 ),
-                "torque could not be switched on",
+                "torque on",
                 refuse=refuse,
             )
 
@@ -277,7 +270,7 @@ class Robot:
         self.status.wake()
         self.goals.stay()
         self.goals.release()
-        await self.status.until(lambda: not self.status.torque, "torque could not be switched off")
+        await self.status.until(lambda: not self.status.torque, "torque off")
 
     async def latch_estop(self) -> None:
         """Halt in the next tick, and stay so until `reset`, whatever becomes of the stream process."""
@@ -288,24 +281,7 @@ class Robot:
         self.status.wake()
         if self.stream.send(messages.Estop()):
             ended = {State.ESTOPPED, State.FAULT, State.OFFLINE}
-            failure = "the stream process did not answer the emergency stop"
-            await self.status.until(lambda: self.status.state in ended, failure)
-
-    async def reset(self) -> None:
-        """Leave `estopped`, or `fault` by a new start of the stream process."""
-        status, self.estop_latched = self.status, False
-        log.info("%s: reset", self.name, extra={"robot": self.name})
-        if status.state is State.FAULT:
-            self.stream.restart()
-            await self.status.until(
-                lambda: status.state is State.OFFLINE, "the driver did not close", RESTART_TIMEOUT_S
-            )
-            await status.until(lambda: status.state is State.IDLE, status.message, RESTART_TIMEOUT_S)
-        elif self.status.state is State.ESTOPPED:
-            self.stream.send(messages.Reset())
-            await self.status.until(
-                lambda: status.state is not State.ESTOPPED, "the emergency stop did not end"
-            )
+            await self.status.until(lambda: self.status.state in ended, "the halt")
 
     # -- reports --------------------------------------------------------------------------------------------
 

@@ -58,7 +58,7 @@ async def _rest(robot: Leaver) -> None:
     # It is idle still, too, where a goal has only just been sent.
     await status.until(
         lambda: status.state in NOT_MOVED or (status.state is State.IDLE and robot.goals.goal is None),
-        "the robot did not come to rest",
+        "rest",
     )
     if status.state in NOT_MOVED:
         return
@@ -66,6 +66,6 @@ async def _rest(robot: Leaver) -> None:
         if robot.stops != stops:
             raise RequestError("CANCELED", robot.name, "it was stopped", mend="move it yourself")
         robot.goals.park()
-        await status.until(lambda: robot.goals.goal is None, "it did not get there", settings.exit_timeout_s)
+        await status.until(lambda: robot.goals.goal is None, "the pose `park`", settings.exit_timeout_s)
     else:
         await robot.disable()

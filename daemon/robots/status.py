@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
     from ..ipc import messages
 
-ANSWER_TIMEOUT_S = 5.0
+ANSWER_TIMEOUT_S = 4.5
+"""Clients wait for 5 s."""
+MAY_COME = "it may come yet; `state` reports it"
 TURNS = 10
 """In how many turns an answer is waited for: while the daemon stands still, only one of them goes by."""
 
@@ -43,6 +45,8 @@ class RobotStatus:
         Whether it stands on the first row of its goal, for the time at which that is due.
     updates : int
         Counts what the stream process has said of its state.
+    losses : int
+        Counts how often its driver was lost, or could not be opened.
     """
 
     def __init__(self, robot: str) -> None:
@@ -53,6 +57,7 @@ class RobotStatus:
         self.releasing = False
         self.waits = False
         self.updates = 0
+        self.losses = 0
         self._robot = robot
         self._changed = asyncio.Event()
 
@@ -89,12 +94,12 @@ class RobotStatus:
 
     async def settled(self, refuse: Callable[[], None]) -> None:
         """Wait until torque that was told to go off is off; raises as `until` does."""
-        await self.until(lambda: not self.releasing, "torque could not be switched off", refuse=refuse)
+        await self.until(lambda: not self.releasing, "torque off", refuse=refuse)
 
     async def until(
         self,
         holds: Callable[[], bool],
-        failure: str,
+        awaited: str,
         timeout_s: float = ANSWER_TIMEOUT_S,
         refuse: Callable[[], None] = lambda: None,
     ) -> None:
@@ -102,13 +107,15 @@ class RobotStatus:
 
         Parameters
         ----------
+        awaited : str
+            The change, for the message.
         refuse : callable, optional
             Looks at each change first, and raises where nobody is to wait any more.
 
         Raises
         ------
         RequestError
-            TIMEOUT, with `failure`, if it does not come.
+            TIMEOUT, with the state and what was awaited, if it does not come.
         """
         for _ in range(TURNS):
             with suppress(TimeoutError):
@@ -118,5 +125,17 @@ class RobotStatus:
                         if holds():
                             return
                         await self._changed.wait()
-        why = f"waited {timeout_s:g} s"
-        raise RequestError("TIMEOUT", self._robot, failure, why, "ask for status")
+        raise self.late(awaited, timeout_s)
+
+    def late(self, awaited: str, waited_s: float, mend: str = MAY_COME) -> RequestError:
+        """Return that something has not come in time, and what the robot does instead."""
+        why = f"the robot is {self.in_words}, and {awaited} is still awaited"
+        what, data = f"not done in {waited_s:g} s", {"state": self.state, "torque": self.torque}
+        return RequestError("TIMEOUT", self._robot, what, why, mend, awaited=awaited, **data)
+
+    @property
+    def in_words(self) -> str:
+        """What the robot does, for messages."""
+        if self.state in {State.OFFLINE, State.FAULT}:
+            return f"{self.state} ({self.message})" if self.message else str(self.state)
+        return f"{self.state} with torque {'on' if self.torque else 'off'}"

@@ -78,7 +78,9 @@ class StreamListener:
             log.error("%s: %s", robot.name, why, extra={"robot": robot.name})
             robot.report("event", {"kind": "stream_lost", "message": why})
             self._lost_for = why
-        status.message = why or ("shut down" if robot.leaves_for is SHUTS_DOWN else robot.leaves_for)
+        if why:
+            status.losses += 1
+        status.message = why or self._expected()
         if (goal := robot.goals.goal) is not None:
             lost = messages.Ended(goal.goal_id, ResultCode.COMM_LOST, status.message, None, {})
             robot.goals.conclude(lost)
@@ -87,6 +89,12 @@ class StreamListener:
         if before is not State.OFFLINE:
             robot.report("availability", {"state": "offline"})
         self._enter(before)
+
+    def _expected(self) -> str:
+        """Return why a process has ended that was to."""
+        if not self._robot.leaving:
+            return "its driver is opened again"
+        return "shut down" if self._robot.leaves_for is SHUTS_DOWN else self._robot.leaves_for
 
     def _come_on_line(self, ready: messages.Ready) -> None:
         robot = self._robot

@@ -11,7 +11,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from ..ipc.messages import HURRY, Failed, Heartbeat, Lost, Ready, Shutdown
+from ..ipc.messages import HURRY, Failed, Heartbeat, Lost, Ready, Reset, Shutdown
 from ..telemetry.observer import Observer
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ class StreamSupervisor:
         self._beat_s = beat_s
         self._process: StreamProcess | None = None
         self._leaving = asyncio.Event()
+        self._due = asyncio.Event()
         self._ended_by_us = ""
         self._pulse, self._records, self._heard_s = 0, 0, 0.0
         self._opening = True
@@ -96,6 +97,11 @@ class StreamSupervisor:
     def stuck(self) -> bool:
         """Whether the process has been silent for longer than the watch would ever let it."""
         return self._process is not None and self._silent_s() > self._allowed_s() + WATCH_SLACK_S
+
+    @property
+    def pulse(self) -> int:
+        """How many ticks and beats the present process has shown; 0 without one."""
+        return self._process.telemetry.pulse if self._process else 0
 
     @property
     def pid(self) -> int | None:
@@ -109,6 +115,7 @@ class StreamSupervisor:
     def leave(self) -> None:
         """Let the process stop softly and end, at once if it still opens its driver; start no other."""
         self._leaving.set()
+        self._due.set()
         self.send(Shutdown())
         if self._process is not None and self._opening:
             self._hurried = True
@@ -117,6 +124,12 @@ class StreamSupervisor:
     def restart(self) -> None:
         """Let the process stop softly and end; another is started at once."""
         self.send(Shutdown())
+        self._due.set()
+
+    def try_again(self) -> None:
+        """Let actuators that are lost be looked for at once, by the process or by another."""
+        self.send(Reset())
+        self._due.set()
 
     async def run(self, listener: Listener) -> None:
         """Keep a process running until `leave`, which alone ends this; what goes wrong is tried again."""
@@ -137,6 +150,7 @@ class StreamSupervisor:
         """Go through one run of the process; tell whether it failed."""
         self._ended_by_us = ""
         self._opening = True
+        self._due.clear()
         try:
             process = self._process = self._start()
         except OSError as error:
@@ -223,9 +237,10 @@ class StreamSupervisor:
         return OPEN_TIMEOUT_S if self._opening or not self._pulse else self._timeout_s
 
     async def _pause(self, duration_s: float) -> None:
+        """Wait, but not once another process is due."""
         try:
             async with asyncio.timeout(duration_s):
-                await self._leaving.wait()
+                await self._due.wait()
         except TimeoutError:
             return
 

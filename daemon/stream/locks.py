@@ -23,7 +23,7 @@ from motiond.drivers.base import DriverError
 from ..ipc.messages import Lost
 from ..ipc.peers import Peer, holder_of, named_user, peer_of
 from .fork_server import TITLE
-from .idle import tell, told_to_leave
+from .idle import asked_by, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -204,5 +204,5 @@ def wait_for_devices(
             while not looks_again:
                 looks_again = holder.has_ended(channel, BEAT_S) or set(devices()) != wanted
                 ring.beat()
-                if told_to_leave(channel):
+                if asked_by(channel).leaves:
                     return False

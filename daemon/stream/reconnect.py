@@ -10,7 +10,7 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 from ..ipc.messages import Lost
-from .idle import tell, told_to_leave
+from .idle import asked_by, tell
 from .leaving import ToldToLeave, interruptible
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def reopen(driver: Driver, locks: DeviceLocks, channel: Channel, clock: Clock) -
     """
     driver.close()
     for wait_s in chain(BACK_OFF_S, repeat(BACK_OFF_S[-1])):
-        if _told_to_leave(channel, clock, clock.now() + wait_s):
+        if _told_to_leave_within(channel, clock, clock.now() + wait_s):
             return False
         try:
             locks.follow(driver.devices)
@@ -56,10 +56,11 @@ def reopen(driver: Driver, locks: DeviceLocks, channel: Channel, clock: Clock) -
     return False
 
 
-def _told_to_leave(channel: Channel, clock: Clock, deadline_s: float) -> bool:
-    """Wait, and drop commands that need actuators; True if the process is to end."""
+def _told_to_leave_within(channel: Channel, clock: Clock, deadline_s: float) -> bool:
+    """Wait, no longer than until a reset, and drop commands that need actuators; True if it is to end."""
     while clock.now() < deadline_s:
         clock.wait_readable(channel.fileno(), deadline_s)
-        if told_to_leave(channel):
-            return True
+        asked = asked_by(channel)
+        if asked.leaves or asked.tries:
+            return asked.leaves
     return False

@@ -64,7 +64,8 @@ async def test_an_unforeseen_failure_is_answered_and_logged(
 async def test_acting_is_bounded_in_time(robots: Robots) -> None:
     robots.gate.clear()
     said = await answer(Dispatcher(robots, handle_timeout_s=0.01), play())
-    assert said == refused("TIMEOUT", "arm/play: not done in 0.01 s; it was given up; ask for status")
+    why = "the robot is idle"
+    assert said == refused("TIMEOUT", f"arm/play: not done in 0.01 s; {why}; it was given up")
 
 
 @pytest.mark.parametrize(

@@ -134,11 +134,21 @@ def test_where_no_actuator_is_reached_nothing_is_said_to_have_been_done(
         code, out, err = run_here(capsys, "disable", "arm", "-c", rig.config)
         cannot = "arm: torque cannot be switched off; the robot is offline and its actuators may hold; "
         assert (code, out, err.startswith(cannot)) == (1, "", True)
-        unreached = "it is offline, and no actuator was reached; use the robot's own switch"
-        said = f"arm: nothing plays; {unreached}\n"
-        assert run_here(capsys, "stop", "arm", "-c", rig.config) == (0, said, "")
-        said = f"arm: offline; the emergency stop is latched; {unreached}\n"
-        assert run_here(capsys, "estop", "arm", "-c", rig.config) == (0, said, "")
+        for verb, does in (
+            ("stop", "nothing plays"),
+            ("estop", "offline; the emergency stop is latched"),
+        ):
+            code, out, err = run_here(capsys, verb, "arm", "-c", rig.config)
+            assert (code, out) == (1, "")
+            assert err.startswith(f"arm: {does}; it is offline (")
+            assert err.endswith("), and no actuator was reached; use the robot's own switch\n")
+            code, out, _ = run_here(capsys, verb, "arm", "--json", "-c", rig.config)
+            assert (code, orjson.loads(out)["reached"]) == (1, False)
+        code, out, err = run_here(capsys, "reset", "arm", "-c", rig.config)
+        assert (code, out) == (1, "")
+        assert err.startswith("arm: offline after the reset; ")
+        assert "missing/trace.npy" in err
+        assert err.endswith("; it is tried again by itself\n")
 
 
 def test_a_motion_is_paused_and_resumed_and_played_at_another_speed(

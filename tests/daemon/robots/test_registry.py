@@ -14,6 +14,7 @@ from motiond.daemon.config.robot import LeaseSettings
 from motiond.daemon.robots import member as module
 from motiond.daemon.robots.member import Member
 from motiond.daemon.robots.registry import RobotRegistry
+from motiond.daemon.robots.status import RobotStatus
 from motiond.daemon.robots.stream_supervisor import StreamSupervisor
 from tests.daemon.rig import Rig, ask
 from tests.waiting import PATIENCE_S
@@ -29,7 +30,7 @@ class FakeRobot:
     """Fails as often as it is told to, then runs until it leaves."""
 
     def __init__(self, name: str, *errors: Exception) -> None:
-        self.name = name
+        self.name, self.status = name, RobotStatus(name)
         self.settings = SimpleNamespace(lease=LeaseSettings(), groups=[], watched_folders=())
         self.errors = list(errors)
         self.told: list[str] = []

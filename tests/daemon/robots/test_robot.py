@@ -304,6 +304,8 @@ async def test_a_stop_at_rest_is_accepted_and_moves_nothing(rig: Rig) -> None:
             "state": "idle",
             "goal_id": None,
             "stops_within_s": 0.0,
+            "reached": True,
+            "message": "",
         }
     assert rig.results() == []
 
@@ -311,7 +313,8 @@ async def test_a_stop_at_rest_is_accepted_and_moves_nothing(rig: Rig) -> None:
 async def test_an_emergency_stop_latches_until_reset(rig: Rig) -> None:
     async with rig.running() as registry:
         goal_id = await start_long(rig, registry)
-        assert await ask(registry, "estop") == {"state": "estopped", "latched": True}
+        latched = {"state": "estopped", "latched": True, "reached": True, "message": ""}
+        assert await ask(registry, "estop") == latched
         assert (await rig.result_of(goal_id))["code"] == "ESTOP"
         with pytest.raises(RequestError) as refusal:
             await ask(registry, "play", motion="short")

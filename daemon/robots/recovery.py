@@ -1,0 +1,97 @@
+"""How a robot is got back from an emergency stop, a fault or a loss, and how a stop of it is confirmed.
+
+Each answer comes in time with what was met; what it began goes on after it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from ..api.errors import RequestError
+from ..ipc import messages
+from ..ipc.states import State
+from .status import ANSWER_TIMEOUT_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .goal import Goal
+    from .robot import Robot
+
+log = logging.getLogger(__name__)
+
+TICKS = 2
+"""In so many a stream process has certainly obeyed: the first may have begun before the command came."""
+LOOK_S = 0.005
+
+
+async def reset(robot: Robot) -> None:
+    """Leave `estopped`, `fault` by a new start of the stream process, or try at once to find lost actuators.
+
+    Raises
+    ------
+    RequestError
+        OFFLINE or FAULT with what the driver reports, if it does; TIMEOUT if it has not been opened yet. It
+        is tried again all the same.
+    """
+    status, losses = robot.status, robot.status.losses
+    robot.estop_latched = False
+    log.info("%s: reset", robot.name, extra={"robot": robot.name})
+    match status.state:
+        case State.ESTOPPED:
+            robot.stream.send(messages.Reset())
+            await status.until(lambda: status.state is not State.ESTOPPED, "the end of the emergency stop")
+        case State.FAULT:
+            robot.stream.restart()
+            await _opened(robot, losses)
+        case State.OFFLINE:
+            robot.stream.try_again()
+            await _opened(robot, losses)
+        case _:
+            return
+    await _ticks(robot, lambda: status.state is State.IDLE)
+    if status.state is State.FAULT:
+        raise RequestError("FAULT", robot.name, "in fault after the reset", status.message)
+    if status.state is State.OFFLINE and not robot.leaving:
+        what, mend = "offline after the reset", "it is tried again by itself"
+        raise RequestError("OFFLINE", robot.name, what, status.message, mend)
+
+
+async def _opened(robot: Robot, losses: int) -> None:
+    """Wait until the driver is open, or has failed to."""
+    status = robot.status
+    await status.until(
+        lambda: status.state is State.IDLE or status.losses != losses or robot.leaving, "its driver"
+    )
+
+
+async def confirm_stop(robot: Robot, goal: Goal) -> None:
+    """Wait until the stream process has obeyed the stop that was sent, or has ended.
+
+    Raises
+    ------
+    RequestError
+        TIMEOUT, where it does neither.
+    """
+    if not await _ticks(robot, lambda: robot.goals.goal is goal):
+        awaited = "an answer of its stream process"
+        raise robot.status.late(awaited, ANSWER_TIMEOUT_S, "use the robot's own switch")
+
+
+async def _ticks(robot: Robot, as_long_as: Callable[[], bool]) -> bool:
+    """Wait for some ticks of the stream process; False where they do not come."""
+    until_s = asyncio.get_running_loop().time() + ANSWER_TIMEOUT_S
+    first = robot.stream.pulse
+    while as_long_as() and robot.stream.pulse < first + TICKS:
+        if asyncio.get_running_loop().time() > until_s:
+            return False
+        await robot.status.change(LOOK_S)
+    return True
+
+
+def unreached(robot: Robot) -> dict[str, object]:
+    """Return whether a stop has reached the actuators, and why not, as the answers to stops tell it."""
+    is_offline = robot.status.state is State.OFFLINE
+    return {"reached": not is_offline, "message": robot.status.message if is_offline else ""}

@@ -1,0 +1,145 @@
+"""Behaviour of stops and resets that meet a stream process or a driver that does not do as it is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from motiond.daemon.api.errors import RequestError
+from motiond.daemon.client.connection import ANSWER_TIMEOUT_S
+from motiond.daemon.robots import recovery
+from tests.daemon.rig import FULL_SWING, Rig, ask
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from motiond.daemon.robots.registry import RobotRegistry
+
+AWAITED = "an answer of its stream process is still awaited"
+SWITCH = "use the robot's own switch"
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    return Rig(tmp_path)
+
+
+async def playing_long(rig: Rig, registry: RobotRegistry) -> str:
+    await rig.until_state("idle")
+    goal_id: str = (await ask(registry, "play", motion="long"))["goal_id"]
+    await rig.until("telemetry", lambda data: (data["frame"] or 0) > FULL_SWING)
+    return goal_id
+
+
+def stream_pid(registry: RobotRegistry) -> int:
+    pid = registry.members["arm"].robot.stream.pid
+    assert pid is not None
+    return pid
+
+
+# -- stops --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("paused", [False, True])
+async def test_a_stop_of_a_stream_process_that_hangs_is_not_said_to_be_obeyed(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, *, paused: bool
+) -> None:
+    monkeypatch.setattr(recovery, "ANSWER_TIMEOUT_S", 0.5)
+    rig.robot["stream_timeout_s"] = 600.0
+    async with rig.running() as registry:
+        await playing_long(rig, registry)
+        if paused:
+            await ask(registry, "pause")
+        state = (await ask(registry, "status"))["state"]
+        pid = stream_pid(registry)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            for _ in range(2):
+                with pytest.raises(RequestError) as caught:
+                    await ask(registry, "stop")
+                assert (caught.value.code, str(caught.value)) == (
+                    "TIMEOUT",
+                    f"arm: not done in 0.5 s; the robot is {state} with torque on, and {AWAITED}; {SWITCH}",
+                )
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        await rig.until("result", lambda data: data["code"] == "CANCELED")
+
+
+async def test_a_stop_tells_that_a_stream_process_that_hung_was_killed(rig: Rig) -> None:
+    rig.robot["stream_timeout_s"] = 0.5
+    async with rig.running() as registry:
+        goal_id = await playing_long(rig, registry)
+        os.kill(stream_pid(registry), signal.SIGSTOP)
+        answer = await ask(registry, "stop")
+        result = await rig.result_of(goal_id)
+    assert (answer["state"], answer["reached"], answer["goal_id"]) == ("offline", False, goal_id)
+    assert answer["message"] == result["message"]
+    assert "did not tick for" in answer["message"]
+    assert result["code"] == "COMM_LOST"
+
+
+async def test_a_stop_that_is_answered_was_obeyed(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await playing_long(rig, registry)
+        answer = await ask(registry, "stop")
+        assert (answer["state"], answer["reached"], answer["message"]) == ("stopping", True, "")
+
+
+# -- resets -------------------------------------------------------------------------------------------------
+
+
+async def test_a_reset_of_a_robot_whose_driver_does_not_open_tells_why_at_once(rig: Rig) -> None:
+    rig.driver["trace"] = "missing/trace.npy"
+    async with rig.running() as registry:
+        lost = await rig.until("event", lambda data: data["kind"] == "stream_lost")
+        for _ in range(3):
+            began_s = time.monotonic()
+            with pytest.raises(RequestError) as caught:
+                await ask(registry, "reset")
+            assert time.monotonic() - began_s < ANSWER_TIMEOUT_S
+            assert (caught.value.code, str(caught.value)) == (
+                "OFFLINE",
+                f"arm: offline after the reset; {lost['message']}; it is tried again by itself",
+            )
+        (rig.folder / "missing").mkdir()
+        assert await ask(registry, "reset") == {"state": "idle"}
+        await rig.until("event", lambda data: data["kind"] == "back")
+
+
+async def test_a_reset_of_a_fault_goes_on_where_the_driver_does_not_open(rig: Rig) -> None:
+    rig.robot["fault_requests"] = True
+    plant = rig.folder / "plant.bin"
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "enable")
+        await ask(registry, "fault", fault="m_stop", joint="elbow")
+        await rig.until_state("fault")
+        plant.rename(rig.folder / "away")
+        plant.mkdir()
+        with pytest.raises(RequestError) as caught:
+            await ask(registry, "reset")
+        assert caught.value.code == "OFFLINE"
+        assert str(plant) in str(caught.value)
+        since = len(rig.reports)
+        plant.rmdir()
+        await rig.until_state("idle", since)
+
+
+async def test_a_reset_that_meets_the_fault_again_says_so(rig: Rig) -> None:
+    rig.robot["fault_requests"] = True
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "enable")
+        await ask(registry, "estop")
+        await ask(registry, "fault", fault="m_stop", joint="elbow")
+        resetting = asyncio.create_task(ask(registry, "reset"))
+        with pytest.raises(RequestError) as caught:
+            await resetting
+        assert caught.value.code == "FAULT"
+        assert str(caught.value).startswith("arm: in fault after the reset; ")
