@@ -3,6 +3,8 @@
 Every public name is imported on first use, so importing this package loads no back end and no library.
 
 base       the contract: `Driver`, states and commands of actuators, errors
+limits     what actuators themselves allow
+yaml_bounds  how much a YAML file may hold
 options    checks options, and spreads them over the actuators
 registry   finds drivers by name, and makes them
 sim        simulated actuators
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
         require_lifetime,
         slowest_rate_hz,
     )
+    from .limits import ActuatorLimits
     from .options import (
         Finite,
         NotNegative,
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ActuatorCommand",
+    "ActuatorLimits",
     "ActuatorState",
     "CommunicationLost",
     "Description",
@@ -79,7 +83,7 @@ __all__ = [
     "slowest_rate_hz",
     "spread",
 ]
-_HOMES = ("base", "options", "registry")
+_HOMES = ("base", "limits", "options", "registry")
 
 
 def __getattr__(name: str) -> Any:

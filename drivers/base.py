@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from .limits import ActuatorLimits
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
@@ -236,6 +238,15 @@ class Driver(ABC):
         """
         kind = type(self)
         return (f"{kind.__module__}.{kind.__qualname__}:{','.join(self.actuators)} {self.options!r}",)
+
+    @property
+    def limits(self) -> ActuatorLimits:
+        """What the actuators themselves allow; before `open`, as far as options set it.
+
+        After `open`, also what the actuators have reported. Motions beyond are refused before they move. By
+        default nothing is known.
+        """
+        return ActuatorLimits.none(len(self.actuators))
 
     @property
     def told(self) -> tuple[str, ...]:

@@ -72,6 +72,8 @@ class Joint(Told):
     velocity: float | None
     acceleration: float | None
     effort: float | None
+    limited_by: dict[str, str]
+    """Where the limits come from that an actuator sets, by `lower`, `upper`, `velocity`, …"""
 
 
 class Rates(Told):

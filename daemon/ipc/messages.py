@@ -218,10 +218,17 @@ class Shutdown:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The driver is open and the loop ticks."""
+    """The driver is open and the loop ticks.
+
+    Attributes
+    ----------
+    allowed : dict
+        What the actuators allow, as `ActuatorLimits.as_lists` writes it.
+    """
 
     max_rate_hz: float
     warnings: list[str]
+    allowed: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

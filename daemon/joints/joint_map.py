@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from motiond.drivers import ActuatorLimits
     from motiond.formats import Joint, RobotModel
     from motiond.formats.arrays import Floats
 
@@ -96,7 +97,9 @@ class JointMap:
     limits : Limits
         Of the joints.
     configured_limits : frozenset of (str, str)
-        Joint and kind of each limit that the configuration sets; the others are the model's.
+        Joint and kind of each limit that the configuration sets.
+    limit_sources : mapping of (str, str) to str
+        By joint and kind, where each limit that an actuator sets comes from; the others are the model's.
     mimics : tuple of MimicColumn
         Joints that follow others, whose columns a plan fills.
     transmission : Transmission
@@ -114,6 +117,38 @@ class JointMap:
     mimics: tuple[MimicColumn, ...]
     transmission: Transmission
     model: str | None
+    limit_sources: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    def within(self, allowed: ActuatorLimits) -> JointMap:
+        """Return this map with its limits narrowed to what the actuators allow.
+
+        Parameters
+        ----------
+        allowed : ActuatorLimits
+            Of all actuators, in their order.
+        """
+        limits, sources = self.limits, {}
+        for kind, (values, words) in self.transmission.limits_of_joints(allowed).items():
+            before: Floats = getattr(limits, kind)
+            tighter = values > before if kind == "lower" else values < before
+            for joint in np.flatnonzero(tighter):
+                sources[self.joints[joint], kind] = words[joint]
+            if tighter.any():
+                after = np.where(tighter, values, before)
+                after.flags.writeable = False
+                limits = replace(limits, **{kind: after})
+        if not sources:
+            return self
+        configured = self.configured_limits - sources.keys()
+        return replace(self, limits=limits, configured_limits=configured, limit_sources=sources)
+
+    def has_limits_of(self, other: JointMap) -> bool:
+        """Whether both have the same limits, from the same places."""
+        same = all(
+            np.array_equal(getattr(self.limits, kind), getattr(other.limits, kind))
+            for kind in Limits.__slots__
+        )
+        return same and self.limit_sources == other.limit_sources
 
     def follow(self, positions: Floats) -> None:
         """Fill the mimic joints' columns of `positions`, shape (…, joints), from those they follow."""
@@ -133,6 +168,11 @@ class JointMap:
                 | {
                     kind: values[column] if math.isfinite(values[column]) else None
                     for kind, values in kinds.items()
+                }
+                | {
+                    "limited_by": {
+                        kind: words for (of, kind), words in self.limit_sources.items() if of == name
+                    }
                 }
                 for column, (name, unit) in enumerate(zip(self.joints, self.units, strict=True))
             ],

@@ -15,6 +15,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from motiond.drivers import ActuatorLimits
+    from motiond.drivers.limits import LimitKind
     from motiond.formats.arrays import Floats
 
     Indexes: TypeAlias = NDArray[np.intp]
@@ -84,6 +86,36 @@ class Transmission:
         np.take(actuators, self.actuator_of, axis=1, out=out, mode="clip")
         out *= self._to_joints
         out[0] += self.joint_offset
+
+    def limits_of_joints(self, allowed: ActuatorLimits) -> dict[str, tuple[Floats, list[str]]]:
+        """Return what actuators allow their joints, by kind, and where each limit comes from.
+
+        A mimic joint without an actuator of its own is as limited as the joint that it follows, and has no
+        limits here.
+        """
+        joints, moved = len(self.actuator_of), self.joint_of
+        turned = self.reduction < 0
+        ends = [end / self.reduction + self.offset for end in (allowed.lower, allowed.upper)]
+        lower, upper = (np.where(turned, ends[1 - end], ends[end]) for end in (0, 1))
+        size = np.abs(self.reduction)
+        values: dict[LimitKind, Floats] = {
+            "lower": lower,
+            "upper": upper,
+            "velocity": allowed.velocity / size,
+            "acceleration": allowed.acceleration / size,
+            "effort": allowed.effort * size,
+        }
+        other: dict[LimitKind, LimitKind] = {"lower": "upper", "upper": "lower"}
+        found: dict[str, tuple[Floats, list[str]]] = {}
+        for kind, limits in values.items():
+            of_joints = np.full(joints, -np.inf if kind == "lower" else np.inf)
+            of_joints[moved] = limits
+            words = [""] * joints
+            for actuator, joint in enumerate(moved.tolist()):
+                of_actuator = other.get(kind, kind) if turned[actuator] else kind
+                words[joint] = allowed.sources[of_actuator][actuator]
+            found[kind] = (of_joints, words)
+        return found
 
     def as_lists(self) -> dict[str, list[float]]:
         """Return the arrays as lists, to cross the process border."""

@@ -124,12 +124,15 @@ class _File:
 
     Attributes
     ----------
+    joint_map : JointMap
+        What it was planned for.
     kept : bool
         Whether it is what the file held before it became what cannot be played.
     """
 
     stamps: Mapping[Path, Stamp]
     max_rate_hz: float
+    joint_map: JointMap
     entries: tuple[Entry, ...]
     kept: bool = False
 
@@ -157,6 +160,8 @@ class MotionLibrary:
 
     Attributes
     ----------
+    joint_map : JointMap
+        Once it is another one, `load_all` plans all motions again.
     files_read : int
         How many times a file has been read, as it was new or had changed.
     problems : tuple of str
@@ -172,7 +177,7 @@ class MotionLibrary:
         *,
         min_rate_hz: float = 0.0,
     ) -> None:
-        self._joint_map = joint_map
+        self.joint_map = joint_map
         self._settings = settings
         self.max_rate_hz = max_rate_hz
         self._min_rate_hz = min_rate_hz
@@ -227,7 +232,7 @@ class MotionLibrary:
         self._warn_of(_lost_markers(found.markers, read))
         for problem in problems:
             if problem not in self.problems:
-                log.warning("%s: %s", self._joint_map.robot, problem)
+                log.warning("%s: %s", self.joint_map.robot, problem)
         self._files, self._entries, self.problems = files, _by_name(entries), tuple(problems)
         return True
 
@@ -257,7 +262,7 @@ class MotionLibrary:
         """Return the message that there is no such motion, with what there is."""
         entries = self._entries
         known = f"there are {listed(entries)}" if entries else "there are no motions at all"
-        parts = (f"{self._joint_map.robot}: no motion '{name}'", known, nearest(name, entries))
+        parts = (f"{self.joint_map.robot}: no motion '{name}'", known, nearest(name, entries))
         return quoted_briefly("; ".join(part for part in parts if part))
 
     def payload(self) -> dict[str, Any]:
@@ -283,7 +288,7 @@ class MotionLibrary:
         warnings = tuple(lost)
         for warning in warnings:
             if warning not in self._lost:
-                log.warning("%s: %s", self._joint_map.robot, warning)
+                log.warning("%s: %s", self.joint_map.robot, warning)
         self._lost = frozenset(warnings)
 
     def _loaded(self, path: Path, problems: list[str]) -> _File:
@@ -292,8 +297,8 @@ class MotionLibrary:
         if known and not known.kept and self._is_as_before(known):
             return known
         self.files_read += 1
-        stamps = {path: stamp_of(path)}
-        read = _File(stamps, self.max_rate_hz, self._read_whole(path, stamps))
+        stamps, joint_map = {path: stamp_of(path)}, self.joint_map  # which may change while it is read
+        read = _File(stamps, self.max_rate_hz, joint_map, self._read_whole(path, stamps))
         if known is None or stamps[path] or not any(entry.plan for entry in known.entries):
             return read
         problems.append(f"{read.entries[0].reason}; {STAYS}")
@@ -307,14 +312,17 @@ class MotionLibrary:
         if not all(map(may_read, known.stamps if known else (path, marker_file(path)))):
             return known
         read = self._loaded(path, problems)
-        if known is None or read.kept or not (broken := _broken(known.entries, read.entries)):
+        if known is None or read.kept or known.joint_map is not self.joint_map:
+            return read
+        if not (broken := _broken(known.entries, read.entries)):
             return read
         told = shortened(f"the file has changed and cannot be played as it is now; {broken}", LONGEST_REASON)
         log.warning("%s: %s; what it held before stays", printable(str(path)), told)
-        return _File(read.stamps, read.max_rate_hz, known.entries, kept=True)
+        return _File(read.stamps, read.max_rate_hz, known.joint_map, known.entries, kept=True)
 
     def _is_as_before(self, known: _File) -> bool:
-        return known.max_rate_hz == self.max_rate_hz and _unchanged(known.stamps)
+        is_planned = known.max_rate_hz == self.max_rate_hz and known.joint_map is self.joint_map
+        return is_planned and _unchanged(known.stamps)
 
     def _read_whole(self, path: Path, stamps: dict[Path, Stamp]) -> tuple[Entry, ...]:
         """Return the entries of a file; one that fails unforeseen must not take the others with it."""
@@ -352,7 +360,7 @@ class MotionLibrary:
         planned, reason = None, ""
         violations: tuple[Violation, ...] = ()
         try:
-            planned = plan(motion, self._joint_map, self._settings, self.max_rate_hz)
+            planned = plan(motion, self.joint_map, self._settings, self.max_rate_hz)
         except PlanError as error:
             reason, violations = str(error), error.violations
         except JointMapError as error:
@@ -387,7 +395,7 @@ class MotionLibrary:
 
     def _moved(self, planned: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the joints that a plan moves, and those that it does not."""
-        joints = [*zip(self._joint_map.joints, planned.driven, strict=True)]
+        joints = [*zip(self.joint_map.joints, planned.driven, strict=True)]
         moved = tuple(name for name, driven in joints if driven)
         return moved, tuple(name for name, driven in joints if not driven)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Booleans, Floats
 
     from ..config.robot import RobotSettings
-    from ..joints.joint_map import JointMap
+    from ..joints.joint_map import JointMap, Limits
 
 
 SMOOTH_HZ = 20.0
@@ -62,6 +62,8 @@ class Plan:
         Whether it is at rest on its first and on its last row, and not in full motion as a recording may be.
     warnings : tuple of str
         What was changed or left out.
+    limits : Limits
+        Those that it was checked against.
     """
 
     motion: str
@@ -78,6 +80,7 @@ class Plan:
     interpolation: Interpolation
     rests: bool
     warnings: tuple[str, ...]
+    limits: Limits
 
     @property
     def track(self) -> Track:
@@ -143,6 +146,7 @@ def plan(motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_
             f"{motion.name}: {warning}"
             for warning in (*rows.warnings, *_thinned(rows, max_rate_hz), *_coarse(rows), *warnings, *doubts)
         ),
+        limits=joint_map.limits,
     )
 
 

@@ -61,9 +61,11 @@ class Violation:
         At this factor of its speed the motion would fit: of a `PlanError`, the same in all its violations,
         and enough for all of them. None where speed does not help.
     limit_is_configured : bool
-        By the configuration rather than the model.
+        By the configuration rather than the model or an actuator.
     between : bool
         After that frame, where the curve between two rows goes beyond them.
+    limited_by : str
+        Where the limit of an actuator comes from; '' where it is the model's or the configuration's.
     """
 
     joint: str
@@ -77,6 +79,7 @@ class Violation:
     speed_factor: float | None
     limit_is_configured: bool
     between: bool = False
+    limited_by: str = ""
 
     def __str__(self) -> str:
         does, others, change = _SAYS[self.kind]
@@ -89,8 +92,11 @@ class Violation:
         if self.speed_factor is not None:
             others = f"slow it to {rounded_down(self.speed_factor):g} of its speed"
         setting = f"`joints.{self.joint}.limits.{self.kind}`"
-        limited_by = setting if self.limit_is_configured else "the model's limit"
-        mend = " or ".join(part for part in (others, f"{change} {limited_by}") if part)
+        remedy = f"{change} " + (setting if self.limit_is_configured else "the model's limit")
+        if self.limited_by:
+            by += f" ({self.limited_by})"
+            remedy = "change that limit"
+        mend = " or ".join(part for part in (others, remedy) if part)
         return (
             f"joint '{self.joint}' {does} {value} {self.unit} {where}; "
             f"its {self.kind} limit is {limit} {self.unit}{by}; {mend}"
@@ -261,6 +267,7 @@ class _Check:
             unit=_UNITS[kind][self.joint_map.units[joint]],
             speed_factor=_speed_factor(kind, *told),
             limit_is_configured=(name, kind) in self.joint_map.configured_limits,
+            limited_by=self.joint_map.limit_sources.get((name, kind), ""),
         )
 
 

@@ -15,6 +15,7 @@
 - `readiness`: what a robot's state forbids
 - `recovery`: back from an emergency stop, a fault or a loss; whether a stop was obeyed
 - `motion_loader`: reads the motions beside everything else
+- `learned_limits`: the limits that actuators report, and motions checked again
 - `motion_watch`: has them read when files change; `unwatched`: why it cannot
 - `uploads`: the folder for motions of clients
 - `shared_tracks`: motions in shared memory

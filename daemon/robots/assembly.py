@@ -101,11 +101,12 @@ class Assembly:
 
     def member(self, parts: Parts) -> Member:
         """Make a robot, and what serves it."""
-        bounds = joint_bounds(parts.joint_map, parts.settings)
-        for warning in filter(None, (missing_limits(parts.joint_map), never_fails(parts.joint_map, bounds))):
+        joint_map = parts.joint_map.within(parts.driver.limits)
+        bounds = joint_bounds(joint_map, parts.settings)
+        for warning in filter(None, (missing_limits(joint_map), never_fails(joint_map, bounds))):
             log.warning("%s: %s", parts.name, warning)
         library = MotionLibrary(
-            parts.joint_map,
+            joint_map,
             parts.settings,
             parts.driver.max_rate_hz,
             MotionCache(default_folder()).load_motions,

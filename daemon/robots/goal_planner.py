@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ..api.schemas import GotoRequest, PlayRequest
     from ..clock.monitor import ClockMonitor
     from ..config.robot import RobotSettings
+    from ..joints.joint_bounds import JointBounds
     from ..joints.joint_map import JointMap
     from ..planning.library import MotionLibrary
     from ..planning.planner import Plan
@@ -77,8 +78,8 @@ class GoalPlanner:
     name : str
         The robot's, for messages.
     settings : RobotSettings
-    joint_map : JointMap
     library : MotionLibrary
+        With the joints and their limits, which may become others.
     clock : ClockMonitor, optional
         Of the machine; without it no appointed time is refused for a bad clock.
 
@@ -91,17 +92,23 @@ class GoalPlanner:
         self,
         name: str,
         settings: RobotSettings,
-        joint_map: JointMap,
         library: MotionLibrary,
         clock: ClockMonitor | None = None,
     ) -> None:
         self._name = name
         self._settings = settings
-        self._joint_map = joint_map
-        self._bounds = joint_bounds(joint_map, settings)
         self._library = library
         self.clock = clock
         self._tracks = SharedTracks()
+
+    @property
+    def joint_map(self) -> JointMap:
+        """The robot's joints, with the limits that hold now."""
+        return self._library.joint_map
+
+    @property
+    def _bounds(self) -> JointBounds:
+        return joint_bounds(self.joint_map, self._settings)
 
     def playback_for(self, request: PlayRequest) -> Playback:
         """Return the playback of the motion that a request names.
@@ -116,7 +123,7 @@ class GoalPlanner:
         try:
             playback = plan_playback(
                 self.whole_motion(request.motion),
-                self._joint_map,
+                self.joint_map,
                 first=request.first.place if request.first else None,
                 last=request.last.place if request.last else None,
                 count=0 if request.loop == "forever" else request.loop,
@@ -142,7 +149,23 @@ class GoalPlanner:
             raise RequestError.of("UNKNOWN_MOTION", self._library.unknown(motion))
         if entry.plan is None:
             raise RequestError.of("INVALID_MOTION", shortened(entry.reason, LONGEST_REASON))
+        if not self._is_checked(entry.plan):
+            what = f"{motion} is being checked against the limits that the actuators have reported"
+            raise RequestError("BUSY", self._name, what, mend="wait until the motions are published")
         return whole(entry.plan, entry.markers)
+
+    def _is_checked(self, plan: Plan) -> bool:
+        """Whether a plan was checked against the limits that hold now."""
+        return plan.limits is self.joint_map.limits
+
+    def _refuse_unchecked(self, plan: Plan) -> None:
+        """Refuse a goal that was planned before the robot's actuators reported other limits."""
+        if not self._is_checked(plan):
+            what, why = (
+                "the robot's limits have changed since it was planned",
+                "its actuators reported others",
+            )
+            raise RequestError("INVALID_MOTION", plan.motion, what, why, "play it again")
 
     def _refuse_far(self, request: PlayRequest) -> None:
         """Refuse a start so far ahead that a robot would be busy with nothing."""
@@ -187,7 +210,7 @@ class GoalPlanner:
         positions = poses[pose] if pose is not None else joints or {}
         rate_hz = min(POSE_RATE_HZ, self._library.max_rate_hz)
         try:
-            return whole(plan_pose(pose or "goto", positions, self._joint_map, self._settings, rate_hz))
+            return whole(plan_pose(pose or "goto", positions, self.joint_map, self._settings, rate_hz))
         except (PlanError, JointMapError) as error:
             raise RequestError.of("INVALID_MOTION", error) from error
 
@@ -208,9 +231,11 @@ class GoalPlanner:
         Raises
         ------
         RequestError
-            If there is no way from there, no time for it, or a tolerance cannot be meant.
+            If there is no way from there, no time for it, or a tolerance cannot be meant; also if the
+            robot's limits have changed since the goal was planned.
         """
         playback, request = goal.playback, goal.request
+        self._refuse_unchecked(playback.plan)
         tolerances = self._tolerances(request)
         approach = self._approach(playback.plan, np.array(start), playback.begins_at)
         ends_at = playback.ends_at
@@ -266,12 +291,12 @@ class GoalPlanner:
         if speed <= 1.0 and not playback.passes.seamless:
             return track.clock_acceleration
         rows, velocities, stop_s = track.positions, track.velocities, self._settings.stop_duration_s
-        return clock_acceleration(rows, velocities, track.rate_hz, self._joint_map, stop_s, speed=speed)[0]
+        return clock_acceleration(rows, velocities, track.rate_hz, self.joint_map, stop_s, speed=speed)[0]
 
     def _tolerances(self, request: PlayRequest) -> GoalTolerances:
         try:
             return join_tolerances(
-                self._joint_map,
+                self.joint_map,
                 self._bounds,
                 path=request.path_tolerance,
                 goal=request.goal_tolerance,
@@ -281,7 +306,7 @@ class GoalPlanner:
             raise RequestError.of("INVALID_REQUEST", error) from error
 
     def _approach(self, plan: Plan, start: Floats, target: Floats) -> Track:
-        joint_map, settings, rate_hz = self._joint_map, self._settings, plan.rate_hz
+        joint_map, settings, rate_hz = self.joint_map, self._settings, plan.rate_hz
         try:
             return plan_approach(start, target, plan.driven, joint_map, settings, rate_hz=rate_hz)
         except ApproachError as error:
@@ -290,7 +315,7 @@ class GoalPlanner:
     def _told_of(self, approach: Track, playback: Playback, start: Floats) -> dict[str, Any]:
         return {
             "approach_s": len(approach.positions) / approach.rate_hz,
-            "start_distance": farthest(start, playback.begins_at, playback.plan.driven, self._joint_map),
+            "start_distance": farthest(start, playback.begins_at, playback.plan.driven, self.joint_map),
         }
 
     def _start_s(self, request: PlayRequest, approach: Track) -> float | None:

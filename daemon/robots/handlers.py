@@ -93,6 +93,7 @@ class RequestHandlers:
 
     async def play(self, request: PlayRequest) -> dict[str, Any]:
         """Play a motion, now or after those that wait; the answer means accepted."""
+        await self._robot.limits.checked()
         return await self._begin(self._robot.planner.playback_for(request), request)
 
     async def goto(self, request: GotoRequest) -> dict[str, Any]:
@@ -304,7 +305,7 @@ class RequestHandlers:
         if request.joint is not None:
             fault["actuator"] = self._actuator_of(request.joint)
         try:
-            make_driver(driver.type, driver.options, robot.joint_map.actuators).inject(fault)
+            make_driver(driver.type, driver.options, robot.library.joint_map.actuators).inject(fault)
         except DriverError as error:
             raise RequestError("INVALID_REQUEST", robot.name, str(error)) from error
         if not robot.stream.send(messages.Inject(fault)):
@@ -312,11 +313,11 @@ class RequestHandlers:
         return {"fault": fault}
 
     def _actuator_of(self, joint: str) -> str:
-        joints = self._robot.joint_map.joints
+        joints = self._robot.library.joint_map.joints
         if joint not in joints:
             what, known = f"no joint '{joint}'", f"it has {listed(joints)}"
             raise RequestError("INVALID_REQUEST", self._robot.name, what, known, nearest(joint, joints))
-        return self._robot.joint_map.actuator_of(joint)
+        return self._robot.library.joint_map.actuator_of(joint)
 
     # -- look -----------------------------------------------------------------------------------------------
 

@@ -60,7 +60,7 @@ class Member:
         """Run the robot until it leaves; nothing else ends it."""
         robot = self.robot
         async with asyncio.TaskGroup() as watches:
-            watching = []
+            watching = [watches.create_task(robot.limits.watch(), name=f"{robot.name}.limits")]
             if self.control.lease:
                 watching.append(watches.create_task(self.control.watch(), name=f"{robot.name}.lease"))
             if robot.settings.groups:

@@ -10,13 +10,13 @@ import gc
 import logging
 from contextlib import suppress
 from threading import Event, Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..api.errors import RequestError
 from .shutdown import SHUTS_DOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
     from pathlib import Path
 
     from ..planning.library import MotionLibrary
@@ -91,8 +91,15 @@ class MotionLoader:
 
     async def load_first(self) -> None:
         """Read all motions; a robot that has none of them can still go to postures, and try again."""
+        await self._log_failure(self.load())
+
+    async def check_again(self) -> None:
+        """Plan all motions again, after the reading that is under way, if any: the limits have changed."""
+        await self._log_failure(self.load_again())
+
+    async def _log_failure(self, reading: Coroutine[Any, Any, None]) -> None:
         try:
-            await self.load()
+            await reading
         except RequestError as error:
             log.info("%s", error)
         except Exception:

@@ -214,7 +214,7 @@ class RobotRegistry:
         """
         one = self._known(robot).robot
         playback = one.planner.whole_motion(motion)
-        return PlannedMotion(*await asyncio.to_thread(preview, playback, one.joint_map))
+        return PlannedMotion(*await asyncio.to_thread(preview, playback, one.library.joint_map))
 
     def curves(self, robot: str, motion: str) -> Floats:
         """Return the positions of the joints that a motion moves, at a few of its rows, shape (rows, joints).

@@ -119,6 +119,8 @@ class Reservation:
             raise busy(robot, "stop it first")
         robot.planner.refuse_virtual("a group starts at", "play it alone")
         clock = checked_clock(robot.name, robot.clock)
+        await robot.limits.checked()
+        refuse_unless_able(robot, what)
         playback = robot.planner.playback_for(play_of(request))
         # Reserved from here on, so that nothing begins while torque comes on.
         token = None if request.token_sha256 else secrets.token_urlsafe(TOKEN_BYTES)

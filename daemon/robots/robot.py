@@ -17,6 +17,7 @@ from ..ipc.states import ACTIVE, HALTED, ResultCode, State
 from . import payloads
 from .goal_planner import GoalPlanner
 from .goal_runner import GoalRunner
+from .learned_limits import LearnedLimits
 from .motion_loader import MotionLoader
 from .numbering import Numbering
 from .shutdown import SHUTS_DOWN, go_home
@@ -46,7 +47,7 @@ class Robot:
     name : str
     settings : RobotSettings
     joint_map : JointMap
-        Its joints, actuators and limits.
+        Its joints and actuators, with the limits of the description and the configuration.
     library : MotionLibrary
         Its motions; loaded by `run`.
     stream : StreamSupervisor
@@ -73,6 +74,8 @@ class Robot:
     max_rate_hz : float or None
         The highest rate at which its driver takes setpoints; None until it was open.
     planner : GoalPlanner
+    limits : LearnedLimits
+        Those that its actuators report.
     motions : MotionLoader
     telemetry : TelemetryReporter
         Reports what its stream process records.
@@ -92,11 +95,10 @@ class Robot:
     ) -> None:
         self.name = name
         self.settings = settings
-        self.joint_map = joint_map
         self.library = library
         self.stream = stream
         self.clock = clock
-        self.planner = GoalPlanner(name, settings, joint_map, library, clock)
+        self.planner = GoalPlanner(name, settings, library, clock)
         self.status = RobotStatus(name)
         self.goals = GoalRunner(
             name,
@@ -117,6 +119,7 @@ class Robot:
         self._leaving = asyncio.Event()
         self._goes_home = True
         self.motions = MotionLoader(name, library, self._take_motions)
+        self.limits = LearnedLimits(joint_map, library, self.motions, self.status)
         self.telemetry = TelemetryReporter(self.report, telemetry, hub.is_heard, clock)
 
     # -- life -----------------------------------------------------------------------------------------------
@@ -311,5 +314,5 @@ class Robot:
 
     def describe(self) -> None:
         """Tell what the robot is."""
-        description = payloads.description_payload(self.joint_map, self.settings, self.max_rate_hz)
+        description = payloads.description_payload(self.library.joint_map, self.settings, self.max_rate_hz)
         self.report("description", description)

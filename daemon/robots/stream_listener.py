@@ -6,6 +6,8 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
+from motiond.drivers.limits import ActuatorLimits
+
 from ..ipc import messages
 from ..ipc.states import ACTIVE, HALTED, ResultCode, State
 from . import payloads
@@ -103,6 +105,7 @@ class StreamListener:
                 robot.report("event", {"kind": "warning", "message": warning})
         self._warnings = ready.warnings
         robot.max_rate_hz = ready.max_rate_hz
+        robot.limits.take(ActuatorLimits.from_lists(ready.allowed))
         robot.status.message = ""
         if robot.estop_latched:
             robot.stream.send(messages.Estop())

@@ -111,7 +111,9 @@ def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, clock: Clock
 
 def _drive(loop: StreamLoop, warnings: list[str]) -> bool:
     """Run a loop on a driver that is open; tell whether it has lost its actuators."""
-    loop.channel.send(messages.Ready(loop.driver.max_rate_hz, [*loop.driver.warnings, *warnings]))
+    driver = loop.driver
+    told = [*driver.warnings, *warnings]
+    loop.channel.send(messages.Ready(driver.max_rate_hz, told, driver.limits.as_lists()))
     loop.run()
     if loop.lost:
         loop.channel.send(messages.Lost(loop.lost))

@@ -110,11 +110,12 @@ def check_motions(
         model = load_model(robot, settings)
         _warn_of_meshes(model)
         maps[name] = build_joint_map(name, model, robot.joints)
-    bounds = {name: joint_bounds(maps[name], robot) for name, robot in settings.robots.items()}
     drivers = {
         name: make_driver(robot.driver.type, robot.driver.options, maps[name].actuators)
         for name, robot in settings.robots.items()
     }
+    maps = {name: joint_map.within(drivers[name].limits) for name, joint_map in maps.items()}
+    bounds = {name: joint_bounds(maps[name], robot) for name, robot in settings.robots.items()}
     refuse_shared_devices(drivers)
     warnings = {name: driver.rehearse() for name, driver in drivers.items()}
     for name, driver in drivers.items():

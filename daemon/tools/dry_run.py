@@ -112,10 +112,12 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
     options = with_gravity(robot.driver.options, model, joint_map)
     driver = make_driver(robot.driver.type, options, joint_map.actuators)
     load = MotionCache(default_folder()).load_motions
-    library = MotionLibrary(joint_map, robot, driver.max_rate_hz, load, min_rate_hz=driver.min_rate_hz)
+    library = MotionLibrary(
+        joint_map.within(driver.limits), robot, driver.max_rate_hz, load, min_rate_hz=driver.min_rate_hz
+    )
     library.load_all()
     setup = make_setup(name, robot, settings, joint_map, _simulated(robot, joint_map, options))
-    with closing(GoalPlanner(name, robot, joint_map, library)) as goals, closing(_Stage(setup)) as stage:
+    with closing(GoalPlanner(name, robot, library)) as goals, closing(_Stage(setup)) as stage:
         goal = new_goal(goals.playback_for(request), request)
         stage.begin(goals, goal)
         trace = PlayTrace(len(setup.joints), goal.playback.plan.frames_per_tick) if traced else None

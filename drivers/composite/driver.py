@@ -23,6 +23,7 @@ from ..base import (
     DriverTimeout,
     LifetimeExpired,
 )
+from ..limits import ActuatorLimits
 from ..options import OptionProblem, OptionsError, nearest
 from ..registry import make_driver
 from .delay import SetpointDelay
@@ -60,6 +61,7 @@ class _Part:
         self.delay = SetpointDelay(len(columns))
         self.holding = False
         self.left_out = False
+        self.places = columns
         self._columns = _as_slice(columns)
         self._command = ActuatorCommand(len(columns))
         self._state = ActuatorState(len(columns))
@@ -231,6 +233,14 @@ class CompositeDriver(Driver):
     def told(self) -> tuple[str, ...]:
         """What each part tells of its options."""
         return tuple(_said(part, line) for part in self._parts for line in part.driver.told)
+
+    @property
+    def limits(self) -> ActuatorLimits:
+        """Those of all parts, each with its part's name before where it comes from."""
+        count = len(self.actuators)
+        return ActuatorLimits.none(count).joined(
+            part.driver.limits.spread(part.places, count, f"part {part.name}: ") for part in self._parts
+        )
 
     def rehearse(self) -> tuple[str, ...]:
         """Read the files of all parts; one error has all that is wrong."""

@@ -20,7 +20,7 @@ from .answer import FULL, SHORT
 from .bus import Bus
 from .capacity import Capacity, advice, capacity_at_best, capacity_of
 from .feedback import Feedback
-from .limits import Limits, refuse_turned
+from .limits import Limits, configured, refuse_turned
 from .options import WATCHDOG_UNIT_S, WHERE, DynamixelOptions, place_servos
 from .setup import (
     RETURN_DELAY_UNIT_US,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..base import ActuatorCommand, ActuatorState, DriverOptions
+    from ..limits import ActuatorLimits
     from .chain import Chain, Servo
 
 STILL_TRIES = 5
@@ -72,6 +73,7 @@ class DynamixelDriver(Driver):
         count = len(self.actuators)
         self._feedback = Feedback(count, options.lost_after, self.now, self.notices)
         self._limits = Limits(count)
+        self._allowed = configured(options, self.actuators)
         self._goal = [0] * count
         self._asked, self._profile, self._rest_profile, self._fastest = np.zeros((4, count))
         self._known = np.zeros(count, bool)
@@ -104,6 +106,11 @@ class DynamixelDriver(Driver):
         ports = [Path(port.port) for port in self.options.ports]
         return tuple(sorted({f"serial:{name}" for port in ports for name in (port, port.resolve())}))
 
+    @property
+    def limits(self) -> ActuatorLimits:
+        """Those of the options, and after `open` those of the servos' registers as well."""
+        return self._allowed
+
     def open(self) -> None:
         """Find all servos, check and set them as configured; torque stays as it was.
 
@@ -119,7 +126,6 @@ class DynamixelDriver(Driver):
         except BaseException:
             self.close()
             raise
-        self._torque = self._halted = False
 
     def _connect(self) -> None:
         options = self.options
@@ -137,6 +143,7 @@ class DynamixelDriver(Driver):
         for chain in self._chains:
             self._prepare(chain)
         self._limits.refuse_narrow(self._servos, self._units, options)
+        self._allowed = self._limits.joined(self._servos, self._units, options)
         self._measure()
         follows = options.follow_velocity
         self._plan(

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base import DriverError
+from ..limits import ActuatorLimits
 from .options import MODE_NUMBERS, of_actuator
-from .setup import raise_all
+from .setup import profiles_of, raise_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ..base import Floats
+    from ..limits import LimitKind
     from .chain import Chain, Servo
     from .options import DynamixelOptions
     from .units import Units
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 TURN_SLACK_RAD = 0.1
 POSITION_MODE = MODE_NUMBERS["position"]
 FARTHEST_TICKS = 2**30
+_LIMITING = ("velocity_limit", "current_limit")
+"""Registers that limit what a servo does, beside its position limits."""
 
 
 class Limits:
@@ -36,6 +40,7 @@ class Limits:
 
     def __init__(self, count: int) -> None:
         self.lowest, self.highest = np.zeros((2, count))
+        self._registers: dict[str, Floats] = {name: np.zeros(count) for name in _LIMITING}
         self._lower: list[float] = []
         self._upper: list[float] = []
 
@@ -46,6 +51,32 @@ class Limits:
         self.lowest[at] = np.where(is_limited, chain.get("min_position_limit"), -FARTHEST_TICKS)
         self.highest[at] = np.where(is_limited, chain.get("max_position_limit"), FARTHEST_TICKS)
         self._lower, self._upper = self.lowest.tolist(), self.highest.tolist()
+        for name, values in self._registers.items():
+            values[at] = chain.get(name)
+
+    def joined(self, servos: Sequence[Servo], units: Units, options: DynamixelOptions) -> ActuatorLimits:
+        """Return what the options and the servos' registers allow, on the actuators' side."""
+        limits = _with_profiles(configured(options, [servo.actuator for servo in servos]), servos, options)
+        is_limited = self.highest < FARTHEST_TICKS
+        turned = units.tick_rad < 0
+        lowest, highest = (
+            np.where(is_limited, (end - units.zero_ticks) * units.tick_rad, np.nan)
+            for end in (self.lowest, self.highest)
+        )
+        for least, most, which in ((lowest, highest, ~turned), (highest, lowest, turned)):
+            names = ("min_position_limit", "max_position_limit")
+            low, high = names if least is lowest else reversed(names)
+            limits = limits.narrowed("lower", np.where(which, least, np.nan), _owned(servos, low))
+            limits = limits.narrowed("upper", np.where(which, most, np.nan), _owned(servos, high))
+        velocity = self._size("velocity_limit", units.velocity_rad_s)
+        limits = limits.narrowed("velocity", velocity, _owned(servos, "velocity_limit"))
+        effort = self._size("current_limit", units.effort_nm)
+        return limits.narrowed("effort", effort, _owned(servos, "current_limit"))
+
+    def _size(self, register: str, unit: Floats) -> Floats:
+        """Return a limiting register without sign, in SI units; NaN where it is 0, which limits nothing."""
+        values = self._registers[register]
+        return np.where(values > 0, values * np.abs(unit), np.nan)
 
     def own(self, servo: Servo, units: Units) -> tuple[float, float]:
         """Return the lower and upper limit of one servo in rad."""
@@ -92,6 +123,45 @@ class Limits:
                 if (own := self.own(servo, units))[0] > lower or own[1] < upper
             ]
         )
+
+
+def configured(options: DynamixelOptions, actuators: Sequence[str]) -> ActuatorLimits:
+    """Return what the options allow, whatever the servos are.
+
+    With `follow_velocity`, each setpoint brings a profile velocity of its own, and the configured one does
+    not apply to motions.
+    """
+    limits = ActuatorLimits.none(len(actuators))
+    chosen: list[tuple[LimitKind, str]] = [
+        ("lower", "lower_rad"),
+        ("upper", "upper_rad"),
+        ("acceleration", "profile_acceleration_rad_s2"),
+    ]
+    if not options.follow_velocity:
+        chosen.append(("velocity", "profile_velocity_rad_s"))
+    for kind, option in chosen:
+        is_profile = option.startswith("profile_")
+        given = [of_actuator(getattr(options, option), actuator) for actuator in actuators]
+        values = np.array([np.nan if value is None else value for value in given], float)
+        if is_profile:  # a profile of 0 is one without limit
+            values[values == 0] = np.nan
+        limits = limits.narrowed(kind, values, f"driver.{option}")
+    return limits
+
+
+def _with_profiles(
+    limits: ActuatorLimits, servos: Sequence[Servo], options: DynamixelOptions
+) -> ActuatorLimits:
+    """Narrow limits to the profiles as the servos have them, in whole units of their registers."""
+    velocity, acceleration = (np.where(values > 0, values, np.nan) for values in profiles_of(servos, options))
+    if not options.follow_velocity:
+        limits = limits.narrowed("velocity", velocity, "driver.profile_velocity_rad_s")
+    return limits.narrowed("acceleration", acceleration, "driver.profile_acceleration_rad_s2")
+
+
+def _owned(servos: Sequence[Servo], register: str) -> list[str]:
+    """Return the register of each servo in words."""
+    return [f"servo {servo.servo_id}'s own {register}" for servo in servos]
 
 
 def refuse_turned(servos: Sequence[Servo], position: Floats, units: Units, options: DynamixelOptions) -> None:

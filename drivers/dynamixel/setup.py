@@ -9,6 +9,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..base import DriverError
 from .chain import Chain, Servo
 from .health import in_words
@@ -18,6 +20,7 @@ from .options import MODE_NUMBERS, WHERE, GainOptions, of_actuator
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from ..base import Floats
     from .bus import Bus
     from .options import DynamixelOptions, Place
 
@@ -240,12 +243,26 @@ def profile_velocity_units(servo: Servo, options: DynamixelOptions) -> int:
     return _units(options.profile_velocity_rad_s, servo, servo.model.velocity_unit_rad_s)
 
 
+def profiles_of(servos: Sequence[Servo], options: DynamixelOptions) -> tuple[Floats, Floats]:
+    """Return the profiles that servos have, rounded as their registers are; 0 where there is none.
+
+    Returns
+    -------
+    velocity, acceleration : ndarray, shape (servos,)
+        In rad/s and rad/s².
+    """
+    velocity = [profile_velocity_units(one, options) * one.model.velocity_unit_rad_s for one in servos]
+    acceleration = [_acceleration_units(one, options) * one.model.acceleration_unit_rad_s2 for one in servos]
+    return np.array(velocity), np.array(acceleration)
+
+
+def _acceleration_units(servo: Servo, options: DynamixelOptions) -> int:
+    return _units(options.profile_acceleration_rad_s2, servo, servo.model.acceleration_unit_rad_s2)
+
+
 def _settings(chain: Chain, options: DynamixelOptions) -> Mapping[str, Mapping[int, int]]:
     settings: dict[str, dict[int, int]] = {
-        "profile_acceleration": {
-            one.servo_id: _units(options.profile_acceleration_rad_s2, one, one.model.acceleration_unit_rad_s2)
-            for one in chain.servos
-        },
+        "profile_acceleration": {one.servo_id: _acceleration_units(one, options) for one in chain.servos},
         "profile_velocity": {one.servo_id: profile_velocity_units(one, options) for one in chain.servos},
     }
     for gain in GainOptions.model_fields:

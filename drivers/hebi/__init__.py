@@ -13,6 +13,7 @@ listener  receives feedback, and finds silent modules
 feedback  a group's feedback as arrays
 flags     m-stop, heat, position limits, and who commands the modules
 turns     whether modules count the right turn
+stored_limits  what the modules allow by limits that they have stored
 mirror    joints that two modules move
 effort_setup  what is fed forward, by options and plugins
 feed_forward  efforts that are added to commanded ones

@@ -23,6 +23,7 @@ from ..base import (
     require_lifetime,
     slowest_rate_hz,
 )
+from ..limits import ActuatorLimits
 from .describe import describe
 from .feed_forward import FeedForward
 from .feedback import WHERE
@@ -34,6 +35,7 @@ from .mirror import Mirrors
 from .options import HebiOptions
 from .sender import Sender
 from .setup import REPORTS_A_TIMEOUT, refuse_missing, set_up
+from .stored_limits import stored_limits
 from .turns import refuse_turns, stored_ranges
 
 if TYPE_CHECKING:
@@ -87,6 +89,7 @@ class HebiDriver(Driver):
         self._period_s: float | None = None
         self._mirrors = Mirrors(self._setup.mirrors, len(self.actuators))
         self._lower, self._upper = self._setup.lower, self._setup.upper
+        self._allowed = ActuatorLimits.none(len(self.actuators))
         self._listener: Listener
         self._sender: Sender
         self._feed: FeedForward
@@ -166,6 +169,7 @@ class HebiDriver(Driver):
 
     def _learn_ranges(self, group: HebiGroup) -> None:
         info = group.request_info(INFO_TIMEOUT_MS)
+        self._allowed = stored_limits(info, self.modules, self._mirrors, len(self.actuators))
         lower, upper = self._setup.lower, self._setup.upper
         if info is not None:
             stored_lower, stored_upper = (bound[: len(lower)] for bound in stored_ranges(info))
@@ -177,6 +181,11 @@ class HebiDriver(Driver):
                 "set `position_range`"
             )
         self._lower, self._upper = lower, upper
+
+    @property
+    def limits(self) -> ActuatorLimits:
+        """After `open`, the limits that the modules have stored; before, nothing is known."""
+        return self._allowed
 
     def set_period(self, period_s: float) -> None:
         """Set the tick period; the modules report as often, and at 100 Hz at least, unless an option says."""

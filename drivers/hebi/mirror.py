@@ -77,6 +77,11 @@ class Mirrors:
         values[2, self._leaders] = followed[2]
         np.multiply(followed, self._signs, values[:, self._actuators :])
 
+    @property
+    def pairs(self) -> Sequence[Mirror]:
+        """The second modules, in their order."""
+        return self._mirrors
+
     def add_heat(self, temperature_c: Floats, of_all: NDArray[np.float32]) -> None:
         """Let an actuator be as hot as the hotter one of its two modules.
 

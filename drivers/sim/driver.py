@@ -22,6 +22,7 @@ from ..base import (
     require_lifetime,
     slowest_rate_hz,
 )
+from ..limits import ActuatorLimits
 from ..options import OptionProblem, OptionsError, spread
 from .command_log import CommandLog, CommandLogError
 from .encoder import Encoder
@@ -85,6 +86,13 @@ class SimDriver(Driver):
     def devices(self) -> tuple[str, ...]:
         """The file that the simulated robot lives in; without one, nobody else can drive it."""
         return () if self.options.plant is None else (f"plant:{self.options.plant.resolve()}",)
+
+    @property
+    def limits(self) -> ActuatorLimits:
+        """Those of the options `velocity_limit` and `effort_limit`."""
+        limits, dynamics = ActuatorLimits.none(len(self.actuators)), self._dynamics
+        limits = limits.narrowed("velocity", dynamics.velocity_limit, "driver.velocity_limit")
+        return limits.narrowed("effort", dynamics.effort_limit, "driver.effort_limit")
 
     def open(self) -> None:
         """Make the actuators, or take them as the last process left them."""

@@ -209,7 +209,7 @@ class Engine:
         self.driver.open()
         library = MotionLibrary(self.joint_map, self.settings, MAX_RATE_HZ)
         library._entries = {name: _entry(name, plan) for name, plan in sequence.plans.items()}
-        self.goals = GoalPlanner("arm", self.settings, self.joint_map, library)
+        self.goals = GoalPlanner("arm", self.settings, library)
         self.channel, theirs = Channel.pair()
         self._theirs = Channel(theirs)
         joints = len(self.joint_map.joints)

@@ -14,6 +14,7 @@ from motiond.daemon.api.requests import VERBS
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.robots.assembly import make_registry
 from motiond.daemon.robots.stream_forks import StreamForks
+from motiond.drivers.limits import ActuatorLimits
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from motiond.daemon.robots.registry import RobotRegistry
 
 FORKS = StreamForks()
+UNLIMITED = ActuatorLimits.none(2).as_lists()
+"""What the two actuators of the rig's robot allow."""
 """Forks the stream processes of all tests in this process."""
 JOINTS = ("shoulder", "elbow")
 RATE_HZ = 200

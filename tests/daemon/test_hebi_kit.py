@@ -98,7 +98,7 @@ def test_hebis_file_alone_is_enough(kit: Kit) -> None:
 def test_the_home_position_is_a_pose_to_go_to(kit: Kit) -> None:
     robot, joint_map = kit.robot(), kit.joint_map()
     assert robot.poses == {"home": dict(zip(NAMES, [0.5, -1.0, 2.0], strict=True))}
-    with closing(GoalPlanner("arm", robot, joint_map, MotionLibrary(joint_map, robot, 100.0))) as goals:
+    with closing(GoalPlanner("arm", robot, MotionLibrary(joint_map, robot, 100.0))) as goals:
         playback = goals.playback_to(GotoRequest(pose="home"))
     assert playback.plan.positions[-1].tolist() == [0.5, -1.0, 2.0]
 

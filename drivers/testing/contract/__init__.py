@@ -8,6 +8,7 @@ Subclass `DriverContract` and give it a fixture `rig`:
 
 suite      all of them in one class
 lifecycle  tests of how drivers are made, opened and closed
+limits     tests of what the actuators themselves allow
 feedback   tests of what they report
 motion     tests of torque, setpoints and halts
 failures   tests of what they say where something is not possible

@@ -9,6 +9,7 @@ import pytest
 from .failures import FailureContract
 from .feedback import FeedbackContract
 from .lifecycle import LifecycleContract
+from .limits import LimitsContract
 from .motion import MotionContract
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ..rig import Rig
 
 
-class DriverContract(LifecycleContract, FeedbackContract, MotionContract, FailureContract):
+class DriverContract(LifecycleContract, LimitsContract, FeedbackContract, MotionContract, FailureContract):
     """The contract's tests; a subclass adds the fixture `rig`."""
 
     @pytest.fixture

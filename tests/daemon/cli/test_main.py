@@ -457,6 +457,7 @@ def test_a_script_gets_every_violation_in_numbers(capsys: pytest.CaptureFixture[
     assert violation == {
         "joint": "wrist1", "kind": "velocity", "time_s": 0.0625, "frame": 1, "count": 1, "value": 16.0,
         "unit": "rad/s", "limit_is_configured": False, "between": False,
+        "limited_by": "",
     }  # fmt: skip
     assert len(finding.pop("problems")) == 1
     assert finding == {

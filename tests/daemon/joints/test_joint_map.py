@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from motiond.daemon.joints.joint_map import JointMapError
+from motiond.drivers.limits import KINDS, ActuatorLimits
 from motiond.formats import Coordinate, Joint, JointType, Mimic, RobotModel
 from tests.robots import WIDE, map_of
 
@@ -246,6 +247,7 @@ def test_the_description_tells_joints_with_units_and_limits() -> None:
                 "velocity": None,
                 "acceleration": None,
                 "effort": None,
+                "limited_by": {},
             },
             {
                 "name": "elbow",
@@ -255,8 +257,48 @@ def test_the_description_tells_joints_with_units_and_limits() -> None:
                 "velocity": 3.0,
                 "acceleration": None,
                 "effort": 4.0,
+                "limited_by": {},
             },
         ],
         "actuators": ["base", "A1"],
         "model": TWO.name,
     }
+
+
+def test_what_actuators_allow_narrows_the_limits_of_their_joints() -> None:
+    wide = {"lower": -20.0, "upper": 20.0, "velocity": 9.0}
+    settings: dict[str, dict[str, Any]] = {
+        "plain": {"limits": wide},
+        "geared": {"reduction": 2.0, "offset": 0.5, "limits": wide | {"acceleration": 9.0}},
+        "turned": {"reduction": -4.0, "offset": 0.25, "limits": wide},
+        "slave": {"mimic": {"joint": "turned"}, "actuator": "none", "limits": wide},
+        "second": {"mimic": {"joint": "turned"}, "reduction": 2.0, "limits": wide},
+    }
+    allowed = ActuatorLimits.none(4)
+    for kind, value in zip(KINDS, (-1.0, 2.0, 3.0, 4.0, 5.0), strict=True):
+        allowed = allowed.narrowed(kind, [np.inf, value, value, value], f"its {kind}")
+    found = map_of(settings).within(allowed)
+    limits = found.limits
+    assert limits.lower.tolist() == [-20.0, 0.0, -0.25, -20.0, -0.5]
+    assert limits.upper.tolist() == [20.0, 1.5, 0.5, 20.0, 1.0]
+    assert limits.velocity.tolist() == [9.0, 1.5, 0.75, 9.0, 1.5]
+    assert limits.acceleration.tolist() == [np.inf, 2.0, 1.0, np.inf, 2.0]
+    assert limits.effort.tolist() == [np.inf, 10.0, 20.0, np.inf, 10.0]
+    assert found.limit_sources["geared", "lower"] == "its lower"
+    assert found.limit_sources["turned", "lower"] == "its upper"
+    assert found.limit_sources["turned", "upper"] == "its lower"
+    assert not {joint for joint, _ in found.limit_sources} & {"plain", "slave"}
+    assert ("geared", "acceleration") not in found.configured_limits
+    assert ("plain", "velocity") in found.configured_limits
+    geared = found.payload()["joints"][1]
+    assert geared["limited_by"] == {kind: f"its {kind}" for kind in KINDS}
+
+
+def test_actuators_that_allow_more_change_nothing() -> None:
+    own = map_of({"plain": {"limits": WIDE}})
+    wider = ActuatorLimits.none(1).narrowed("velocity", WIDE["velocity"] + 1.0, "it")
+    assert own.within(wider) is own
+    assert own.has_limits_of(own.within(wider))
+    tighter = wider.narrowed("velocity", 0.01, "it")
+    assert not own.has_limits_of(own.within(tighter))
+    assert own.within(tighter).has_limits_of(own.within(tighter))

@@ -12,6 +12,7 @@ import pytest
 
 from motiond.daemon.planning import library
 from motiond.daemon.planning.library import MotionLibrary
+from motiond.drivers.limits import ActuatorLimits
 from motiond.formats import FormatError, Problem, load_motions
 from motiond.formats.io import source
 from motiond.formats.io.regular_file import open_regular
@@ -20,6 +21,7 @@ from tests.robots import map_of, settings_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from motiond.drivers.limits import LimitKind
     from motiond.formats import Motion
 
 ELBOW: dict[str, dict[str, Any]] = {"elbow": {"limits": {"lower": -2, "upper": 2, "velocity": 9}}}
@@ -617,3 +619,76 @@ def test_a_reason_without_end_is_cut_where_it_is_told(tmp_path: Path) -> None:
 
     (told,) = library_of(file, load=load).payload()["motions"]
     assert len(told["reason"]) == 3_500
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "reason"),
+    [
+        (
+            "upper",
+            0.5,
+            "reaches 0.6 rad at 0.020 s (frame 2); its upper limit is 0.5 rad (R); lower the motion",
+        ),
+        (
+            "velocity",
+            10.0,
+            (
+                "moves at 30 rad/s at 0.010 s (frame 1, the worst of 2); its velocity limit is 10 rad/s (R); "
+                "slow it to 0.333 of its speed"
+            ),
+        ),
+    ],
+)
+def test_motions_are_planned_again_where_actuators_allow_less_and_where_they_allow_more(
+    tmp_path: Path, kind: LimitKind, value: float, reason: str
+) -> None:
+    fast = {"elbow": {"limits": {"lower": -2, "upper": 2, "velocity": 99}}}
+    write(tmp_path / "wave.seq", 0.0, 0.3, 0.6)
+    own = map_of(fast)
+    found = MotionLibrary(own, settings_of(fast, motions=[tmp_path]))
+    found.load_all()
+    before = found.get("wave")
+    assert before is not None
+    assert before.plan is not None
+    allowed = ActuatorLimits.none(1).narrowed(kind, value, "servo 2's own max_position_limit")
+    found.joint_map = own.within(allowed)
+    found.load_all()
+    now = found.get("wave")
+    assert now is not None
+    told = reason.replace("(R)", "(servo 2's own max_position_limit)")
+    assert (now.plan, now.reason) == (None, f"wave: joint 'elbow' {told} or change that limit")
+    assert [(one.kind, one.limited_by) for one in now.violations] == [
+        (kind, "servo 2's own max_position_limit")
+    ]
+    found.joint_map = own
+    found.load_all(may_read=lambda _: True)  # as whoever watches the folder asks for it
+    again = found.get("wave")
+    assert again is not None
+    assert again.plan is not None
+    assert again.plan.max_speed == before.plan.max_speed
+
+
+def test_a_motion_that_actuators_do_not_allow_is_not_kept_as_one_that_has_changed(tmp_path: Path) -> None:
+    write(tmp_path / "wave.seq", 0.0, 0.01, 0.6)
+    wide = {"elbow": {"limits": {"lower": -2, "upper": 2, "velocity": 99}}}
+    found = MotionLibrary(map_of(wide), settings_of(wide, motions=[tmp_path]))
+    found.load_all()
+    found.joint_map = map_of(wide).within(ActuatorLimits.none(1).narrowed("upper", 0.5, "it"))
+    found.load_all(may_read=lambda _: True)
+    entry = found.get("wave")
+    assert entry is not None
+    assert entry.plan is None
+
+
+def test_the_fastest_speed_is_one_that_actuators_allow(tmp_path: Path) -> None:
+    write(tmp_path / "wave.seq", 0.0, 0.01, 0.02, 0.03)
+    own = map_of(ELBOW)
+    found = MotionLibrary(
+        own.within(ActuatorLimits.none(1).narrowed("velocity", 1.5, "it")),
+        settings_of(ELBOW, motions=[tmp_path]),
+    )
+    found.load_all()
+    entry = found.get("wave")
+    assert entry is not None
+    assert entry.plan is not None
+    assert entry.plan.max_speed == pytest.approx(1.5)

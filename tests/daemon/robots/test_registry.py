@@ -37,6 +37,8 @@ class FakeRobot:
         self.rests: list[float] = []
         self.left, self.on_line = asyncio.Event(), asyncio.Event()
         self.failing_stop = False
+        self.status = RobotStatus(name)
+        self.limits = SimpleNamespace(watch=self.left.wait)
 
     @property
     def leaving(self) -> bool:

@@ -12,7 +12,7 @@ from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc import messages
 from motiond.daemon.robots.assembly import make_registry
-from tests.daemon.rig import FORKS, Rig, ask
+from tests.daemon.rig import FORKS, UNLIMITED, Rig, ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,7 @@ class Stage:
         self.robot.library.load_all()
         self.sent: list[messages.Command] = []
         monkeypatch.setattr(self.robot.stream, "send", self._send)
-        self.tell(messages.Ready(1000.0, []), OFF)
+        self.tell(messages.Ready(1000.0, [], UNLIMITED), OFF)
 
     def _send(self, command: messages.Command, _fds: tuple[int, ...] = ()) -> bool:
         self.sent.append(command)

@@ -14,6 +14,7 @@ import pytest
 from motiond.daemon.ipc import messages, ring
 from motiond.daemon.robots import stream_supervisor
 from motiond.daemon.robots.stream_supervisor import StreamSupervisor
+from motiond.drivers.limits import ActuatorLimits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -153,7 +154,7 @@ async def run_of(stage: Stage) -> AsyncIterator[Stage]:
         assert all(process.closed for process in stage.processes)
 
 
-READY = messages.Ready(1000.0, [])
+READY = messages.Ready(1000.0, [], ActuatorLimits.none(1).as_lists())
 
 
 def beats(process: Process) -> int:

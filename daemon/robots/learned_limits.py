@@ -1,0 +1,69 @@
+"""Joins limits that a robot's actuators report with the others, and has all motions checked again."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, NoReturn
+
+from ..api.errors import RequestError
+
+if TYPE_CHECKING:
+    from motiond.drivers import ActuatorLimits
+
+    from ..joints.joint_map import JointMap
+    from ..planning.library import MotionLibrary
+    from .motion_loader import MotionLoader
+    from .status import RobotStatus
+
+WAIT_S = 4.0
+
+
+class LearnedLimits:
+    """The limits of one robot's actuators.
+
+    Parameters
+    ----------
+    joint_map : JointMap
+        With the limits of the description and the configuration alone.
+    library : MotionLibrary
+        Gets the joined limits.
+    motions : MotionLoader
+        Checks its motions.
+    status : RobotStatus
+        Is woken when they are checked.
+    """
+
+    def __init__(
+        self, joint_map: JointMap, library: MotionLibrary, motions: MotionLoader, status: RobotStatus
+    ) -> None:
+        self._own = joint_map
+        self._library = library
+        self._motions = motions
+        self._status = status
+        self._changed, self._unchecked = asyncio.Event(), False
+
+    def take(self, allowed: ActuatorLimits) -> None:
+        """Join what the actuators allow with the other limits; a change of any has motions checked again.
+
+        Until a motion has been checked, it is not played (`GoalPlanner`).
+        """
+        joined = self._own.within(allowed)
+        if not joined.has_limits_of(self._library.joint_map):
+            self._library.joint_map = joined
+            self._unchecked = True
+            self._changed.set()
+
+    async def watch(self) -> NoReturn:
+        """Check all motions again whenever the limits have changed."""
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            await self._motions.check_again()
+            self._unchecked = self._changed.is_set()
+            self._status.wake()
+
+    async def checked(self) -> None:
+        """Wait until motions are checked, but not so long that a request would not be answered in time."""
+        with suppress(RequestError):
+            await self._status.until(lambda: not self._unchecked, "the motions are not checked", WAIT_S)

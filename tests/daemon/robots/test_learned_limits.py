@@ -1,0 +1,210 @@
+"""What actuators report of their limits when they are opened, and what a robot then refuses to play."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api.reports import ReportHub
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.ipc import messages
+from motiond.daemon.robots.assembly import make_registry
+from motiond.drivers.limits import ActuatorLimits
+from tests.daemon.rig import FORKS, Rig, ask
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from motiond.daemon.api.reports import Subscription
+
+HELD = [0.1, 0.1]
+OFF = messages.Status("idle", torque=False, goal_id=None, reference=None)
+ON = messages.Status("idle", torque=True, goal_id=None, reference=HELD)
+OWN = "servo 2's own max_position_limit"
+WIDE = ActuatorLimits.none(2)
+NARROW = WIDE.narrowed("upper", [float("inf"), 0.3], OWN)
+CHECKED = "against the limits that the actuators have reported; wait until the motions are published"
+CHANGED = "the robot's limits have changed since it was planned; its actuators reported others; play it again"
+TOO_FAR = (
+    "joint 'elbow' reaches 0.5 rad at 0.250 s (frame 50, the worst of 50); its upper limit is 0.3 rad "
+    f"({OWN}); lower the motion or change that limit"
+)
+
+
+class Stage:
+    """A robot, a stream process that is played by the test, and the thread that checks motions.
+
+    Attributes
+    ----------
+    may_check : asyncio.Event
+        Motions are checked again only once it is set.
+    enables : bool
+        Whether torque comes on as soon as it is asked for.
+    """
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        rig = Rig(folder)
+        rig.robot["groups"] = ["duo"]
+        hub = ReportHub()
+        self.registry = make_registry(load_settings(rig.config), hub, FORKS)
+        self.member = self.registry._members["arm"]
+        self.robot = self.member.robot
+        self.robot.library.load_all()
+        self.sent: list[messages.Command] = []
+        self.may_check, self.enables = asyncio.Event(), True
+        self.reports: Subscription
+        self._hub = hub
+        self._check = self.robot.motions.check_again
+        monkeypatch.setattr(self.robot.stream, "send", self._send)
+        monkeypatch.setattr(self.robot.motions, "check_again", self._check_when_it_may)
+
+    def _send(self, command: messages.Command, _fds: tuple[int, ...] = ()) -> bool:
+        self.sent.append(command)
+        if self.enables and isinstance(command, messages.Enable):
+            self.tell(ON)
+        return True
+
+    async def _check_when_it_may(self) -> None:
+        await self.may_check.wait()
+        await self._check()
+
+    def tell(self, *notices: messages.Notice) -> None:
+        for notice in notices:
+            self.member.listener.on_notice(notice)
+
+    def open(self, allowed: ActuatorLimits) -> None:
+        """Let the driver be open, with actuators that allow so much."""
+        self.tell(messages.Ready(1000.0, [], allowed.as_lists()), OFF)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        checking = asyncio.create_task(self.robot.limits.watch())
+        with self._hub.subscribe(frozenset({"motions", "description"})) as self.reports:
+            yield
+        checking.cancel()
+        await asyncio.wait((checking,))
+
+    async def listed(self, motion: str) -> dict[str, Any]:
+        """Wait for the next list of motions and return one of them."""
+        async for report in self.reports:
+            if report.subject == "motions":
+                return next(one for one in report.data["motions"] if one["name"] == motion)
+        raise AssertionError
+
+    async def settle(self) -> None:
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    return Stage(tmp_path, monkeypatch)
+
+
+async def refusal(stage: Stage, verb: str, **values: Any) -> tuple[str, str]:
+    with pytest.raises(RequestError) as caught:
+        await ask(stage.registry, verb, **values)
+    return caught.value.code, str(caught.value)
+
+
+async def test_motions_are_listed_again_with_the_limit_of_the_actuator_as_the_reason(stage: Stage) -> None:
+    async with stage.running():
+        stage.may_check.set()
+        stage.open(NARROW)
+        listed = await stage.listed("short")
+        assert (listed["ok"], listed["reason"]) == (False, f"short: {TOO_FAR}")
+        assert await refusal(stage, "play", motion="short") == ("INVALID_MOTION", f"short: {TOO_FAR}")
+        code, why = await refusal(stage, "goto", joints={"elbow": 0.5})
+        assert code == "INVALID_MOTION"
+        assert f"its upper limit is 0.3 rad ({OWN}); lower the motion or change that limit" in why
+        assert stage.sent == []
+
+
+async def test_the_description_has_the_joined_limits(stage: Stage) -> None:
+    async with stage.running():
+        stage.open(NARROW)
+        async for report in stage.reports:
+            if report.subject == "description":
+                elbow = report.data["joints"][1]
+                break
+        assert [elbow["lower"], elbow["upper"], elbow["limited_by"]] == [-2.0, 0.3, {"upper": OWN}]
+
+
+async def test_a_play_while_motions_are_checked_again_waits_for_that(stage: Stage) -> None:
+    async with stage.running():
+        stage.open(NARROW)
+        play = asyncio.create_task(refusal(stage, "play", motion="short"))
+        await stage.settle()
+        assert not play.done()
+        stage.may_check.set()
+        assert await play == ("INVALID_MOTION", f"short: {TOO_FAR}")
+        assert stage.sent == []
+
+
+async def test_a_play_is_refused_where_checking_takes_too_long(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("motiond.daemon.robots.learned_limits.WAIT_S", 0.001)
+    async with stage.running():
+        stage.open(NARROW)
+        assert await refusal(stage, "play", motion="short") == (
+            "BUSY",
+            f"arm: short is being checked {CHECKED}",
+        )
+        assert stage.sent == []
+
+
+@pytest.mark.parametrize("verb", ["play", "goto"])
+async def test_what_was_planned_before_actuators_reported_less_does_not_begin(
+    stage: Stage, verb: str
+) -> None:
+    """A play waits for torque when the actuators are lost and found again with other limits."""
+    async with stage.running():
+        stage.may_check.set()
+        stage.open(WIDE)
+        stage.enables = False
+        values: dict[str, Any] = {"motion": "short"} if verb == "play" else {"joints": {"elbow": 0.5}}
+        asked = asyncio.create_task(refusal(stage, verb, **values))
+        await stage.settle()
+        assert [type(one) for one in stage.sent] == [messages.Enable]
+        stage.open(NARROW)
+        await stage.listed("short")
+        stage.tell(ON)
+        code, why = await asked
+        assert (code, why) == ("INVALID_MOTION", f"{values.get('motion', 'goto')}: {CHANGED}")
+        assert [type(one) for one in stage.sent] == [messages.Enable]
+
+
+async def test_actuators_that_come_back_with_other_limits_are_heeded_and_the_same_ones_cost_nothing(
+    stage: Stage,
+) -> None:
+    async with stage.running():
+        stage.may_check.set()
+        stage.open(NARROW)
+        assert not (await stage.listed("short"))["ok"]
+        read = stage.robot.library.files_read
+        stage.tell(messages.Lost("the cable is out"))
+        stage.open(NARROW)
+        await stage.settle()
+        assert stage.robot.library.files_read == read
+        stage.tell(messages.Lost("the cable is out"))
+        stage.open(WIDE)
+        assert (await stage.listed("short"))["ok"]
+        answer = await ask(stage.registry, "play", motion="short")
+        assert set(answer) >= {"goal_id", "approach_s"}
+        stage.robot.planner.close()
+
+
+async def test_a_start_of_a_group_is_not_prepared_beyond_what_actuators_allow(stage: Stage) -> None:
+    async with stage.running():
+        stage.open(NARROW)
+        prepare = asyncio.create_task(refusal(stage, "fleet/prepare", motion="short", start="s1"))
+        await stage.settle()
+        assert not prepare.done()
+        stage.may_check.set()
+        assert await prepare == ("INVALID_MOTION", f"short: {TOO_FAR}")
