@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import socket
 import tracemalloc
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from motiond.formats import FormatError, load_motion, load_motions, load_robots
 from motiond.formats.cache import MotionCache
-from motiond.formats.io.source import MOTION_SIZE, SizeBound, Source
+from motiond.formats.io.source import MOTION_SIZE, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 SEQ = """type: CompositeSeq
 content: BodyMotion
@@ -34,11 +34,17 @@ def make_socket(path: Path) -> None:
         ours.bind(str(path))
 
 
+KERNELS = "it is no file on a disk, but the kernel's ({})"
 STRANGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "folder": (lambda path: path.mkdir(), "it is a folder"),
     "pipe that nobody writes to": (os.mkfifo, "it is a pipe"),
     "socket": (make_socket, "it is a socket"),
     "device": (lambda path: path.symlink_to("/dev/zero"), "it is a device"),
+    "terminal": (lambda path: path.symlink_to("/dev/tty"), "it is a device"),
+    "file of /proc": (lambda path: path.symlink_to("/proc/version"), KERNELS.format("proc")),
+    "log of the kernel": (lambda path: path.symlink_to("/proc/kmsg"), KERNELS.format("proc")),
+    "memory of a process": (lambda path: path.symlink_to("/proc/self/mem"), KERNELS.format("proc")),
+    "file of /sys": (lambda path: path.symlink_to("/sys/kernel/uevent_seqnum"), KERNELS.format("sysfs")),
     "link to itself": (lambda path: path.symlink_to(path), "Too many levels of symbolic links"),
     "link to nothing": (lambda path: path.symlink_to("gone"), "no such file"),
     "nothing": (lambda _: None, "no such file"),
@@ -97,12 +103,21 @@ def test_a_file_that_is_too_large_is_not_even_read(
     assert str(caught.value) == f"{path}: {message}"
 
 
-def test_a_file_that_states_no_size_is_read_no_further_than_allowed() -> None:
-    path = Path("/proc/self/maps")
-    assert path.stat().st_size == 0
-    with pytest.raises(FormatError) as caught:
-        Source(path).read(SizeBound(100, "a map", "draw less"))
-    assert str(caught.value) == f"{path}: has 101 bytes; a map has at most 100; draw less"
+def test_what_comes_in_the_place_of_a_file_before_it_is_opened_is_not_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even to open a device may have an effect, as on a watchdog."""
+    path, usual = tmp_path / "wave.seq", os.open
+    path.write_text(SEQ)
+
+    def swap(where: str, flags: int) -> int:
+        if not flags & os.O_PATH:
+            path.unlink()
+            os.mkfifo(path)
+        return usual(where, flags)
+
+    monkeypatch.setattr(os, "open", swap)
+    assert Source(path).read() == SEQ.encode()
 
 
 def test_reading_takes_no_more_memory_than_the_file(tmp_path: Path) -> None:
