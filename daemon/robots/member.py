@@ -60,7 +60,11 @@ class Member:
         """Run the robot until it leaves; nothing else ends it."""
         robot = self.robot
         async with asyncio.TaskGroup() as watches:
-            watching = [watches.create_task(robot.limits.watch(), name=f"{robot.name}.limits")]
+            clear = asyncio.to_thread(self.handlers.uploads.remove_leftovers)
+            watching = [
+                watches.create_task(robot.limits.watch(), name=f"{robot.name}.limits"),
+                watches.create_task(clear, name=f"{robot.name}.leftovers"),
+            ]
             if self.control.lease:
                 watching.append(watches.create_task(self.control.watch(), name=f"{robot.name}.lease"))
             if robot.settings.groups:

@@ -5,10 +5,12 @@ Only whole files come into it, each in one step, and nothing in it is overwritte
 
 from __future__ import annotations
 
+import fcntl
+import logging
 import os
 import re
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
@@ -24,6 +26,11 @@ if TYPE_CHECKING:
 
     from ..planning.library import Entry, MotionLibrary
 
+log = logging.getLogger(__name__)
+
+SCRATCH = ".upload-"
+"""How the folder of an upload that is under way begins; whoever uploads holds a lock on it (flock(2))."""
+SCRATCH_NAME = re.compile(re.escape(SCRATCH) + "[a-z0-9_]{8}")
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]|[ ](?=[A-Za-z0-9_-])){0,99}")
 """A blank stands alone, and in front of no suffix: names that look the same are the same."""
 MOST_FILES = 1_000
@@ -67,6 +74,20 @@ class Uploads:
                 raise self._failed(folder, error) from error
             _make_lasting(folder)
         return entries
+
+    def remove_leftovers(self) -> None:
+        """Remove what daemons left that were killed in an upload, and nothing that anybody works on."""
+        if self._folder is None:
+            return
+        try:
+            left = [path for path in self._folder.iterdir() if SCRATCH_NAME.fullmatch(path.name)]
+            for scratch in left:
+                _remove_left(scratch)
+        except OSError as error:
+            why = error.strerror or str(error)
+            log.warning(
+                "%s: %s: cannot be cleared of interrupted uploads; %s", self._robot, self._folder, why
+            )
 
     def delete(self, motion: str) -> list[str]:
         """Remove a motion's file with its markers, and return the names of the motions that were in it.
@@ -122,22 +143,22 @@ class Uploads:
             if sum(1 for _ in folder.iterdir()) >= MOST_FILES:
                 what = f"{folder} holds {MOST_FILES} files"
                 raise RequestError("NOT_ALLOWED", self._robot, what, "no more are taken", "delete some")
-            scratch = Path(mkdtemp(prefix=".upload-", dir=folder))
+            scratch, lock = _make_scratch(folder)
         except OSError as error:
             raise self._failed(folder, error) from error
         try:
             file = scratch / name
-            with file.open("wb") as out:
-                out.write(content)
-                out.flush()
-                os.fsync(out.fileno())
-        except OSError as error:
-            shutil.rmtree(scratch, ignore_errors=True)
-            raise self._failed(folder, error) from error
-        try:
+            try:
+                with file.open("wb") as out:
+                    out.write(content)
+                    out.flush()
+                    os.fsync(out.fileno())
+            except OSError as error:
+                raise self._failed(folder, error) from error
             yield file
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
+            os.close(lock)
 
     def _checked(self, file: Path) -> list[Entry]:
         """Return what is in a file, all of which can be played, under names that are not taken."""
@@ -159,6 +180,34 @@ class Uploads:
     def _failed(self, folder: Path, error: OSError) -> RequestError:
         why = (error.strerror or str(error)).lower()
         return RequestError("INTERNAL", self._robot, f"{folder} cannot be written to", why, "check it")
+
+
+def _make_scratch(folder: Path) -> tuple[Path, int]:
+    """Make the folder of an upload, and return it with a descriptor that holds the lock on it."""
+    while True:
+        scratch = Path(mkdtemp(prefix=SCRATCH, dir=folder))
+        with suppress(FileNotFoundError):  # another daemon that starts has taken it for a leftover
+            lock = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            with suppress(OSError):  # the filesystem has no locks, without which nobody removes it either
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            if os.fstat(lock).st_nlink:
+                return scratch, lock
+            os.close(lock)
+
+
+def _remove_left(scratch: Path) -> None:
+    """Remove the folder of an upload that nobody holds; one with anything else in it is no such folder."""
+    with suppress(OSError):  # it is no folder or another user's, or somebody holds it
+        lock = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            files = [*os.scandir(lock)]
+            if os.fstat(lock).st_uid == os.geteuid() and len(files) <= 1:
+                for file in files:
+                    os.unlink(file.name, dir_fd=lock)
+                scratch.rmdir()
+        finally:
+            os.close(lock)
 
 
 def _make_lasting(folder: Path) -> None:

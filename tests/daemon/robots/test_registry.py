@@ -39,6 +39,7 @@ class FakeRobot:
         self.failing_stop = False
         self.status = RobotStatus(name)
         self.limits = SimpleNamespace(watch=self.left.wait)
+        self.uploads = SimpleNamespace(remove_leftovers=lambda: None)
 
     @property
     def leaving(self) -> bool:
