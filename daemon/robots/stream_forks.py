@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ LEAN = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYDANTIC_DISABLE_P
 """No threads of numpy's: its matrices are small here, and no fork copies threads. And no look through all
 that is installed for plugins of pydantic's."""
 END_PATIENCE_S = 5.0
+OWES_S = 0.4
+"""A server hangs that has not told for so long how a process ended, which is started again after 0.5 s."""
 
 
 class StreamForks:
@@ -28,6 +31,7 @@ class StreamForks:
     def __init__(self) -> None:
         self._server: subprocess.Popen[bytes] | None = None
         self._requests: socket.socket | None = None
+        self._owed: list[tuple[socket.socket, float]] = []
 
     def __enter__(self) -> Self:
         return self
@@ -92,12 +96,30 @@ class StreamForks:
         OSError
             If there is no server to be had, or it does not listen.
         """
+        if self._hangs():
+            self.kill()
+            self.end()
         packet, fds = request.encode(), (channel.fileno(), told.fileno())
         try:
             socket.send_fds(self.start(), [packet], fds)
         except (BrokenPipeError, ConnectionResetError):  # it has just ended
             self.end()
             socket.send_fds(self.start(), [packet], fds)
+
+    def expect(self, told: socket.socket) -> None:
+        """Take a socket on which the server has yet to tell how a process ended, which has."""
+        self._owed.append((told, time.monotonic()))
+
+    def _hangs(self) -> bool:
+        """Whether the server owes for too long what it has to tell of processes that have ended."""
+        owed, self._owed = self._owed, []
+        for told, since_s in owed:
+            try:
+                told.recv(1)
+                told.close()
+            except BlockingIOError:
+                self._owed.append((told, since_s))
+        return any(time.monotonic() - since_s > OWES_S for _, since_s in self._owed)
 
     def kill(self) -> None:
         """End a server that does not answer, at once."""
@@ -106,6 +128,9 @@ class StreamForks:
 
     def end(self) -> None:
         """End the server; any number of times."""
+        for told, _ in self._owed:
+            told.close()
+        self._owed = []
         if self._requests is not None:
             self._requests.close()
             self._requests = None

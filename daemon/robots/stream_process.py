@@ -11,6 +11,7 @@ import signal
 import socket
 from collections import deque
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..ipc import ring
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from .stream_forks import StreamForks
 
 KILL_PATIENCE_S = 5.0
+TELL_PATIENCE_S = 0.5
+"""So long the fork server may take to tell how a process has ended, where that can be seen nowhere else."""
+_EXIT_CODE_AT = 49
+"""Among the fields of /proc/PID/stat (proc(5)) that follow the process's name."""
 
 
 class StreamProcess:
@@ -59,6 +64,7 @@ class StreamProcess:
         self.refusal = ""
         self._forks = forks
         self._pidfd: int | None = None
+        self._has_server, self._is_over, self._is_owed = True, False, False
         self._hurries = False
         self._notices: deque[Notice] = deque()
         self._arrived, self._exited = asyncio.Event(), asyncio.Event()
@@ -84,28 +90,43 @@ class StreamProcess:
             on_failure.pop_all()
 
     def _hear(self) -> None:
-        """Hear of the fork server how the process does; if that ends, from then on of the process itself."""
+        """Receive from the fork server how the process does, up to its end or the server's."""
         loop = asyncio.get_running_loop()
         packet, fds, _flags, _address = socket.recv_fds(self._told, TOLD.size, 1)
         kind, number = TOLD.unpack(packet) if packet else (b"", 0)
         if kind == BORN:
             self.pid, (self._pidfd,) = number, fds
+            loop.add_reader(self._pidfd, self._note_end, self._pidfd)
             if self._hurries:
                 self._signal(HURRY)
             return
         loop.remove_reader(self._told.fileno())
-        if not kind and self._pidfd is not None:
-            loop.add_reader(self._pidfd, self._note_exit, self._pidfd)
-            return
+        self._has_server = self._is_owed = False
         if kind == ENDED:
             self.exit_code = number
         elif kind == REFUSED:
             self.refusal = os.strerror(number)
+        elif self._pidfd is not None and not self._is_over:  # the server has ended, and the process goes on
+            return
         self._exited.set()
 
-    def _note_exit(self, pidfd: int) -> None:
-        asyncio.get_running_loop().remove_reader(pidfd)
-        self._exited.set()
+    def _note_end(self, pidfd: int) -> None:
+        """Note that the process has ended; how, the system knows as well as a fork server that may hang."""
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(pidfd)
+        self._is_over = True
+        if self._has_server:
+            with suppress(BlockingIOError):
+                self._hear()
+        if not self._has_server:
+            self._exited.set()
+            return
+        self._is_owed = True
+        self.exit_code = _exit_code_of(self.pid)
+        if self.exit_code is None:
+            loop.call_later(TELL_PATIENCE_S, self._exited.set)
+        else:
+            self._exited.set()
 
     def send(self, command: Command, fds: tuple[int, ...] = ()) -> bool:
         """Send a command without waiting; False if the process has gone or does not listen."""
@@ -178,7 +199,23 @@ class StreamProcess:
         if self._pidfd is not None:
             os.close(self._pidfd)
             self._pidfd = None
-        self._told.close()
+        if self._is_owed:
+            self._forks.expect(self._told)
+        else:
+            self._told.close()
         self._channel.close()
         self._open = False
         self._arrived.set()
+
+
+def _exit_code_of(pid: int | None) -> int | None:
+    """Return how a process has ended that nobody has waited for yet; None where that cannot be seen.
+
+    0 stands for what may not be seen as well, so it says nothing.
+    """
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        status = int(fields[_EXIT_CODE_AT])
+    except (OSError, ValueError, IndexError):
+        return None
+    return os.waitstatus_to_exitcode(status) if fields[0] == "Z" and status else None

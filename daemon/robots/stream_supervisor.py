@@ -223,7 +223,7 @@ class StreamSupervisor:
         if exit_code == 0 or (self._hurried and exit_code == -HURRY):
             return ""
         if exit_code is None:
-            return "the stream process ended, and how is not known, as the process that forked it has ended"
+            return "the stream process ended, and how is not known, as its fork server has ended, or hangs"
         how = f"killed by signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
         return f"the stream process ended unasked ({how})"
 

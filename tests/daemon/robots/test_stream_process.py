@@ -19,6 +19,7 @@ import pytest
 
 from motiond.daemon.clock import chrony
 from motiond.daemon.ipc import messages
+from motiond.daemon.robots import stream_process
 from motiond.daemon.robots.stream_forks import StreamForks
 from motiond.daemon.robots.stream_process import StreamProcess
 from motiond.daemon.stream.locks import DeviceLocks
@@ -167,14 +168,16 @@ async def test_a_process_that_is_killed_is_replaced_though_who_forked_it_has_end
         async with rig.running(forks) as registry:
             await rig.until_state("idle")
             first = forks.pid
+            assert first is not None
             forks.kill()
+            await asyncio.to_thread(os.waitid, os.P_PID, first, os.WEXITED | os.WNOWAIT)
             stream = registry._members["arm"].robot.stream
             assert stream.pid is not None
             os.kill(stream.pid, signal.SIGKILL)
             lost = await rig.until("event", lambda data: data["kind"] == "stream_lost")
             await rig.until_state("idle", since=rig.place_of(lost))
             assert forks.pid != first
-    why = "the stream process ended, and how is not known, as the process that forked it has ended"
+    why = "the stream process ended, and how is not known, as its fork server has ended, or hangs"
     assert lost["message"] == why
 
 
@@ -194,6 +197,42 @@ async def test_who_forks_is_replaced_where_it_does_not_answer() -> None:
         assert await process.close(PATIENCE_S) == 0
         process.telemetry.close()
         assert forks.pid != hangs
+
+
+async def test_how_a_process_ended_is_known_at_once_though_who_forked_it_hangs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stream_process, "TELL_PATIENCE_S", PATIENCE_S)
+    with StreamForks() as forks:
+        process = StreamProcess(forks, setup_of())
+        assert isinstance(await process.notice(), messages.Ready)
+        assert process.pid is not None
+        assert forks.pid is not None
+        hangs = forks.pid
+        os.kill(hangs, signal.SIGSTOP)
+        os.kill(process.pid, signal.SIGKILL)
+        assert await process.notice() is None
+        async with asyncio.timeout(PATIENCE_S / 2):  # neither of the two waits is waited for
+            assert await process.close(PATIENCE_S) == -signal.SIGKILL
+        process.telemetry.close()
+        os.kill(hangs, signal.SIGCONT)
+
+
+async def test_a_robot_whose_process_is_killed_while_its_fork_server_hangs_is_back_by_another_server(
+    rig: Rig,
+) -> None:
+    with StreamForks() as forks:
+        async with rig.running(forks) as registry:
+            await rig.until_state("idle")
+            hangs, stream = forks.pid, registry._members["arm"].robot.stream
+            assert hangs is not None
+            assert stream.pid is not None
+            os.kill(hangs, signal.SIGSTOP)
+            os.kill(stream.pid, signal.SIGKILL)
+            lost = await rig.until("event", lambda data: data["kind"] == "stream_lost")
+            await rig.until_state("idle", since=rig.place_of(lost))
+            assert forks.pid != hangs
+    assert lost["message"] == "the stream process ended unasked (killed by signal 9)"
 
 
 @pytest.mark.parametrize("inherited", [signal.SIG_DFL, signal.SIG_IGN])
