@@ -5,6 +5,7 @@
 - `client`: what a client needs of it
 - `listening`: places to listen at, as they are written
 - `types`: kinds of values
+- `certificates`: until when certificates are valid
 - `tls_files`: whether certificates and keys can be used
 - `secrets`: where passwords are, and how they are kept out of messages
 - `described`: describes options in the JSON schema

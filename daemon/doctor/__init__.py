@@ -6,6 +6,7 @@
 - `machine`: where the machine is read, which tests replace
 - `patient`: the configuration, and the devices that its robots drive
 - `broker`: whether the broker lets the daemon in, and how long a message takes
+- `certificates`: until when they are valid
 - `clock`: whether the machine's clock is synchronised
 - `kernel`: the kernel, and the speed of its processors
 - `punctuality`: real-time rights, and how late a process wakes

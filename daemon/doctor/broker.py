@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import aiomqtt
 
+from ..config.certificates import NoCertificate, of_der
 from ..mqtt.connection import address_of, make_client
 from ..mqtt.reasons import NotConnected, reason_of
 from ..mqtt.topics import Topics
+from .certificates import judged
 from .report import Check, Verdict
 
 if TYPE_CHECKING:
     from ..config.mqtt import MqttSettings
+    from ..mqtt.connection import Client
 
 MESSAGES = 200
 MOST_S = 2.0
@@ -37,21 +41,22 @@ async def check_brokers(settings: MqttSettings, daemon_id: str) -> list[Check]:
     daemon_id : str
         Whose topics are used: what is sent lies where access lists let a daemon write and read.
     """
-    return [await _check(one, daemon_id) for one in settings.each()]
+    return [check for one in settings.each() for check in await _check(one, daemon_id)]
 
 
-async def _check(settings: MqttSettings, daemon_id: str) -> Check:
+async def _check(settings: MqttSettings, daemon_id: str) -> list[Check]:
     address = str(address_of(settings))
     topic = Topics(settings.base).doctor(daemon_id, uuid4().hex[:12])
     begun_s = time.perf_counter()
     try:
         async with make_client(settings) as client:
             connect_s = time.perf_counter() - begun_s
+            shown = _certificate_of(client, address)
             trips_s = await _round_trips(client, topic)
     except (aiomqtt.MqttError, OSError) as error:
-        return _out_of_reach(settings, address, error)
+        return [_out_of_reach(settings, address, error)]
     except _NoEcho as error:
-        return Check(
+        silent = Check(
             check="broker",
             subject=address,
             verdict=Verdict.FAILURE,
@@ -59,7 +64,17 @@ async def _check(settings: MqttSettings, daemon_id: str) -> Check:
             means="a daemon with this login takes no requests, and counts the broker as lost",
             mend="permit it in the broker's access list (docs/security.md), or use the daemon's login",
         )
-    return _judged(address, connect_s, sorted(trips_s))
+        return [silent]
+    return [_judged(address, connect_s, sorted(trips_s)), *shown]
+
+
+def _certificate_of(client: Client, address: str) -> list[Check]:
+    """Judge the certificate that a broker has shown, if it has."""
+    if client.broker_certificate is None:
+        return []
+    with suppress(NoCertificate):
+        return [judged(address, of_der(client.broker_certificate))]
+    return []
 
 
 async def _round_trips(client: aiomqtt.Client, topic: str) -> list[float]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..clock.monitor import ClockMonitor
 from ..config.settings import RealtimeSettings, host_name
 from .broker import check_brokers
+from .certificates import check_certificates
 from .clock import check_clock
 from .disk import check_disk
 from .kernel import check_governor, check_kernel
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ..config.mqtt import MqttSettings
     from .patient import Patient
 
-STEPS = 9
+STEPS = 10
 
 
 def examine(
@@ -68,6 +69,7 @@ def _checks(
     yield [check_config(patient)]
     daemon_id = settings.id if settings else host_name()
     yield asyncio.run(check_brokers(mqtt, daemon_id)) if mqtt and _is_asked_for(mqtt, patient) else []
+    yield check_certificates(mqtt, settings.http if settings else None)
     yield [asyncio.run(check_clock(ClockMonitor(settings.max_clock_error_s if settings else None)))]
     yield [check_kernel(machine), check_governor(machine)]
     yield check_ports(patient.devices, machine)

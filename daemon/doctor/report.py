@@ -23,6 +23,7 @@ class Verdict(StrEnum):
 CheckName = Literal[
     "configuration",
     "broker",
+    "certificate",
     "clock",
     "real-time",
     "wake-ups",

@@ -11,12 +11,14 @@ from ..api.dispatcher import Dispatcher
 from ..api.reports import ReportHub
 from ..clock.monitor import ClockMonitor
 from ..http.server import HttpServer
+from ..log.terminal import has_terminal
+from ..mqtt.certificates import CertificateWatch
 from .desk import FleetDesk
 from .remote_files import RemoteFiles
 from .site import Site
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from typing import Any
 
     from ..config.http import HttpSettings
@@ -48,6 +50,7 @@ class FleetServer:
         self._site = Site(mqtt, hub)
         self._desk = FleetDesk(mqtt)
         self._clock = ClockMonitor()
+        self._certificates = CertificateWatch(mqtt)
         self._server = HttpServer(
             http,
             dispatcher=Dispatcher(self._site.robots, handle_timeout_s=HANDLE_S),
@@ -63,16 +66,20 @@ class FleetServer:
         )
 
     async def run(self) -> None:
-        """Serve until SIGTERM or SIGINT; nothing stops for it, as robots are their daemons' own."""
+        """Serve until SIGTERM or SIGINT; nothing stops for it, as robots are their daemons' own.
+
+        SIGHUP has a renewed certificate served, as it has a daemon reload; from a terminal it ends the page.
+        """
         async with self._desk, asyncio.TaskGroup() as tasks:
             helpers = [
                 tasks.create_task(self._site.run(), name="fleet.site"),
                 tasks.create_task(self._server.run(), name="fleet.http"),
                 tasks.create_task(self._follow_looks(), name="fleet.looks"),
                 tasks.create_task(self._clock.run(), name="fleet.clock"),
+                tasks.create_task(self._certificates.run(), name="fleet.certificates"),
             ]
             ended = asyncio.Event()
-            with ended_by_signals(ended):
+            with ended_by_signals(ended), _on_hang_up(self._server.renew_certificate):
                 await ended.wait()
             await end(helpers)
 
@@ -81,6 +88,20 @@ class FleetServer:
         while True:
             self._site.uplink.want(self._site.reports.telemetry_of(self._server.looked_at))
             await asyncio.sleep(LOOK_S)
+
+
+@contextmanager
+def _on_hang_up(act: Callable[[], None]) -> Iterator[None]:
+    """Have SIGHUP do something, unless it is a terminal's."""
+    if has_terminal():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGHUP, act)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGHUP)
 
 
 async def end(tasks: Collection[asyncio.Task[Any]]) -> None:

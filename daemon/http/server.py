@@ -7,21 +7,23 @@ import errno
 import logging
 import math
 import os
-import ssl
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
 from aiohttp import web
 
+from ..config.section import SettingError
 from ..ipc.listener import listen
 from .answering import RequestHandler, in_one_form
 from .application import make_application
+from .certificate import PageCertificate
 from .connections import ASK_WITHIN_S, Connections
 from .tally import Tally
 from .tokens import read_token
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import AsyncIterator, Callable, Mapping
 
     from ..api.dispatcher import Dispatcher
@@ -111,7 +113,7 @@ class HttpServer:
     ) -> None:
         options = FLEET_OPTIONS if is_fleet else OPTIONS
         self._settings, self._tls_options = settings, options[1:]
-        self._tls = _tls(settings)
+        self._certificate = _certificate_of(settings)
         self._hub = hub
         # Robots of other daemons are counted by these.
         self._tally = Tally(lambda: () if is_fleet else commands.robots)
@@ -149,13 +151,20 @@ class HttpServer:
         """The page's address."""
         return self._settings.url
 
+    def renew_certificate(self) -> None:
+        """Serve new connections with the certificate's files as they are now; the log says what fails."""
+        if self._certificate is not None:
+            self._certificate.renew()
+
     async def run(self) -> NoReturn:
         """Serve until cancelled; an address that is taken is tried again, and the robots run on meanwhile."""
-        if self._tls is None and not self._settings.is_loopback:
+        if self._certificate is None and not self._settings.is_loopback:
             why = "whoever listens to the network learns the token"
             log.warning("http: %s: not encrypted; %s; set %s and %s", self.url, why, *self._tls_options)
         async with asyncio.TaskGroup() as tasks:  # neither of the two ends by itself
             tasks.create_task(self._tally.run(self._hub), name="http.tally")
+            if self._certificate is not None:
+                tasks.create_task(self._certificate.look_after(), name="http.certificate")
             await self._keep_listening()
         raise AssertionError  # it listens until cancelled
 
@@ -180,6 +189,10 @@ class HttpServer:
             log.warning("http: no page at %s; %s; %s", self.url, reason, mend)
         return reason
 
+    def _tls(self) -> ssl.SSLContext | None:
+        """Return by what the next connection is encrypted."""
+        return self._certificate.context if self._certificate else None
+
     @asynccontextmanager
     async def _listening(self) -> AsyncIterator[None]:
         application, live = self._make_application()
@@ -200,7 +213,7 @@ class HttpServer:
                 connections.ends_one,
                 name=self.url,
                 tls=self._tls,
-                handshake_s=ASK_WITHIN_S if self._tls else None,
+                handshake_s=ASK_WITHIN_S if self._certificate else None,
             )
             watching = asyncio.create_task(live.watch_broker(), name="http.broker")
             try:
@@ -222,13 +235,10 @@ def _reason(error: OSError) -> str:
     return words.lower()
 
 
-def _tls(settings: HttpSettings) -> ssl.SSLContext | None:
+def _certificate_of(settings: HttpSettings) -> PageCertificate | None:
     if settings.cert_file is None or settings.key_file is None:
         return None
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
-        context.load_cert_chain(settings.cert_file, settings.key_file)
-    except OSError as error:
-        files = f"{settings.cert_file}, {settings.key_file}"
-        raise HttpError(f"http: {files}: cannot be used any more; {_reason(error)}; correct them") from error
-    return context
+        return PageCertificate(settings.cert_file, settings.key_file)
+    except SettingError as error:
+        raise HttpError(f"http: {error}") from error

@@ -46,7 +46,8 @@ class Listener:
         Returns the protocol of a connection.
     make_room : callable
         Ends a connection in favour of another one, where no descriptors are left; returns whether it did.
-    tls : SSLContext, optional
+    tls : callable
+        Returns by what the next connection is encrypted; None where it is not.
     handshake_s : float, optional
         So long a handshake may take.
     """
@@ -58,7 +59,7 @@ class Listener:
         make_protocol: Callable[[], asyncio.BaseProtocol],
         make_room: Callable[[], bool] = lambda: False,
         *,
-        tls: ssl.SSLContext | None = None,
+        tls: Callable[[], ssl.SSLContext | None] = lambda: None,
         handshake_s: float | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
@@ -120,7 +121,7 @@ class Listener:
         """Give a connection its protocol, after the handshake of TLS where there is one."""
         with suppress(*LOST):  # it is gone, or does not speak TLS
             await self._loop.connect_accepted_socket(
-                self._make_protocol, connection, ssl=self._tls, ssl_handshake_timeout=self._handshake_s
+                self._make_protocol, connection, ssl=self._tls(), ssl_handshake_timeout=self._handshake_s
             )
             return
         connection.close()
@@ -172,7 +173,7 @@ async def listen(
     make_room: Callable[[], bool],
     *,
     name: str,
-    tls: ssl.SSLContext | None = None,
+    tls: Callable[[], ssl.SSLContext | None] = lambda: None,
     handshake_s: float | None = None,
 ) -> Listener:
     """Listen at each address of a host, at `::` by IPv4 too; otherwise as `Listener`.

@@ -2,4 +2,5 @@
 
 - `journal`: log records as entries of systemd's journal
 - `lines`: log records as lines that nothing quoted in them can forge
+- `terminal`: whether there is somebody who may close it
 """

@@ -5,6 +5,7 @@
 - `sending`: the half of a client that sends, no more than the broker takes
 - `packet_limit`: how long a packet may be, by what the broker states or does
 - `fitting`: shortens what is too long
+- `certificates`: which of them end soon
 - `attempt`: what one of them meets as it connects
 - `refusals`: topics on which the broker takes nothing, told together
 - `connection_log`: a connection made, lost and made again, each told once

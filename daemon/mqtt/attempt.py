@@ -29,16 +29,23 @@ class _TidySocket(ssl.SSLSocket):
 
 
 class Attempt:
-    """What is known of one client's present attempt, noted in paho's thread as well as in the loop's."""
+    """What is known of one client's present attempt, noted in paho's thread as well as in the loop's.
+
+    Attributes
+    ----------
+    certificate : bytes or None
+        What the other end has shown, in DER.
+    """
 
     def __init__(self) -> None:
         self._trouble: Exception | None = None  # what the system or TLS has said last
         self._encrypted = False
         self._socket: socket.socket | None = None
+        self.certificate: bytes | None = None
 
     def begin(self) -> None:
         """Forget what the attempt before has met."""
-        self._trouble, self._encrypted = None, False
+        self._trouble, self._encrypted, self.certificate = None, False, None
 
     # -- what notes it --------------------------------------------------------------------------------------
 
@@ -77,6 +84,7 @@ class Attempt:
             def do_handshake(self, block: bool = False) -> None:  # noqa: FBT001, FBT002 # the base class's own
                 super().do_handshake(block)
                 attempt._encrypted = True  # of the class around
+                attempt.certificate = self.getpeercert(binary_form=True)
 
         return Noting
 

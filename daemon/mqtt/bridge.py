@@ -14,6 +14,7 @@ import aiomqtt
 
 from ..api.reports import STREAMED, SUBJECTS
 from .brokers import Brokers, MovedOn
+from .certificates import CertificateWatch
 from .claims import Claims
 from .connection import address_of, make_client, speaks_5
 from .home_assistant import HomeAssistant
@@ -104,6 +105,7 @@ class MqttBridge:
         self._others: RequestsSession | None = None
         self._client: Client | None = None
         self._client_of: Broker | None = None
+        self._certificates = CertificateWatch(settings)
         self.connected = asyncio.Event()
 
     @property
@@ -132,9 +134,10 @@ class MqttBridge:
         self._main, self._others = main, others
         for_main, for_requests = self._make_links(main, others, out)
         try:
-            async with asyncio.TaskGroup() as links:  # both are kept until cancelled
+            async with asyncio.TaskGroup() as links:  # all are kept until cancelled
                 links.create_task(for_main.run())
                 links.create_task(for_requests.run())
+                links.create_task(self._certificates.run(), name="mqtt.certificates")
         finally:
             out.keep_untold(self._client)
 
@@ -251,6 +254,7 @@ class MqttBridge:
 
     async def _serve_main(self, session: MainSession, client: Client) -> None:
         self._brokers.reach()
+        self._certificates.see(client, self._brokers.present.settings)
         await session.run(client, self._brokers.present)
 
     def _requests_client(self, session: RequestsSession) -> Client:

@@ -117,6 +117,11 @@ class Client(SendingClient):
         for step in ("_create_socket_connection", "_ssl_wrap_socket"):
             setattr(self._client, step, self._attempt.noted(getattr(self._client, step)))
 
+    @property
+    def broker_certificate(self) -> bytes | None:
+        """The certificate that the broker has shown, in DER."""
+        return self._attempt.certificate
+
     async def __aenter__(self) -> Self:
         """Connect; the login is read anew each time.
 

@@ -6,7 +6,6 @@ It ends when it is told to: robots first, softly, then MQTT, so that the last re
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from ..api.dispatcher import Dispatcher
 from ..api.names import STOPS
 from ..fleet.desk import FleetDesk
 from ..fleet.listener import Listener
+from ..log.terminal import has_terminal
 from ..mqtt.bridge import MqttBridge
 from ..mqtt.broker import EmbeddedBroker, login_of
 from ..mqtt.results import default_folder
@@ -62,11 +62,22 @@ class Source:
     assembly: Assembly
 
     def changes(
-        self, settings: Settings, robots: RobotRegistry, bridge: MqttBridge, hub: ReportHub
+        self,
+        settings: Settings,
+        robots: RobotRegistry,
+        bridge: MqttBridge,
+        hub: ReportHub,
+        page: HttpServer | None,
     ) -> Reconfiguration:
         """Return what takes changes of the configuration into robots that run."""
         return Reconfiguration(
-            self.config, settings, assembly=self.assembly, robots=robots, bridge=bridge, hub=hub
+            self.config,
+            settings,
+            assembly=self.assembly,
+            robots=robots,
+            bridge=bridge,
+            hub=hub,
+            renew_certificate=page.renew_certificate if page else lambda: None,
         )
 
 
@@ -98,7 +109,7 @@ async def serve(
     desk = FleetDesk(settings.mqtt)
     page = _page(settings, dispatcher, robots, groups=desk, hub=hub, bridge=bridge)
     fleet = Listener(settings.mqtt, settings.id, bridge, robots)
-    change = None if source is None else source.changes(settings, robots, bridge, hub)
+    change = None if source is None else source.changes(settings, robots, bridge, hub, page)
     descriptors.raise_limit()
     prefer_latency()
     embedded = settings.mqtt.broker == "embedded"
@@ -209,7 +220,7 @@ def _heed_signals(robots: RobotRegistry, change: Reconfiguration | None) -> Iter
     """Leave on signals that ask for it; SIGHUP does from a terminal, and else has us reload."""
     loop = asyncio.get_running_loop()
     acts = dict.fromkeys((signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP), robots.leave)
-    if change is not None and not _has_terminal():
+    if change is not None and not has_terminal():
         acts[signal.SIGHUP] = change.ask
     for number, act in acts.items():
         loop.add_signal_handler(number, act)
@@ -218,12 +229,3 @@ def _heed_signals(robots: RobotRegistry, change: Reconfiguration | None) -> Iter
     finally:
         for number in acts:
             loop.remove_signal_handler(number)
-
-
-def _has_terminal() -> bool:
-    """Whether a terminal controls this process, which sends SIGHUP when it closes (tty(4))."""
-    try:
-        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))
-    except OSError:
-        return False
-    return True

@@ -28,7 +28,7 @@ from ..mqtt.connection import address_of
 from . import systemd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from ..api.reports import ReportHub
@@ -61,6 +61,8 @@ class Reconfiguration:
         Is told who comes and goes.
     hub : ReportHub
         Forgets who goes.
+    renew_certificate : callable
+        Has the page served with its certificate's files as they are now.
     """
 
     def __init__(
@@ -72,8 +74,10 @@ class Reconfiguration:
         robots: RobotRegistry,
         bridge: MqttBridge,
         hub: ReportHub,
+        renew_certificate: Callable[[], None],
     ) -> None:
         self._config = config
+        self._renew_certificate = renew_certificate
         self._settings = settings
         self._assembly = assembly
         self._robots = robots
@@ -125,6 +129,7 @@ class Reconfiguration:
                     raise Refused(f"{self._config}: {why}") from error
 
     async def _reload(self) -> dict[str, Any]:
+        await asyncio.to_thread(self._renew_certificate)  # whatever else the configuration has
         try:
             settings, restart, wanted = await asyncio.to_thread(self._read)
         except (ConfigError, FormatError, JointMapError, DriverError) as error:

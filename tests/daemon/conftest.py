@@ -204,7 +204,7 @@ class Robots:
         A play is answered only when it is set.
     """
 
-    robots = ("arm", "hand")
+    robots: tuple[str, ...] = ("arm", "hand")
 
     def __init__(self) -> None:
         self.leases: dict[str, Lease] = {}

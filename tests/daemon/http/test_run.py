@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import signal
 import socket
+import ssl
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -13,11 +15,13 @@ import aiohttp
 import numpy as np
 import pytest
 
+from motiond.daemon.config.certificates import of_chain, of_der
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.http.frames import HEAD
+from tests.certificates import self_signed
 from tests.daemon.http import contract
 from tests.daemon.http.conftest import Page
-from tests.daemon.programs import background, motiond, run_here, running
+from tests.daemon.programs import background, in_a_session, motiond, run_here, running
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S, eventually, lines_until
@@ -245,3 +249,51 @@ def test_a_token_that_cannot_be_used_is_refused_at_the_start(
     rig.daemon["http"] |= {"listen": f"0.0.0.0:{free_port()}", "token_file": str(file)}
     code, _, err = run_here(capsys, "run", "-c", rig.config)
     assert (code, err.splitlines()[-1].removeprefix("motiond: ")) == (2, f"{file}: {why}")
+
+
+# -- a certificate that is renewed --------------------------------------------------------------------------
+
+
+def ends_at(port: int) -> str:
+    """Return what the certificate that is served there says of its end; '' where nobody serves yet."""
+    try:
+        return of_der(
+            ssl.PEM_cert_to_DER_cert(ssl.get_server_certificate(("127.0.0.1", port)))
+        ).ends.isoformat()
+    except OSError:
+        return ""
+
+
+def is_served(port: int, cert_file: Path) -> None:
+    ends = of_chain(cert_file).ends.isoformat()
+    eventually("it is served", lambda: ends_at(port), lambda shown: shown == ends)
+
+
+def test_a_renewed_certificate_is_served_after_a_reload_and_after_sighup(
+    rig: Rig, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    port = int(rig.daemon["http"]["listen"].rpartition(":")[2])
+    cert_file, key_file = self_signed(tmp_path, days=1)
+    rig.daemon["http"] |= {"cert_file": str(cert_file), "key_file": str(key_file)}
+    with in_a_session("run", "-c", rig.config) as daemon:
+        is_served(port, cert_file)
+        self_signed(tmp_path, days=60)
+        eventually(
+            "it reloads", lambda: run_here(capsys, "reload", "-c", rig.config)[0], lambda code: code == 0
+        )
+        is_served(port, cert_file)
+        self_signed(tmp_path, days=90)
+        daemon.send_signal(signal.SIGHUP)
+        is_served(port, cert_file)
+
+
+def test_a_page_of_all_robots_serves_a_renewed_certificate_after_sighup(tmp_path: Path) -> None:
+    port = free_port()
+    cert_file, key_file = self_signed(tmp_path, days=1)
+    options = ("--cert-file", cert_file, "--key-file", key_file, "--listen", f"127.0.0.1:{port}")
+    nobody = f"mqtt://127.0.0.1:{free_port()}"
+    with in_a_session("fleet", "serve", "--broker", nobody, *options) as server:
+        is_served(port, cert_file)
+        self_signed(tmp_path, days=90)
+        server.send_signal(signal.SIGHUP)
+        is_served(port, cert_file)

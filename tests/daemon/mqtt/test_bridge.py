@@ -511,6 +511,7 @@ async def test_a_robot_that_comes_is_served_and_of_one_that_goes_nothing_is_kept
 ) -> None:
     settings = broker.settings
     async with listening(settings) as leg:
+        robots.robots = (*robots.robots, "leg")
         await bridge.take_in(["leg"])
         hub.publish(Report("leg", "availability", {"state": "online"}))
         hub.publish(Report("leg", "state", told.state()))
@@ -545,6 +546,7 @@ async def test_a_robot_that_comes_can_be_stopped_however_rarely_the_daemon_hears
     settings = mosquitto.settings.model_copy(update={"stop_when_lost_s": 3600.0})
     bridge = WatchedBridge(settings, robots, hub)
     async with running(bridge):
+        robots.robots = (*robots.robots, "leg")
         await bridge.take_in(["leg"])
         await ear_at_mosquitto.ask("motiond/leg/request/stop", b"")
         assert robots.handled[-1][:2] == ("leg", "stop")
@@ -558,6 +560,7 @@ async def test_a_robot_that_comes_while_requests_are_not_taken_yet_can_be_stoppe
     serving = asyncio.create_task(bridge.run())
     await happens(bridge.was_tried, "the requests' connection is to be made")
     await ear_at_mosquitto.until("motiond/hand/request/heartbeat")
+    robots.robots = (*robots.robots, "leg")
     await bridge.take_in(["leg"])
     bridge.may_serve.set()
     await is_connected(bridge)
@@ -577,6 +580,7 @@ async def test_nothing_is_told_of_a_robot_that_comes_and_whose_requests_the_brok
     await mosquitto.start()
     bridge = WatchedBridge(mosquitto.settings.model_copy(update={"stop_when_lost_s": 2.0}), robots, hub)
     async with listening(mosquitto.settings) as ear, running(bridge):
+        robots.robots = (*robots.robots, "leg")
         await bridge.take_in(["leg"])
         hub.publish(Report("leg", "availability", {"state": "online"}))
         await is_lost(bridge)
@@ -590,8 +594,9 @@ async def test_nothing_is_told_of_a_robot_that_comes_and_whose_requests_the_brok
 
 
 async def test_a_robot_that_came_is_served_after_a_new_connection_too(
-    broker: AnyBroker, bridge: WatchedBridge, hub: ReportHub
+    broker: AnyBroker, bridge: WatchedBridge, robots: Robots, hub: ReportHub
 ) -> None:
+    robots.robots = (*robots.robots, "leg")
     await bridge.take_in(["leg"])
     await bridge.let_go("hand")
     await broker.kill()
@@ -735,7 +740,7 @@ async def test_a_robot_that_was_let_go_belongs_at_once_to_the_daemon_that_waits_
     monkeypatch.setattr("motiond.daemon.mqtt.main_session.FORMER_S", 1.0)
 
     class OfAnother(Robots):
-        robots = ("leg",)  # type: ignore[assignment] # one is enough
+        robots = ("leg",)
 
     ear = ear_at_mosquitto
     await keep(ear.client, "arm", "d2")
@@ -761,7 +766,7 @@ async def test_a_daemon_that_shares_its_id_clears_nothing(
     monkeypatch.setattr("motiond.daemon.mqtt.main_session.FORMER_S", 0.3)
 
     class OfAnother(Robots):
-        robots = ("leg",)  # type: ignore[assignment] # one is enough
+        robots = ("leg",)
 
     settings = mosquitto.settings
     first, second = WatchedBridge(settings, robots, hub), WatchedBridge(settings, OfAnother(), ReportHub())

@@ -188,7 +188,7 @@ async def test_under_another_prefix_the_devices_move(mosquitto: Mosquitto, hub: 
 
 
 class HandAlone(Robots):
-    robots = ("hand",)  # type: ignore[assignment] # one is enough
+    robots = ("hand",)
 
 
 async def test_a_robot_that_was_taken_out_is_removed_and_the_others_stay(

@@ -88,6 +88,7 @@ async def running(rig: Rig) -> AsyncIterator[Running]:
         robots=registry,
         bridge=cast("MqttBridge", bridge),
         hub=hub,
+        renew_certificate=lambda: None,
     )
     async with rig.running_on(registry, hub):
         changing = asyncio.create_task(change.run())

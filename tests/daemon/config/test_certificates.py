@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from motiond.daemon.config.certificates import (
+    CertificateLog,
+    NoCertificate,
+    Validity,
+    of_authorities,
+    of_chain,
+    of_der,
+)
+from tests.certificates import Authority, self_signed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOW = datetime.now(UTC).replace(microsecond=0)
+
+
+def days(number: float) -> timedelta:
+    return timedelta(days=number)
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("certificates") / "authority")
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends"),
+    [
+        (datetime(1999, 12, 31, 23, 59, 58, tzinfo=UTC), datetime(2049, 12, 31, tzinfo=UTC)),
+        (datetime(2020, 1, 1, tzinfo=UTC), datetime(2050, 1, 1, tzinfo=UTC)),
+        (datetime(2020, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)),
+    ],
+)
+def test_the_validity_is_read_whichever_form_its_times_have(
+    authority: Authority, begins: datetime, ends: datetime
+) -> None:
+    file, _ = authority.issue(begins, ends)
+    assert of_chain(file) == Validity(begins, ends)
+
+
+def test_a_chain_is_as_valid_as_its_weakest_part_and_a_bundle_as_its_strongest(
+    authority: Authority, tmp_path: Path
+) -> None:
+    first, second = Validity(NOW - days(9), NOW + days(3)), Validity(NOW - days(5), NOW + days(70))
+    both = tmp_path / "both.pem"
+    both.write_text("".join(authority.issue(one.begins, one.ends)[0].read_text() for one in (first, second)))
+    assert of_chain(both) == Validity(second.begins, first.ends)
+    assert of_authorities(both) == Validity(first.begins, second.ends)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (None, "no such file or directory"),
+        (b"", "it holds no certificate"),
+        (b"-----BEGIN CERTIFICATE-----\n", "it holds no certificate"),
+        (b"-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----", "it is no certificate"),
+        (b"-----BEGIN CERTIFICATE-----\nMAAw\n-----END CERTIFICATE-----", "it is no certificate"),
+    ],
+)
+def test_what_is_no_certificate_is_named_as_that(tmp_path: Path, content: bytes | None, why: str) -> None:
+    file = tmp_path / "page.pem"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(NoCertificate) as caught:
+        of_chain(file)
+    assert str(caught.value) == why
+
+
+def test_no_part_of_a_certificate_is_taken_for_one(authority: Authority) -> None:
+    import ssl  # noqa: PLC0415 - here alone
+
+    whole = ssl.PEM_cert_to_DER_cert(authority.certificate.read_text())
+    for length in range(len(whole)):
+        with pytest.raises(NoCertificate):
+            of_der(whole[:length])
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends", "kind", "found", "mend"),
+    [
+        (-1, 90, "", f"valid until {NOW + days(90):%Y-%m-%d}", None),
+        (-1, 21.1, "", f"valid until {NOW + days(21.1):%Y-%m-%d}", None),
+        (-1, 21, "soon", f"expires in 21 days, on {NOW + days(21):%Y-%m-%d}", "renew it"),
+        (-1, 1.5, "soon", f"expires in 1 day, on {NOW + days(1.5):%Y-%m-%d}", "renew it"),
+        (-1, 0.1, "soon", f"expires in 0 days, on {NOW + days(0.1):%Y-%m-%d}", "renew it"),
+        (
+            -9,
+            0,
+            "expired",
+            f"has expired on {NOW:%Y-%m-%d}",
+            f"renew it, or set this machine's clock, if {NOW:%Y-%m-%d} is wrong",
+        ),
+        (
+            1,
+            9,
+            "not yet",
+            f"is not valid before {NOW + days(1):%Y-%m-%d}",
+            f"set this machine's clock, if {NOW:%Y-%m-%d} is wrong; else issue it again",
+        ),
+    ],
+)
+def test_what_ends_soon_has_ended_or_not_begun_is_named(
+    begins: float, ends: float, kind: str, found: str, mend: str | None
+) -> None:
+    validity = Validity(NOW + days(begins), NOW + days(ends))
+    assert (validity.kind(NOW), validity.found(NOW), validity.mend(NOW)) == (kind, found, mend)
+
+
+def test_the_log_names_a_certificate_once_until_it_changes(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    log = CertificateLog()
+    soon, long = (of_chain(self_signed(tmp_path, days=number)[0]) for number in (3, 90))
+    for validity in (soon, soon, long, soon):
+        log.report("page.pem", validity)
+    line = f"page.pem: the certificate expires in 2 days, on {soon.ends:%Y-%m-%d}; renew it"
+    assert caplog.messages == [line, line]

@@ -1,0 +1,149 @@
+"""A certificate that is renewed while the page is served."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import ssl
+from typing import TYPE_CHECKING
+
+import pytest
+
+from motiond.daemon.config.certificates import of_chain, of_der
+from motiond.daemon.config.http import HttpSettings
+from motiond.daemon.http.certificate import PageCertificate
+from tests.certificates import self_signed
+from tests.daemon.http.conftest import Site, serving
+from tests.ports import free_port
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from datetime import datetime
+    from pathlib import Path
+
+    from motiond.daemon.api.reports import ReportHub
+    from tests.daemon.conftest import Robots
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    return self_signed(tmp_path, days=1)
+
+
+@pytest.fixture
+async def page(files: tuple[Path, Path], robots: Robots, hub: ReportHub) -> AsyncIterator[Site]:
+    cert_file, key_file = files
+    settings = HttpSettings(listen=f"127.0.0.1:{free_port()}", cert_file=cert_file, key_file=key_file)
+    async with serving(settings, robots, hub) as site:
+        yield site
+
+
+async def served_until(site: Site) -> datetime:
+    """Connect, and give when the certificate that is shown ends."""
+    blind = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    blind.check_hostname, blind.verify_mode = False, ssl.CERT_NONE
+    async with asyncio.timeout(PATIENCE_S):
+        _, writer = await asyncio.open_connection("127.0.0.1", site.port, ssl=blind)
+        shown: bytes = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        writer.close()
+        await writer.wait_closed()
+    return of_der(shown).ends
+
+
+async def test_a_renewed_certificate_is_served_to_who_connects_then(
+    page: Site, files: tuple[Path, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    old = of_chain(files[0]).ends
+    assert await served_until(page) == old
+    async with page.session.ws_connect(f"{page.url}/api/ws", ssl=False) as before:
+        self_signed(tmp_path, days=90)
+        assert await served_until(page) == old
+        for _ in range(2):
+            page.server.renew_certificate()
+        assert await served_until(page) == of_chain(files[0]).ends > old
+        await before.ping()
+    renewed = f"http: {files[0]}: renewed; new connections are served with it"
+    assert caplog.messages.count(renewed) == 1
+
+
+def cut(cert_file: Path, key_file: Path) -> None:
+    del key_file
+    text = cert_file.read_text()
+    cert_file.write_text(text[: len(text) // 2])
+
+
+def taken_away(cert_file: Path, key_file: Path) -> None:
+    del key_file
+    cert_file.unlink()
+
+
+def without_its_key(cert_file: Path, key_file: Path) -> None:
+    del key_file
+    self_signed(cert_file.parent, "other")
+    (cert_file.parent / "other.pem").replace(cert_file)
+
+
+def with_a_key_of_nothing(cert_file: Path, key_file: Path) -> None:
+    del cert_file
+    key_file.write_text("")
+
+
+@pytest.mark.parametrize("spoil", [cut, taken_away, without_its_key, with_a_key_of_nothing])
+async def test_half_a_renewal_keeps_the_old_one_and_is_tried_again(
+    page: Site,
+    files: tuple[Path, Path],
+    tmp_path: Path,
+    spoil: Callable[[Path, Path], None],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    old = of_chain(files[0]).ends
+    caplog.set_level(logging.WARNING)
+    spoil(*files)
+    for _ in range(2):
+        page.server.renew_certificate()
+    assert await served_until(page) == old
+    assert len(caplog.messages) == 1
+    assert re.fullmatch(
+        r"http: the old certificate is served on; cert_file .*; it is tried again", caplog.messages[0]
+    )
+    self_signed(tmp_path, days=90)
+    page.server.renew_certificate()
+    assert await served_until(page) == of_chain(files[0]).ends > old
+
+
+async def test_it_looks_by_itself_and_sooner_after_a_failure(
+    files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    waits: list[float] = []
+    asked = asyncio.Event()
+
+    async def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 2:
+            cut(*files)
+        elif len(waits) == 3:
+            self_signed(tmp_path, days=90)
+        elif len(waits) == 4:
+            asked.set()
+            await asyncio.Event().wait()
+
+    shown = PageCertificate(*files)
+    before = shown.context
+    looking = asyncio.create_task(shown.look_after(wait))
+    await asyncio.wait_for(asked.wait(), PATIENCE_S)
+    looking.cancel()
+    await asyncio.wait((looking,))
+    assert waits == [3600.0, 3600.0, 60.0, 3600.0]
+    assert shown.context is not before
+
+
+def test_one_that_ends_soon_is_named_once(files: tuple[Path, Path], caplog: pytest.LogCaptureFixture) -> None:
+    shown, ends = PageCertificate(*files), of_chain(files[0]).ends
+    for _ in range(3):
+        shown.renew()
+    assert caplog.messages == [
+        f"http: {files[0]}: the certificate expires in 0 days, on {ends:%Y-%m-%d}; renew it"
+    ]
