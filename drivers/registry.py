@@ -6,10 +6,12 @@ library of another. Other packages register a `Driver` class under the entry poi
 
 from __future__ import annotations
 
+import os
+import stat
 import time
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 from .base import Driver, DriverConfigError
@@ -135,6 +137,41 @@ def describe_robot(name: str, options: Mapping[str, Any]) -> Description | None:
     return kind.describe(check(f"driver {name}", kind.Options, options))
 
 
+def lock_names(device: str) -> tuple[str, ...]:
+    """Return by which names a device is locked: its own, and its number where it is a file or a device node.
+
+    A file may have several names by hard links, and a port several nodes; a port that comes back may have
+    another number.
+
+    Parameters
+    ----------
+    device : str
+        As `Driver.devices` has it.
+    """
+    path = device.partition(":")[2]
+    if not path.startswith("/"):
+        return (device,)
+    try:
+        status = os.stat(path)  # noqa: PTH116 - what else may stand there need be no path
+    except (OSError, ValueError):
+        return (device,)
+    if stat.S_ISCHR(status.st_mode):
+        return device, f"device:{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
+    if stat.S_ISREG(status.st_mode):
+        return device, f"file:{status.st_dev}:{status.st_ino}"
+    return (device,)
+
+
+def shared_devices(one: Driver, other: Driver) -> list[str]:
+    """Return the devices that both drive: those of one name, else the first that has two."""
+    if same := sorted(set(one.devices) & set(other.devices)):
+        return same
+    for its, others in product(one.devices, other.devices):
+        if set(lock_names(its)) & set(lock_names(others)):
+            return [f"{its}, which is {others}"]
+    return []
+
+
 def refuse_shared_devices(drivers: Mapping[str, Driver]) -> None:
     """Refuse robots of which two would drive one device.
 
@@ -149,8 +186,7 @@ def refuse_shared_devices(drivers: Mapping[str, Driver]) -> None:
         With the first two such robots, and all that both would drive.
     """
     for (one, its), (other, others) in combinations(drivers.items(), 2):
-        shared = sorted(set(its.devices) & set(others.devices))
-        if shared:
+        if shared := shared_devices(its, others):
             where, what = f"robots {one} and {other}", f"both drive {', '.join(shared)}"
             raise DriverConfigError(where, what, "one device has one master", "leave it to one of them")
 

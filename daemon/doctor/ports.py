@@ -6,6 +6,8 @@ import grp
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from motiond.drivers.registry import lock_names
+
 from ..stream.locks import address_of
 from .machine import line_in, user_name
 from .report import Check, Verdict
@@ -134,7 +136,8 @@ def _command_of(process: Path) -> str:
 
 def is_locked(devices: Iterable[str], proc: Path) -> bool:
     """Whether a stream process holds one of these devices; asked without touching its lock."""
-    names = {address_of(device).replace(b"\0", b"@") for device in devices if device.startswith(KIND)}
+    serial = [name for device in devices if device.startswith(KIND) for name in lock_names(device)]
+    names = {address_of(name).replace(b"\0", b"@") for name in serial}
     try:
         with (proc / "net" / "unix").open("rb") as sockets:
             return any(line.rstrip(b"\n").rpartition(b" ")[2] in names for line in sockets)

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from motiond.drivers.base import DriverError
+from motiond.drivers.registry import shared_devices
 from motiond.formats import FormatError
 from motiond.formats.errors import listed
 
@@ -246,7 +247,7 @@ class Reconfiguration:
         if name in members and wanted.drives_the_same(members[name].parts):
             return ""  # it has them
         for other, member in members.items():
-            shares = set(wanted.driver.devices) & set(member.parts.driver.devices)
+            shares = shared_devices(wanted.driver, member.parts.driver)
             if (
                 other != name
                 and (shares or wanted.drives_the_same(member.parts))

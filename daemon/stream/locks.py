@@ -1,10 +1,11 @@
 """One master for each device: locks that a stream process holds from before it opens its driver to its end.
 
-A port that was unplugged may come back by another name; then that is locked before it is opened again.
+A port that was unplugged may come back by another name; then that is locked before it is opened again. What
+is a file or a device node is locked by its number as well, as it may have several names at once.
 
-A lock is an abstract Unix socket named after the device. The kernel frees it when the process ends, however
-it ends. Who finds it held connects to it: the connection names the process that holds it, and breaks when
-that ends.
+A lock is an abstract Unix socket named after the device, or its number. The kernel frees it when the process
+ends, however it ends. Who finds it held connects to it: the connection names the process that holds it, and
+breaks when that ends.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from motiond.drivers.base import DriverError
+from motiond.drivers.registry import lock_names
 
 from ..ipc.messages import Lost
 from ..ipc.peers import Peer, holder_of, named_user, peer_of
@@ -36,10 +38,11 @@ _LONGEST_NAME = 107
 _WAITING = 128
 
 
-def address_of(device: str) -> bytes:
-    """Return the socket's name for a device: the device itself, or its digest where that is too long."""
-    name = os.fsencode(f"\0motiond:{device}")
-    return name if len(name) <= _LONGEST_NAME else b"\0motiond:" + sha256(name).hexdigest().encode()
+def address_of(name: str) -> bytes:
+    """Return the socket's name for a name of a device (`lock_names`): its digest where that is too long."""
+    address = os.fsencode(f"\0motiond:{name}")
+    is_short = len(address) <= _LONGEST_NAME
+    return address if is_short else b"\0motiond:" + sha256(address).hexdigest().encode()
 
 
 class Holder:
@@ -48,20 +51,22 @@ class Holder:
     Parameters
     ----------
     device : str
+    name : str, optional
+        By which it is held; by default its own.
     """
 
-    def __init__(self, device: str) -> None:
-        self._device = device
+    def __init__(self, device: str, name: str | None = None) -> None:
+        self._device, address = device, address_of(name or device)
         self._peer: Peer | None = None
         self._connection: socket.socket | None = None
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.setblocking(False)
         try:
-            connection.connect(address_of(device))
+            connection.connect(address)
             self._peer = peer_of(connection)
         except OSError:  # it has just ended, or takes no connection: look again soon
             connection.close()
-            self._peer = holder_of(address_of(device))
+            self._peer = holder_of(address)
             return
         self._connection = connection
 
@@ -121,25 +126,31 @@ class DeviceLocks:
     def take(self) -> Holder | None:
         """Take all locks that are not held; where another has one, take none and return who holds it.
 
+        To be called again once a driver is open: a file may have come into being with it.
+
         Raises
         ------
         DriverError
             If the system refuses to lock at all.
         """
         taken: dict[str, int] = {}
-        for device in self._devices:
-            if device in self._held:
+        for name, device in self._names().items():
+            if name in self._held:
                 continue
             try:
-                taken[device] = _lock(device)
+                taken[name] = _lock(name)
             except OSError as error:
                 _let_go(taken)
                 if error.errno == errno.EADDRINUSE:
-                    return Holder(device)
+                    return Holder(device, name)
                 why = error.strerror or str(error)
                 raise DriverError(device, "cannot be locked", why, "allow Unix sockets") from error
         self._held |= taken
         return None
+
+    def _names(self) -> dict[str, str]:
+        """Return the device of each name to be held now, by the name."""
+        return {name: device for device in self._devices for name in lock_names(device)}
 
     def follow(self, devices: Iterable[str]) -> None:
         """Let go of what is driven no more, as names may stand for other devices now; `take` takes the rest.
@@ -150,7 +161,7 @@ class DeviceLocks:
             What is to be driven from now on.
         """
         self._devices = sorted(set(devices))
-        _let_go({device: self._held.pop(device) for device in self._held.keys() - set(self._devices)})
+        _let_go({name: self._held.pop(name) for name in self._held.keys() - self._names().keys()})
 
     def close(self) -> None:
         """Let others have the devices; any number of times."""
@@ -158,10 +169,10 @@ class DeviceLocks:
         self._held = {}
 
 
-def _lock(device: str) -> int:
-    """Bind the socket of a device, and return its descriptor."""
+def _lock(name: str) -> int:
+    """Bind the socket of a name, and return its descriptor."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as lock:
-        lock.bind(address_of(device))
+        lock.bind(address_of(name))
         lock.listen(_WAITING)
         return lock.detach()
 

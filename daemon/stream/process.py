@@ -20,10 +20,10 @@ from ..log.lines import start_logging
 from . import realtime
 from .clocks import Clock, FastForwardClock, RealClock
 from .fork_server import ForkServer
-from .leaving import ToldToLeave, interruptible
+from .leaving import ToldToLeave
 from .locks import DeviceLocks, wait_for_devices
 from .loop import StreamLoop
-from .reconnect import reopen
+from .reconnect import open_alone, reopen
 
 log = logging.getLogger("motiond.daemon.stream")
 
@@ -89,10 +89,12 @@ def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, clock: Clock
     try:
         driver = make_driver(setup.driver, setup.options, setup.actuators, clock.now)
         locks = DeviceLocks(driver.devices)
-        if not wait_for_devices(locks, lambda: driver.devices, channel, ring):
-            return 0
-        with interruptible():
-            driver.open()
+        while True:
+            if not wait_for_devices(locks, lambda: driver.devices, channel, ring):
+                return 0
+            if (holder := open_alone(driver, locks)) is None:
+                break
+            holder.close()
     except ToldToLeave:
         driver.close()
         return 0

@@ -18,9 +18,31 @@ if TYPE_CHECKING:
 
     from ..ipc.channel import Channel
     from .clocks import Clock
-    from .locks import DeviceLocks
+    from .locks import DeviceLocks, Holder
 
 BACK_OFF_S = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+def open_alone(driver: Driver, locks: DeviceLocks) -> Holder | None:
+    """Open a driver whose devices are locked, and lock what has come into being with it.
+
+    Returns
+    -------
+    Holder or None
+        Who was first to lock that; the driver is closed again then.
+
+    Raises
+    ------
+    ToldToLeave
+        If the process is to end.
+    DriverError
+        If the driver cannot be opened.
+    """
+    with interruptible():
+        driver.open()
+    if (holder := locks.take()) is not None:
+        driver.close()
+    return holder
 
 
 def reopen(driver: Driver, locks: DeviceLocks, channel: Channel, clock: Clock) -> bool:
@@ -37,10 +59,8 @@ def reopen(driver: Driver, locks: DeviceLocks, channel: Channel, clock: Clock) -
             return False
         try:
             locks.follow(driver.devices)
-            holder = locks.take()
+            holder = locks.take() or open_alone(driver, locks)
             if holder is None:
-                with interruptible():
-                    driver.open()
                 driver.disable()
                 return True
             why = str(holder)

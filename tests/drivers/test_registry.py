@@ -14,6 +14,7 @@ from motiond.drivers.registry import (
     driver_class,
     driver_names,
     driver_options_schema,
+    lock_names,
     make_driver,
     refuse_shared_devices,
 )
@@ -241,6 +242,32 @@ def test_two_robots_on_one_device_are_refused_by_name() -> None:
     assert str(caught.value) == (
         f"robots arm and tail: both drive {device}; one device has one master; leave it to one of them"
     )
+
+
+def test_two_robots_on_one_file_by_two_names_are_refused(tmp_path: Path) -> None:
+    one, two = tmp_path / "arm.plant", tmp_path / "leg.plant"
+    one.touch()
+    two.hardlink_to(one)
+    with pytest.raises(DriverConfigError) as caught:
+        refuse_shared_devices(
+            {
+                name: make_driver("sim", {"plant": plant}, ["elbow"])
+                for name, plant in (("a", one), ("b", two))
+            }
+        )
+    both = f"both drive plant:{one}, which is plant:{two}"
+    assert str(caught.value) == f"robots a and b: {both}; one device has one master; leave it to one of them"
+
+
+def test_a_device_is_locked_by_its_name_and_by_the_number_of_what_it_stands_for(tmp_path: Path) -> None:
+    file, node = tmp_path / "plant.bin", tmp_path / "zero"
+    file.touch()
+    node.symlink_to("/dev/zero")
+    status = file.stat()
+    assert lock_names(f"plant:{file}") == (f"plant:{file}", f"file:{status.st_dev}:{status.st_ino}")
+    assert lock_names(f"serial:{node}") == (f"serial:{node}", "device:1:5")
+    for device in (f"serial:{tmp_path / 'gone'}", f"serial:{tmp_path}", "hebi:Arm/base", "x", "serial:/a\0b"):
+        assert lock_names(device) == (device,)
 
 
 def test_robots_with_devices_of_their_own_are_not_refused() -> None:

@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,7 +22,6 @@ from tests.waiting import PATIENCE_S, eventually, lines_until, started
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator
-    from pathlib import Path
 
 HOLDER = """
 import sys, time
@@ -236,6 +236,65 @@ def test_a_holder_that_cannot_be_asked_is_still_a_holder() -> None:
         "one device has one master; waiting until that process ends"
     )
     holder.close()
+
+
+@pytest.mark.parametrize("kind", ["hard link", "second node"])
+def test_a_device_with_two_names_has_one_master(tmp_path: Path, kind: str) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    if kind == "hard link":
+        one.touch()
+        two.hardlink_to(one)
+    else:  # by links, as only root can make nodes
+        one, two = Path("/dev/null"), Path("/proc/self/root/dev/null")
+    first, second = DeviceLocks([f"test:{one}"]), DeviceLocks([f"test:{two}"])
+    assert first.take() is None
+    holder = second.take()
+    assert holder is not None
+    assert str(holder) == (
+        f"test:{two}: held by process {os.getpid()}; one device has one master; "
+        "waiting until that process ends"
+    )
+    first.close()
+    assert second.take() is None
+    for each in (holder, second):
+        each.close()
+
+
+def test_a_file_that_has_come_into_being_is_locked_when_locks_are_taken_again(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    first, second = DeviceLocks([f"test:{one}"]), DeviceLocks([f"test:{two}"])
+    assert first.take() is None
+    one.touch()
+    assert first.take() is None
+    two.hardlink_to(one)
+    holder = second.take()
+    assert holder is not None
+    for each in (holder, first, second):
+        each.close()
+
+
+def test_a_name_that_comes_to_stand_for_another_device_frees_the_number_of_the_one_before(
+    tmp_path: Path,
+) -> None:
+    """As a port does that comes back by another number, while another adapter has its own."""
+    name, old, new = tmp_path / "by-id", tmp_path / "old", tmp_path / "new"
+    old.touch()
+    new.touch()
+    name.symlink_to(old)
+    locks, other = DeviceLocks([f"test:{name}"]), DeviceLocks([f"test:{old}"])
+    assert locks.take() is None
+    holder = other.take()
+    assert holder is not None
+    holder.close()
+    name.unlink()
+    name.symlink_to(new)
+    locks.follow([f"test:{name}"])
+    assert (locks.take(), other.take()) == (None, None)
+    third = DeviceLocks([f"test:{new}"])
+    holder = third.take()
+    for each in (holder, locks, other):
+        assert each is not None
+        each.close()
 
 
 @pytest.mark.parametrize("how", ["listens", "binds alone"] if os.geteuid() == 0 else ["listens"])
