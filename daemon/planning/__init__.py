@@ -1,6 +1,7 @@
 """Turns motion files into checked setpoints, before anything moves.
 
 - `library`: every configured motion, read and planned, playable or not
+- `reader`: motions of files, large ones from a process of their own
 - `listing`: the files in the configured places
 - `planner`: a motion as a row of setpoints for each tick
 - `columns`: a motion's rows in the robot's columns

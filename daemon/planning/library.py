@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import logging
 import math
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from ..joints.joint_map import JointMap
     from .listing import Listing
     from .markers import Marker
+    from .reader import MotionReader
     from .violations import Violation
 
     Stamp: TypeAlias = tuple[float, ...]
@@ -142,6 +144,8 @@ class _PassingError(Exception):
 
 
 STAYS = "what it held before stays"
+AGAIN: Stamp = (-1.0,)
+"""In place of a file's own: it is to be read again."""
 
 
 class MotionLibrary:
@@ -154,7 +158,9 @@ class MotionLibrary:
     max_rate_hz : float
         The highest rate at which the driver takes setpoints, where it is known already.
     load : callable
-        Reads the motions of a file; a `MotionCache` remembers large ones.
+        Reads the motions of a file: a `MotionReader`'s.
+    reader : MotionReader, optional
+        Whose `load_motions` that is; it rests when no more files are to be read for now.
     min_rate_hz : float
         The lowest rate, below which its actuators would let go between two setpoints.
 
@@ -175,13 +181,14 @@ class MotionLibrary:
         max_rate_hz: float = math.inf,
         load: Callable[[Path], list[Motion]] = load_motions,
         *,
+        reader: MotionReader | None = None,
         min_rate_hz: float = 0.0,
     ) -> None:
         self.joint_map = joint_map
         self._settings = settings
         self.max_rate_hz = max_rate_hz
         self._min_rate_hz = min_rate_hz
-        self._load = load
+        self._load, self._reader = load, reader
         self.files_read = 0
         self.problems: tuple[str, ...] = ()
         self._files: dict[Path, _File] = {}
@@ -210,6 +217,23 @@ class MotionLibrary:
         bool
             Whether all was read.
         """
+        with self._reading():
+            return self._load_all(stopped, may_read)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            if self._reader is not None:
+                self._reader.rest()
+
+    def end_reading(self) -> None:
+        """Let whatever is being read in a thread end soon; nothing comes of it."""
+        if self._reader is not None:
+            self._reader.kill()
+
+    def _load_all(self, stopped: Callable[[], bool], may_read: Callable[[Path], bool] | None) -> bool:
         found = list_places(self._settings.motion_places)
         unread = {place: found.unlisted.get(place, "") for place in self._unlisted(found, may_read)}
         files = {path: file for path, file in self._files.items() if path.parent in unread}
@@ -238,7 +262,7 @@ class MotionLibrary:
 
     def is_incomplete(self) -> bool:
         """Whether something could not be read for a reason that will pass."""
-        return bool(self.problems) or not all(file.stamps[path] for path, file in self._files.items())
+        return bool(self.problems) or any(file.stamps[path] == AGAIN for path, file in self._files.items())
 
     def _unlisted(self, found: Listing, may_read: Callable[[Path], bool] | None) -> Iterator[Path]:
         """Yield the places that cannot be listed now; where nobody asked, folders that have gone as well."""
@@ -253,7 +277,8 @@ class MotionLibrary:
 
     def check(self, path: Path) -> tuple[Entry, ...]:
         """Read and plan a file that is not in the library, and return what its entries would be."""
-        return self._read_whole(path, {})
+        with self._reading():
+            return self._read_whole(path, {})
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries.values())
@@ -299,7 +324,7 @@ class MotionLibrary:
         self.files_read += 1
         stamps, joint_map = {path: stamp_of(path)}, self.joint_map  # which may change while it is read
         read = _File(stamps, self.max_rate_hz, joint_map, self._read_whole(path, stamps))
-        if known is None or stamps[path] or not any(entry.plan for entry in known.entries):
+        if known is None or stamps[path] != AGAIN or not any(entry.plan for entry in known.entries):
             return read
         problems.append(f"{read.entries[0].reason}; {STAYS}")
         return replace(known, stamps=stamps, kept=True)
@@ -330,7 +355,7 @@ class MotionLibrary:
         try:
             return tuple(self._read(path, stamps))
         except _PassingError as error:
-            stamps[path] = ()  # so that it is read the next time
+            stamps[path] = AGAIN
             reason = str(error)
         except MemoryError:
             stamps[path] = ()  # the next time, there may be enough
@@ -403,7 +428,7 @@ class MotionLibrary:
 def _refuse_passing(error: FormatError) -> None:
     """Raise `_PassingError` for what says nothing of a file, but that it could not be read now."""
     cause = error.__cause__
-    if isinstance(cause, MemoryError) or (isinstance(cause, OSError) and cause.errno in PASSING):
+    if isinstance(cause, OSError) and cause.errno in PASSING:
         raise _PassingError(str(error)) from error
 
 

@@ -19,6 +19,7 @@ from ..joints.gravity import with_gravity
 from ..joints.joint_bounds import joint_bounds, never_fails
 from ..joints.joint_map import build_joint_map
 from ..planning.library import MotionLibrary
+from ..planning.reader import MotionReader
 from .member import Member
 from .parts import Parts
 from .registry import RobotRegistry
@@ -105,11 +106,13 @@ class Assembly:
         bounds = joint_bounds(joint_map, parts.settings)
         for warning in filter(None, (missing_limits(joint_map), never_fails(joint_map, bounds))):
             log.warning("%s: %s", parts.name, warning)
+        reader = MotionReader(MotionCache(default_folder()))
         library = MotionLibrary(
             joint_map,
             parts.settings,
             parts.driver.max_rate_hz,
-            MotionCache(default_folder()).load_motions,
+            reader.load_motions,
+            reader=reader,
             min_rate_hz=parts.driver.min_rate_hz,
         )
         robot = Robot(

@@ -109,6 +109,7 @@ class MotionLoader:
         """Read no more, and let `load` end now; the file that is being read is read in vain."""
         self._leaves_for = why
         self._leaving.set()
+        self._library.end_reading()
         if self._done is not None and not self._done.done():
             self._done.set_exception(RequestError("OFFLINE", self._robot, "the motions were not read", why))
 

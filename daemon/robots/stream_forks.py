@@ -9,14 +9,13 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self
 
+from ..ipc.forks import LEAN
+
 if TYPE_CHECKING:
     from types import TracebackType
 
     from ..ipc.forks import ForkRequest
 
-LEAN = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
-"""No threads of numpy's: its matrices are small here, and no fork copies threads. And no look through all
-that is installed for plugins of pydantic's."""
 END_PATIENCE_S = 5.0
 OWES_S = 0.4
 """A server hangs that has not told for so long how a process ended, which is started again after 0.5 s."""

@@ -2,6 +2,7 @@
 
 - `store`: a folder of motions, found by the content of the file that they were read from
 - `entry`: motions in one file
+- `worker`: a process that reads motions for another one
 """
 
 from __future__ import annotations

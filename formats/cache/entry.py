@@ -41,7 +41,8 @@ MAGIC = b"motiond1"
 LENGTH_BYTES, DIGEST_BYTES = 8, 32
 BEFORE_HEADER = len(MAGIC) + LENGTH_BYTES + DIGEST_BYTES
 ALIGNMENT = 64
-MOST_HEADER_BYTES = 100_000_000
+MOST_HEADER_BYTES = 8_000_000
+"""To parse that much keeps the interpreter for some hundredths of a second."""
 
 
 class DamagedEntry(Exception):

@@ -66,6 +66,10 @@ class MotionCache:
         What all entries may take together; those not asked for the longest are removed first.
     min_file_bytes : int
         Smaller files are always read.
+
+    Attributes
+    ----------
+    folder : Path
     """
 
     def __init__(
@@ -77,7 +81,7 @@ class MotionCache:
     ) -> None:
         self.max_bytes = max_bytes
         self.min_file_bytes = min_file_bytes
-        self._folder = Path(folder)
+        self.folder = Path(folder)
         self._readers = _code_of_readers()
         self._warned = False
 
@@ -95,10 +99,18 @@ class MotionCache:
         stamp = _Stamp.of(source.path)
         if stamp is None or stamp.size < self.min_file_bytes:
             return registry.load_motions(source)
-        digest = self._remembered(source.path, stamp)
-        if digest and (motions := self._kept(digest, source)):
-            return motions
-        return self._load_anew(source, stamp)
+        return self._unchanged(source, stamp) or self._load_anew(source, stamp)
+
+    def known_motions(
+        self, path: str | os.PathLike[str], *, key_frames: KeyFrames = DEFAULT_KEY_FRAMES
+    ) -> list[Motion] | None:
+        """Return the motions of a file that has not changed since it was read; None of any other.
+
+        No byte of the file is read.
+        """
+        source = Source(Path(path), key_frames=key_frames)
+        stamp = _Stamp.of(source.path)
+        return None if stamp is None else self._unchanged(source, stamp)
 
     def verify(self) -> int:
         """Check every entry by all its checksums, drop the damaged ones, and return their number."""
@@ -126,13 +138,17 @@ class MotionCache:
             self._remember(source.path, stamp, digest)
         return motions
 
+    def _unchanged(self, source: Source, stamp: _Stamp) -> list[Motion] | None:
+        digest = self._remembered(source.path, stamp)
+        return self._kept(digest, source) if digest else None
+
     @property
     def _entries(self) -> Path:
-        return self._folder / "entries"
+        return self.folder / "entries"
 
     @property
     def _index(self) -> Path:
-        return self._folder / "index"
+        return self.folder / "index"
 
     def _entry(self, digest: str, source: Source) -> Path:
         """Return the path of an entry: named by content, then by all else that its motions depend on."""
@@ -239,7 +255,7 @@ class MotionCache:
             self._warned = True
             reason = (isinstance(error, OSError) and error.strerror) or error
             mend = "check its rights and its disk, or give another folder"
-            log.warning("%s: the cache of motions does not work; %s; %s", self._folder, reason, mend)
+            log.warning("%s: the cache of motions does not work; %s; %s", self.folder, reason, mend)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,9 @@ class SlowLibrary:
         self.files_read = 0
         self.error: Exception | None = None
 
+    def end_reading(self) -> None:
+        """Nothing is read by another process."""
+
     def load_all(self, stopped: Callable[[], bool], _may_read: object = None) -> bool:
         self.reading.set()
         assert self.may_end.wait(PATIENCE_S)

@@ -1,0 +1,163 @@
+"""Reads motions of any file: small ones here, others in a process of their own, which delays no stop.
+
+Python's parsers keep the interpreter for as long as they like: a file of 300 MB of newlines made the daemon
+deaf for seconds. A small file keeps it for some milliseconds at worst.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import orjson
+
+from motiond.formats.cache import entry
+from motiond.formats.cache.worker import LONGEST_PATH, MOTIONS
+from motiond.formats.errors import FormatError, Problem, printable
+
+from ..ipc.forks import LEAN
+
+if TYPE_CHECKING:
+    from motiond.formats import Motion
+    from motiond.formats.cache import MotionCache
+
+SMALL_BYTES = 250_000
+PATIENCE_S, BYTES_A_SECOND = 30.0, 1_000_000
+"""So long a file may take: that, and its size by this."""
+
+
+class MotionReader:
+    """Reads motion files, those of any size within bounds of time and memory.
+
+    Parameters
+    ----------
+    cache : MotionCache
+        What was read before is taken from there.
+    """
+
+    def __init__(self, cache: MotionCache) -> None:
+        self._cache = cache
+        self._one_at_a_time = Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._requests: socket.socket | None = None
+
+    def load_motions(self, path: Path) -> list[Motion]:
+        """Return every motion in a file, as `motiond.formats.load_motions` does.
+
+        Raises
+        ------
+        FormatError
+            If the file cannot be read or is invalid, or takes more time or memory than there is.
+        """
+        size = _size_of(path)
+        if size <= SMALL_BYTES or len(os.fsencode(path)) > LONGEST_PATH:
+            return self._cache.load_motions(path)
+        if (known := self._cache.known_motions(path)) is not None:
+            return known
+        with self._one_at_a_time:
+            try:
+                return self._ask(path, PATIENCE_S + size / BYTES_A_SECOND)
+            except OSError as error:
+                raise _unread(path, os.strerror(error.errno or 0), "see the system's limits") from error
+
+    def rest(self) -> None:
+        """End the process, where nothing is being read; the next file starts another one."""
+        if self._one_at_a_time.acquire(blocking=False):
+            try:
+                self._end()
+            finally:
+                self._one_at_a_time.release()
+
+    def kill(self) -> None:
+        """End the process now, whatever it reads."""
+        if (process := self._process) is not None:
+            process.kill()
+
+    def _ask(self, path: Path, patience_s: float) -> list[Motion]:
+        requests = self._running()
+        requests.settimeout(patience_s)
+        try:
+            requests.send(os.fsencode(path))
+            kind, memories, _, _ = socket.recv_fds(requests, 1, 1)
+        except TimeoutError as error:
+            self.kill()
+            self._end()
+            raise _unread(path, f"it takes longer than {patience_s:.0f} s", "split the motion") from error
+        except (BrokenPipeError, ConnectionResetError):
+            kind, memories = b"", []
+        if not kind:
+            raise _unread(
+                path, f"its reader was ended ({self._end()}), as by want of memory", "split the motion"
+            )
+        (memory,) = memories
+        try:
+            return _taken(memory) if kind == MOTIONS else _refuse(memory)
+        finally:
+            os.close(memory)
+
+    def _running(self) -> socket.socket:
+        """Return where the process takes requests; start it where there is none."""
+        if self._requests is not None and self._process is not None and self._process.poll() is None:
+            return self._requests
+        self._end()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            try:
+                self._process = subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
+                    [
+                        sys.executable,
+                        "-P",
+                        "-m",
+                        "motiond.formats.cache.worker",
+                        str(theirs.fileno()),
+                        str(self._cache.folder),
+                    ],
+                    pass_fds=(theirs.fileno(),),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    env={**os.environ, **LEAN},
+                    start_new_session=True,
+                )
+            except BaseException:
+                ours.close()
+                raise
+        self._requests = ours
+        return ours
+
+    def _end(self) -> int | None:
+        """End the process, and return how it ended."""
+        if self._requests is not None:
+            self._requests.close()
+            self._requests = None
+        process, self._process = self._process, None
+        return None if process is None else process.wait()
+
+
+def _size_of(path: Path) -> int:
+    with suppress(OSError, ValueError):
+        return path.stat().st_size
+    return 0
+
+
+def _taken(memory: int) -> list[Motion]:
+    """Return the motions that the process has put into memory, which is mapped."""
+    _, motions = entry.read(Path(f"/proc/self/fd/{memory}"))
+    return motions
+
+
+def _refuse(memory: int) -> list[Motion]:
+    """Raise what the process has found wrong."""
+    told = orjson.loads(Path(f"/proc/self/fd/{memory}").read_bytes())
+    number = told["errno"]
+    cause = None if number is None else OSError(number, os.strerror(number))
+    raise FormatError([Problem(*parts) for parts in told["problems"]]) from cause
+
+
+def _unread(path: Path, why: str, mend: str) -> FormatError:
+    return FormatError([Problem(printable(str(path)), 0, "cannot be read", why, mend)])
