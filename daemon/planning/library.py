@@ -236,7 +236,9 @@ class MotionLibrary:
     def _load_all(self, stopped: Callable[[], bool], may_read: Callable[[Path], bool] | None) -> bool:
         found = list_places(self._settings.motion_places)
         unread = {place: found.unlisted.get(place, "") for place in self._unlisted(found, may_read)}
-        files = {path: file for path, file in self._files.items() if path.parent in unread}
+        files = {
+            path: file for path, file in self._files.items() if path.parent in unread and self._may_stay(file)
+        }
         problems = [
             f"{unread[place] or _gone(place)}; {STAYS}" for place in {path.parent: None for path in files}
         ]
@@ -324,10 +326,15 @@ class MotionLibrary:
         self.files_read += 1
         stamps, joint_map = {path: stamp_of(path)}, self.joint_map  # which may change while it is read
         read = _File(stamps, self.max_rate_hz, joint_map, self._read_whole(path, stamps))
-        if known is None or stamps[path] != AGAIN or not any(entry.plan for entry in known.entries):
+        if known is None or stamps[path] != AGAIN or not self._may_stay(known):
             return read
         problems.append(f"{read.entries[0].reason}; {STAYS}")
         return replace(known, stamps=stamps, kept=True)
+
+    def _may_stay(self, known: _File) -> bool:
+        """Whether a file holds what can be played, within the limits and at the rate of now."""
+        is_of_now = known.joint_map is self.joint_map and known.max_rate_hz == self.max_rate_hz
+        return is_of_now and any(entry.plan for entry in known.entries)
 
     def _watched(self, path: Path, may_read: Callable[[Path], bool], problems: list[str]) -> _File | None:
         """Return what a file holds that nobody asked for; None of a new one that is being written."""

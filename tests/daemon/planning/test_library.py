@@ -452,6 +452,26 @@ def test_of_a_folder_that_cannot_be_listed_what_was_held_stays(
     assert not found.is_incomplete()
 
 
+def test_what_was_planned_within_other_limits_does_not_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write(tmp_path / "held" / "wave.seq", 0.0, 0.01).parent
+    found = library_of(folder)
+    found.joint_map = map_of(ELBOW)
+
+    def fail(_path: Path) -> Any:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    for owner, name in ((source, "open_regular"), (Path, "iterdir")):
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, fail)
+            found.load_all()
+        assert [entry.plan for entry in found] == [None]
+        found.load_all()
+        assert [entry.plan is not None for entry in found] == [True]
+        found.joint_map = map_of(ELBOW)
+
+
 def test_of_a_watched_folder_that_has_gone_what_was_held_stays_until_somebody_asks(tmp_path: Path) -> None:
     folder = write(tmp_path / "held" / "wave.seq", 0.0, 0.01).parent
     write(tmp_path / "other" / "nod.seq", 0.0, 0.01)
