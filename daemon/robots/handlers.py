@@ -13,7 +13,7 @@ from ..api.errors import RequestError
 from ..api.requests import VERBS
 from ..api.schemas import PlayRequest
 from ..ipc import messages
-from ..ipc.states import ResultCode, State
+from ..ipc.states import HALTED, ResultCode, State
 from ..planning.playback import PlaybackError
 from .goal import Goal, new_goal
 from .goal_planner import refuse_speed
@@ -160,7 +160,13 @@ class RequestHandlers:
         robot = self._robot
         if robot.goals.goal is not None:
             raise busy(robot)
-        await robot.disable()
+
+        def refuse_halted() -> None:
+            if robot.status.torque and robot.status.state in HALTED:
+                refuse_unless_able(robot, "torque cannot be switched off")
+
+        refuse_halted()
+        await robot.disable(refuse_halted)
         if robot.status.state is State.OFFLINE:
             why = f"the robot is offline and its actuators may hold; {robot.status.message}"
             mend = "use the robot's own switch"

@@ -266,14 +266,14 @@ class Robot:
                 refuse=refuse,
             )
 
-    async def disable(self) -> None:
-        """Switch torque off; a play that has not begun does not begin."""
+    async def disable(self, refuse: Callable[[], None] = lambda: None) -> None:
+        """Switch torque off, where the robot is not halted; a play that has not begun does not begin."""
         self.stops += 1
         self._releases += 1
         self.status.wake()
         self.goals.stay()
         self.goals.release()
-        await self.status.until(lambda: not self.status.torque, "torque off")
+        await self.status.until(lambda: not self.status.torque, "torque off", refuse=refuse)
 
     async def latch_estop(self) -> None:
         """Halt in the next tick, and stay so until `reset`, whatever becomes of the stream process."""

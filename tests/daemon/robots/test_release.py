@@ -132,3 +132,42 @@ async def test_a_release_that_fails_keeps_nobody_waiting(stage: Stage, end: mess
         await play
     assert refusal.value.code == ("FAULT" if end else "OFFLINE")
     assert stage.kinds() == []
+
+
+HALTS = {
+    "estopped": ("ESTOPPED", "the emergency stop is latched; send reset when it is safe"),
+    "fault": ("FAULT", "the bus is lost; send reset when it is mended"),
+}
+
+
+@pytest.mark.parametrize("state", HALTS)
+async def test_torque_of_a_halted_robot_is_not_switched_off_and_a_play_after_its_reset_begins(
+    stage: Stage, state: str
+) -> None:
+    code, why = HALTS[state]
+    stage.tell(
+        on(HELD),
+        messages.Happened("fault", "the bus is lost"),
+        messages.Status(state, torque=True, goal_id=None, reference=HELD),
+    )
+    with pytest.raises(RequestError) as refusal:
+        await ask(stage.registry, "disable")
+    assert (refusal.value.code, str(refusal.value)) == (code, f"arm: torque cannot be switched off; {why}")
+    assert stage.kinds() == []
+    stage.tell(on(HELD))
+    await (await stage.plays())
+    assert stage.kinds() == ["Play"]
+
+
+async def test_a_robot_that_is_halted_while_torque_goes_off_keeps_nobody_waiting(stage: Stage) -> None:
+    stage.tell(on(HELD))
+    disable = asyncio.create_task(ask(stage.registry, "disable"), name="disable")
+    await stage.settle()
+    stage.tell(
+        messages.Happened("fault", "the bus is lost"),
+        messages.Status("fault", torque=True, goal_id=None, reference=HELD),
+    )
+    with pytest.raises(RequestError) as refusal:
+        await disable
+    why = "the bus is lost; send reset when it is mended"
+    assert str(refusal.value) == f"arm: torque cannot be switched off; {why}"
