@@ -55,7 +55,7 @@ async def read_body(
     Raises
     ------
     BodyError
-        If it is longer, comes too slowly, or is of another kind by its own account.
+        If it is longer, comes too slowly or in part, or is of another kind by its own account.
     """
     where = request.path[:200]
     if request.content_type not in {kind, "application/octet-stream"}:
@@ -74,6 +74,8 @@ async def read_body(
         raise BodyError(408, f"{where}: its body took longer than {within_s:g} s; send it faster") from error
     except web.RequestPayloadError as error:
         raise BodyError(400, f"{where}: its body is not as its head says; correct it") from error
+    except ConnectionError as error:
+        raise BodyError(400, f"{where}: its client left before its body had come; send it again") from error
     return bytes(body)
 
 

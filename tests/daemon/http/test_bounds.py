@@ -266,6 +266,39 @@ def is_reset(client: socket.socket) -> bool:
     return client.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
 
 
+@pytest.mark.parametrize(
+    "path", ["/api/robots/arm/play", "/api/login", "/api/robots/arm/motions/upload?name=a.seq"]
+)
+async def test_a_client_that_leaves_within_its_body_leaves_nothing_in_the_log(
+    site: Site, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    await site.get("/api/robots")
+    tasks = len(asyncio.all_tasks())
+    head = HEAD.replace(b"/api/robots/arm/play", path.encode()).replace(b"json", b"octet-stream")
+    await leave_within_body(site, head)
+    await until(lambda: len(asyncio.all_tasks()) <= tasks)
+    assert caplog.records == []
+    assert site.robots.handled == []
+
+
+@pytest.mark.parametrize("verb", ["stop", "estop"])
+async def test_a_stop_acts_though_its_client_leaves_within_its_body(
+    site: Site, caplog: pytest.LogCaptureFixture, verb: str
+) -> None:
+    await leave_within_body(site, HEAD.replace(b"play", verb.encode()))
+    await until(lambda: site.robots.verbs() == [verb])
+    assert [record for record in caplog.records if record.exc_info] == []
+
+
+async def leave_within_body(site: Site, head: bytes) -> None:
+    """Send a head and half a body, and hang up once the server waits for the rest."""
+    _, writer = await asyncio.open_connection("127.0.0.1", site.port)
+    writer.write(head + b'Content-Length: 100\r\n\r\n{"mo')
+    await writer.drain()
+    await site.get("/api/robots")
+    writer.transport.abort()
+
+
 # -- how many -----------------------------------------------------------------------------------------------
 
 
