@@ -99,7 +99,8 @@ class ControlSocket:
                 async with asyncio.timeout(ASK_WITHIN_S):
                     await writer.drain()
         except (ConnectionError, TimeoutError):
-            log.info("control: whoever asked has not waited for the answer")
+            if may_ask:  # others may come and go as often as they like
+                log.info("control: whoever asked has not waited for the answer")
         except Exception:
             log.exception("control: failed inside motiond")
         finally:

@@ -125,6 +125,25 @@ async def test_other_users_may_not_ask(tmp_path: Path, monkeypatch: pytest.Monke
     assert answer == {"status": "error", "error": refusal}
 
 
+async def test_other_users_who_leave_at_once_leave_nothing_in_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    config, sent = tmp_path / "motiond.yaml", (b"", b"{", b"{}\n")
+    async with served(config):
+        caplog.set_level(logging.INFO)
+        tasks = asyncio.all_tasks()
+        for data in sent:
+            with socket.socket(socket.AF_UNIX) as theirs:
+                with as_other_user(monkeypatch):
+                    theirs.connect(address_of(config))
+                theirs.sendall(data)
+        assert (await answer_to(config, b'{"verb":"log-level"}\n'))["status"] == "ok"  # it came after them
+        async with asyncio.timeout(PATIENCE_S):
+            while len(asyncio.all_tasks()) > len(tasks):  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0)
+    assert caplog.messages == []
+
+
 async def test_the_owner_of_the_configuration_may_ask_and_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
