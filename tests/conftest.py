@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import pwd
 import threading
 import time
 from contextlib import suppress
@@ -107,6 +108,20 @@ def _state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
+
+
+@pytest.fixture
+def nameless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Be a user whom the machine has no name and no home for, as in a container run by a number."""
+
+    def unknown(user: int) -> object:
+        raise KeyError(f"getpwuid(): uid not found: {user}")
+
+    for name in ("HOME", "LOGNAME", "USER", "LNAME", "USERNAME", "STATE_DIRECTORY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
 
 
 def runs_on_a_loop(request: pytest.FixtureRequest) -> bool:

@@ -51,7 +51,7 @@ def may_use(path: Path) -> bool:
 
 def folders() -> dict[str, Path]:
     """Return where a daemon of this user writes and, where motiond is a service, where that does."""
-    own = {"state": state_folder(), "cache": cache_folder()}
+    own = {name: folder for name, folder in (("state", state_folder()), ("cache", cache_folder())) if folder}
     return own | {f"service {path.parent.name}": path for path in SERVICE_FOLDERS if path.is_dir()}
 
 

@@ -20,12 +20,20 @@ MOST_KEPT = 1000
 MOST_BYTES = 10_000_000
 
 
-def default_folder() -> Path:
-    """Return where the daemon keeps its state: systemd's StateDirectory, or the user's own (XDG)."""
+def default_folder() -> Path | None:
+    """Return where the daemon keeps its state: systemd's StateDirectory, or the user's own (XDG).
+
+    None for a user without a home.
+    """
     if given := os.environ.get("STATE_DIRECTORY", "").partition(":")[0]:
         return Path(given)
-    home = os.environ.get("XDG_STATE_HOME", "")
-    return (Path(home) if Path(home).is_absolute() else Path.home() / ".local" / "state") / "motiond"
+    base = Path(os.environ.get("XDG_STATE_HOME", ""))
+    if not base.is_absolute():
+        try:
+            base = Path.home() / ".local" / "state"
+        except RuntimeError:  # neither $HOME nor a name of the user, as in a container
+            return None
+    return base / "motiond"
 
 
 class UntoldResults:
@@ -50,6 +58,8 @@ class UntoldResults:
         """Keep these and no others."""
         kept = list(results)[-MOST_KEPT:]
         if not self._files:
+            if kept:
+                log.warning("%d results are lost; there is no folder for them; set XDG_STATE_HOME", len(kept))
             return
         first, others = self._files[0], self._files[1:]
         try:

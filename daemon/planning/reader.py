@@ -116,7 +116,7 @@ class MotionReader:
                         "-m",
                         "motiond.formats.cache.worker",
                         str(theirs.fileno()),
-                        str(self._cache.folder),
+                        str(self._cache.folder or ""),
                     ],
                     pass_fds=(theirs.fileno(),),
                     stdin=subprocess.DEVNULL,

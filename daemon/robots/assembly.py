@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from motiond.drivers.registry import make_driver, refuse_shared_devices
-from motiond.formats.cache import MotionCache, default_folder
+from motiond.formats.cache import default_cache
 
 from ..clock.monitor import ClockMonitor
 from ..config.robot import JointSettings
@@ -82,6 +82,7 @@ class Assembly:
         self._hub = hub
         self._forks = forks
         self._clock = clock
+        self._cache = default_cache()
 
     def registry(self, settings: Settings) -> RobotRegistry:
         """Return all robots of a configuration; raises as `all_parts` does."""
@@ -106,7 +107,7 @@ class Assembly:
         bounds = joint_bounds(joint_map, parts.settings)
         for warning in filter(None, (missing_limits(joint_map), never_fails(joint_map, bounds))):
             log.warning("%s: %s", parts.name, warning)
-        reader = MotionReader(MotionCache(default_folder()))
+        reader = MotionReader(self._cache)
         library = MotionLibrary(
             joint_map,
             parts.settings,

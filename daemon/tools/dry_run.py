@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from motiond.drivers.registry import make_driver
-from motiond.formats.cache import MotionCache, default_folder
+from motiond.formats.cache import default_cache
 
 from ..api.errors import RequestError, unknown_robot
 from ..ipc import messages, ring
@@ -111,7 +111,7 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
         log.warning("%s: %s", name, warning)
     options = with_gravity(robot.driver.options, model, joint_map)
     driver = make_driver(robot.driver.type, options, joint_map.actuators)
-    load = MotionCache(default_folder()).load_motions
+    load = default_cache().load_motions
     library = MotionLibrary(
         joint_map.within(driver.limits), robot, driver.max_rate_hz, load, min_rate_hz=driver.min_rate_hz
     )

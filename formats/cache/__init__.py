@@ -7,6 +7,6 @@
 
 from __future__ import annotations
 
-from .store import MotionCache, default_folder
+from .store import MotionCache, default_cache, default_folder
 
-__all__ = ["MotionCache", "default_folder"]
+__all__ = ["MotionCache", "default_cache", "default_folder"]

@@ -49,10 +49,23 @@ TEMPORARY = ".writing-"
 DEFAULT_KEY_FRAMES = KeyFrames()
 
 
-def default_folder() -> Path:
-    """Return `$XDG_CACHE_HOME/motiond`, by default `~/.cache/motiond`."""
+def default_folder() -> Path | None:
+    """Return `$XDG_CACHE_HOME/motiond`, by default `~/.cache/motiond`; None for a user without a home."""
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (base if base.is_absolute() else Path.home() / ".cache") / "motiond"
+    if not base.is_absolute():
+        try:
+            base = Path.home() / ".cache"
+        except RuntimeError:  # neither $HOME nor a name of the user, as in a container
+            return None
+    return base / "motiond"
+
+
+def default_cache() -> MotionCache:
+    """Return the cache of this user; the log says where there is none."""
+    folder = default_folder()
+    if folder is None:
+        log.warning("motions are not cached; this user has no home folder; set HOME or XDG_CACHE_HOME")
+    return MotionCache(folder)
 
 
 class MotionCache:
@@ -60,8 +73,8 @@ class MotionCache:
 
     Parameters
     ----------
-    folder : path
-        Made when first needed.
+    folder : path or None
+        Made when first needed; None keeps nothing.
     max_bytes : int
         What all entries may take together; those not asked for the longest are removed first.
     min_file_bytes : int
@@ -74,14 +87,14 @@ class MotionCache:
 
     def __init__(
         self,
-        folder: str | os.PathLike[str],
+        folder: str | os.PathLike[str] | None,
         max_bytes: int = DEFAULT_MAX_BYTES,
         *,
         min_file_bytes: int = DEFAULT_MIN_FILE_BYTES,
     ) -> None:
         self.max_bytes = max_bytes
         self.min_file_bytes = min_file_bytes
-        self.folder = Path(folder)
+        self.folder = None if folder is None else Path(folder)
         self._readers = _code_of_readers()
         self._warned = False
 
@@ -97,7 +110,7 @@ class MotionCache:
         """
         source = Source(Path(path), key_frames=key_frames)
         stamp = _Stamp.of(source.path)
-        if stamp is None or stamp.size < self.min_file_bytes:
+        if self.folder is None or stamp is None or stamp.size < self.min_file_bytes:
             return registry.load_motions(source)
         return self._unchanged(source, stamp) or self._load_anew(source, stamp)
 
@@ -110,12 +123,12 @@ class MotionCache:
         """
         source = Source(Path(path), key_frames=key_frames)
         stamp = _Stamp.of(source.path)
-        return None if stamp is None else self._unchanged(source, stamp)
+        return None if stamp is None or self.folder is None else self._unchanged(source, stamp)
 
     def verify(self) -> int:
         """Check every entry by all its checksums, drop the damaged ones, and return their number."""
         damaged = 0
-        for file in self._files(self._entries):
+        for file in self._files(self._entries) if self.folder else ():
             try:
                 cache_entry.verify(file.path)
             except DamagedEntry as error:
@@ -144,11 +157,11 @@ class MotionCache:
 
     @property
     def _entries(self) -> Path:
-        return self.folder / "entries"
+        return Path(self.folder or "") / "entries"
 
     @property
     def _index(self) -> Path:
-        return self.folder / "index"
+        return Path(self.folder or "") / "index"
 
     def _entry(self, digest: str, source: Source) -> Path:
         """Return the path of an entry: named by content, then by all else that its motions depend on."""

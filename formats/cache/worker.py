@@ -93,4 +93,4 @@ def _bound() -> None:
 
 if __name__ == "__main__":
     _bound()
-    serve(socket.socket(fileno=int(sys.argv[1])), MotionCache(Path(sys.argv[2])))
+    serve(socket.socket(fileno=int(sys.argv[1])), MotionCache(Path(sys.argv[2]) if sys.argv[2] else None))

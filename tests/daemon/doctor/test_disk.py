@@ -115,3 +115,8 @@ def test_what_is_missing_is_named_first() -> None:
         "motiond fails where it needs them",
         "install motiond anew, in the way that it was installed",
     )
+
+
+@pytest.mark.usefixtures("nameless")
+def test_a_user_without_a_home_has_no_folder_to_look_at() -> None:
+    assert not {"state", "cache"} & Machine().folders().keys()

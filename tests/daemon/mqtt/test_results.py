@@ -72,3 +72,16 @@ def test_the_folder_is_systemd_s_or_the_user_s(
     monkeypatch.setenv("STATE_DIRECTORY", systemd)
     monkeypatch.setenv("XDG_STATE_HOME", xdg)
     assert default_folder() == Path(folder)
+
+
+@pytest.mark.usefixtures("nameless")
+def test_a_user_without_a_home_has_no_folder_and_is_told_what_is_lost(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert default_folder() is None
+    UntoldResults(None, "d1@broker:1883").keep([])
+    assert caplog.messages == []
+    UntoldResults(None, "d1@broker:1883").keep(RESULTS)
+    assert caplog.messages == [
+        f"{len(RESULTS)} results are lost; there is no folder for them; set XDG_STATE_HOME"
+    ]

@@ -322,3 +322,29 @@ def test_a_daemon_whose_systemd_goes_plays_on(systemd: socket.socket, rig: Rig, 
         _, log = daemon.communicate(timeout=PATIENCE_S)
     assert daemon.returncode == 0
     assert log.count("systemd cannot be told how motiond does") == 1
+
+
+NAMELESS = """
+import pwd
+
+
+def unknown(user):
+    raise KeyError(user)
+
+
+pwd.getpwuid = unknown
+"""
+
+
+def test_a_user_without_a_name_and_a_home_runs_a_daemon_and_asks_it(rig: Rig, tmp_path: Path) -> None:
+    """Of a program of its own; that the machine has no name for its user is put into it."""
+    (tmp_path / "usercustomize.py").write_text(NAMELESS)
+    (tmp_path / "sitecustomize.py").write_text(NAMELESS)
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path)}
+    with in_a_session("run", "-c", rig.config, env=env) as daemon:
+        lines = lines_until(daemon.stderr, "arm: online")
+        assert sum("motions are not cached; this user has no home folder" in line for line in lines) == 1
+        for asked in (["play", "arm", "short"], ["reload"], ["play", "arm", "short", "--dry-run"]):
+            with in_a_session(*asked, "-c", rig.config, env=env) as client:
+                told, complaints = client.communicate(timeout=PATIENCE_S)
+                assert (client.returncode, "Traceback" in complaints) == (0, False), told + complaints

@@ -17,7 +17,7 @@ import pytest
 
 from motiond import formats
 from motiond.formats import FormatError, KeyFrames, Motion
-from motiond.formats.cache import MotionCache, default_folder, store
+from motiond.formats.cache import MotionCache, default_cache, default_folder, store
 from motiond.formats.cache import entry as cache_entry
 from motiond.formats.io.source import SizeBound, Source
 from tests.waiting import PATIENCE_S, started
@@ -432,3 +432,19 @@ def test_the_default_folder_is_the_user_s(
     monkeypatch.setenv("XDG_CACHE_HOME", base)
     monkeypatch.setenv("HOME", "/home/somebody")
     assert default_folder() == Path(folder or "/home/somebody/.cache/motiond")
+
+
+@pytest.mark.usefixtures("nameless")
+def test_for_a_user_without_a_home_each_file_is_read_and_one_line_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert default_folder() is None
+    cache = default_cache()
+    cache.min_file_bytes = 0
+    for _ in range(2):
+        (motion,) = cache.load_motions(GOOD / "logged.seq")
+        assert motion.name == formats.load_motions(GOOD / "logged.seq")[0].name
+    assert cache.verify() == 0
+    assert caplog.messages == [
+        "motions are not cached; this user has no home folder; set HOME or XDG_CACHE_HOME"
+    ]
