@@ -6,6 +6,7 @@ base       the contract: `Driver`, states and commands of actuators, errors
 limits     what actuators themselves allow
 yaml_bounds  how much a YAML file may hold
 options    checks options, and spreads them over the actuators
+yaml_bounds  how much a YAML file may hold, aliases included
 registry   finds drivers by name, and makes them
 sim        simulated actuators
 hebi       HEBI modules

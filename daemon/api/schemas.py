@@ -141,10 +141,14 @@ class PlayRequest(MotionRequest):
 
 
 class GotoRequest(Request):
-    """Go to a posture: a configured one by its name, or joint positions in rad or m."""
+    """Go to a posture: a configured one by its name, or joint positions in rad or m.
+
+    `from_beyond` lets joints that are far outside their limits move back, slowly; without it that is refused.
+    """
 
     pose: Name | None = None
     joints: Annotated[dict[Name, JointPosition], Field(min_length=1)] | None = None
+    from_beyond: bool = False
     on_busy: OnBusy = "reject"
 
 

@@ -20,6 +20,12 @@ app = typer.Typer()
 
 Replace = Annotated[bool, typer.Option("--replace", help="Stop what plays now, softly.")]
 Queue = Annotated[bool, typer.Option("--queue", help="Wait until what plays now has ended well.")]
+FromBeyond = Annotated[
+    bool,
+    typer.Option(
+        "--from-beyond", help="Bring joints that are far outside their limits back, slowly; watch the robot."
+    ),
+]
 WaitForEnd = Annotated[
     bool, typer.Option(help="Wait for the end, and for what `on_end` asks for; Ctrl-C stops softly.")
 ]
@@ -128,6 +134,7 @@ def goto(
     robot: RobotName,
     where: Annotated[list[str], typer.Argument(help="A pose by name, or joints: elbow=0.5 wrist=-1.")],
     *,
+    from_beyond: FromBeyond = False,
     replace: Replace = False,
     queue: Queue = False,
     wait: WaitThere = False,
@@ -136,6 +143,8 @@ def goto(
 ) -> int:
     """Go to a posture; with --wait, exit code 1 if it does not get there."""
     request = {**_posture(where), "on_busy": _on_busy(replace=replace, queue=queue)}
+    if from_beyond:
+        request["from_beyond"] = True
     if wait:
         return _to_the_end(client, robot, "goto", request, json=json)
     return _accept(client, robot, "goto", request, "accepted", json=json)

@@ -19,6 +19,9 @@ MENDS: Mapping[str, str] = {
     "send seam: approach or ping_pong": "add --seam approach or --ping-pong",
     "clear the queue or wait": "`motiond queue {robot} --clear`, or wait",
     "send requests without one, or set lease.required": "command it without, or set lease.required",
+    "if it is there, send goto with from_beyond: true": (
+        "if it is there, `motiond goto {robot} … --from-beyond` brings it back"
+    ),
     "play first": "`motiond play` first",
     "set it later": "set --start-at later",
     "send the request later": "start `motiond play` later",

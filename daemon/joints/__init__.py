@@ -4,4 +4,5 @@
 - `joint_bounds`: tolerances and bounds of approaches, by the unit and the range of each joint
 - `transmission`: between joints and actuators
 - `gravity`: the weight of a simulated robot, from its description
+- `stops`: the stops of simulated joints, from their limits
 """

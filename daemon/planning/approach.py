@@ -10,6 +10,7 @@ From rest to rest a profile never turns back, so a joint stays between its start
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +38,9 @@ SHARES = (1.0, 1.0 - 1e-6, 1.0 - 1e-3)
 way within rounding; with a little less there is one."""
 FAR_OUTSIDE = 0.05  # of a joint's range: what a calibration may be off, and far less than a turn
 FAR_OUTSIDE_OF_ENDLESS = {"rad": 0.1, "m": 0.01}  # where one side has no limit
+FROM_BEYOND = 0.2  # of the bounds of an approach
+NO_WAY = "there is no way from there; check the actuator"
+WAY_BACK = "check the actuator, its offset and its turns; if it is there, send goto with from_beyond: true"
 
 
 class ApproachError(ValueError):
@@ -64,6 +68,7 @@ def plan_approach(
     settings: RobotSettings,
     *,
     rate_hz: float,
+    from_beyond: bool = False,
 ) -> Track:
     """Plan the way to a row of a motion.
 
@@ -78,6 +83,9 @@ def plan_approach(
         is enough to get there within its limits, one tick is what it takes.
     rate_hz : float
         Ticks per second.
+    from_beyond : bool
+        Whether joints may be far outside their limits at the start. Then the way has `FROM_BEYOND` of the
+        bounds; those joints move towards their range alone, as each joint stays between its two ends.
 
     Returns
     -------
@@ -91,8 +99,11 @@ def plan_approach(
         If a joint's position is unknown, or so far outside its limits that it cannot be true, or if the way
         takes longer than it may.
     """
-    _refuse_unsafe(start, driven, joint_map)
-    rows, velocities = _rows(start, target, driven, joint_map, settings, rate_hz=rate_hz)
+    _refuse_unsafe(start, driven, joint_map, from_beyond=from_beyond)
+    bounds = joint_bounds(joint_map, settings)
+    if from_beyond:
+        bounds = _reduced(bounds)
+    rows, velocities = _rows(start, target, driven, joint_map, bounds, rate_hz=rate_hz)
     longest_s, takes_s = settings.approach.longest_s, len(rows) / rate_hz
     if longest_s is not None and takes_s > longest_s:
         mend = f"approach.longest_s is {longest_s:g}; go nearer first, or raise it"
@@ -113,12 +124,12 @@ def _rows(
     target: Floats,
     driven: Booleans,
     joint_map: JointMap,
-    settings: RobotSettings,
+    bounds: JointBounds,
     *,
     rate_hz: float,
 ) -> tuple[Floats, Floats]:
     """Return the positions and velocities of the way, each of shape (ticks, joints)."""
-    limits, bounds = joint_map.limits, joint_bounds(joint_map, settings)
+    limits = joint_map.limits
     in_a_tick = np.minimum(limits.velocity / rate_hz, limits.acceleration / rate_hz**2)
     away = np.where(driven, np.abs(target - start), 0.0)
     if not away.any():
@@ -166,25 +177,35 @@ def _keep_between_rows(positions: Floats, speeds: Floats, rate_hz: float) -> Non
     np.clip(speeds, -bound, bound, out=speeds)
 
 
-def _refuse_unsafe(start: Floats, driven: Booleans, joint_map: JointMap) -> None:
+def _reduced(bounds: JointBounds) -> JointBounds:
+    """Return the bounds of a way from beyond a limit: who sends the robot there watches it."""
+    return replace(
+        bounds,
+        velocity=FROM_BEYOND * bounds.velocity,
+        acceleration=FROM_BEYOND * bounds.acceleration,
+        jerk=FROM_BEYOND * bounds.jerk,
+    )
+
+
+def _refuse_unsafe(start: Floats, driven: Booleans, joint_map: JointMap, *, from_beyond: bool) -> None:
     limits = joint_map.limits
     span = limits.upper - limits.lower
     endless = [FAR_OUTSIDE_OF_ENDLESS[unit] for unit in joint_map.units]
     slack = np.where(np.isfinite(span), FAR_OUTSIDE * span, endless)
     lost = driven & ~np.isfinite(start)
-    outside = driven & ((start < limits.lower - slack) | (start > limits.upper + slack))
+    outside = driven & ((start < limits.lower - slack) | (start > limits.upper + slack)) & (not from_beyond)
     problems = [
-        f"joint '{joint_map.joints[joint]}' has no measured position" for joint in np.flatnonzero(lost)
+        f"joint '{joint_map.joints[joint]}' has no measured position; {NO_WAY}"
+        for joint in np.flatnonzero(lost)
     ]
     for joint in np.flatnonzero(outside):
         unit = joint_map.units[joint]
         bounds = f"{limits.lower[joint]:.4g} to {limits.upper[joint]:.4g} {unit}"
         where = f"is at {start[joint]:.4g} {unit}, far outside its limits of {bounds}"
-        problems.append(f"joint '{joint_map.joints[joint]}' {where}")
+        problems.append(f"joint '{joint_map.joints[joint]}' {where}; {WAY_BACK}")
     if problems:
-        mend = "there is no safe way from there; check the actuator, its offset and its turns"
         names = [joint_map.joints[joint] for joint in np.flatnonzero(lost | outside)]
-        raise ApproachError(names, "\n".join(f"{joint_map.robot}: {problem}; {mend}" for problem in problems))
+        raise ApproachError(names, "\n".join(f"{joint_map.robot}: {problem}" for problem in problems))
 
 
 def _trajectory(

@@ -18,6 +18,7 @@ from ..joints.description import load_model, missing_limits
 from ..joints.gravity import with_gravity
 from ..joints.joint_bounds import joint_bounds, never_fails
 from ..joints.joint_map import build_joint_map
+from ..joints.stops import with_stops
 from ..planning.library import MotionLibrary
 from ..planning.reader import MotionReader
 from .member import Member
@@ -133,6 +134,7 @@ def _parts_of(name: str, robot: RobotSettings, settings: Settings) -> Parts:
     model = load_model(robot, settings)
     joint_map = build_joint_map(name, model, robot.joints)
     options = with_gravity(robot.driver.options, model, joint_map)
+    options = with_stops(robot.driver.type, options, joint_map)
     return Parts(
         name,
         robot,

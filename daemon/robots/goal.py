@@ -27,6 +27,8 @@ class Goal:
         In 1/s: the least steep ramp of the clock's rate on any of its ways.
     group_start : str or None
         The start of its group that it belongs to: it begins only when it is told to go.
+    from_beyond : bool
+        Whether it may begin far outside the limits of joints, on a slow way towards their range.
     """
 
     goal_id: str
@@ -36,6 +38,7 @@ class Goal:
     fastest: float
     gentlest: float
     group_start: str | None = None
+    from_beyond: bool = False
 
     @property
     def motion(self) -> str:

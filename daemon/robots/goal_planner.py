@@ -237,9 +237,9 @@ class GoalPlanner:
         playback, request = goal.playback, goal.request
         self._refuse_unchecked(playback.plan)
         tolerances = self._tolerances(request)
-        approach = self._approach(playback.plan, np.array(start), playback.begins_at)
+        approach = self._approach(goal, np.array(start), playback.begins_at)
         ends_at = playback.ends_at
-        back = self._approach(playback.plan, ends_at, playback.begins_at if playback.returns else ends_at)
+        back = self._approach(goal, ends_at, playback.begins_at if playback.returns else ends_at)
         ramp = self.clock_acceleration(playback, goal.speed)
         goal.gentlest = min(goal.gentlest, ramp, approach.clock_acceleration, back.clock_acceleration)
         command = Play(
@@ -273,7 +273,7 @@ class GoalPlanner:
             If there is no way from there.
         """
         playback = goal.playback
-        way = self._approach(playback.plan, np.array(start), playback.track.positions[row])
+        way = self._approach(goal, np.array(start), playback.track.positions[row])
         goal.gentlest = min(goal.gentlest, way.clock_acceleration)
         with shared(way) as (fd,):
             yield fd
@@ -305,10 +305,18 @@ class GoalPlanner:
         except ToleranceError as error:
             raise RequestError.of("INVALID_REQUEST", error) from error
 
-    def _approach(self, plan: Plan, start: Floats, target: Floats) -> Track:
-        joint_map, settings, rate_hz = self.joint_map, self._settings, plan.rate_hz
+    def _approach(self, goal: Goal, start: Floats, target: Floats) -> Track:
+        plan = goal.playback.plan
         try:
-            return plan_approach(start, target, plan.driven, joint_map, settings, rate_hz=rate_hz)
+            return plan_approach(
+                start,
+                target,
+                plan.driven,
+                self.joint_map,
+                self._settings,
+                rate_hz=plan.rate_hz,
+                from_beyond=goal.from_beyond,
+            )
         except ApproachError as error:
             raise RequestError("INVALID_MOTION", plan.motion, str(error), **error.data) from error
 

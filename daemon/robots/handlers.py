@@ -101,13 +101,16 @@ class RequestHandlers:
         playback = self._robot.planner.playback_to(request)
         motion = playback.plan.motion
         play = PlayRequest(motion=motion, on_busy=request.on_busy, transaction=request.transaction)
-        return await self._begin(playback, play)
+        return await self._begin(playback, play, from_beyond=request.from_beyond)
 
-    async def _begin(self, playback: Playback, request: PlayRequest) -> dict[str, Any]:
+    async def _begin(
+        self, playback: Playback, request: PlayRequest, *, from_beyond: bool = False
+    ) -> dict[str, Any]:
         """Make the robot ready for a goal, and hand it over, or let it wait."""
         robot, what = self._robot, f"{playback.plan.motion} cannot be played"
         refuse_unless_able(robot, what)
         goal, goals = new_goal(playback, request), robot.goals
+        goal.from_beyond = from_beyond
         if goals.goal is not None or goals.queue or self.begins:
             if request.on_busy == "queue":
                 return {"goal_id": goal.goal_id, "queued": goals.enqueue(goal)}

@@ -26,6 +26,7 @@ from ..joints.description import load_model
 from ..joints.gravity import with_gravity
 from ..joints.joint_bounds import joint_bounds, never_fails
 from ..joints.joint_map import build_joint_map
+from ..joints.stops import with_stops
 from ..planning.library import MotionLibrary
 from ..robots.assembly import make_setup
 from ..robots.goal import new_goal
@@ -149,12 +150,14 @@ def _simulated(robot: RobotSettings, joint_map: JointMap, options: dict[str, Any
     Those begin at 0, or as near to it as the joints' limits allow.
     """
     if robot.driver.type == SIMULATED:
-        return {option: value for option, value in options.items() if option not in OUTSIDE}
+        own = {option: value for option, value in options.items() if option not in OUTSIDE}
+        return with_stops(SIMULATED, own, joint_map)
     begin = np.zeros((3, len(joint_map.joints)))
     begin[0] = np.clip(0.0, joint_map.limits.lower, joint_map.limits.upper)
     initial = np.empty((3, len(joint_map.actuators)))
     joint_map.transmission.to_actuators(begin, initial)
-    return {"initial": dict(zip(joint_map.actuators, initial[0].tolist(), strict=True))}
+    first = {"initial": dict(zip(joint_map.actuators, initial[0].tolist(), strict=True))}
+    return with_stops(SIMULATED, first, joint_map)
 
 
 class _KeepingChannel(Channel):

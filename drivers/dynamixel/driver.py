@@ -304,6 +304,7 @@ class DynamixelDriver(Driver):
     def _set_goals_here(self) -> None:
         for _ in range(STILL_TRIES):
             self._measure()
+            self._limits.refuse_held_beyond(self._feedback.position, self._servos, self._units)
             self._goal = self._feedback.position.astype(int).tolist()
             self._profile[:] = self._rest_profile
             for chain in self._chains:

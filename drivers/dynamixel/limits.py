@@ -108,6 +108,32 @@ class Limits:
                 "narrow the joint's limits, or widen the servo's with DYNAMIXEL Wizard",
             )
 
+    def refuse_held_beyond(self, position: Floats, servos: Sequence[Servo], units: Units) -> None:
+        """Raise if a servo stands beyond its own limits: it takes no goal there, and torque would move it.
+
+        Parameters
+        ----------
+        position : ndarray, shape (actuators,)
+            As measured, in ticks.
+
+        Raises
+        ------
+        DriverError
+            With all such servos.
+        """
+        beyond = (position < self.lowest) | (position > self.highest)
+        raise_all([self._held_beyond(one, position, units) for one in servos if beyond[one.index]])
+
+    def _held_beyond(self, servo: Servo, position: Floats, units: Units) -> DriverError:
+        lower, upper = self.own(servo, units)
+        at = units.position_of(servo.index, position[servo.index])
+        return DriverError(
+            servo.where,
+            f"is at {at:.3f} rad, beyond its own limits, {lower:.3f} and {upper:.3f} rad",
+            "it takes no goal there, and torque would move it to the limit at once",
+            "turn it back by hand, or widen the limits with DYNAMIXEL Wizard",
+        )
+
     def refuse_narrow(self, servos: Sequence[Servo], units: Units, options: DynamixelOptions) -> None:
         """Raise if a servo's own limits exclude a part of its joint's range.
 

@@ -7,6 +7,7 @@ plant           the physics, in a block of numbers
 layout          where each number of that block stands, and the grid of time
 propagator      the exact motion of free actuators over any number of steps
 integrator      one step of actuators under limits, friction, load or faults
+stops           where joints stop, whatever pushes them
 heat            how warm motors get
 gravity         the weight of the robot in any posture
 encoder         from true positions to measured ones

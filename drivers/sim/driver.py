@@ -57,9 +57,10 @@ class SimDriver(Driver):
         self, actuators: Sequence[str], options: SimOptions, now: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__(actuators, options, now)
-        self._initial = self._spread("initial", 0.0)
+        self._initial = self._spread("initial", np.nan)
         encoder = _encoder(options, self._spread)
         self._dynamics = _dynamics(options, self._spread)
+        self._refuse_crossed_stops()
         self.min_rate_hz = slowest_rate_hz(options.command_lifetime_s)
         self._simulation = Simulation(
             WHERE, self.actuators, options, encoder, now=self.now, notify=self.notices.append
@@ -74,6 +75,13 @@ class SimDriver(Driver):
 
     def _spread(self, option: str, default: float) -> Floats:
         return spread(WHERE, option, getattr(self.options, option), self.actuators, default)
+
+    def _refuse_crossed_stops(self) -> None:
+        lower, upper = self._dynamics.lower_stop, self._dynamics.upper_stop
+        for place in np.flatnonzero(lower > upper):
+            name = self.actuators[place]
+            what = f"{name}: `lower_stop` is {lower[place]:g}, above `upper_stop`, {upper[place]:g}"
+            raise OptionsError([OptionProblem(WHERE, ("lower_stop",), what, "", "exchange them")])
 
     def _checked(self, fault: Fault) -> Fault:
         place_of(WHERE, fault, self.actuators)
@@ -141,8 +149,13 @@ class SimDriver(Driver):
         if held:
             plant.advance(now_step)
         else:
-            plant.begin(now_step, self._initial)
+            plant.begin(now_step, self._first_place())
         return plant
+
+    def _first_place(self) -> Floats:
+        """Return where the actuators begin: where an option says, else at 0 or as near as stops let them."""
+        nearest = np.clip(0.0, self._dynamics.lower_stop, self._dynamics.upper_stop)
+        return np.where(np.isnan(self._initial), nearest, self._initial)
 
     def _make_plant(self) -> tuple[Plant, bool]:
         """Return the actuators, and whether they have a state from before."""
@@ -301,5 +314,7 @@ def _dynamics(options: SimOptions, spread_option: Callable[[str, float], Floats]
         viscous_friction=spread_option("viscous_friction", 0.0),
         coulomb_friction=spread_option("coulomb_friction", 0.0),
         load=spread_option("load", 0.0),
+        lower_stop=spread_option("lower_stop", -np.inf),
+        upper_stop=spread_option("upper_stop", np.inf),
         command_lifetime_s=np.inf if options.command_lifetime_s is None else options.command_lifetime_s,
     )

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..base import DriverError
 from .fault_schedule import FaultSchedule
-from .faults import Clear, FaultEffects, place_of
+from .faults import Clear, Displaced, FaultEffects, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,6 +76,10 @@ class FaultInjector:
         self._was_stopped |= self.effects.stopped
         self._has_restarted |= self.effects.unpowered
         self.apply(plant)
+        if begins and isinstance(fault, Displaced):
+            by = np.zeros(len(self._actuators))
+            by[place_of(self._where, fault, self._actuators)] = fault.by
+            plant.displace(by)
         return fault if begins else None
 
     def _sum_up(self) -> FaultEffects:

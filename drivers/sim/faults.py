@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 
 from ..base import DriverOptions
-from ..options import NotNegative, OptionProblem, OptionsError, Positive, check, nearest
+from ..options import Finite, NotNegative, OptionProblem, OptionsError, Positive, check, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -172,6 +172,14 @@ class Stuck(ActuatorFault):
         effects.stuck[place] = True
 
 
+class Displaced(ActuatorFault):
+    """A joint is elsewhere at once, as if it had been pushed; also beyond a stop."""
+
+    fault: Literal["displaced"]
+    by: Finite = Field(description="How far, in rad or m.")
+    for_s: None = None
+
+
 class Slipping(ActuatorFault):
     """A joint slips on its motor, as a worn coupling does."""
 
@@ -269,7 +277,7 @@ class Clear(Fault):
 
 
 AnyFault: TypeAlias = (
-    LostFeedback | StaleFeedback | Delay | PacketLoss | Stuck | Slipping | Overheating | MStop
+    LostFeedback | StaleFeedback | Delay | PacketLoss | Stuck | Displaced | Slipping | Overheating | MStop
     | PowerCycle | LifetimeExpiry | Blocks | Crash | BusLost | Clear
 )  # fmt: skip
 FAULTS: Mapping[str, type[Fault]] = dict(

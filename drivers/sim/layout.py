@@ -9,7 +9,7 @@ from enum import IntEnum
 
 STEP_S = 0.0005
 STEPS_PER_S = 2000
-LAYOUT = 3.0
+LAYOUT = 4.0
 """Version of the layout; must change with every change of `Header` or `Row`."""
 
 
@@ -52,6 +52,8 @@ class Row(IntEnum):
     GRIP = 21  # the most effort that gets through; infinite where nothing slips
     HOUSING = 22  # its temperature
     RATED_EFFORT = 23  # that warms the winding as far as it stands
+    LOWER_STOP = 24  # position at which the joint's lower stop is; infinite where there is none
+    UPPER_STOP = 25
 
 
 def step_at(time_s: float) -> int:

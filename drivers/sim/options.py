@@ -51,7 +51,17 @@ class SimOptions(DriverOptions):
         default=0.0, description="Pulls at the actuator all the time, in N·m or N."
     )
     gravity: Gravity | None = Field(default=None, description="What gravity pulls at, beside `load`.")
-    initial: PerActuatorOf[Finite] = Field(default=0.0, description="Position at the start, in rad or m.")
+    initial: PerActuatorOf[Finite] | None = Field(
+        default=None,
+        description="Position at the start, in rad or m, also beyond a stop; null: 0, or as near to it as "
+        "the stops are.",
+    )
+    lower_stop: PerActuatorOf[Finite] | None = Field(
+        default=None, description="Where the joint meets its lower stop, in rad or m; null: at its limit."
+    )
+    upper_stop: PerActuatorOf[Finite] | None = Field(
+        default=None, description="Where it meets its upper stop; null: at its limit."
+    )
     noise: PerActuatorOf[NotNegative] = Field(
         default=0.0, description="Standard deviation of the measured position, in rad or m."
     )

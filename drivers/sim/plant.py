@@ -16,6 +16,7 @@ from .heat import AMBIENT_C, RATED_EFFORT, warm
 from .integrator import Integrator
 from .layout import STEP_S, STEPS_PER_S, Header, Row
 from .propagator import Propagator
+from .stops import Stops
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,6 +113,7 @@ class Plant:
         self._learn_what_is_set(np.zeros_like(self._unset))
         self._propagator = Propagator(rows, torque=self.torque)
         self._integrator = Integrator(rows, torque=self.torque)
+        self._stops = Stops(rows)
         self._rough = self._integrator.needed or self._gravity is not None
 
     @property
@@ -126,6 +128,7 @@ class Plant:
         self.header[Header.COMMAND_STEP] = -np.inf
         self.header[Header.TORQUE] = 0.0
         self.rows[:] = 0.0
+        self.rows[Row.LOWER_STOP], self.rows[Row.UPPER_STOP] = -np.inf, np.inf
         self.cool()
         self.rows[[Row.POSITION, Row.GOAL, Row.TARGET]] = position
         self._remember_only_now()
@@ -142,6 +145,7 @@ class Plant:
         self.rows[Row.ORDER] = dynamics.order
         self.rows[Row.VISCOUS] = dynamics.viscous_friction
         self.rows[Row.COULOMB] = dynamics.coulomb_friction
+        self.rows[Row.LOWER_STOP], self.rows[Row.UPPER_STOP] = dynamics.lower_stop, dynamics.upper_stop
         self._load[:] = self.rows[Row.LOAD] = dynamics.load
         self.rows[[Row.STUCK, Row.LIMP]] = 0.0
         self.rows[Row.GRIP] = np.inf
@@ -167,6 +171,13 @@ class Plant:
         """
         self.rows[Row.STUCK], self.rows[Row.LIMP], self.rows[Row.GRIP] = stuck, limp, grip
         self._take_settings()
+
+    def displace(self, by: Floats) -> None:
+        """Put joints elsewhere at once, `by` (actuators,) further, beyond a stop or not; they are at rest."""
+        moved = by != 0.0
+        self._position += by
+        self._velocity[moved] = self._change[moved] = 0.0
+        self._stops.displace()
 
     def heat(self, duration_s: float, rate_c_per_s: Floats, hottest_c: Floats) -> None:
         """Warm actuators from outside, up to `hottest_c`; hotter ones stay as they are."""
@@ -259,12 +270,12 @@ class Plant:
         self.step = step
 
     def _leap(self, steps: int) -> bool:
-        """Take all steps at once, or none if a limit would be exceeded."""
+        """Take all steps at once, or none if a limit would be exceeded, or a stop be passed."""
         if steps == 0:
             return True
-        if self._limited:
-            if steps > LONGEST_LIMITED_LEAP:
-                return False
+        if self._limited and steps > LONGEST_LIMITED_LEAP:
+            return False
+        if self._limited or self._stops.exist:
             self._before[:] = self._motion
         power = self._propagator.power(steps)
         position = self._position
@@ -272,9 +283,11 @@ class Plant:
         np.multiply(power, self._state, self._products)
         np.add(self._by_position, self._by_velocity, self._motion)
         np.add(position, self._target, position)
-        if self._limited and self._is_beyond_limits():
+        if (self._limited and self._is_beyond_limits()) or (self._stops.exist and self._stops.are_passed()):
             self._motion[:] = self._before
             return False
+        if self._stops.exist:
+            self._stops.look()
         return True
 
     def _is_beyond_limits(self) -> bool:
@@ -291,11 +304,14 @@ class Plant:
             self._drift_on(1)
             if self._rough or not self._leap(1):
                 self._integrator.step(self._propagator.power(1))
+                if self._stops.exist:
+                    self._stops.hold()
             self._history[step % len(self._history)] = self._reported
         if steps > walked:
             self._drift_on(steps - walked)
             if self._gravity is None:
                 self._position += self._velocity * ((steps - walked) * STEP_S)
+                self._stops.hold()
             self._remember_only_now()
 
     def _weigh(self) -> None:
@@ -323,6 +339,8 @@ class Plant:
         if ahead_s > NEXT_TO_NOTHING_S:
             np.multiply(state.velocity, ahead_s, self._scratch)
             np.add(state.position, self._scratch, state.position)
+            if self._stops.exist:
+                self._stops.bound(state.position)
 
 
 def numbers_needed(count: int) -> int:

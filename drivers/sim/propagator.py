@@ -41,6 +41,8 @@ class Dynamics:
         In N·m·s/rad and N·m (or N·s/m and N).
     load : ndarray, shape (actuators,)
         Constant effort from outside, in N·m (or N).
+    lower_stop, upper_stop : ndarray, shape (actuators,)
+        Between which positions the joints can move, in rad (or m); infinite where there is no stop.
     command_lifetime_s : float
         How long the actuators hold without a command; infinite where they hold for ever.
     """
@@ -54,6 +56,8 @@ class Dynamics:
     viscous_friction: Floats
     coulomb_friction: Floats
     load: Floats
+    lower_stop: Floats
+    upper_stop: Floats
     command_lifetime_s: float
 
 

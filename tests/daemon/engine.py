@@ -391,20 +391,24 @@ class Engine:
         except RequestError:
             self.account.acts["play refused"] += 1
 
-    def _goto(self, fraction: float) -> None:
+    def _goto(self, fraction: float, *, from_beyond: bool = False) -> None:
         limits = self.joint_map.limits
         row = limits.lower + fraction * (limits.upper - limits.lower)
         joints = dict(zip(self.joint_map.joints, row.tolist(), strict=True))
         try:
-            self._begin(self.goals.playback_to(GotoRequest(joints=joints)), PlayRequest(motion="goto"), None)
+            playback = self.goals.playback_to(GotoRequest(joints=joints))
+            self._begin(playback, PlayRequest(motion="goto"), None, from_beyond=from_beyond)
         except RequestError:
             self.account.acts["goto refused"] += 1
 
-    def _begin(self, playback: Playback, request: PlayRequest, in_s: float | None) -> None:
+    def _begin(
+        self, playback: Playback, request: PlayRequest, in_s: float | None, *, from_beyond: bool = False
+    ) -> None:
         ends = not (self.alive and self.running) or self.loop.lost or self.account.acts["shutdown"]
         if ends or self.reference is None:
             return
         goal = new_goal(playback, request)
+        goal.from_beyond = from_beyond
         with self.goals.prepare(goal, self.reference) as prepared:
             command = prepared.command
             if in_s is not None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from motiond.daemon.ipc.states import TRANSITIONS, State
+from motiond.daemon.joints.joint_bounds import joint_bounds
+from motiond.daemon.planning.approach import FAR_OUTSIDE, FROM_BEYOND
 from motiond.daemon.planning.speed_limits import LONGEST_STOP
 from motiond.daemon.trajectory.ramp import FULL_RAMP, longest_stop
 
@@ -50,7 +52,7 @@ def broken(account: Account) -> list[str]:
     """Return a line for each invariant that the account of a sequence breaks."""
     found = [*account.problems, *_wrong_moves(account), *_wrong_results(account)]
     for stretch in _stretches(account):
-        for look in (_beyond_position, _beyond_velocity, _beyond_acceleration, _moved_at_rest, _off_the_rows):
+        for look in LOOKS:
             found += look(account, stretch)
     return found
 
@@ -123,11 +125,25 @@ def _first_of(stretch: Stretch, bad: NDArray[np.bool_], what: Callable[[int, int
 
 
 def _beyond_position(account: Account, stretch: Stretch) -> list[str]:
-    """Find setpoints outside the limits, and further outside than where the robot was taken hold of."""
+    """Find setpoints further outside the limits than the one before; at first, where the robot was held."""
     limits, positions = _limits(account), stretch.positions
-    lower, upper = np.minimum(limits.lower, positions[0]), np.maximum(limits.upper, positions[0])
-    bad = (positions < lower) | (positions > upper)
+    beyond = np.maximum(np.maximum(limits.lower - positions, positions - limits.upper), 0.0)
+    bad = np.diff(beyond, axis=0, prepend=beyond[:1]) > 0.0
     return _first_of(stretch, bad, lambda k, j: f"setpoint {positions[k, j]!r} is outside the limits")
+
+
+def _fast_from_beyond(account: Account, stretch: Stretch) -> list[str]:
+    """Find steps from far outside the limits by a goal that was not asked to come from there, or too fast."""
+    limits, positions = _limits(account), stretch.positions
+    slack = FAR_OUTSIDE * (limits.upper - limits.lower)
+    far = (positions < limits.lower - slack) | (positions > limits.upper + slack)
+    asked = [handed.goal.from_beyond for handed in account.handed] + [False]
+    slow = FROM_BEYOND * joint_bounds(account.sequence.joint_map, account.sequence.settings).velocity
+    may = np.array([slow * asked[one.goal] for one in stretch.received])
+    allowed = may * _periods(account, stretch) * _ticks(stretch) * (1 + ROUNDING) + 1e-12
+    before = np.vstack((far[:1], far[:-1]))
+    bad = before & (np.abs(stretch.steps) > allowed)
+    return _first_of(stretch, bad, lambda k, j: f"step {stretch.steps[k, j]:.6g} from far outside the limits")
 
 
 def _periods(account: Account, stretch: Stretch) -> Floats:
@@ -266,3 +282,13 @@ def _is_easing(handed: Handed, one: Received) -> bool:
         return False
     row, near = one.frame - handed.goal.playback.offset, 3.0 * longest_stop(1.0, _max_slope(handed))
     return row - passes.first < near + 25.0 or passes.last - row < near
+
+
+LOOKS = (
+    _beyond_position,
+    _fast_from_beyond,
+    _beyond_velocity,
+    _beyond_acceleration,
+    _moved_at_rest,
+    _off_the_rows,
+)

@@ -6,7 +6,7 @@ robot to the last digit now and then, since that is where an engine goes wrong.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     Chance: TypeAlias = np.random.Generator
 
 MAX_RATE_HZ = 1000.0
+BEYOND = 0.1  # of all robots
+LONG_WAY = 600  # ticks, in which most of them have come back
 RATES_HZ = (50.0, 100.0, 125.0, 200.0, 250.0, 500.0)
 VERBS = {
     "play": 5,
@@ -99,7 +101,33 @@ def sequence(seed: int) -> Sequence:
     joint_map = build_joint_map("arm", None, settings.joints)
     plans = dict(filter(None, (_planned(name, settings, joint_map, chance) for name in ("wave", "nod"))))
     start = _near(plans, joint_map, chance)
-    return Sequence(seed, settings, joint_map, plans, start, tuple(_acts(plans, chance)))
+    acts = tuple(_acts(plans, chance))
+    return _beyond(Sequence(seed, settings, joint_map, plans, start, acts), np.random.default_rng((seed, 1)))
+
+
+def _beyond(sequence: Sequence, chance: Chance) -> Sequence:
+    """Put a joint of some robots beyond a limit at first; then some `goto` are asked to come from there."""
+    if chance.random() > BEYOND:
+        return sequence
+    limits, start = sequence.joint_map.limits, list(sequence.start)
+    joint = int(chance.integers(len(start)))
+    away = float(chance.choice([1e-9, 0.02, 0.06, 0.5, 3.0])) * (limits.upper - limits.lower)[joint]
+    start[joint] = float(limits.upper[joint] + away if chance.random() < 0.5 else limits.lower[joint] - away)
+    acts = [
+        replace(act, values={**act.values, "from_beyond": bool(chance.random() < 0.7)})
+        if act.verb == "goto"
+        else act
+        for act in sequence.acts
+    ]
+    opening = Act(5, "goto", {"fraction": float(chance.random()), "from_beyond": bool(chance.random() < 0.8)})
+    undisturbed = [replace(act, after=act.after + LONG_WAY) for act in acts[1:2] if chance.random() < 0.5]
+    quick = ApproachSettings(velocity=10.0, acceleration=1000.0, jerk=50_000.0)
+    return replace(
+        sequence,
+        settings=sequence.settings.model_copy(update={"approach": quick}),
+        start=start,
+        acts=(Act(0, "enable"), opening, *(undisturbed or acts[1:2]), *acts[2:]),
+    )
 
 
 def _robot(chance: Chance) -> RobotSettings:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -17,12 +17,19 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from motiond.daemon.ipc.states import State
+from motiond.daemon.planning import approach
+from motiond.daemon.planning.approach import FAR_OUTSIDE
+from motiond.daemon.robots import goal_planner
 from tests.daemon.engine import account_of
 from tests.daemon.invariants import broken
 from tests.daemon.sequences import Act, sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from motiond.daemon.trajectory.track import Track
+    from motiond.formats.arrays import Floats
+    from tests.daemon.sequences import Sequence
 
 KEPT = Path(__file__).parent.parent / "files" / "seeds" / "engine.txt"
 ANY = settings(
@@ -60,6 +67,54 @@ def test_a_stop_at_any_moment_brings_the_robot_to_rest_within_the_time_that_it_i
         assert broken(account) == [], seed
         moments += sum(ended.code == "CANCELED" for handed in account.handed for ended in handed.ended)
     assert moments >= 200
+
+
+@pytest.fixture
+def from_beyond() -> list[int]:
+    """The first seeds whose robots come back from far beyond a limit."""
+    return [seed for seed in range(400) if is_far_beyond(sequence(seed))]
+
+
+def is_far_beyond(given: Sequence) -> bool:
+    limits, start = given.joint_map.limits, np.array(given.start)
+    slack = FAR_OUTSIDE * (limits.upper - limits.lower)
+    return bool(((start < limits.lower - slack) | (start > limits.upper + slack)).any())
+
+
+def test_robots_come_back_from_beyond_where_that_is_asked_for_and_not_otherwise(
+    from_beyond: list[int],
+) -> None:
+    accounts = [account_of(sequence(seed)) for seed in from_beyond]
+    ends = [
+        (handed.goal.from_beyond, ended.code)
+        for account in accounts
+        for handed in account.handed[:1]
+        for ended in handed.ended
+    ]
+    assert [line for account in accounts for line in broken(account)] == []
+    assert ends.count((True, "SUCCESSFUL")) >= 5
+    assert sum(account.acts["goto refused"] for account in accounts) >= 3
+
+
+@pytest.mark.parametrize(
+    ("share", "found"), [(1.0, "from far outside the limits"), (-1.0, "is outside the limits")]
+)
+def test_a_way_back_that_is_too_fast_or_leads_out_would_be_found(
+    from_beyond: list[int], monkeypatch: pytest.MonkeyPatch, share: float, found: str
+) -> None:
+    planned = approach.plan_approach
+
+    def wrong(start: Floats, target: Floats, *rest: Any, from_beyond: bool, **how: Any) -> Track:
+        if share > 0.0:
+            monkeypatch.setattr(approach, "FROM_BEYOND", share)
+            return planned(start, target, *rest, from_beyond=from_beyond, **how)
+        track = planned(start, target, *rest, from_beyond=from_beyond, **how)
+        rows = track.positions.copy()
+        rows[1:-1] += 1e-3 * np.sign(start - target)
+        return replace(track, positions=rows)
+
+    monkeypatch.setattr(goal_planner, "plan_approach", wrong)
+    assert any(found in line for seed in from_beyond for line in broken(account_of(sequence(seed))))
 
 
 def stops_of(motions: list[str], chance: np.random.Generator) -> Iterator[Act]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from motiond.daemon.config.robot import ApproachSettings
 from motiond.daemon.joints.joint_bounds import joint_bounds
-from motiond.daemon.planning.approach import ApproachError, _sample, _trajectory, plan_approach
+from motiond.daemon.planning.approach import FROM_BEYOND, ApproachError, _sample, _trajectory, plan_approach
 from tests.robots import map_of, settings_of
 
 RATE_HZ = 500.0
@@ -154,12 +154,45 @@ def test_between_its_rows_too_an_approach_passes_neither_end(
 def test_unknown_and_impossible_positions_are_refused_together() -> None:
     with pytest.raises(ApproachError) as caught:
         approach([float("nan"), 2.5, 0.1], [0, 0, 0])
-    mend = "there is no safe way from there; check the actuator, its offset and its turns"
-    assert str(caught.value).splitlines() == [
-        f"arm: joint 'base' has no measured position; {mend}",
-        f"arm: joint 'elbow' is at 2.5 rad, far outside its limits of -1 to 2 rad; {mend}",
-    ]
+    where = "arm: joint 'elbow' is at 2.5 rad, far outside its limits of -1 to 2 rad"
+    mend = "check the actuator, its offset and its turns; if it is there, send goto with from_beyond: true"
+    lost = "arm: joint 'base' has no measured position; there is no way from there; check the actuator"
+    assert str(caught.value).splitlines() == [lost, f"{where}; {mend}"]
     assert caught.value.joints == ("base", "elbow")
+
+
+@given(
+    st.tuples(st.floats(-9, 9), st.floats(-9, 9), st.floats(-3, 3)),
+    st.tuples(st.floats(-2, 2), st.floats(-1, 2), st.floats(0, 0.5)),
+)
+def test_from_beyond_every_joint_goes_straight_and_slowly_to_its_target(start: Any, target: Any) -> None:
+    ends, driven = (np.array(start), np.array(target)), np.ones(3, dtype=bool)
+    track = plan_approach(*ends, driven, ARM, ROBOT, rate_hz=RATE_HZ, from_beyond=True)
+    limits = ARM.limits
+    excess = np.maximum(np.maximum(track.positions - limits.upper, limits.lower - track.positions), 0.0)
+    steps, further_out = np.diff(track.positions, axis=0), np.diff(excess, axis=0)
+    assert (further_out <= 0.0).all()
+    assert (steps * np.sign(np.subtract(target, start)) >= 0).all()
+    slow = FROM_BEYOND * np.array([0.5, 0.5, 0.25])
+    if len(track.positions) > 2:  # one tick is what it takes where all are within `start_tolerance`
+        assert (np.abs(steps) * RATE_HZ <= slow * (1 + 1e-9)).all()
+        assert not track.velocities[[0, -1]].any()
+    assert not len(track.positions) or track.positions[-1].tobytes() == np.array(target, float).tobytes()
+
+
+def test_from_beyond_needs_a_measured_position_all_the_same() -> None:
+    with pytest.raises(ApproachError) as caught:
+        plan_approach(
+            np.array([np.nan, 9.0, 0.1]),
+            np.zeros(3),
+            np.ones(3, dtype=bool),
+            ARM,
+            ROBOT,
+            rate_hz=RATE_HZ,
+            from_beyond=True,
+        )
+    lost = "arm: joint 'base' has no measured position; there is no way from there; check the actuator"
+    assert str(caught.value) == lost
 
 
 def test_a_joint_that_may_not_move_is_told() -> None:

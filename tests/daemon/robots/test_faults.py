@@ -10,7 +10,7 @@ import asyncio
 import re
 import time
 from collections import ChainMap
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -156,6 +156,10 @@ STOPPED = [
     unharmed({"fault": "packet_loss", "probability": 0.1}, LOST_IN_A_ROW / RATE_HZ),
     stale({"fault": "packet_loss", "joint": "shoulder", "probability": 1.0}, "shoulder"),
     stale({"fault": "delay", "delay_s": 0.25}, "shoulder", late_s=0.25),
+    replace(
+        unharmed({"fault": "displaced", "joint": "elbow", "by": 0.03}, 0.0),
+        events=(begins("displaced of elbow"), CLEARED),
+    ),
     stalled({"fault": "stuck", "joint": "elbow"}),
     stalled({"fault": "slipping", "joint": "elbow"}),
     Case(
@@ -411,7 +415,7 @@ async def test_a_joint_that_comes_back_a_turn_off_is_not_turned_around(tmp_path:
         "INVALID_MOTION",
         (
             "short: arm: joint 'elbow' is at 6.283 rad, far outside its limits of -0.2 to 0.8 rad; "
-            "there is no safe way from there; check the actuator, its offset and its turns"
+            "check the actuator, its offset and its turns; if it is there, send goto with from_beyond: true"
         ),
     )
     assert (status["state"], rig.results()) == ("idle", [])

@@ -389,6 +389,19 @@ def test_refuses_a_goal_that_the_servo_would_ignore() -> None:
         assert bench.servos[0].get("goal_position") == 2048
 
 
+def test_takes_no_torque_where_the_servo_stands_beyond_its_own_limits() -> None:
+    with Bench([servo(1, ticks=3200, max_position_limit=3072)]) as bench:
+        bench.driver.open()
+        with pytest.raises(DriverError) as caught:
+            bench.driver.enable()
+        assert str(caught.value) == (
+            f"{bench.where(0)}: is at 1.767 rad, beyond its own limits, -3.142 and 1.571 rad; it takes no "
+            "goal there, and torque would move it to the limit at once; turn it back by hand, or widen the "
+            "limits with DYNAMIXEL Wizard"
+        )
+        assert not bench.servos[0].get("torque_enable")
+
+
 def test_sends_goals_that_need_stuffing() -> None:
     with Bench([servo(1, operating_mode=4, ticks=-131073 + 40)], zero_ticks=0) as bench:
         bench.driver.open()

@@ -421,8 +421,8 @@ def test_clear_ends_all_that_has_begun_and_nothing_else(clock: Clock) -> None:
 
 
 KNOWN = (
-    "there are blocks, bus_lost, clear, crash, delay, lifetime_expiry, lost_feedback, m_stop, overheating, "
-    "packet_loss, power_cycle, slipping, stale_feedback, stuck"
+    "there are blocks, bus_lost, clear, crash, delay, displaced, lifetime_expiry, lost_feedback, m_stop, "
+    "overheating, packet_loss, power_cycle, slipping, stale_feedback, stuck"
 )
 KEYS = "it takes actuator, at_s, fault, for_s"
 BAD_FAULTS: list[tuple[dict[str, Any], str]] = [

@@ -1,0 +1,123 @@
+"""Joints far outside their limits: what is refused there, and the slow way back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from motiond.daemon.api.errors import RequestError
+from motiond.daemon.planning.approach import FROM_BEYOND
+from motiond.drivers.sim.command_log import read_trace
+from tests.daemon.rig import Rig, ask
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LOWER, UPPER, BEYOND = -2.0, 2.0, 2.6
+VELOCITY = 2.0  # of the rig's approaches
+REFUSED = (
+    f"arm: joint 'elbow' is at {BEYOND:g} rad, far outside its limits of {LOWER:g} to {UPPER:g} rad; "
+    "check the actuator, its offset and its turns; if it is there, send goto with from_beyond: true"
+)
+
+
+def rig_beyond(folder: Path, **robot: Any) -> Rig:
+    rig = Rig(folder)
+    rig.driver |= {"initial": {"elbow": BEYOND}}
+    rig.robot |= {"poses": {"park": {"shoulder": 0.5, "elbow": 1.0}}, "clock": "virtual"} | robot
+    del rig.driver["plant"]
+    return rig
+
+
+@pytest.mark.parametrize(
+    ("verb", "asked", "what"),
+    [
+        ("play", {"motion": "short"}, "short"),
+        ("goto", {"pose": "park"}, "park"),
+        ("goto", {"joints": {"elbow": 1.0}, "from_beyond": False}, "goto"),
+    ],
+)
+async def test_from_far_outside_nothing_goes_without_being_asked_to(
+    tmp_path: Path, verb: str, asked: dict[str, Any], what: str
+) -> None:
+    rig = rig_beyond(tmp_path)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        with pytest.raises(RequestError) as refusal:
+            await ask(registry, verb, **asked)
+    assert (refusal.value.code, str(refusal.value)) == ("INVALID_MOTION", f"{what}: {REFUSED}")
+    assert len(np.unique(read_trace(tmp_path / "trace.npy")["position"], axis=0)) <= 1
+
+
+async def test_asked_to_a_joint_comes_back_straight_and_slowly_and_then_plays(tmp_path: Path) -> None:
+    rig = rig_beyond(tmp_path)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        accepted = await ask(registry, "goto", pose="park", from_beyond=True)
+        result = await rig.rest_after(accepted["goal_id"])
+        way = read_trace(tmp_path / "trace.npy")
+        played = await rig.rest_after((await ask(registry, "play", motion="short"))["goal_id"])
+    assert (result["code"], played["code"]) == ("SUCCESSFUL", "SUCCESSFUL")
+    positions = way["position"]
+    assert positions[[0, -1]].tolist() == [[0.0, BEYOND], [0.5, 1.0]]
+    assert (np.diff(positions, axis=0) * [1, -1] >= 0.0).all()
+    steps, took_s = np.abs(np.diff(positions, axis=0)), np.diff(way["time"])[:, None]
+    assert steps.any()
+    assert (steps <= FROM_BEYOND * VELOCITY * took_s * (1 + 1e-6) + 1e-12).all()
+
+
+async def test_a_stop_on_the_way_holds_beyond_the_limit_until_it_is_asked_for_again(tmp_path: Path) -> None:
+    rig = rig_beyond(tmp_path, clock="real")
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        accepted = await ask(registry, "goto", joints={"elbow": 0.0}, from_beyond=True)
+        await rig.until("telemetry", lambda data: data["reference"]["position"][1] < BEYOND - 0.01)
+        await ask(registry, "stop")
+        result = await rig.rest_after(accepted["goal_id"])
+        with pytest.raises(RequestError) as refusal:
+            await ask(registry, "goto", joints={"elbow": 0.0})
+        held = (await rig.until("telemetry", lambda _: True, len(rig.reports)))["reference"]["position"][1]
+    assert result["code"] == "CANCELED"
+    assert UPPER + 0.2 < held < BEYOND
+    assert "send goto with from_beyond: true" in str(refusal.value)
+
+
+async def test_a_way_back_may_wait_in_the_queue(tmp_path: Path) -> None:
+    rig = rig_beyond(tmp_path)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        first = await ask(registry, "goto", joints={"shoulder": 0.1})
+        second = await ask(registry, "goto", joints={"elbow": 1.9}, from_beyond=True, on_busy="queue")
+        results = [await rig.result_of(one["goal_id"]) for one in (first, second)]
+    assert [result["code"] for result in results] == ["SUCCESSFUL", "SUCCESSFUL"]
+
+
+async def test_on_exit_does_not_park_from_beyond(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rig = rig_beyond(tmp_path, on_exit="park")
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "enable")
+    assert f"arm: on_exit park was given up; park: {REFUSED}" in caplog.messages
+    assert len(np.unique(read_trace(tmp_path / "trace.npy")["position"], axis=0)) == 1
+
+
+async def test_on_end_does_not_park_a_joint_that_the_motion_left_beyond(tmp_path: Path) -> None:
+    rig = rig_beyond(tmp_path, on_end="park")
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "goto", joints={"shoulder": 0.1})
+        event = await rig.until("event", lambda data: data["kind"] == "not_parked")
+    assert event["message"] == f"park: {REFUSED}"
+
+
+async def test_an_arm_that_gravity_pulls_falls_to_its_limit_and_goes_on_from_there(tmp_path: Path) -> None:
+    rig = rig_beyond(tmp_path)
+    rig.driver["initial"] = 0.0
+    rig.driver["load"] = {"shoulder": 2.0, "elbow": -2.0}
+    async with rig.running() as registry:
+        fallen = [UPPER, LOWER]
+        await rig.until("telemetry", lambda data: data["feedback"]["position"].tolist() == fallen)
+        result = await rig.rest_after((await ask(registry, "play", motion="short"))["goal_id"])
+    assert result["code"] == "SUCCESSFUL"

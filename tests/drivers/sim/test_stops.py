@@ -1,0 +1,181 @@
+"""Stops of simulated joints: nothing passes one, and what is beyond one may come back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from motiond.drivers.base import ActuatorCommand, ActuatorState
+from motiond.drivers.options import OptionsError
+from motiond.drivers.registry import make_driver
+from motiond.drivers.sim.plant_file import read_plant
+from motiond.drivers.testing.clock import Clock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from motiond.drivers.base import Floats
+
+PAIR = ("elbow", "wrist")
+LOWER, UPPER = -0.5, 1.0
+TICK_S = 0.01
+
+
+class Arm:
+    """Two joints, of which the first has stops; `run` returns its positions, velocities and efforts."""
+
+    def __init__(self, clock: Clock, **options: Any) -> None:
+        stops = {"lower_stop": {"elbow": LOWER}, "upper_stop": {"elbow": UPPER}}
+        self.clock = clock
+        self.driver = make_driver("sim", {"command_lifetime_s": None} | stops | options, PAIR, clock)
+        self.driver.open()
+        self.state = ActuatorState(2)
+
+    def run(self, duration_s: float, goal: float | None = None, tick_s: float = TICK_S) -> Floats:
+        command = ActuatorCommand(2)
+        seen = []
+        for _ in range(round(duration_s / tick_s)):
+            if goal is not None:
+                command.position[:] = goal
+                self.driver.write(command)
+            self.clock.now_s += tick_s
+            self.driver.read(self.state)
+            seen.append(self.state.values[:3, 0].copy())
+        return np.array(seen)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+DYNAMICS: list[dict[str, Any]] = [
+    {},
+    {"effort_limit": 4.0, "velocity_limit": 3.0},
+    {"damping_ratio": 0.2},
+    {"coulomb_friction": 0.05, "viscous_friction": 0.1},
+    {"order": 1},
+    {"calculate_dynamics": False},
+    {"latency_s": 0.01},
+]
+
+
+@pytest.mark.parametrize("options", DYNAMICS, ids=str)
+@pytest.mark.parametrize("tick_s", [0.001, 0.01, 0.1, 0.00137])
+def test_a_goal_beyond_a_stop_is_not_reached(options: dict[str, Any], tick_s: float) -> None:
+    arm = Arm(Clock(), **options)
+    arm.driver.enable()
+    for goal, stop in ((3.0, UPPER), (-2.0, LOWER)):
+        position, velocity, _ = arm.run(2.0, goal, tick_s)[..., :].T
+        assert ((position >= LOWER) & (position <= UPPER)).all()
+        assert (position[-1], velocity[-1]) == (stop, 0.0)
+        assert arm.state.position[1] == pytest.approx(goal, abs=0.2)  # the wrist has no stop
+
+
+def test_pushing_against_a_stop_takes_the_effort_of_the_error(clock: Clock) -> None:
+    arm = Arm(clock, effort_limit=5.0, inertia=0.01, natural_frequency_hz=5.0)
+    arm.driver.enable()
+    stiffness = 0.01 * (2 * np.pi * 5.0) ** 2
+    assert arm.run(1.0, UPPER + 0.1)[-1, 2] == pytest.approx(0.1 * stiffness, rel=0.1)
+    assert arm.run(1.0, UPPER + 3.0)[-1, 2] == pytest.approx(5.0)
+    assert arm.run(1.0, 0.5)[-1].tolist() == pytest.approx([0.5, 0.0, 0.0], abs=1e-6)
+
+
+@pytest.mark.parametrize("load", [3.0, -3.0])
+@pytest.mark.parametrize("torque", [True, False])
+def test_neither_load_nor_missing_torque_carries_a_joint_through(load: float, *, torque: bool) -> None:
+    arm = Arm(Clock(), load={"elbow": load}, effort_limit=1.0)
+    if torque:
+        arm.driver.enable()
+    position, velocity, effort = arm.run(10.0, 0.0 if torque else None).T
+    assert ((position >= LOWER) & (position <= UPPER)).all()
+    assert (position[-1], velocity[-1]) == (UPPER if load > 0 else LOWER, 0.0)
+    assert effort[-1] == pytest.approx(-np.sign(load) if torque else 0.0)
+
+
+def test_gravity_lets_an_arm_fall_to_its_stop_and_no_further(clock: Clock) -> None:
+    body = {"actuator": "elbow", "axis": [0, 1, 0], "mass": 2.0, "com": [0.3, 0, 0]}
+    arm = Arm(clock, gravity={"bodies": [body]})
+    position, velocity, _ = arm.run(5.0).T
+    assert position.max() == UPPER
+    assert (position[-1], velocity[-1]) == (UPPER, 0.0)
+    clock.now_s += 3600.0
+    assert arm.run(TICK_S)[0].tolist() == [UPPER, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", ["m_stop", "slipping", "lifetime_expiry"])
+def test_what_fails_carries_no_joint_through(name: str, clock: Clock) -> None:
+    arm = Arm(clock, load={"elbow": 3.0}, command_lifetime_s=0.2, faults=[{"fault": name, "at_s": 0.3}])
+    arm.driver.enable()
+    arm.run(0.3, 0.0)
+    for _ in range(3):  # nothing is written any more: the actuators let go at the latest then
+        assert arm.run(2.0).T[0].max() <= UPPER
+    assert arm.state.position[0] == UPPER
+
+
+def test_a_stuck_joint_stays_beyond_where_it_is_stuck(clock: Clock) -> None:
+    arm = Arm(clock, initial={"elbow": 1.4}, faults=[{"fault": "stuck"}])
+    arm.driver.enable()
+    assert (arm.run(1.0, 0.0).T[0] == 1.4).all()
+
+
+def test_a_joint_begins_at_zero_or_at_the_stop_nearest_to_it(clock: Clock) -> None:
+    stops = {"lower_stop": {"elbow": 0.3, "wrist": -2.0}, "upper_stop": {"elbow": 1.0, "wrist": -0.7}}
+    arm = Arm(clock, **stops)
+    arm.run(TICK_S)
+    assert arm.state.position.tolist() == [0.3, -0.7]
+
+
+@pytest.mark.parametrize("how", ["initial", "displaced"])
+def test_a_joint_that_was_put_beyond_a_stop_comes_back_and_goes_no_further_out(
+    how: str, clock: Clock
+) -> None:
+    options: dict[str, Any] = {"initial": {"elbow": 1.6}} if how == "initial" else {}
+    arm = Arm(clock, load={"elbow": 3.0}, effort_limit=20.0, **options)
+    if how == "displaced":
+        arm.driver.inject({"fault": "displaced", "actuator": "elbow", "by": 1.6})
+    assert arm.run(2.0).T[0].tolist() == pytest.approx([1.6] * 200)  # the load pushes outwards
+    arm.driver.enable()
+    arm.run(1.0, 1.3)
+    assert arm.state.position[0] == pytest.approx(1.3, abs=0.05)
+    assert arm.run(1.0, 3.0).T[0].max() == 1.6
+    arm.run(1.0, 0.5)
+    assert arm.run(1.0, 3.0).T[0].max() == UPPER
+
+
+def test_stops_live_in_the_file_of_the_plant(tmp_path: Path) -> None:
+    clock, path = Clock(), tmp_path / "arm.plant"
+    arm = Arm(clock, plant=path, load={"elbow": 3.0})
+    arm.driver.close()
+    assert read_plant(path, clock.now_s + 60.0).position.tolist() == [UPPER, 0.0]
+    again = Arm(clock, plant=path, load={"elbow": 3.0}, upper_stop={"elbow": 0.2})
+    again.run(2.0)
+    assert again.state.position[0] == 0.2
+
+
+def test_crossed_stops_are_refused(clock: Clock) -> None:
+    with pytest.raises(OptionsError) as caught:
+        Arm(clock, lower_stop=1.5)
+    assert str(caught.value) == (
+        "driver sim: elbow: `lower_stop` is 1.5, above `upper_stop`, 1; exchange them"
+    )
+
+
+@given(
+    st.lists(st.floats(-3, 3), min_size=1, max_size=5),
+    st.floats(-5, 5),
+    st.sampled_from([0.0005, 0.002, 0.02, 0.07]),
+    st.sampled_from(DYNAMICS),
+)
+def test_whatever_is_commanded_no_joint_is_beyond_its_stops(
+    goals: list[float], load: float, tick_s: float, options: dict[str, Any]
+) -> None:
+    arm = Arm(Clock(), **{"load": {"elbow": load}, **options})
+    arm.driver.enable()
+    for goal in goals:
+        position = arm.run(0.14, goal, tick_s).T[0]
+        assert ((position >= LOWER) & (position <= UPPER)).all()
