@@ -22,9 +22,7 @@ Replace = Annotated[bool, typer.Option("--replace", help="Stop what plays now, s
 Queue = Annotated[bool, typer.Option("--queue", help="Wait until what plays now has ended well.")]
 FromBeyond = Annotated[
     bool,
-    typer.Option(
-        "--from-beyond", help="Bring joints that are far outside their limits back, slowly; watch the robot."
-    ),
+    typer.Option("--from-beyond", help="Slowly bring back joints that are far outside their limits."),
 ]
 WaitForEnd = Annotated[
     bool, typer.Option(help="Wait for the end, and for what `on_end` asks for; Ctrl-C stops softly.")
