@@ -120,7 +120,7 @@ def stop(robot: RobotName, *, client: Client, json: AsJson = False) -> int:
 @app.command()
 @asks_a_daemon
 def estop(robot: RobotName, *, client: Client, json: AsJson = False) -> int:
-    """Halt at once and stay so until reset; this is no safety-rated stop. Exit codes are those of `stop`."""
+    """Halt at once and stay so until reset; this is no safety-rated stop."""
     answer = ask(client, robot, "estop")
     is_halted = answer["state"] == "estopped"
     does = "estopped" if is_halted else f"{answer['state']}; the emergency stop is latched"

@@ -38,7 +38,9 @@ SUBCOMMANDS = {
     "pause": Subcommand("robots", "Slow down on the path and wait there."),
     "resume": Subcommand("robots", "Go on along the path."),
     "speed": Subcommand("robots", "Play at another speed from now on."),
-    "stop": Subcommand("robots", "Stop softly, on the path."),
+    "stop": Subcommand(
+        "robots", "Stop softly, on the path; exit code 1 where no actuator is there to be stopped."
+    ),
     "estop": Subcommand("robots", "Halt at once and stay so until reset; this is no safety-rated stop."),
     "reset": Subcommand("robots", "Leave the emergency stop or a fault."),
     "control": Subcommand(

@@ -6,7 +6,7 @@ from typing import Any
 
 LIMITS = {"lower": -1.0, "upper": 1.0, "velocity": 2.0, "acceleration": None, "effort": None}
 DESCRIPTION: dict[str, Any] = {
-    "joints": [{"name": "elbow", "unit": "rad", **LIMITS}],
+    "joints": [{"name": "elbow", "unit": "rad", **LIMITS, "limited_by": {}}],
     "actuators": ["elbow"],
     "model": None,
     "driver": "sim",
