@@ -338,6 +338,30 @@ class Driver(ABC):
         The loop calls this in place of `write` in every tick while the emergency stop is latched.
         """
 
+    def refuse_reboot(self, actuators: Sequence[str]) -> None:
+        """Refuse to restart actuators that cannot be restarted; known before `open`. By default none can.
+
+        Raises
+        ------
+        DriverConfigError
+            With the reason.
+        """
+        what, why = f"cannot restart {', '.join(actuators)}", "its actuators take no such command"
+        raise DriverConfigError(type(self).__name__, what, why, "switch their power off and on")
+
+    def reboot(self, actuators: Sequence[str]) -> None:
+        """Restart actuators, so that their errors go, and return once they answer; torque is off then.
+
+        Called at rest, also while the driver is not open; it then opens what it needs, and closes that.
+
+        Raises
+        ------
+        DriverError
+            If one of them holds, so that it would drop, or does not answer; in the first case none is
+            restarted.
+        """
+        self.refuse_reboot(actuators)
+
     def inject(self, fault: Mapping[str, Any]) -> None:
         """Make a fault happen; only simulated actuators can.
 

@@ -138,6 +138,13 @@ class Reset(Told):
     state: StateName
 
 
+class Rebooted(Told):
+    """Servos were restarted, and answer again."""
+
+    actuators: list[str]
+    state: StateName
+
+
 class Fault(Told):
     """A simulated fault was handed over."""
 
@@ -195,6 +202,7 @@ DATA_MODELS: dict[str, type[Told]] = {
     "stop": Stopped,
     "estop": Halted,
     "reset": Reset,
+    "servo/reboot": Rebooted,
     "fault": Fault,
     "lease/acquire": InControl,
     "lease/renew": InControl,

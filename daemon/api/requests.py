@@ -115,6 +115,7 @@ VERBS: dict[str, Verb] = {
     "stop": Verb(schemas.StopRequest, "stop", stops=True, needs_lease=False),
     "estop": Verb(schemas.EstopRequest, "estop", stops=True, needs_lease=False),
     "reset": Verb(schemas.ResetRequest, "reset", begins=True, interferes=True),
+    "servo/reboot": Verb(schemas.RebootServosRequest, "reboot_servos", interferes=True),
     "fault": Verb(schemas.FaultRequest, "inject_fault", most_bytes=MOST_BYTES),
     "lease/acquire": Verb(schemas.AcquireLeaseRequest, "acquire_lease", needs_lease=False),
     "lease/renew": Verb(schemas.RenewLeaseRequest, "renew_lease", needs_lease=False),

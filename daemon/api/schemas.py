@@ -15,6 +15,7 @@ LATEST_UNIX_S = 1e10  # in the year 2286
 # Units in which a time of our days has so many digits: the least of each.
 FINER_UNITS = ((1e17, "nanoseconds"), (1e14, "microseconds"), (1e11, "milliseconds"))
 LONGEST_LEASE, LONGEST_HOLDER = 100, 60
+MOST_SERVOS = 253
 LONGEST_START, MOST_MEMBERS = 60, 200
 LONGEST_WAIT_S = 86_400.0
 # A file's name has at most 255 bytes, each of which may stand as an escape of four characters.
@@ -223,6 +224,12 @@ class EstopRequest(Request):
 
 class ResetRequest(Request):
     """Leave `estopped` or `fault`."""
+
+
+class RebootServosRequest(Request):
+    """Restart servos, by the names of their joints or actuators; only where the robot does not hold."""
+
+    servos: Annotated[list[Name], Field(min_length=1, max_length=MOST_SERVOS)]
 
 
 class HolderRequest(Request):

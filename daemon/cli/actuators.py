@@ -2,8 +2,10 @@
 
 import signal
 import time
+from contextlib import contextmanager
 from dataclasses import asdict
 from math import inf
+from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +14,7 @@ import typer
 from .output import DONE, FAILED, AsJson, print_json, print_table, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from motiond.drivers.dynamixel.scan import Scanned
 
@@ -52,10 +54,11 @@ def scan(
     if reboot:
         if baud is None or len(baud) != 1:
             raise typer.BadParameter("it needs the baud rate; add one --baud", param_hint="--reboot")
-        dynamixel_scan.reboot(port, baud[0], reboot)
+        with _naming_its_robot(port):
+            dynamixel_scan.reboot(port, baud[0], reboot)
         typer.echo(f"{port}: restarted {', '.join(map(str, reboot))}")
         return DONE
-    with progress_if_slow(Console(stderr=True), f"scanning {port}", None):
+    with progress_if_slow(Console(stderr=True), f"scanning {port}", None), _naming_its_robot(port):
         found = dynamixel_scan.scan(port, baud or ())
     if json:
         print_json([asdict(servo) for servo in found])
@@ -65,6 +68,24 @@ def scan(
         rates = ", ".join(map(str, baud or dynamixel_scan.COMMON_BAUD_RATES))
         return tell(f"{port}: no servo answers at {rates} baud; check power, cable and --baud", FAILED)
     return DONE
+
+
+@contextmanager
+def _naming_its_robot(port: str) -> "Iterator[None]":
+    """Refuse a port that a daemon of this machine drives with what can be done while that runs."""
+    from motiond.drivers.base import DriverError
+
+    from ..stream.locks import robot_at
+
+    try:
+        yield
+    except DriverError as error:
+        robot = robot_at(f"serial:{name}" for name in dict.fromkeys((Path(port), Path(port).resolve())))
+        if not robot:
+            raise
+        what, why = f"a daemon drives robot '{robot}' by it", "one port has one master"
+        mend = f"`motiond reboot {robot} SERVO` restarts a servo meanwhile; to scan, stop that daemon"
+        raise DriverError(port, what, why, mend) from error
 
 
 def _refuse_baud_rates(baud_rates: "Iterable[int]") -> None:

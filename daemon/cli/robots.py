@@ -111,7 +111,7 @@ def speed(
 @app.command()
 @asks_a_daemon
 def stop(robot: RobotName, *, client: Client, json: AsJson = False) -> int:
-    """Stop softly, on the path; exit code 1 where no actuator is there to be stopped."""
+    """Stop softly, on the path."""
     answer = ask(client, robot, "stop")
     does = "nothing plays" if answer["goal_id"] is None else "stops softly"
     return _tell_stopped(robot, answer, does, json=json)
@@ -132,6 +132,22 @@ def estop(robot: RobotName, *, client: Client, json: AsJson = False) -> int:
 def reset(robot: RobotName, *, client: Client, json: AsJson = False) -> None:
     """Leave the emergency stop or a fault."""
     _request(client, robot, "reset", json=json)
+
+
+@app.command()
+@asks_a_daemon
+def reboot(
+    robot: RobotName,
+    servos: Annotated[
+        list[str], typer.Argument(metavar="SERVO...", help="Joints or actuators whose servos restart.")
+    ],
+    *,
+    client: Client,
+    json: AsJson = False,
+) -> None:
+    """Restart servos that have shut down; their torque goes off, and their errors go."""
+    answer = ask(client, robot, "servo/reboot", {"servos": servos})
+    say(answer, f"{robot}: restarted {', '.join(answer['actuators'])}; {answer['state']}", json=json)
 
 
 def _tell_stopped(robot: str, answer: "Mapping[str, Any]", does: str, *, json: bool) -> int:

@@ -43,6 +43,9 @@ SUBCOMMANDS = {
     ),
     "estop": Subcommand("robots", "Halt at once and stay so until reset; this is no safety-rated stop."),
     "reset": Subcommand("robots", "Leave the emergency stop or a fault."),
+    "reboot": Subcommand(
+        "robots", "Restart servos that have shut down; their torque goes off, and their errors go."
+    ),
     "control": Subcommand(
         "robots",
         (

@@ -205,6 +205,13 @@ class Reset:
 
 
 @dataclass(frozen=True, slots=True)
+class Reboot:
+    """Restart actuators (`Driver.reboot`); also while the driver is not open."""
+
+    actuators: list[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Inject:
     """Let a fault of simulated actuators happen (`Driver.inject`)."""
 
@@ -304,6 +311,20 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
+class Rebooted:
+    """What became of a `Reboot`.
+
+    Attributes
+    ----------
+    error : str
+        Why they were not restarted; '' where they were.
+    """
+
+    actuators: list[str]
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
 class Happened:
     """Something worth an event: a fault, a missed deadline."""
 
@@ -325,10 +346,11 @@ Command: TypeAlias = (
     | Stop
     | Estop
     | Reset
+    | Reboot
     | Inject
     | Shutdown
 )
-Notice: TypeAlias = Ready | Failed | Lost | Status | Ended | Reached | Happened
+Notice: TypeAlias = Ready | Failed | Lost | Status | Ended | Reached | Rebooted | Happened
 _TYPES: dict[str, type[Command | Notice]] = {
     kind.__name__: kind
     for kind in (
@@ -345,6 +367,7 @@ _TYPES: dict[str, type[Command | Notice]] = {
         Stop,
         Estop,
         Reset,
+        Reboot,
         Inject,
         Shutdown,
         Ready,
@@ -353,6 +376,7 @@ _TYPES: dict[str, type[Command | Notice]] = {
         Status,
         Ended,
         Reached,
+        Rebooted,
         Happened,
     )
 }

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.drivers.base import DriverError
 from motiond.drivers.registry import make_driver
-from motiond.formats.errors import listed, nearest
 
 from ..api.errors import RequestError
 from ..api.requests import VERBS
@@ -17,8 +16,8 @@ from ..ipc.states import HALTED, ResultCode, State
 from ..planning.playback import PlaybackError
 from .goal import Goal, new_goal
 from .goal_planner import refuse_speed
-from .readiness import busy, refuse_unless_able
-from .recovery import confirm_stop, reset, unreached
+from .readiness import actuator_of, busy, refuse_unless_able
+from .recovery import confirm_stop, reboot, reset, unreached
 from .uploads import Uploads
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
         GotoRequest,
         MoveInQueueRequest,
         PrepareRequest,
+        RebootServosRequest,
         RemoveFromQueueRequest,
         Request,
         SeekRequest,
@@ -302,6 +302,12 @@ class RequestHandlers:
         await reset(self._robot)
         return {"state": self._robot.status.state}
 
+    async def reboot_servos(self, request: RebootServosRequest) -> dict[str, Any]:
+        """Restart servos of a robot that does not hold."""
+        if self.begins or self._robot.goals.goal is not None:
+            raise busy(self._robot, "stop it first")
+        return await reboot(self._robot, request.servos)
+
     # -- simulated faults -----------------------------------------------------------------------------------
 
     async def inject_fault(self, request: FaultRequest) -> dict[str, Any]:
@@ -312,7 +318,7 @@ class RequestHandlers:
             raise RequestError("NOT_ALLOWED", robot.name, "faults cannot be asked for", mend=mend)
         fault = {"fault": request.fault, **(request.model_extra or {})}
         if request.joint is not None:
-            fault["actuator"] = self._actuator_of(request.joint)
+            fault["actuator"] = actuator_of(robot, request.joint)
         try:
             make_driver(driver.type, driver.options, robot.library.joint_map.actuators).inject(fault)
         except DriverError as error:
@@ -320,13 +326,6 @@ class RequestHandlers:
         if not robot.stream.send(messages.Inject(fault)):
             raise RequestError("OFFLINE", robot.name, "the robot is offline", robot.status.message)
         return {"fault": fault}
-
-    def _actuator_of(self, joint: str) -> str:
-        joints = self._robot.library.joint_map.joints
-        if joint not in joints:
-            what, known = f"no joint '{joint}'", f"it has {listed(joints)}"
-            raise RequestError("INVALID_REQUEST", self._robot.name, what, known, nearest(joint, joints))
-        return self._robot.library.joint_map.actuator_of(joint)
 
     # -- look -----------------------------------------------------------------------------------------------
 

@@ -1,8 +1,10 @@
-"""What a robot's state forbids, and how that is told."""
+"""What a robot's state forbids, and what it does not have."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from motiond.formats.errors import listed, nearest
 
 from ..api.errors import RequestError
 from ..ipc.states import State
@@ -42,3 +44,20 @@ def busy(robot: Robot, mend: str = "stop it first or send on_busy: replace") -> 
         mend,
         **({"goal_id": goal.goal_id} if goal else {}),
     )
+
+
+def actuator_of(robot: Robot, name: str) -> str:
+    """Return the actuator of a joint, or, where no joint is called so, the actuator of this name.
+
+    Raises
+    ------
+    RequestError
+        INVALID_REQUEST, if there is neither.
+    """
+    joint_map = robot.library.joint_map
+    if name in joint_map.joints:
+        return joint_map.actuator_of(name)
+    if name in joint_map.actuators:
+        return name
+    what, known = f"no joint '{name}'", f"it has {listed(joint_map.joints)}"
+    raise RequestError("INVALID_REQUEST", robot.name, what, known, nearest(name, joint_map.joints))

@@ -9,9 +9,13 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+from motiond.drivers.base import DriverError
+from motiond.drivers.registry import make_driver
+
 from ..api.errors import RequestError
 from ..ipc import messages
 from ..ipc.states import State
+from .readiness import actuator_of
 from .status import ANSWER_TIMEOUT_S
 
 if TYPE_CHECKING:
@@ -57,6 +61,56 @@ async def reset(robot: Robot) -> None:
     if status.state is State.OFFLINE and not robot.leaving:
         what, mend = "offline after the reset", "it is tried again by itself"
         raise RequestError("OFFLINE", robot.name, what, status.message, mend)
+
+
+async def reboot(robot: Robot, servos: list[str]) -> dict[str, object]:
+    """Restart servos of a robot that is offline, in fault, or at rest without torque; return the answer.
+
+    Parameters
+    ----------
+    servos : list of str
+        Joints or actuators.
+
+    Raises
+    ------
+    RequestError
+        If its driver or its state forbids it, or as the driver reports.
+    """
+    actuators = [actuator_of(robot, name) for name in dict.fromkeys(servos)]
+    driver = robot.settings.driver
+    try:
+        make_driver(driver.type, driver.options, robot.library.joint_map.actuators).refuse_reboot(actuators)
+    except DriverError as error:
+        raise RequestError("NOT_ALLOWED", robot.name, str(error)) from error
+    _refuse_unless_loose(robot, "servos cannot be restarted")
+    await _restart(robot, actuators, "servos cannot be restarted")
+    return {"actuators": actuators, "state": robot.status.state}
+
+
+def _refuse_unless_loose(robot: Robot, what: str) -> None:
+    """Refuse where a robot holds, or is about to leave."""
+    status = robot.status
+    if robot.leaving:
+        raise RequestError("OFFLINE", robot.name, what, robot.leaves_for)
+    if status.state is State.ESTOPPED:
+        why = "the emergency stop is latched"
+        raise RequestError("ESTOPPED", robot.name, what, why, "send reset when it is safe")
+    if status.state not in {State.OFFLINE, State.FAULT} and (status.state is not State.IDLE or status.torque):
+        why = f"the robot is {status.in_words}"
+        raise RequestError("NOT_ALLOWED", robot.name, what, why, "disable it first, as it may drop")
+
+
+async def _restart(robot: Robot, actuators: list[str], what: str) -> None:
+    status, before = robot.status, robot.status.rebooted
+    robot.stream.reboot(actuators)
+    try:
+        await status.until(lambda: status.rebooted is not before or robot.leaving, "the restart")
+    finally:
+        robot.stream.forget_reboot()
+    if status.rebooted is None or status.rebooted is before:
+        raise RequestError("OFFLINE", robot.name, what, robot.leaves_for)
+    if status.rebooted.error:
+        raise RequestError("FAULT", robot.name, what, status.rebooted.error)
 
 
 async def _opened(robot: Robot, losses: int) -> None:

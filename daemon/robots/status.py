@@ -45,6 +45,8 @@ class RobotStatus:
         Whether it stands on the first row of its goal, for the time at which that is due.
     updates : int
         Counts what the stream process has said of its state.
+    rebooted : Rebooted or None
+        What became of the last restart of actuators.
     losses : int
         Counts how often its driver was lost, or could not be opened.
     """
@@ -58,6 +60,7 @@ class RobotStatus:
         self.waits = False
         self.updates = 0
         self.losses = 0
+        self.rebooted: messages.Rebooted | None = None
         self._robot = robot
         self._changed = asyncio.Event()
 

@@ -60,6 +60,8 @@ class StreamListener:
                 robot.goals.conclude(notice)
             case messages.Reached() if goal is not None and goal.goal_id == notice.goal_id:
                 robot.report("event", payloads.marker_event(goal, notice))
+            case messages.Rebooted():
+                self._note_reboot(notice)
             case messages.Happened():
                 if notice.kind in REASONS:
                     robot.status.message = notice.message
@@ -91,6 +93,13 @@ class StreamListener:
         if before is not State.OFFLINE:
             robot.report("availability", {"state": "offline"})
         self._enter(before)
+
+    def _note_reboot(self, notice: messages.Rebooted) -> None:
+        self._robot.status.rebooted = notice
+        self._robot.status.wake()
+        if not notice.error:
+            message = f"restarted on request: {', '.join(notice.actuators)}; torque is off there"
+            self._robot.report("event", {"kind": "driver", "message": message})
 
     def _expected(self) -> str:
         """Return why a process has ended that was to."""

@@ -11,7 +11,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from ..ipc.messages import HURRY, Failed, Heartbeat, Lost, Ready, Reset, Shutdown
+from ..ipc.messages import HURRY, Failed, Heartbeat, Lost, Ready, Reboot, Rebooted, Reset, Shutdown
 from ..telemetry.observer import Observer
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ class StreamSupervisor:
         self._process: StreamProcess | None = None
         self._leaving = asyncio.Event()
         self._due = asyncio.Event()
+        self._reboot: list[str] = []
         self._ended_by_us = ""
         self._pulse, self._records, self._heard_s = 0, 0, 0.0
         self._opening = True
@@ -131,6 +132,16 @@ class StreamSupervisor:
         self.send(Reset())
         self._due.set()
 
+    def reboot(self, actuators: list[str]) -> None:
+        """Let actuators be restarted: by the process, or by the next before it opens its driver."""
+        self._reboot = actuators
+        self.send(Reboot(actuators))
+        self._due.set()
+
+    def forget_reboot(self) -> None:
+        """Let nothing be restarted later."""
+        self._reboot = []
+
     async def run(self, listener: Listener) -> None:
         """Keep a process running until `leave`, which alone ends this; what goes wrong is tried again."""
         loop = asyncio.get_running_loop()
@@ -158,6 +169,8 @@ class StreamSupervisor:
             return True
         self._note_pulse(0)
         self._records = 0
+        if self._reboot:
+            process.send(Reboot(self._reboot))
         observer = self.observer = Observer(process.telemetry, self._joints)
         helpers = [*self._helpers(process, observer, listener)]
         said = ""
@@ -218,6 +231,9 @@ class StreamSupervisor:
         elif isinstance(notice, Ready):
             self._opening = False
             self._note_pulse(self._pulse)
+        elif isinstance(notice, Rebooted):
+            self.forget_reboot()
+            self._note_pulse(self._pulse)
 
     def _why(self, exit_code: int | None) -> str:
         if exit_code == 0 or (self._hurried and exit_code == -HURRY):
@@ -234,7 +250,8 @@ class StreamSupervisor:
         return asyncio.get_running_loop().time() - self._heard_s
 
     def _allowed_s(self) -> float:
-        return OPEN_TIMEOUT_S if self._opening or not self._pulse else self._timeout_s
+        is_busy = self._opening or not self._pulse or self._reboot
+        return OPEN_TIMEOUT_S if is_busy else self._timeout_s
 
     async def _pause(self, duration_s: float) -> None:
         """Wait, but not once another process is due."""

@@ -13,6 +13,7 @@ from ..ipc.states import ResultCode, State
 from ..trajectory.route import Route
 from ..trajectory.track import map_shared
 from .execution import Execution
+from .idle import restart
 from .tolerances import Tolerances
 
 if TYPE_CHECKING:
@@ -91,6 +92,8 @@ class CommandHandler:
                     self._player.set_speed(command.speed, command.clock_acceleration)
                 case messages.Seek():
                     self._seek(command, *fds)
+                case messages.Reboot():
+                    self._reboot(command.actuators)
                 case messages.Inject():
                     self._inject(command.fault)
                 case messages.Stop():
@@ -106,6 +109,15 @@ class CommandHandler:
             self._actuators.driver.inject(fault)
         except DriverError as error:
             self._tell(messages.Happened("fault_refused", str(error)))
+
+    def _reboot(self, actuators: list[str]) -> None:
+        """Restart actuators of a robot that is at rest and does not hold, or is in fault."""
+        player = self._player
+        if player.state is State.FAULT or (player.state is State.IDLE and not player.torque):
+            self._tell(restart(self._actuators.driver, actuators))
+            return
+        torque = "on" if player.torque else "off"
+        self._tell(messages.Rebooted(actuators, f"the robot is {player.state} with torque {torque}"))
 
     # -- torque ---------------------------------------------------------------------------------------------
 

@@ -6,9 +6,13 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..ipc.channel import ChannelClosed
-from ..ipc.messages import Reset, Shutdown
+from ..ipc.messages import Reboot, Rebooted, Reset, Shutdown
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from motiond.drivers.base import Driver
+
     from ..ipc.channel import Channel
     from ..ipc.messages import Notice
 
@@ -22,15 +26,18 @@ class Asked(NamedTuple):
         Whether the process is to end, as told or as the daemon has gone.
     tries : bool
         Whether the actuators are to be looked for at once.
+    reboot : list of str
+        Which actuators are to be restarted before.
     """
 
     leaves: bool = False
     tries: bool = False
+    reboot: Sequence[str] = ()
 
 
 def asked_by(channel: Channel) -> Asked:
     """Take all commands that have come."""
-    tries = False
+    tries, reboot = False, list[str]()
     try:
         while (received := channel.receive()) is not None:
             command, fds = received
@@ -38,10 +45,21 @@ def asked_by(channel: Channel) -> Asked:
                 os.close(fd)
             if isinstance(command, Shutdown):
                 return Asked(leaves=True)
-            tries |= isinstance(command, Reset)
+            tries |= isinstance(command, Reset | Reboot)
+            reboot += command.actuators if isinstance(command, Reboot) else ()
     except ChannelClosed:
         return Asked(leaves=True)
-    return Asked(tries=tries)
+    return Asked(tries=tries, reboot=reboot)
+
+
+def restart(driver: Driver, actuators: Sequence[str]) -> Rebooted:
+    """Restart actuators, and return what became of it."""
+    error = ""
+    try:
+        driver.reboot(actuators)
+    except Exception as failure:  # noqa: BLE001 - whatever a driver raises is an answer, not the process's end
+        error = str(failure) or type(failure).__name__
+    return Rebooted([*actuators], error)
 
 
 def tell(channel: Channel, notice: Notice) -> bool:

@@ -99,12 +99,24 @@ class Holder:
 
 def _purpose_of(pid: int) -> str:
     """Return what a process is for, where it is a stream process that may be looked at."""
+    robot = _robot_of(pid)
+    return f" ({TITLE} of robot '{robot}')" if robot else ""
+
+
+def _robot_of(pid: int) -> str:
+    """Return the robot of a stream process that may be looked at; '' for any other."""
     try:
         title = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").rstrip("\0")
     except OSError:
         return ""
     program, _, robot = title.rpartition(" ")
-    return f" ({program} of robot '{robot}')" if program == TITLE else ""
+    return robot if program == TITLE else ""
+
+
+def robot_at(devices: Iterable[str]) -> str:
+    """Return the robot whose stream process holds one of some devices; '' where that is not known."""
+    holders = (holder_of(address_of(device)) for device in devices)
+    return next((robot for one in holders if one and (robot := _robot_of(one.pid))), "")
 
 
 class DeviceLocks:

@@ -20,10 +20,11 @@ from ..log.lines import start_logging
 from . import realtime
 from .clocks import Clock, FastForwardClock, RealClock
 from .fork_server import ForkServer
+from .idle import asked_by
 from .leaving import ToldToLeave
 from .locks import DeviceLocks, wait_for_devices
 from .loop import StreamLoop
-from .reconnect import open_alone, reopen
+from .reconnect import open_alone, reopen, restart_first
 
 log = logging.getLogger("motiond.daemon.stream")
 
@@ -92,6 +93,10 @@ def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, clock: Clock
         while True:
             if not wait_for_devices(locks, lambda: driver.devices, channel, ring):
                 return 0
+            asked = asked_by(channel)
+            if asked.leaves:
+                return 0
+            restart_first(driver, asked, channel)
             if (holder := open_alone(driver, locks)) is None:
                 break
             holder.close()

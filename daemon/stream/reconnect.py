@@ -10,7 +10,7 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 from ..ipc.messages import Lost
-from .idle import asked_by, tell
+from .idle import Asked, asked_by, restart, tell
 from .leaving import ToldToLeave, interruptible
 
 if TYPE_CHECKING:
@@ -45,6 +45,20 @@ def open_alone(driver: Driver, locks: DeviceLocks) -> Holder | None:
     return holder
 
 
+def restart_first(driver: Driver, asked: Asked, channel: Channel) -> None:
+    """Restart the actuators that are asked for, if any, before a driver is opened whose devices are locked.
+
+    Raises
+    ------
+    ToldToLeave
+        If the process is to end.
+    """
+    if asked.reboot:
+        with interruptible():
+            notice = restart(driver, asked.reboot)
+        tell(channel, notice)
+
+
 def reopen(driver: Driver, locks: DeviceLocks, channel: Channel, clock: Clock) -> bool:
     """Open a driver that has lost its actuators, however long it takes; False once the process is to end.
 
@@ -55,11 +69,15 @@ def reopen(driver: Driver, locks: DeviceLocks, channel: Channel, clock: Clock) -
     """
     driver.close()
     for wait_s in chain(BACK_OFF_S, repeat(BACK_OFF_S[-1])):
-        if _told_to_leave_within(channel, clock, clock.now() + wait_s):
+        asked = _asked_within(channel, clock, clock.now() + wait_s)
+        if asked.leaves:
             return False
         try:
             locks.follow(driver.devices)
-            holder = locks.take() or open_alone(driver, locks)
+            holder = locks.take()
+            if holder is None:
+                restart_first(driver, asked, channel)
+                holder = open_alone(driver, locks)
             if holder is None:
                 driver.disable()
                 return True
@@ -76,11 +94,11 @@ def reopen(driver: Driver, locks: DeviceLocks, channel: Channel, clock: Clock) -
     return False
 
 
-def _told_to_leave_within(channel: Channel, clock: Clock, deadline_s: float) -> bool:
-    """Wait, no longer than until a reset, and drop commands that need actuators; True if it is to end."""
+def _asked_within(channel: Channel, clock: Clock, deadline_s: float) -> Asked:
+    """Wait, no longer than until something is asked for, and drop commands that need actuators."""
     while clock.now() < deadline_s:
         clock.wait_readable(channel.fileno(), deadline_s)
         asked = asked_by(channel)
         if asked.leaves or asked.tries:
-            return asked.leaves
-    return False
+            return asked
+    return Asked()

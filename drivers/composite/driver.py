@@ -30,7 +30,7 @@ from .delay import SetpointDelay
 from .options import CompositeOptions, problems_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     from numpy.typing import NDArray
@@ -346,6 +346,22 @@ class CompositeDriver(Driver):
             self._begin_ticks()
         tick, self._writes = self._writes, self._writes + 1
         self._each(lambda part: part.halt(tick))
+
+    def refuse_reboot(self, actuators: Sequence[str]) -> None:
+        """Refuse as the parts of these actuators do."""
+        for part, names in self._parts_of(actuators):
+            part.driver.refuse_reboot(names)
+
+    def reboot(self, actuators: Sequence[str]) -> None:
+        """Restart actuators in their parts; the others are left alone."""
+        for part, names in self._parts_of(actuators):
+            part.driver.reboot(names)
+
+    def _parts_of(self, actuators: Sequence[str]) -> Iterator[tuple[_Part, list[str]]]:
+        """Yield the parts that have some actuators, with those that each has."""
+        for part in self._parts:
+            if names := [name for name in actuators if name in part.driver.actuators]:
+                yield part, names
 
     def inject(self, fault: Mapping[str, Any]) -> None:
         """Make a fault happen in one part, or in all if neither `part` nor `actuator` names one."""

@@ -14,5 +14,6 @@ models    control tables and units of each model; the tables are in `tables/`
 units     between registers and SI units
 health    hardware errors in words
 scan      looks for servos on a port
+restart   restarts servos that have shut down
 emulator  emulated servos
 """

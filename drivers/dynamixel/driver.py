@@ -22,6 +22,7 @@ from .capacity import Capacity, advice, capacity_at_best, capacity_of
 from .feedback import Feedback
 from .limits import Limits, configured, refuse_turned
 from .options import WATCHDOG_UNIT_S, WHERE, DynamixelOptions, place_servos
+from .restart import restart
 from .setup import (
     RETURN_DELAY_UNIT_US,
     apply_settings,
@@ -128,16 +129,14 @@ class DynamixelDriver(Driver):
             raise
 
     def _connect(self) -> None:
-        options = self.options
+        options, follows = self.options, self.options.follow_velocity
         for port in options.ports:
             bus = Bus(port.port, port.baud_rate, options.answer_timeout_s)
             self._buses.append(bus)
             bus.open()
             bus.answer_timeout_s += bus.latency_s()
         self._servos = find_servos(self._buses, self._places, options)
-        self._chains = make_chains(
-            self._buses, self._places, self._servos, follow_velocity=options.follow_velocity
-        )
+        self._chains = make_chains(self._buses, self._places, self._servos, follow_velocity=follows)
         self._feedback.connect(self._buses, self._chains, self._servos)
         self._units = units_of([servo.model for servo in self._servos], self.actuators, options)
         for chain in self._chains:
@@ -145,13 +144,8 @@ class DynamixelDriver(Driver):
         self._limits.refuse_narrow(self._servos, self._units, options)
         self._allowed = self._limits.joined(self._servos, self._units, options)
         self._measure()
-        follows = options.follow_velocity
-        self._plan(
-            [
-                capacity_of(port, bus, self._chains, follow_velocity=follows)
-                for port, bus in zip(options.ports, self._buses, strict=True)
-            ]
-        )
+        pairs = zip(options.ports, self._buses, strict=True)
+        self._plan([capacity_of(port, bus, self._chains, follow_velocity=follows) for port, bus in pairs])
         self._advise()
 
     def _prepare(self, chain: Chain) -> None:
@@ -271,6 +265,13 @@ class DynamixelDriver(Driver):
                 chain.profile[:] = self._profile[chain.span]
             chain.send_goals(self._goal)
         self._sent_s = self.now()
+
+    def refuse_reboot(self, actuators: Sequence[str]) -> None:
+        """Refuse none."""
+
+    def reboot(self, actuators: Sequence[str]) -> None:
+        """Restart servos; raises as `restart` does."""
+        restart([place for place in self._places if place.actuator in actuators], self.options, self._buses)
 
     # -- torque ---------------------------------------------------------------------------------------------
 

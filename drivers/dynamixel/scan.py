@@ -64,7 +64,7 @@ def scan(port: str, baud_rates: Sequence[int]) -> list[Scanned]:
     """
     found: list[Scanned] = []
     for baud_rate in baud_rates or COMMON_BAUD_RATES:
-        with _open(port, baud_rate) as bus:
+        with opened(port, baud_rate) as bus:
             found += [_look_at(bus, one) for one in bus.ping_all()]
         if found and not baud_rates:
             break
@@ -79,13 +79,14 @@ def reboot(port: str, baud_rate: int, servo_ids: Sequence[int]) -> None:
     DriverError
         If the port cannot be opened, or a servo does not answer.
     """
-    with _open(port, baud_rate) as bus:
+    with opened(port, baud_rate) as bus:
         for servo_id in servo_ids:
             bus.reboot(servo_id)
 
 
 @contextmanager
-def _open(port: str, baud_rate: int) -> Iterator[Bus]:
+def opened(port: str, baud_rate: int) -> Iterator[Bus]:
+    """Have a port open as long as the context lasts; raises DriverError where it cannot be."""
     bus = Bus(port, baud_rate, ANSWER_TIMEOUT_S)
     bus.open()
     try:

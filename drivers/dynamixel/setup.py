@@ -328,7 +328,8 @@ def failed(servo: Servo, bits: int) -> DriverError:
         servo.where,
         f"reports {in_words(bits)}",
         "it has switched its torque off and ignores goals",
-        f"remove the cause, then `motiond scan {bus.port} --baud {bus.baud_rate} --reboot {servo.servo_id}`",
+        f"remove the cause, then `motiond reboot ROBOT {servo.actuator}`, or, where no daemon has the port, "
+        f"`motiond scan {bus.port} --baud {bus.baud_rate} --reboot {servo.servo_id}`",
     )
 
 

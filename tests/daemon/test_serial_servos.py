@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
+from motiond.daemon.api.errors import RequestError
 from motiond.daemon.stream.locks import DeviceLocks
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
 from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
 from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
 from motiond.drivers.dynamixel.models import models_by_name
+from tests.daemon.programs import run_here
 from tests.daemon.rig import JOINTS, Rig, ask, sweep, write_seq
 
 if TYPE_CHECKING:
@@ -115,3 +119,132 @@ async def test_an_unplugged_cable_ends_the_motion_and_plugged_in_again_the_robot
     assert again["code"] == "SUCCESSFUL", again["message"]
     assert result["code"] == "COMM_LOST"
     assert str(cable.path) in result["message"]
+
+
+OVERLOAD = 0x20
+SHUT_DOWN = "reports overload; it has switched its torque off and ignores goals; remove the cause, then"
+
+
+async def test_a_servo_that_has_shut_down_is_restarted_while_the_daemon_runs(rig: Rig, cable: Cable) -> None:
+    servo = cable.chain.servos[1]
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "enable")
+        servo.fail(OVERLOAD)
+        await rig.until_state("fault")
+        said = f"{cable.path} servo 2 (elbow): {SHUT_DOWN} `motiond reboot ROBOT elbow`"
+        for state in ("fault", "offline"):
+            with pytest.raises(RequestError) as caught:
+                await ask(registry, "reset")
+            assert caught.value.code == "OFFLINE", state
+            assert said in str(caught.value)
+        answer = await ask(registry, "servo/reboot", servos=["elbow"])
+        assert answer["actuators"] == ["elbow"]
+        event = await rig.until("event", lambda data: data["message"].startswith("restarted"))
+        assert event["message"] == "restarted on request: elbow; torque is off there"
+        await rig.until_state("idle", rig.place_of(event))
+        assert servo.get("hardware_error") == 0
+        goal_id = (await ask(registry, "play", motion="nod"))["goal_id"]
+        assert (await rig.result_of(goal_id))["code"] == "SUCCESSFUL"
+
+
+async def test_a_servo_is_restarted_in_fault_which_stays_until_a_reset(rig: Rig, cable: Cable) -> None:
+    servo = cable.chain.servos[1]
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "enable")
+        servo.fail(OVERLOAD)
+        await rig.until_state("fault")
+        assert (await ask(registry, "servo/reboot", servos=["elbow"]))["state"] == "fault"
+        assert servo.get("hardware_error") == 0
+        assert await ask(registry, "reset") == {"state": "idle"}
+        goal_id = (await ask(registry, "play", motion="nod"))["goal_id"]
+        assert (await rig.result_of(goal_id))["code"] == "SUCCESSFUL"
+
+
+async def test_a_servo_is_restarted_before_the_first_opening(rig: Rig, cable: Cable) -> None:
+    cable.chain.servos[0].fail(OVERLOAD)
+    async with rig.running() as registry:
+        await rig.until("event", lambda data: data["kind"] == "stream_lost")
+        await ask(registry, "servo/reboot", servos=["shoulder"])
+        await rig.until_state("idle")
+
+
+async def test_a_servo_that_holds_is_not_restarted(rig: Rig, cable: Cable) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "enable")
+        with pytest.raises(RequestError) as caught:
+            await ask(registry, "servo/reboot", servos=["elbow"])
+        cannot = "arm: servos cannot be restarted"
+        assert (caught.value.code, str(caught.value)) == (
+            "NOT_ALLOWED",
+            f"{cannot}; the robot is idle with torque on; disable it first, as it may drop",
+        )
+        cable.chain.servos[1].fail(OVERLOAD)
+        await rig.until_state("fault")
+        with pytest.raises(RequestError) as caught:
+            await ask(registry, "servo/reboot", servos=["elbow", "shoulder"])
+        assert (caught.value.code, str(caught.value)) == (
+            "FAULT",
+            (
+                f"{cannot}; {cable.path} servo 1 (shoulder): its torque is on; a restart would let it drop; "
+                "support it, reset and disable the robot, then restart it"
+            ),
+        )
+        assert cable.chain.servos[1].get("hardware_error") == OVERLOAD, "none is restarted"
+
+
+async def test_servos_of_a_robot_without_torque_are_restarted_at_rest(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        assert await ask(registry, "servo/reboot", servos=["elbow", "shoulder", "elbow"]) == {
+            "actuators": ["elbow", "shoulder"],
+            "state": "idle",
+        }
+        goal_id = (await ask(registry, "play", motion="nod"))["goal_id"]
+        assert (await rig.result_of(goal_id))["code"] == "SUCCESSFUL"
+
+
+async def test_servos_of_a_cable_that_is_unplugged_cannot_be_restarted(rig: Rig, cable: Cable) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        since = len(rig.reports)
+        cable.unplug()
+        await rig.until_state("offline", since)
+        with pytest.raises(RequestError) as caught:
+            await ask(registry, "servo/reboot", servos=["elbow"])
+        cannot = f"arm: servos cannot be restarted; {cable.path}: cannot be opened; there is no such port; "
+        assert caught.value.code == "FAULT"
+        assert str(caught.value).startswith(cannot)
+        cable.plug_in()
+        since = len(rig.reports)
+        with suppress(RequestError):
+            await ask(registry, "reset")
+        await rig.until_state("idle", since)
+
+
+async def test_a_servo_that_nobody_knows_is_refused(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        with pytest.raises(RequestError) as caught:
+            await ask(registry, "servo/reboot", servos=["elbw"])
+        assert (caught.value.code, str(caught.value)) == (
+            "INVALID_REQUEST",
+            "arm: no joint 'elbw'; it has shoulder, elbow; did you mean 'elbow'?",
+        )
+
+
+async def test_a_scan_of_a_port_that_a_daemon_drives_names_its_robot(
+    rig: Rig, cable: Cable, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        driven = (
+            f"{cable.path}: a daemon drives robot 'arm' by it; one port has one master; "
+            "`motiond reboot arm SERVO` restarts a servo meanwhile; to scan, stop that daemon\n"
+        )
+        for more in ((), ("--reboot", "2")):
+            words = ("scan", cable.path, "--baud", "1000000", *more)
+            assert await asyncio.to_thread(run_here, capsys, *words) == (2, "", driven)
+        assert (await ask(registry, "status"))["state"] == "idle"

@@ -102,6 +102,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "stop": {"state": "idle", "goal_id": None, "stops_within_s": 0.0, "reached": True, "message": ""},
     "estop": {"state": "estopped", "latched": True, "reached": True, "message": ""},
     "reset": {"state": "idle"},
+    "servo/reboot": {"actuators": ["elbow"], "state": "idle"},
     "fault": {"fault": {"size": float("nan")}},
     "status": status(),
     "fleet/prepare": {

@@ -306,6 +306,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "seek": {"frame": 1},
     "queue/remove": {"goal_id": "g"},
     "queue/move": {"goal_id": "g", "place": 1},
+    "servo/reboot": {"servos": ["elbow"]},
     "fault": {"fault": "stuck"},
     "fleet/prepare": {"motion": "wave", "start": "s1"},
     "fleet/release": {"start": "s1", "token": "t"},

@@ -145,9 +145,9 @@ def test_an_unknown_verb_is_told_what_there_is() -> None:
     assert caught.value.code == "UNKNOWN_VERB"
     assert str(caught.value) == (
         "arm/plya: unknown verb; motiond knows play, goto, enable, disable, torque, pause, resume, speed, "
-        "seek, queue, queue/remove, queue/move, queue/clear, stop, estop, reset, fault, lease/acquire, "
-        "lease/renew, lease/release, lease/take, status, motions/delete, motions/reload, fleet/prepare, "
-        "fleet/release; did you mean 'play'?"
+        "seek, queue, queue/remove, queue/move, queue/clear, stop, estop, reset, servo/reboot, fault, "
+        "lease/acquire, lease/renew, lease/release, lease/take, status, motions/delete, motions/reload, "
+        "fleet/prepare, fleet/release; did you mean 'play'?"
     )
 
 

@@ -102,6 +102,7 @@ BODIES = {
     "speed": b'{"speed":1.0}',
     "torque": b'{"on":true}',
     "seek": b'{"frame":1}',
+    "servo/reboot": b'{"servos":["elbow"]}',
     "fault": b'{"fault":"stuck"}',
     "queue/remove": b'{"goal_id":"g1"}',
     "queue/move": b'{"goal_id":"g1","place":1}',

@@ -39,6 +39,7 @@ INTERFERING: dict[str, dict[str, Any]] = {
     "speed": {"speed": 0.5},
     "seek": {"frame": 1},
     "reset": {},
+    "servo/reboot": {"servos": ["elbow"]},
 }
 
 

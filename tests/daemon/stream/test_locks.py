@@ -329,7 +329,13 @@ from motiond.daemon.stream.clocks import RealClock
 from motiond.daemon.stream.locks import DeviceLocks
 from tests.daemon.stream.test_loop import setup_of
 daemon, theirs = Channel.pair()
-daemon.close()
+make = stream.make_driver
+def make_driver(*how):
+    driver = make(*how)
+    opened = driver.open
+    driver.open = lambda: (opened(), daemon.close())
+    return driver
+stream.make_driver = make_driver
 writer = ring.RingWriter(ring.create(2), 2)
 try:
     stream._run(setup_of(options={"plant": sys.argv[1]}), Channel(theirs), writer, RealClock())

@@ -155,7 +155,8 @@ UNSUITABLE: dict[str, tuple[dict[str, int], dict[str, Any], str]] = {
         {},
         (
             "reports overheating and overload; it has switched its torque off and ignores goals; "
-            "remove the cause, then `motiond scan {port} --baud 1000000 --reboot 1`"
+            "remove the cause, then `motiond reboot ROBOT base`, or, where no daemon has the port, "
+            "`motiond scan {port} --baud 1000000 --reboot 1`"
         ),
     ),
     "a turn off": (
@@ -555,7 +556,8 @@ def test_says_why_a_servo_has_shut_down(bench: Bench) -> None:
     port = bench.ports[0].path
     message = (
         f"{bench.where(1)}: reports overheating and overload; it has switched its torque off and ignores "
-        f"goals; remove the cause, then `motiond scan {port} --baud 1000000 --reboot 2`"
+        f"goals; remove the cause, then `motiond reboot ROBOT shoulder`, or, where no daemon has the port, "
+        f"`motiond scan {port} --baud 1000000 --reboot 2`"
     )
     assert str(caught.value) == message
     with pytest.raises(DriverError) as caught:
