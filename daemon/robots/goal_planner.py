@@ -5,7 +5,6 @@ What cannot be played is refused with the reason. Motions stay in shared memory 
 
 from __future__ import annotations
 
-import os
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,7 +25,6 @@ from ..planning.playback import PlaybackError, plan_playback, whole
 from ..planning.speed_limits import clock_acceleration
 from ..planning.tolerances import ToleranceError, join_tolerances
 from ..planning.violations import PlanError
-from ..trajectory.track import share
 from .appointments import checked_clock
 from .shared_tracks import SharedTracks
 
@@ -99,7 +97,7 @@ class GoalPlanner:
         self._settings = settings
         self._library = library
         self.clock = clock
-        self._tracks = SharedTracks()
+        self._tracks = SharedTracks(name)
 
     @property
     def joint_map(self) -> JointMap:
@@ -231,8 +229,8 @@ class GoalPlanner:
         Raises
         ------
         RequestError
-            If there is no way from there, no time for it, or a tolerance cannot be meant; also if the
-            robot's limits have changed since the goal was planned.
+            If there is no way from there, no time or memory for it, or a tolerance cannot be meant; also if
+            the robot's limits have changed since the goal was planned.
         """
         playback, request = goal.playback, goal.request
         self._refuse_unchecked(playback.plan)
@@ -258,7 +256,9 @@ class GoalPlanner:
             needs_go=goal.group_start is not None,
         )
         seamless = playback.passes.seamless
-        with shared(approach, back, *([playback.track.track] if seamless else [])) as fds:
+        with self._tracks.lent(
+            goal.motion, approach, back, *([playback.track.track] if seamless else [])
+        ) as fds:
             motion = fds[2] if seamless else self._tracks.fd(playback.plan)
             told = self._told_of(approach, playback, np.array(start))
             yield PreparedGoal(command, (fds[0], motion, fds[1]), told, _needs_s(approach))
@@ -270,12 +270,12 @@ class GoalPlanner:
         Raises
         ------
         RequestError
-            If there is no way from there.
+            If there is no way from there, or no memory for it.
         """
         playback = goal.playback
         way = self._approach(goal, np.array(start), playback.track.positions[row])
         goal.gentlest = min(goal.gentlest, way.clock_acceleration)
-        with shared(way) as (fd,):
+        with self._tracks.lent(goal.motion, way) as (fd,):
             yield fd
 
     def set_speed(self, goal: Goal, speed: float) -> float:
@@ -375,19 +375,6 @@ class GoalPlanner:
 def _needs_s(approach: Track) -> float:
     """Return how long it takes from a request to the first row, in s."""
     return (len(approach.positions) + 1) / approach.rate_hz + HANDOVER_S
-
-
-@contextmanager
-def shared(*tracks: Track) -> Iterator[list[int]]:
-    """Copy tracks into shared memory, yield their descriptors, and close them in the end."""
-    fds: list[int] = []
-    try:
-        for track in tracks:
-            fds.append(share(track))  # noqa: PERF401 - what was shared before one fails has to be closed
-        yield fds
-    finally:
-        for fd in fds:
-            os.close(fd)
 
 
 def refuse_speed(plan: Plan, speed: float) -> None:

@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ..api.errors import RequestError
 from ..trajectory.track import share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from ..planning.planner import Plan
+    from ..trajectory.track import Track
 
 MOST = 16  # each holds a descriptor and the rows of its motion
 
 
 class SharedTracks:
-    """The tracks of one robot's motions; owns their descriptors."""
+    """The tracks of one robot's motions; owns their descriptors.
 
-    def __init__(self) -> None:
+    What there is no memory or no descriptor for is a refusal (RequestError): goals that begin by themselves
+    then end with it.
+
+    Parameters
+    ----------
+    robot : str
+        The robot's name, for messages.
+    """
+
+    def __init__(self, robot: str) -> None:
+        self._robot = robot
         self._shared: OrderedDict[str, tuple[Plan, int]] = OrderedDict()
 
     def __len__(self) -> int:
@@ -30,12 +43,32 @@ class SharedTracks:
         known, fd = self._shared.get(plan.motion, (None, -1))
         if known is not plan:
             self._drop(plan.motion)
-            fd = share(plan.track)
+            fd = self._share(plan.motion, plan.track)
             self._shared[plan.motion] = plan, fd
         self._shared.move_to_end(plan.motion)
         while len(self._shared) > MOST:
             self._drop(next(iter(self._shared)))
         return fd
+
+    @contextmanager
+    def lent(self, motion: str, *tracks: Track) -> Iterator[list[int]]:
+        """Copy tracks into shared memory, yield their descriptors, and close them in the end."""
+        fds: list[int] = []
+        try:
+            for track in tracks:
+                fds.append(self._share(motion, track))  # noqa: PERF401 - those before one that fails are closed
+            yield fds
+        finally:
+            for fd in fds:
+                os.close(fd)
+
+    def _share(self, motion: str, track: Track) -> int:
+        try:
+            return share(track)
+        except OSError as error:
+            what, why = f"there is no shared memory for {motion}", os.strerror(error.errno or 0)
+            mend = "check how many descriptors and how much memory the daemon may have"
+            raise RequestError("BUSY", self._robot, what, why, mend) from error
 
     def keep_only(self, is_current: Callable[[Plan], bool]) -> None:
         """Free the tracks of plans that cannot be played any more."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import re
 import time
 from typing import TYPE_CHECKING, Any
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 
 from motiond.daemon.api.errors import RequestError
+from motiond.daemon.robots import shared_tracks
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import FULL_SWING, JOINTS, RATE_HZ, Rig, ask, sweep, write_seq
 
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from motiond.daemon.robots.registry import RobotRegistry
+    from motiond.daemon.trajectory.track import Track
 
 
 @pytest.fixture
@@ -121,6 +125,49 @@ async def test_queued_motions_play_one_after_the_other_and_end_once_each(rig: Ri
         codes = [(await rig.result_of(one))["code"] for one in (first, second["goal_id"], third["goal_id"])]
     assert codes == ["SUCCESSFUL"] * 3
     assert len(rig.results()) == 3
+
+
+NO_MEMORY = (
+    "arm: there is no shared memory for short; Too many open files; check how many descriptors and how much "
+    "memory the daemon may have"
+)
+
+
+def no_more_files(_track: Track) -> int:
+    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+async def test_what_waits_ends_where_there_is_no_memory_for_it_and_the_robot_stays_on_line(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with rig.running() as registry:
+        goals = [await start(rig, registry, motion="short")]
+        goals += [(await ask(registry, "play", motion="short", on_busy="queue"))["goal_id"] for _ in range(2)]
+        with monkeypatch.context() as patched:
+            patched.setattr(shared_tracks, "share", no_more_files)
+            results = [await rig.result_of(goal) for goal in goals]
+            with pytest.raises(RequestError) as caught:
+                await ask(registry, "play", motion="short")
+        last = await start(rig, registry, motion="short")
+        await rig.result_of(last)
+    assert [result["code"] for result in results] == ["SUCCESSFUL", "INVALID_GOAL", "CANCELED"]
+    assert results[1]["message"] == NO_MEMORY
+    assert (caught.value.code, str(caught.value)) == ("BUSY", NO_MEMORY)
+    assert rig.results() == ["SUCCESSFUL", "INVALID_GOAL", "CANCELED", "SUCCESSFUL"]
+    assert "stream_lost" not in [report.data["kind"] for report in rig.reports if report.subject == "event"]
+
+
+async def test_a_seek_without_memory_for_the_way_is_refused_and_leaves_the_motion_paused(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with rig.running() as registry:
+        await playing_long(rig, registry)
+        monkeypatch.setattr(shared_tracks, "share", no_more_files)
+        with pytest.raises(RequestError) as caught:
+            await ask(registry, "seek", frame=0)
+        assert (await ask(registry, "status"))["state"] == "paused"
+        assert (await ask(registry, "resume"))["state"] == "playing"
+    assert (caught.value.code, str(caught.value)) == ("BUSY", NO_MEMORY.replace("short", "long"))
 
 
 async def test_a_stop_clears_the_queue_and_every_goal_in_it_ends(rig: Rig) -> None:

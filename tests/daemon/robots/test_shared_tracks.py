@@ -25,7 +25,7 @@ ELBOW = {"elbow": {"limits": {"lower": -2.0, "upper": 2.0, "velocity": 3.0}}}
 
 @pytest.fixture
 def tracks() -> Iterator[SharedTracks]:
-    tracks = SharedTracks()
+    tracks = SharedTracks("arm")
     yield tracks
     tracks.close()
 
