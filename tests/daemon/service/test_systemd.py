@@ -47,6 +47,15 @@ def test_the_unit_lets_the_daemon_read_the_clock_and_not_set_it() -> None:
     assert options["CapabilityBoundingSet"] == ""
 
 
+def test_the_unit_leaves_memory_to_the_machine_and_goes_on_without_a_process_that_took_too_much() -> None:
+    unit = (SYSTEMD / "motiond.service").read_text()
+    options = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line and line[0] != "#")
+    page = (SYSTEMD.parent / "docs" / "service.md").read_text()
+    for option, value in (("MemoryMax", "75%"), ("MemorySwapMax", "0"), ("OOMPolicy", "continue")):
+        assert options[option] == value
+        assert f"`{option}={value}`" in page
+
+
 def exposed() -> list[dict[str, Any]]:
     """Return what systemd finds that the unit leaves open."""
     unit = str(SYSTEMD / "motiond.service")
