@@ -4,9 +4,9 @@ Every public name is imported on first use, so importing this package loads no b
 
 base       the contract: `Driver`, states and commands of actuators, errors
 limits     what actuators themselves allow
-yaml_bounds  how much a YAML file may hold
 options    checks options, and spreads them over the actuators
 yaml_bounds  how much a YAML file may hold, aliases included
+port_access  why a serial port may not be opened
 registry   finds drivers by name, and makes them
 sim        simulated actuators
 hebi       HEBI modules

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import grp
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from motiond.drivers.port_access import rights_of, serial_group, why_denied
 from motiond.drivers.registry import lock_names
 
 from ..stream.locks import address_of
@@ -68,14 +68,14 @@ def _check(port: Path, robot: str, devices: Iterable[str], machine: Machine) -> 
 
 def _use_of(port: Path, robot: str, devices: Iterable[str], machine: Machine) -> Check:
     if not machine.may_use(port):
-        group = _group_of(port)
+        why, mend = why_denied(port, rights_of(port), user_name(), serial_group())
         return Check(
             check="port",
             subject=str(port),
             verdict=Verdict.FAILURE,
-            found=f"{user_name()} may not read and write it; its group is {group}",
+            found=f"{user_name()} may not read and write it; {why}",
             means=f"a daemon of this user cannot move robot '{robot}'; the service is in the group dialout",
-            mend=f"usermod -aG {group} {user_name()}, and log in anew; or ask as the daemon's user",
+            mend=f"{mend}; or ask as the daemon's user",
         )
     users = users_of(port, machine.proc)
     if is_locked(devices, machine.proc):
@@ -102,14 +102,6 @@ def _use_of(port: Path, robot: str, devices: Iterable[str], machine: Machine) ->
         found=f"free, and {user_name()} may use it",
         means=f"a daemon of this user can open it for robot '{robot}'",
     )
-
-
-def _group_of(port: Path) -> str:
-    number = port.stat().st_gid
-    try:
-        return grp.getgrgid(number).gr_name
-    except KeyError:
-        return str(number)
 
 
 def _listed(users: Sequence[str]) -> str:

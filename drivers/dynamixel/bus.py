@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..base import CommunicationLost, DriverConfigError, DriverError, DriverTimeout
+from ..port_access import why_not_opened
 from .protocol import (
     ALERT,
     BROADCAST_ID,
@@ -106,7 +107,7 @@ class Bus:
         try:
             self._serial = serial.Serial(self.port, self.baud_rate, timeout=0, exclusive=True)
         except (OSError, ValueError) as error:
-            raise DriverError(self.port, "cannot be opened", *_why_closed(error)) from error
+            raise DriverError(self.port, "cannot be opened", *_why_closed(self.port, error)) from error
         self._descriptor = self._serial.fileno()
         self._poller.register(self._descriptor, select.POLLIN)
         with contextlib.suppress(OSError, ValueError):  # only some adapters have it; `latency_s` tells
@@ -348,12 +349,12 @@ def _refusal_in_words(refusal: int) -> str:
         return f"error {refusal}"
 
 
-def _why_closed(error: Exception) -> tuple[str, str]:
+def _why_closed(port: str, error: Exception) -> tuple[str, str]:
+    if isinstance(error, OSError) and (denied := why_not_opened(Path(port), error)) is not None:
+        return denied
     number = getattr(error, "errno", None)
     if number == errno.ENOENT:
         return "there is no such port", "check the cable; `ls /dev/serial/by-id` lists the ports"
-    if number in {errno.EACCES, errno.EPERM}:
-        return "access is denied", "add the user to the group `dialout`"
     if number in {errno.EBUSY, errno.EAGAIN}:
         return "another program uses it", "stop that one"
     return str(error), "check the port and the baud rate"
