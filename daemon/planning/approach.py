@@ -1,8 +1,6 @@
 """The way from where the joints are to a row of a motion: as fast as its bounds allow, never faster.
 
-Each joint moves on a jerk-limited profile from rest to rest, all arriving together (Berscheid and Kröger,
-"Jerk-limited Real-time Trajectory Generation with Arbitrary Target States", RSS 2021; the library `ruckig`).
-From rest to rest a profile never turns back, so a joint stays between its start and its target.
+Each joint moves from rest to rest, all arriving together (`trajectory.way`).
 
     ValueError
     └── ApproachError    there is no safe way from where a joint is, or none as short as configured
@@ -14,12 +12,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from ruckig import InputParameter, Ruckig, RuckigError, Trajectory
 
 from motiond.formats.errors import listed
 
 from ..joints.joint_bounds import joint_bounds
 from ..trajectory.track import Track
+from ..trajectory.way import WayError, plan_way
 from .speed_limits import clock_acceleration
 
 if TYPE_CHECKING:
@@ -30,12 +28,10 @@ if TYPE_CHECKING:
     from ..config.robot import RobotSettings
     from ..joints.joint_bounds import JointBounds
     from ..joints.joint_map import JointMap
+    from ..trajectory.way import Way
 
 
 MOST_ROWS, MOST_VALUES = 500_000, 8_000_000
-SHARES = (1.0, 1.0 - 1e-6, 1.0 - 1e-3)
-"""Of the bounds of acceleration. Where a joint just comes to it, which is after 2 a³ / j², ruckig finds no
-way within rounding; with a little less there is one."""
 FAR_OUTSIDE = 0.05  # of a joint's range: what a calibration may be off, and far less than a turn
 FAR_OUTSIDE_OF_ENDLESS = {"rad": 0.1, "m": 0.01}  # where one side has no limit
 FROM_BEYOND = 0.2  # of the bounds of an approach
@@ -137,24 +133,15 @@ def _rows(
     if not (away > np.minimum(bounds.start_tolerance, in_a_tick)).any():
         rows = np.where(driven, [start, target], start)
         return rows, np.zeros_like(rows)
-    moving = start[driven], target[driven]
-    trajectory = _trajectory(*moving, driven, joint_map, bounds)
+    way = _way(start, target, driven, joint_map, bounds)
     longest_s = min(MOST_ROWS, MOST_VALUES // start.size) / rate_hz
-    if not trajectory.duration <= longest_s:
+    if not way.duration_s <= longest_s:
         mend = f"{longest_s:g} s are allowed; go nearer first, or raise the bounds under `approach`"
-        raise _too_far(trajectory.duration, mend, farthest(start, target, driven, joint_map))
-    ticks = max(1, int(np.ceil(trajectory.duration * rate_hz - 1e-9)))
-    sampled, speeds = _sample(trajectory, np.arange(ticks + 1) / rate_hz)
-    # Rounding in the last digit must not carry a joint beyond either end, maybe a limit, or turn it back.
-    np.clip(sampled, np.minimum(*moving)[:, None], np.maximum(*moving)[:, None], out=sampled)
-    sampled[:, -1] = moving[1]
-    rises = moving[1] >= moving[0]
-    sampled[rises] = np.maximum.accumulate(sampled[rises], axis=1)
-    sampled[~rises] = np.minimum.accumulate(sampled[~rises], axis=1)
-    _keep_between_rows(sampled, speeds, rate_hz)
-    positions, velocities = np.empty((ticks + 1, start.size)), np.zeros((ticks + 1, start.size))
+        raise _too_far(way.duration_s, mend, farthest(start, target, driven, joint_map))
+    sampled, speeds = way.rows(rate_hz)
+    positions, velocities = np.empty((len(sampled), start.size)), np.zeros((len(sampled), start.size))
     positions[:] = start
-    positions[:, driven], velocities[:, driven] = sampled.T, speeds.T
+    positions[:, driven], velocities[:, driven] = sampled, speeds
     return positions, velocities
 
 
@@ -162,19 +149,6 @@ def _too_far(takes_s: float, mend: str, far: dict[str, Any]) -> ApproachError:
     why = f"joint '{far['joint']}' is {far['value']:.4g} {far['unit']} away"
     message = f"the way to it takes {takes_s:.3f} s; {why}; {mend}"
     return ApproachError([far["joint"]], message, {"start_distance": far})
-
-
-def _keep_between_rows(positions: Floats, speeds: Floats, rate_hz: float) -> None:
-    """Bound speeds, shape (joints, ticks), so that the cubic curve through the rows passes none of them.
-
-    A slope of up to three times the smaller of the secants beside it keeps the curve monotone (Fritsch and
-    Carlson 1980); at both ends there is rest.
-    """
-    secants = np.abs(np.diff(positions, axis=1)) * rate_hz
-    bound = np.zeros_like(speeds)
-    np.minimum(secants[:, 1:], secants[:, :-1], out=bound[:, 1:-1])
-    bound *= 3.0
-    np.clip(speeds, -bound, bound, out=speeds)
 
 
 def _reduced(bounds: JointBounds) -> JointBounds:
@@ -208,63 +182,15 @@ def _refuse_unsafe(start: Floats, driven: Booleans, joint_map: JointMap, *, from
         raise ApproachError(names, "\n".join(f"{joint_map.robot}: {problem}" for problem in problems))
 
 
-def _trajectory(
-    start: Floats, target: Floats, driven: Booleans, joint_map: JointMap, bounds: JointBounds
-) -> Trajectory:
-    """Plan all driven joints, arrays of shape (driven joints,), to arrive at the same time."""
-    wanted = InputParameter(start.size)
-    wanted.current_position, wanted.target_position = start, target
-    wanted.max_velocity = np.minimum(joint_map.limits.velocity, bounds.velocity)[driven]
-    wanted.max_jerk = bounds.jerk[driven]
-    accelerations = np.minimum(joint_map.limits.acceleration, bounds.acceleration)[driven]
-    failure: Exception | None = None
-    for share in SHARES:
-        wanted.max_acceleration = share * accelerations
-        trajectory = Trajectory(start.size)
-        try:
-            Ruckig(start.size).calculate(wanted, trajectory)
-        except (RuckigError, ValueError) as error:  # the latter for codes that ruckig itself does not name
-            failure = error
-        else:
-            return trajectory
-    names = [name for name, moves in zip(joint_map.joints, driven, strict=True) if moves]
-    mend = f"check the limits of {listed(names)}, and the bounds under `approach`"
-    raise ApproachError(names, f"{joint_map.robot}: no approach can be calculated; {mend}") from failure
-
-
-def _sample(trajectory: Trajectory, at: Floats) -> tuple[Floats, Floats]:
-    """Evaluate all profiles at once; `trajectory.at_time` takes a call for each tick.
-
-    Parameters
-    ----------
-    at : ndarray, shape (ticks,)
-        In s, increasing.
-
-    Returns
-    -------
-    positions, velocities : ndarray, shape (joints, ticks)
-    """
-    # Eight states a joint: the beginnings of the seven phases of constant jerk, and rest at the end.
-    states = np.array(
-        [(one.p, one.v, one.a, (*one.j, 0.0), (0.0, *one.t)) for one in trajectory.profiles[0]]
-    ).swapaxes(0, 1)
-    p, v, a, j, begins = states
-    v[:, 7], a[:, 7] = 0.0, 0.0
-    np.cumsum(begins, axis=1, out=begins)
-    edges = np.full((len(begins), 9), at.size)
-    edges[:, :8] = np.searchsorted(at, begins)
-    edges[:, 0] = 0
-    counts = np.diff(edges).ravel()
-
-    def spread(values: Floats) -> Floats:
-        return np.repeat(values, counts).reshape(len(begins), at.size)
-
-    since = at - spread(begins)
-    positions, velocities = spread(j / 6), spread(j / 2)
-    for lower in (a / 2, v, p):
-        positions *= since
-        positions += spread(lower)
-    for lower in (a, v):
-        velocities *= since
-        velocities += spread(lower)
-    return positions, velocities
+def _way(start: Floats, target: Floats, driven: Booleans, joint_map: JointMap, bounds: JointBounds) -> Way:
+    """Plan the way of all driven joints."""
+    limits = joint_map.limits
+    velocity = np.minimum(limits.velocity, bounds.velocity)
+    acceleration = np.minimum(limits.acceleration, bounds.acceleration)
+    ends = start[driven], target[driven]
+    try:
+        return plan_way(*ends, velocity[driven], acceleration[driven], bounds.jerk[driven])
+    except WayError as error:
+        names = [name for name, moves in zip(joint_map.joints, driven, strict=True) if moves]
+        mend = f"check the limits of {listed(names)}, and the bounds under `approach`"
+        raise ApproachError(names, f"{joint_map.robot}: no approach can be calculated; {mend}") from error

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from motiond.daemon.config.robot import ApproachSettings
 from motiond.daemon.joints.joint_bounds import joint_bounds
-from motiond.daemon.planning.approach import FROM_BEYOND, ApproachError, _sample, _trajectory, plan_approach
+from motiond.daemon.planning.approach import FROM_BEYOND, ApproachError, _way, plan_approach
+from motiond.daemon.trajectory.way import sample
 from tests.robots import map_of, settings_of
 
 RATE_HZ = 500.0
@@ -68,9 +69,9 @@ def test_all_joints_arrive_together_and_as_fast_as_allowed() -> None:
 
 def test_all_joints_at_once_are_sampled_as_ruckig_samples_one_instant() -> None:
     start, target = np.array([-1.0, 0.2, 0.3]), np.array([0.4, 0.2, 0.31])
-    trajectory = _trajectory(start, target, np.ones(3, dtype=bool), ARM, BOUNDS)
+    trajectory = _way(start, target, np.ones(3, dtype=bool), ARM, BOUNDS).trajectory
     at = np.linspace(0.0, trajectory.duration, 333)
-    positions, velocities = _sample(trajectory, at)
+    positions, velocities = sample(trajectory, at)
     expected = [trajectory.at_time(instant) for instant in at]
     assert np.abs(positions.T - [one[0] for one in expected]).max() < 1e-9
     assert np.abs(velocities.T - [one[1] for one in expected]).max() < 1e-9
@@ -88,7 +89,7 @@ def test_there_is_a_way_where_a_joint_just_comes_to_its_greatest_acceleration() 
     both, target = np.ones(2, dtype=bool), np.array([0.1, 0.1])
     for beyond in range(-20, 21):
         start = 0.1 + (0.5 + beyond * 1e-16) * np.array([0.2, 0.4])
-        takes_s = _trajectory(start, target, both, arm, bounds).duration
+        takes_s = _way(start, target, both, arm, bounds).duration_s
         assert takes_s == pytest.approx(4 * 10.0 / 100.0, rel=1e-5)
 
 
