@@ -24,6 +24,15 @@ class Availability(Told):
     state: Literal["online", "offline"]
 
 
+class Displaced(Told):
+    """The joint that was moved furthest from where it was held."""
+
+    joint: str
+    value: float
+    """How far, in its unit."""
+    unit: Literal["rad", "m"]
+
+
 class Status(Told):
     """What a robot does now; from `frame` on only with a goal."""
 
@@ -31,7 +40,9 @@ class Status(Told):
     torque: bool
     estop_latched: bool
     message: str
-    """Why it is offline or in fault."""
+    """Why it is offline or in fault, or which check fails."""
+    displaced: Displaced | None = None
+    """While it goes back to where it held, as something has moved it: what was moved furthest."""
     motion: str | None
     goal_id: str | None
     queued: int

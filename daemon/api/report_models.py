@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pydantic import Field
+
 from .lasting_models import Availability, Description, Lease, MotionList, Reservation, State, Told
 
 
@@ -140,8 +142,14 @@ class Event(Told):
         "lease_lost",
         "lease_taken",
         "start_released",
+        "check_failed",
+        "check_passed",
+        "displaced",
+        "rested",
     ]
     message: str
+    details: dict[str, Any] = Field(default={})
+    """Of a check that fails: `check`, joint or actuator, value, limit, unit, `code` and `state`."""
     marker: str = ""
     """Its name."""
     payload: Any = None

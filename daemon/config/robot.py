@@ -315,6 +315,10 @@ class RobotSettings(Section):
     """The same when the daemon ends, whatever the robot does then; a motion is stopped softly first."""
     exit_timeout_s: Duration = 8.0
     """How long the way to that end may take."""
+    rest_after_s: Annotated[float, Field(strict=True, ge=1, le=604_800)] | None = None
+    """A robot that holds, and of which nothing is asked for so long, rests; `null`: never."""
+    rest: Literal["release", "park"] = "release"
+    """How it rests: torque off, or at the pose `park`."""
     stop_duration_s: Annotated[float, Field(strict=True, ge=1e-3, le=60)] = 0.5
     """Shortest time of a soft stop from full speed; longer where acceleration limits ask for it."""
     on_late: Literal["skip", "stretch"] = "skip"
@@ -379,7 +383,10 @@ class RobotSettings(Section):
         if self.clock == "virtual" and not self.driver.is_simulated:
             why = f"driver {self.driver.type} may move real actuators, far too fast"
             raise SettingError("clock", f"clock is virtual; {why}; make it real, or use simulated actuators")
-        for option in ("on_end", "on_exit"):
+        if "rest" in self.model_fields_set and self.rest_after_s is None:
+            why = "the robot never rests where rest_after_s is not set"
+            raise SettingError("rest", f"rest has no effect; {why}; add rest_after_s")
+        for option in ("on_end", "on_exit", "rest"):
             if getattr(self, option) == "park" and "park" not in self.poses:
                 raise SettingError(option, f"{option} is park; there is no such pose; add poses.park")
         return self

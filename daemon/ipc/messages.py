@@ -50,6 +50,27 @@ class CheckLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class WayBounds:
+    """Bounds of the ways that a stream process plans itself, back to where a robot held.
+
+    Attributes
+    ----------
+    velocity, acceleration, jerk : list of float
+        For each joint.
+    clock_acceleration : float
+        In 1/s: how fast the clock's rate may change on such a way.
+    start_tolerance : list of float
+        For each joint, in rad or m: what has moved no further has not been moved.
+    """
+
+    velocity: list[float]
+    acceleration: list[float]
+    jerk: list[float]
+    clock_acceleration: float
+    start_tolerance: list[float]
+
+
+@dataclass(frozen=True, slots=True)
 class Setup:
     """The first command: everything the stream process needs to know; brings the ring's descriptor.
 
@@ -70,6 +91,7 @@ class Setup:
     max_lateness_s: float
     max_skip_s: float
     limits: CheckLimits
+    ways: WayBounds
     priority: int | None
     core: int | None
     lock_memory: bool
@@ -262,6 +284,8 @@ class Status:
         The setpoint that is held, per joint; None while torque is off.
     waits : bool
         Whether it stands on the first row, for the time at which that is due.
+    displaced : dict or None
+        While the robot goes back to where it held: the joint that was furthest away, and how far.
     """
 
     state: str
@@ -269,6 +293,7 @@ class Status:
     goal_id: str | None
     reference: list[float] | None
     waits: bool = False
+    displaced: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,10 +351,17 @@ class Rebooted:
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """Something worth an event: a fault, a missed deadline."""
+    """Something worth an event: a fault, a missed deadline.
+
+    Attributes
+    ----------
+    details : dict
+        The facts behind the message, JSON-ready.
+    """
 
     kind: str
     message: str
+    details: dict[str, Any] = field(default_factory=dict)
 
 
 Command: TypeAlias = (
@@ -382,7 +414,11 @@ _TYPES: dict[str, type[Command | Notice]] = {
 }
 
 
-_NESTED: dict[str, type[CheckLimits | Passes]] = {"limits": CheckLimits, "passes": Passes}
+_NESTED: dict[str, type[CheckLimits | WayBounds | Passes]] = {
+    "limits": CheckLimits,
+    "ways": WayBounds,
+    "passes": Passes,
+}
 """Fields that are dataclasses themselves."""
 
 

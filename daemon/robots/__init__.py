@@ -11,6 +11,7 @@
 - `appointments`: whether the machine's clock is good enough for an appointed start
 - `control`: who commands a robot, and what follows when control is lost
 - `reservation`: whether it is reserved for a start of its group
+- `inactivity`: lets a robot that nobody uses rest
 - `held_start`: that start, how far it is, and what hinders it
 - `readiness`: what a robot's state forbids
 - `recovery`: back from an emergency stop, a fault or a loss; whether a stop was obeyed

@@ -8,12 +8,14 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from motiond.drivers.registry import make_driver, refuse_shared_devices
 from motiond.formats.cache import default_cache
 
 from ..clock.monitor import ClockMonitor
 from ..config.robot import JointSettings
-from ..ipc.messages import CheckLimits, Setup
+from ..ipc.messages import CheckLimits, Setup, WayBounds
 from ..joints.description import load_model, missing_limits
 from ..joints.gravity import with_gravity
 from ..joints.joint_bounds import joint_bounds, never_fails
@@ -21,6 +23,7 @@ from ..joints.joint_map import build_joint_map
 from ..joints.stops import with_stops
 from ..planning.library import MotionLibrary
 from ..planning.reader import MotionReader
+from ..trajectory.ramp import FULL_RAMP
 from .member import Member
 from .parts import Parts
 from .registry import RobotRegistry
@@ -179,6 +182,7 @@ def make_setup(
     """
     return Setup(
         limits=_limits(robot, joint_map),
+        ways=_ways(robot, joint_map),
         robot=name,
         driver=robot.driver.type,
         options=options,
@@ -194,6 +198,21 @@ def make_setup(
         core=settings.realtime.core,
         lock_memory=settings.realtime.lock_memory,
         clock=robot.clock,
+    )
+
+
+def _ways(robot: RobotSettings, joint_map: JointMap) -> WayBounds:
+    """Return the bounds of ways back; half of an acceleration limit is left for the clock's ramps."""
+    bounds, limits = joint_bounds(joint_map, robot), joint_map.limits
+    ramp = FULL_RAMP / robot.stop_duration_s
+    acceleration = np.minimum(bounds.acceleration, limits.acceleration / 2.0)
+    velocity = np.minimum(bounds.velocity, limits.velocity)
+    return WayBounds(
+        velocity=np.minimum(velocity, (limits.acceleration - acceleration) / ramp).tolist(),
+        acceleration=acceleration.tolist(),
+        jerk=bounds.jerk.tolist(),
+        clock_acceleration=ramp,
+        start_tolerance=bounds.start_tolerance.tolist(),
     )
 
 

@@ -201,6 +201,12 @@ class GoalRunner:
         playback = self._planner.playback_to_park()
         self.start(new_goal(playback, PlayRequest(motion=playback.plan.motion)))
 
+    @property
+    def is_parked(self) -> bool:
+        """Whether the robot holds at the pose `park` already."""
+        reference, playback = self._status.reference, self._planner.playback_to_park()
+        return reference is not None and bool((playback.ends_at == reference)[playback.plan.driven].all())
+
     def conclude(self, ended: messages.Ended) -> None:
         """End the goal that plays."""
         goal = self.goal

@@ -11,6 +11,7 @@ from motiond.formats.errors import shortened
 
 from .control import Control
 from .handlers import RequestHandlers
+from .inactivity import Inactivity
 from .motion_loader import MotionLoader
 from .motion_watch import MotionWatch
 from .reservation import Reservation
@@ -56,6 +57,12 @@ class Member:
         """Whether nothing moves, is about to, or was promised to: what the robot is may be exchanged."""
         return self.robot.rests and not self.handlers.begins and not self.reservation.holds
 
+    @property
+    def in_use(self) -> bool:
+        """Whether anything moves, is about to, or was promised to, or a client is in control."""
+        lease = self.control.lease
+        return not self.rests or (lease is not None and lease.tenure is not None)
+
     async def run(self) -> None:
         """Run the robot until it leaves; nothing else ends it."""
         robot = self.robot
@@ -74,6 +81,9 @@ class Member:
                 is_incomplete = robot.library.is_incomplete
                 watch = MotionWatch(robot.name, folders, robot.motions.load_again, is_incomplete).run()
                 watching.append(watches.create_task(watch, name=f"{robot.name}.motions"))
+            if rest_after_s := robot.settings.rest_after_s:
+                resting = Inactivity(robot, rest_after_s, lambda: self.in_use).watch()
+                watching.append(watches.create_task(resting, name=f"{robot.name}.inactivity"))
             self.control.tell()
             self.reservation.tell()
             await self._keep_running()

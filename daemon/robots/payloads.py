@@ -28,6 +28,7 @@ def state_payload(
     torque: bool,
     estop_latched: bool,
     message: str,
+    displaced: dict[str, Any] | None,
     queued: int,
 ) -> dict[str, Any]:
     """Return what a robot does now.
@@ -39,7 +40,9 @@ def state_payload(
     sample : Sample, optional
         The newest record of its stream process.
     message : str
-        Why it is offline or in fault.
+        Why it is offline or in fault, or which check fails.
+    displaced : dict, optional
+        What was moved, while the robot goes back.
     queued : int
         How many goals wait.
     """
@@ -48,6 +51,7 @@ def state_payload(
         "torque": torque,
         "estop_latched": estop_latched,
         "message": message,
+        "displaced": displaced,
         "motion": None,
         "goal_id": None,
         "queued": queued,

@@ -308,7 +308,8 @@ class Robot:
             state=self.status.state,
             torque=self.status.torque,
             estop_latched=self.estop_latched,
-            message=self.status.message,
+            message=self.status.why,
+            displaced=self.status.displaced,
             queued=len(self.goals.queue),
         )
 

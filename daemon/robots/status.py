@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..api.errors import RequestError
 from ..ipc.states import State
@@ -43,6 +43,10 @@ class RobotStatus:
         Whether torque was told to go off and is not known to be off yet: `reference` will not last.
     waits : bool
         Whether it stands on the first row of its goal, for the time at which that is due.
+    displaced : dict or None
+        While it goes back to where something has moved it from: the joint that was furthest, and how far.
+    alarms : dict of str to str
+        Checks that fail now, each with why.
     updates : int
         Counts what the stream process has said of its state.
     rebooted : Rebooted or None
@@ -58,6 +62,8 @@ class RobotStatus:
         self.reference: list[float] | None = None
         self.releasing = False
         self.waits = False
+        self.displaced: dict[str, Any] | None = None
+        self.alarms: dict[str, str] = {}
         self.updates = 0
         self.losses = 0
         self.rebooted: messages.Rebooted | None = None
@@ -69,7 +75,9 @@ class RobotStatus:
         before = self.state
         self.state, self.torque, self.reference = State(told.state), told.torque, told.reference
         self.releasing &= self.torque and self.state is State.IDLE
-        self.waits = told.waits
+        self.waits, self.displaced = told.waits, told.displaced
+        if not self.torque:
+            self.alarms.clear()  # without torque nothing is watched
         self.updates += 1
         return before
 
@@ -78,7 +86,14 @@ class RobotStatus:
         before = self.state
         self.state, self.torque, self.reference, self.message = State.OFFLINE, False, None, why
         self.releasing = self.waits = False
+        self.displaced = None
+        self.alarms.clear()
         return before
+
+    @property
+    def why(self) -> str:
+        """Why it is as it is: the reason of its state, else the first check that fails; '' if all is well."""
+        return self.message or next(iter(self.alarms.values()), "")
 
     def expect_release(self) -> None:
         """Note that torque was told to go off."""

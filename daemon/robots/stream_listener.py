@@ -63,9 +63,22 @@ class StreamListener:
             case messages.Rebooted():
                 self._note_reboot(notice)
             case messages.Happened():
-                if notice.kind in REASONS:
-                    robot.status.message = notice.message
-                robot.report("event", {"kind": notice.kind, "message": notice.message})
+                self._take_event(notice)
+
+    def _take_event(self, notice: messages.Happened) -> None:
+        """Report what has happened; a check that fails is in the state until it passes again."""
+        robot, alarms = self._robot, self._robot.status.alarms
+        if notice.kind in REASONS:
+            robot.status.message = notice.message
+        event = {"kind": notice.kind, "message": notice.message}
+        robot.report("event", event | ({"details": notice.details} if notice.details else {}))
+        if notice.kind == "check_failed":
+            log.warning("%s: %s", robot.name, notice.message, extra={"robot": robot.name})
+            alarms[notice.details["check"]] = notice.message
+            robot.report_state()
+        elif notice.kind == "check_passed":
+            alarms.pop(notice.details["check"], None)
+            robot.report_state()
 
     def on_records(self, observer: Observer) -> None:
         """Report telemetry, and once a second diagnostics and, in motion, the state."""

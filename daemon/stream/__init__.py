@@ -15,7 +15,9 @@
 - `reference`: the setpoint, and its place on the route
 - `execution`: what is played, how far it is, how it ended
 - `markers`: which markers are passed
-- `checks`: effort, temperature, age of feedback, stalled joints
+- `watch`: what is checked in which state, and what follows
+- `checks`, `onsets`: effort, temperature, feedback, stalled joints; when each begins to fail and is over
+- `displacement`: what has moved joints from where they are held
 - `tolerances`, `tolerance_watch`: joints too far from their setpoints, and what follows
 - `locks`: one master for each device
 - `reconnect`: finds lost actuators again

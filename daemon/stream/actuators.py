@@ -34,6 +34,7 @@ class Actuators:
 
     Attributes
     ----------
+    record : Record
     stamps_s : ndarray, shape (actuators,)
         When each actuator's feedback was received.
     measured : ndarray, shape (joints,)
@@ -42,6 +43,7 @@ class Actuators:
 
     def __init__(self, driver: Driver, setup: Setup, record: Record) -> None:
         self.driver = driver
+        self.record = record
         self._robot = setup.robot
         self._transmission = Transmission.from_lists(setup.transmission)
         self._command = ActuatorCommand(len(setup.actuators))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from motiond.drivers.base import DriverError
 
@@ -12,17 +12,22 @@ from ..ipc import messages
 from ..ipc.states import ResultCode, State
 from ..trajectory.route import Route
 from ..trajectory.track import map_shared
+from ..trajectory.way import WayError
 from .execution import Execution
 from .idle import restart
 from .tolerances import Tolerances
+from .watch import joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from motiond.formats.arrays import Floats
+
+    from ..trajectory.track import Track
     from .actuators import Actuators
-    from .checks import Checks
     from .player import Player
     from .schedule import Schedule
+    from .watch import Watch
 
     Command: TypeAlias = messages.Command | messages.Notice
 
@@ -34,7 +39,7 @@ class CommandHandler:
     ----------
     player : Player
     actuators : Actuators
-    checks : Checks
+    watch : Watch
     schedule : Schedule
     tell : callable
         Takes notices.
@@ -50,12 +55,12 @@ class CommandHandler:
         *,
         player: Player,
         actuators: Actuators,
-        checks: Checks,
+        watch: Watch,
         schedule: Schedule,
         tell: Callable[[messages.Notice], None],
     ) -> None:
         self._player, self._actuators = player, actuators
-        self._checks, self._schedule = checks, schedule
+        self._watch, self._schedule = watch, schedule
         self._tell = tell
         self.leaving = False
         self._acts: dict[type, Callable[[], None]] = {
@@ -143,35 +148,68 @@ class CommandHandler:
             self._actuators.driver.disable()
 
     def _take_hold(self) -> None:
-        self._actuators.take_hold(self._checks, self._schedule.clock.now())
+        self._actuators.take_hold(self._watch.checks, self._schedule.clock.now())
         self._player.hold(self._actuators.measured)
+        self._watch.start_holding()
 
     # -- motion ---------------------------------------------------------------------------------------------
 
     def _resume(self) -> None:
-        if self._player.slowing:  # in full motion, a resume must not make the checks forget
-            self._start_checks()
-        self._player.resume()
+        player = self._player
+        if player.slowing:  # in full motion, a resume must not make the checks forget
+            self._watch.start_motion()
+        if player.state is not State.PAUSED or player.execution is None:
+            player.resume()
+            return
+        back, refusal = self._plan_back(player.held, player.execution.rate_hz)
+        if refusal:
+            player.stop(ResultCode.PATH_TOLERANCE_VIOLATED, refusal)
+        elif back is None:
+            player.resume()
+        else:
+            player.resume(back.track)
+            self._go_back(back)
 
-    def _start_checks(self) -> None:
-        self._checks.start(self._actuators.measured, self._schedule.clock.now())
+    def _plan_back(self, target: Floats, rate_hz: float) -> tuple[_Back | None, str]:
+        """Plan the way back of joints that were moved while they were held; or return why there is none."""
+        start = self._watch.displaced()
+        if start is None:
+            return None, ""
+        found = self._watch.describe(start, self._player.position)
+        try:
+            track = self._watch.way_back(start, target, rate_hz)
+        except WayError as error:
+            what = f"{_moved(found)}; there is no way back; {error}"
+            return None, f"{what}; move it back by hand, or switch torque off and on"
+        return _Back(start, found, track), ""
+
+    def _go_back(self, back: _Back | None) -> None:
+        """Begin the way back where the joints are, and report it."""
+        if back is not None:
+            self._player.displace(back.start, back.found)
+            message = f"{_moved(back.found)}; it goes back at approach speed first; look for what moved it"
+            self._tell(messages.Happened("displaced", message, back.found))
 
     def _play(self, play: messages.Play, fds: list[int]) -> None:
         approach, motion, return_track = (map_shared(fd) for fd in fds)
         period_s = 1.0 / motion.rate_hz
         refusal = self._refusal(play) or self._actuators.set_period(period_s)
-        not_before = 0
-        if refusal is None and play.start_s is not None:
+        back, not_before = None, 0
+        if refusal is None:
+            back, refusal = self._plan_back(self._player.position, motion.rate_hz)
+            approach = joined(back.track, approach) if back else approach
+        if not refusal and play.start_s is not None:
             # The tick in which the play is taken is its first, and number 0 of the grid.
             not_before = 1 + self._schedule.start_grid_for(period_s, play.start_s)
             refusal = _too_late(not_before, approach.last + 2, period_s)
-        if refusal is not None:
+        if refusal:
             self._tell(messages.Ended(play.goal_id, ResultCode.INVALID_GOAL, refusal, 0.0))
             return
         if play.start_s is None:
             self._schedule.start_grid(period_s)
-        self._start_checks()
+        self._watch.start_motion()
         self._player.play(_execution_of(play, Route(approach, motion, return_track, play.passes), not_before))
+        self._go_back(back)
 
     def _refusal(self, play: messages.Play) -> str | None:
         player = self._player
@@ -188,8 +226,27 @@ class CommandHandler:
             message = "the robot is not where the way was planned from; ask again"
             self._tell(messages.Happened("not_sought", message))
             return
-        self._start_checks()
-        player.seek(map_shared(fd), seek.row, goes_on=seek.goes_on)
+        track = map_shared(fd)
+        back, refusal = self._plan_back(player.position, track.rate_hz)
+        if refusal:
+            self._tell(messages.Happened("not_sought", refusal))
+            return
+        self._watch.start_motion()
+        player.seek(joined(back.track, track) if back else track, seek.row, goes_on=seek.goes_on)
+        self._go_back(back)
+
+
+class _Back(NamedTuple):
+    """A way back: where it begins, what was moved furthest, and its rows."""
+
+    start: Floats
+    found: dict[str, Any]
+    track: Track
+
+
+def _moved(found: dict[str, Any]) -> str:
+    where = "from where it was held"
+    return f"joint '{found['joint']}' was moved {found['value']:.4g} {found['unit']} {where}"
 
 
 def _execution_of(play: messages.Play, route: Route, not_before: int) -> Execution:

@@ -18,6 +18,7 @@ class Phase(Enum):
     APPROACH = "approach"  # on the way to the row that is played next
     WAIT = "wait"  # on that row, for the time at which it is due
     MOTION = "motion"
+    RETURN = "return"  # on the way back to where it paused, after something has moved it
     SETTLE = "settle"  # the last row is out; the joints have to come within the goal tolerance
 
 

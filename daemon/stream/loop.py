@@ -22,12 +22,11 @@ from ..ipc.channel import Channel, ChannelClosed
 from ..ipc.ring import Record, RingWriter
 from ..ipc.states import ResultCode, State
 from .actuators import Actuators
-from .checks import Checks
 from .commands import CommandHandler
 from .notices import ended, send_waiting
 from .player import Player
 from .schedule import Schedule
-from .tolerance_watch import watch_tolerances
+from .watch import Watch
 
 if TYPE_CHECKING:
     from .clocks import Clock
@@ -75,13 +74,12 @@ class StreamLoop:
             clock, 1.0 / setup.idle_rate_hz, setup.max_lateness_s, setup.max_skip_s, 1.0 / driver.max_rate_hz
         )
         self._actuators = Actuators(driver, setup, self.record)
-        self._checks = Checks(setup.limits, setup.joints, setup.units, setup.actuators)
-        self._may_stall = any(setup.limits.may_stall)
         self._outbox: deque[messages.Notice] = deque()
+        self._watcher = Watch(setup, self.player, self._actuators, self.schedule, self._outbox.append)
         self._commands = CommandHandler(
             player=self.player,
             actuators=self._actuators,
-            checks=self._checks,
+            watch=self._watcher,
             schedule=self.schedule,
             tell=self._outbox.append,
         )
@@ -205,24 +203,10 @@ class StreamLoop:
             self._outbox.append(self._reached(player.passed.pop(0), lateness_s))
 
     def _watch(self, now_s: float) -> None:
-        """Compare what was read with what is allowed; whatever is not stops the motion softly."""
-        player, schedule = self.player, self.schedule
-        if not player.active:
-            return
-        if now_s > self._silent_at_s:
+        """Stop what moves if the daemon is silent, and compare feedback with what is allowed."""
+        if now_s > self._silent_at_s and self.player.active:
             self._miss_daemon()
-        if player.slowing:
-            return
-        failure = None
-        if schedule.index % schedule.ticks_per_check == 0:
-            failure = self._checks.next_check(self.record, self._actuators.stamps_s, now_s)
-        if failure is None:
-            watch_tolerances(
-                player, self._actuators.measured, self._checks.forgiven if self._may_stall else None
-            )
-        else:
-            time_s = player.frame * schedule.period_s
-            player.stop(failure.code, failure.message, failure.details | {"time": time_s})
+        self._watcher.look(now_s)
 
     def _write(self) -> None:
         player = self.player
@@ -295,7 +279,9 @@ class StreamLoop:
             goal_id = player.execution.goal_id if player.execution else None
             reference = player.position.tolist() if player.torque else None
             self._outbox.append(
-                messages.Status(player.state, player.torque, goal_id, reference, player.waits)
+                messages.Status(
+                    player.state, player.torque, goal_id, reference, player.waits, player.displaced
+                )
             )
         send_waiting(self.channel, self._outbox)
 
@@ -303,7 +289,7 @@ class StreamLoop:
         player, setup = self.player, self.setup
         error = np.abs(player.position - self._actuators.measured)
         for result in player.results:
-            self._outbox.append(ended(result, setup.joints, setup.units, error, self._checks.stalled))
+            self._outbox.append(ended(result, setup.joints, setup.units, error, self._watcher.checks.stalled))
         player.results.clear()
         self._actuators.set_period(self.schedule.idle_period_s)
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 # Members of enums are slow to look up in every tick.
 APPROACH, WAIT, MOTION, SETTLE = Phase.APPROACH, Phase.WAIT, Phase.MOTION, Phase.SETTLE
+PAUSED, RETURN = State.PAUSED, Phase.RETURN
 
 
 NO_GO = "nobody said by start_at that all robots of the group are ready; it had not begun"
@@ -80,12 +81,10 @@ class Player(StateMachine, Reference):
         self.joints, self.units = joints, units
         self.execution: Execution | None = None
         self.phase: Phase | None = None
-        self.goal_count = 0
-        self.speed = 1.0
+        self.goal_count, self.speed = 0, 1.0
         self.results: list[Result] = []
         self._sought: _Sought | None = None
-        self._elapsed = 0
-        self.settled_ticks = 0
+        self._elapsed = self.settled_ticks = 0
         self._may_begin = True
         self._clock_acceleration = 0.0
         self._reason = _Reason(ResultCode.CANCELED, "", None)
@@ -125,7 +124,7 @@ class Player(StateMachine, Reference):
     def seek(self, approach: Track, row: int, *, goes_on: bool) -> None:
         """Go to another row of the motion's track, and on from there or wait there; only while paused."""
         if self.execution is not None and self._takes(Event.SEEK):
-            self._sought = _Sought(row, goes_on)
+            self._sought, self._left = _Sought(row, goes_on), None
             self._apply(Event.SEEK)
             self._approach(self.execution, approach)
 
@@ -142,14 +141,18 @@ class Player(StateMachine, Reference):
             self._slow_down()
             self._apply(Event.PAUSE)
 
-    def resume(self) -> None:
-        """Go on along the path at the speed that was asked for last."""
-        on_motion = self.phase in ON_MOTION
+    def resume(self, back: Track | None = None) -> None:
+        """Go on along the path at the speed that was asked for last, after a way back to `held` first."""
+        on_motion = self.phase in ON_MOTION and back is None
         event = Event.RESUME if on_motion else Event.RETURN
         if self._takes(event):
             if self._sought is not None:
                 self._sought = self._sought._replace(goes_on=True)
-            self.clock.aim(self.speed if on_motion else 1.0)
+            if back is None:
+                self.clock.aim(self.speed if on_motion else 1.0)
+            else:
+                self._leave(self.phase, back)
+                self.phase = RETURN
             self._apply(event)
 
     def set_speed(self, speed: float, clock_acceleration: float) -> None:
@@ -190,6 +193,11 @@ class Player(StateMachine, Reference):
     def waits(self) -> bool:
         """Whether it stands on the first row, for the time at which that is due."""
         return self.phase is WAIT and not self.slowing
+
+    @property
+    def rests(self) -> bool:
+        """Whether the setpoint stands still, also where it waits."""
+        return not self.active or self.state is PAUSED or self.phase is WAIT
 
     # -- time -----------------------------------------------------------------------------------------------
 
@@ -242,6 +250,18 @@ class Player(StateMachine, Reference):
             self._come_to_rest(Event.FINISHED)
             self._end(ResultCode.SUCCESSFUL, "the last row is out and held")
 
+    def _go_on_from_return(self, execution: Execution) -> None:
+        """Go on from where it paused, at rest, as if nothing had moved it."""
+        self.phase = self._rejoin()
+        if self.phase is WAIT:
+            self._go_on_from_approach(execution)
+        elif self.phase is MOTION:
+            self._apply(Event.ARRIVED)
+            self.clock.max_slope = self._clock_acceleration / execution.rate_hz
+            self.clock.aim(self.speed)
+        else:
+            self.clock.aim(1.0)
+
     def _approach(self, execution: Execution, track: Track) -> None:
         """Go to the row that is played next; the track may be empty."""
         if track.last >= 0:
@@ -260,7 +280,7 @@ class Player(StateMachine, Reference):
             self._begin_motion(execution)
 
     def _begin_motion(self, execution: Execution) -> None:
-        sought, self._sought = self._sought, None
+        sought, self._sought, self.displaced = self._sought, None, None
         stays = sought is not None and not sought.goes_on
         leg = self._start_pass(execution, sought.row if sought else None)
         max_slope = self._clock_acceleration / execution.rate_hz
@@ -291,6 +311,8 @@ class Player(StateMachine, Reference):
                 self._come_to_rest(Event.STOPPED)
         elif self.phase is MOTION:
             self._repeat(execution)
+        elif self.phase is RETURN:
+            self._go_on_from_return(execution)
         else:
             self._go_on_from_approach(execution)
 
@@ -321,5 +343,7 @@ class Player(StateMachine, Reference):
 
     def _end(self, code: ResultCode, message: str, details: dict[str, Any] | None = None) -> None:
         if self.execution is not None:
-            self.results.append(Result(self.execution, code, message, self._played_ticks, details or {}))
-            self.execution = self.phase = self._leg = None
+            found = (details or {}) | self._moved()
+            self.results.append(Result(self.execution, code, message, self._played_ticks, found))
+            self.execution = self.phase = None
+            self._end_route()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..trajectory.clock import TrajectoryClock
 from ..trajectory.route import Leg
@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
 
     from ..trajectory.track import Track
-    from .execution import Execution
+    from .execution import Execution, Phase
+
+
+class _Left(NamedTuple):
+    """The place that something has moved the robot from, where it goes on once it is back."""
+
+    phase: Phase | None
+    leg: Leg | None
+    clock: TrajectoryClock
+    position: Floats
 
 
 class Reference:
@@ -40,6 +49,8 @@ class Reference:
         NaN before it, and from a pause, a stop, a seek or another speed on.
     passed : list of PassedMarker
         Markers that were passed, until somebody takes them out.
+    displaced : dict or None
+        While it goes back to where it held: the joint that was moved furthest, and how far.
     """
 
     def __init__(self, position: Floats, velocity: Floats) -> None:
@@ -54,13 +65,20 @@ class Reference:
         self._leg: Leg | None = None
         self._cursor = MarkerCursor()
         self._played_ticks = 0
+        self.displaced: dict[str, Any] | None = None
+        self._displaced: dict[str, Any] = {}
+        self._left: _Left | None = None
 
     def _start_route(self, execution: Execution) -> None:
         """Count passes, markers and ticks anew."""
         self.frame, self.loop = float(execution.offset + execution.route.passes.first), 1
         self._cursor = MarkerCursor(execution.markers)
         self._played_ticks = 0
+        self._displaced, self._left = {}, None
         self.moved = math.nan
+
+    def _end_route(self) -> None:
+        self._leg = self._left = self.displaced = None
 
     def _start_way(self, track: Track) -> None:
         """Stand before the first row of a way to the motion, which is no part of it."""
@@ -73,6 +91,46 @@ class Reference:
         self._cursor.restart()
         self.frame = float(execution.offset + leg.first)
         return leg
+
+    # -- what was moved -------------------------------------------------------------------------------------
+
+    def displace(self, start: Floats, found: dict[str, Any]) -> None:
+        """Take joints for where something has moved them, shape (joints,); what begins next begins there.
+
+        Parameters
+        ----------
+        found : dict
+            The joint that was moved furthest, and how far.
+        """
+        self.position[:] = start
+        self.displaced = found
+        self._displaced = found | {"times": self._displaced.get("times", 0) + 1}
+
+    @property
+    def held(self) -> Floats:
+        """Where it paused, shape (joints,), also if it has been moved since."""
+        return self.position if self._left is None else self._left.position
+
+    def _moved(self) -> dict[str, Any]:
+        """Return what was moved last on this route, as a result has it."""
+        return {"displaced": self._displaced} if self._displaced else {}
+
+    def _leave(self, phase: Phase | None, track: Track) -> None:
+        """Stand before the first row of a way back to `held`."""
+        if self._left is None:
+            self._left = _Left(phase, self._leg, self.clock, track.positions[-1])
+            self.clock = TrajectoryClock()
+        self._start_way(track)
+
+    def _rejoin(self) -> Phase | None:
+        """Stand where it was left, at rest; return the phase that this was in."""
+        left, self._left, self.displaced = self._left, None, None
+        if left is None:
+            return None
+        self._leg, self.clock = left.leg, left.clock
+        return left.phase
+
+    # -- on the way -----------------------------------------------------------------------------------------
 
     def _stay(self) -> None:
         """Hold the setpoint, on no leg."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..ipc.states import ResultCode
+from ..ipc.states import ResultCode, State
 from .execution import Phase
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # Members of enums are slow to look up in every tick.
 MOTION, SETTLE = Phase.MOTION, Phase.SETTLE
+STOPPING = State.STOPPING
 
 
 def watch_tolerances(player: Player, measured: Floats, forgiven: Booleans | None = None) -> None:
@@ -31,12 +32,12 @@ def watch_tolerances(player: Player, measured: Floats, forgiven: Booleans | None
         Joints that may be anywhere, as they have stalled and may.
     """
     execution = player.execution
-    if execution is None or player.slowing:
+    if execution is None or player.state is STOPPING:
         return
     if player.phase is MOTION:
         if execution.path.any and (excess := execution.path.worst(player.position, measured, forgiven)):
             _break_off(player, execution, ResultCode.PATH_TOLERANCE_VIOLATED, excess, "path")
-    elif player.phase is SETTLE:
+    elif player.phase is SETTLE and not player.slowing:
         _settle(player, execution, execution.goal.worst(player.position, measured, forgiven))
 
 

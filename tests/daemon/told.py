@@ -45,6 +45,7 @@ def state(now: str = "idle", **more: Any) -> dict[str, Any]:
         "torque": True,
         "estop_latched": False,
         "message": "",
+        "displaced": None,
         "motion": None,
         "goal_id": None,
         "queued": 0,

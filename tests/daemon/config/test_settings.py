@@ -23,7 +23,7 @@ KEYS_OF_ROBOT = (
     "groups, idle_rate_hz, "
     "interpolation, joints, lease, max_lateness_s, "
     "max_skip_s, model, motion_joints, motions, on_end, on_exit, on_late, on_violation, poses, "
-    "start_tolerance, stop_duration_s, stream_timeout_s, tolerances"
+    "rest, rest_after_s, start_tolerance, stop_duration_s, stream_timeout_s, tolerances"
 )
 
 

@@ -31,7 +31,9 @@ class FakeRobot:
 
     def __init__(self, name: str, *errors: Exception) -> None:
         self.name, self.status = name, RobotStatus(name)
-        self.settings = SimpleNamespace(lease=LeaseSettings(), groups=[], watched_folders=())
+        self.settings = SimpleNamespace(
+            lease=LeaseSettings(), groups=[], watched_folders=(), rest_after_s=None
+        )
         self.errors = list(errors)
         self.told: list[str] = []
         self.rests: list[float] = []

@@ -175,3 +175,40 @@ def test_a_joint_that_leaves_its_setpoint_has_all_the_time_to_move_from_then_on(
     bench.record["reference_position"][:] = [0.2, 0.0]
     assert bench.look(0.45) is None
     assert bench.look(0.2) is not None
+
+
+def test_a_joint_that_is_pushed_to_and_fro_at_rest_is_away_from_where_it_is_held() -> None:
+    bench = Bench()
+    bench.checks.rests = True
+    failure = None
+    for turn in range(20):
+        bench.record["position"][0] = 0.1 if turn % 2 else 0.3
+        failure = failure or bench.look(0.1)
+    assert failure is not None
+    assert failure.message == (
+        "joint 'elbow' is 0.3 rad off where it is held, for 0.52 s; look for what moves it, "
+        "or set allow_stalling"
+    )
+
+
+def test_a_joint_that_still_comes_to_where_it_is_held_has_all_its_time() -> None:
+    bench = Bench()
+    bench.checks.rests = True
+    for place in np.arange(1.0, 0.0, -0.01):
+        bench.record["position"][0] = place
+        assert bench.look(0.2) is None
+
+
+def test_a_joint_without_a_position_is_lost_though_its_feedback_is_fresh() -> None:
+    bench = Bench()
+    bench.record["position"][1] = np.nan
+    assert bench.look(0.2) is None
+    failure = bench.look(0.2)
+    assert failure is not None
+    assert (failure.code, failure.message) == (
+        "COMM_LOST",
+        (
+            "joint 'slide' has had no measured position for 0.280 s; checks.stale_s is 0.25 s; "
+            "check the actuator and its cable"
+        ),
+    )

@@ -37,6 +37,7 @@ JOINTS = ["shoulder", "elbow"]
 START = [0.1, -0.2]
 RATE_HZ = 500.0
 UNLIMITED = messages.CheckLimits([None, None], None, None, None, None, [0.05] * 2, [False, False])
+WAYS = messages.WayBounds([0.5] * 2, [1.0] * 2, [5.0] * 2, 2.0, [0.002] * 2)
 ROWS = np.linspace(START, [0.3, 0.4], 400)
 
 
@@ -53,6 +54,7 @@ def setup_of(**changes: Any) -> messages.Setup:
         "max_lateness_s": 0.1,
         "max_skip_s": 0.02,
         "limits": UNLIMITED,
+        "ways": WAYS,
         "priority": None,
         "core": None,
         "lock_memory": False,

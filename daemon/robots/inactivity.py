@@ -1,0 +1,84 @@
+"""Lets a robot that nobody uses rest: torque off, or at the pose `park`, as `rest_after_s` asks for.
+
+Holding costs heat, and a robot that holds for a weekend is watched by nobody. It counts as use if anything
+plays, waits, is about to begin or was promised to, if a client is in control by a lease, and whatever changes
+the robot's state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, NoReturn
+
+from ..api.errors import RequestError
+from ..ipc.states import State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .robot import Robot
+
+log = logging.getLogger(__name__)
+
+LOOKS = 20
+"""In `rest_after_s`: so much later than asked for may it rest, in shares of that."""
+
+
+class Inactivity:
+    """The rest of one robot.
+
+    Parameters
+    ----------
+    robot : Robot
+    rest_after_s : float
+    in_use : callable
+        Whether anything is played, promised or under control.
+    """
+
+    def __init__(self, robot: Robot, rest_after_s: float, in_use: Callable[[], bool]) -> None:
+        self._robot = robot
+        self._rest_after_s = rest_after_s
+        self._in_use = in_use
+        self._since_s = 0.0
+        self._seen = (-1, -1)
+
+    async def watch(self) -> NoReturn:
+        """Look now and then whether it is time to rest."""
+        time_s = asyncio.get_running_loop().time
+        self._since_s = time_s()
+        while True:
+            await asyncio.sleep(min(1.0, self._rest_after_s / LOOKS))
+            try:
+                self.look(time_s())
+            except Exception:
+                log.exception("%s: failed inside motiond", self._robot.name)
+
+    def look(self, now_s: float) -> None:
+        """Let the robot rest if nothing has happened for long enough."""
+        robot, status = self._robot, self._robot.status
+        seen = status.updates, robot.stops
+        holds = status.state is State.IDLE and status.torque and not status.releasing
+        if not holds or seen != self._seen or robot.leaving or self._in_use():
+            self._since_s, self._seen = now_s, seen
+        elif now_s - self._since_s >= self._rest_after_s:
+            self._since_s = now_s
+            self._rest()
+
+    def _rest(self) -> None:
+        robot = self._robot
+        why = f"nothing was asked of the robot for {self._rest_after_s:g} s (rest_after_s)"
+        if robot.settings.rest == "release":
+            self._report("rested", f"{why}; torque is switched off")
+            robot.goals.release()
+            return
+        try:
+            if not robot.goals.is_parked:
+                robot.goals.park()
+                self._report("rested", f"{why}; it goes to the pose park")
+        except RequestError as error:
+            self._report("not_parked", str(error))
+
+    def _report(self, kind: str, message: str) -> None:
+        log.info("%s: %s", self._robot.name, message, extra={"robot": self._robot.name})
+        self._robot.report("event", {"kind": kind, "message": message})

@@ -1,0 +1,208 @@
+"""Watches a robot whenever its actuators hold, in every state, and decides what follows from what it finds.
+
+While a goal plays, a check that fails stops it softly with the check's code, also out of a pause. A robot
+that only holds goes on holding, whatever fails: to let go would drop an arm. Each failure is reported once,
+when it begins, and once more when it is over (docs/explanations/checks.md).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..ipc.messages import Happened
+from ..ipc.states import State
+from ..trajectory.track import Track
+from ..trajectory.way import WayError, plan_way
+from .checks import Checks
+from .displacement import Displacement
+from .schedule import CHECK_PERIOD_S
+from .tolerance_watch import watch_tolerances
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from motiond.formats.arrays import Floats
+
+    from ..ipc.messages import Notice, Setup
+    from .actuators import Actuators
+    from .player import Player
+    from .schedule import Schedule
+
+LONGEST_S = 600.0  # of a way back; one that takes longer has no sense
+
+
+class Hold(Enum):
+    """How the actuators hold: not at all, on a way, at a setpoint, or where a halt found them."""
+
+    NONE = 0
+    MOVING = 1
+    HELD = 2
+    HALTED = 3
+
+
+# Members of enums are slow to look up in every tick.
+STOPPING = State.STOPPING
+NONE, MOVING, HELD, HALTED = Hold.NONE, Hold.MOVING, Hold.HELD, Hold.HALTED
+PASSES = {
+    "effort": "no joint is beyond its effort limit any more",
+    "temperature": "no actuator is too hot any more",
+    "stale": "all actuators report again",
+    "position": "all joints have a measured position again",
+    "stall": "all joints are where they are held again",
+}
+
+
+class Watch:
+    """The watch over one robot.
+
+    Parameters
+    ----------
+    setup : Setup
+    player : Player
+    actuators : Actuators
+    schedule : Schedule
+    report : callable
+        Takes notices.
+
+    Attributes
+    ----------
+    checks : Checks
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        player: Player,
+        actuators: Actuators,
+        schedule: Schedule,
+        report: Callable[[Notice], None],
+    ) -> None:
+        limits = setup.limits
+        self.checks = Checks(limits, setup.joints, setup.units, setup.actuators)
+        self._player, self._actuators, self._schedule = player, actuators, schedule
+        self._report = report
+        self._ways = setup.ways
+        self._joints, self._units = setup.joints, setup.units
+        self._may_stall = any(limits.may_stall)
+        self._displacement = Displacement(setup.ways.start_tolerance, limits.stall_error, limits.may_stall)
+        looks = math.ceil(schedule.idle_period_s / CHECK_PERIOD_S)
+        self._checks_at_rest = range(min(self.checks.count, max(1, looks)))
+        self._unknown, self._nothing = np.full(len(setup.joints), np.nan), np.zeros(len(setup.joints))
+        self._kind = Hold.NONE
+
+    def look(self, now_s: float) -> None:
+        """Check what was read in this tick; without torque there is nothing to watch."""
+        player, schedule = self._player, self._schedule
+        if not player.torque:
+            self._kind = NONE
+        elif not player.active:
+            self._note(HALTED if player.halted else HELD, now_s)
+            for _ in self._checks_at_rest:
+                self._check(now_s)
+        elif schedule.index % schedule.ticks_per_check:
+            self._watch_tolerances()
+        else:
+            self._note(HELD if player.rests else MOVING, now_s)
+            if not self._check(now_s):
+                self._watch_tolerances()
+
+    def start_holding(self) -> None:
+        """Forget where the robot has held: torque is switched on where the joints are."""
+        self._kind = NONE
+
+    def start_motion(self) -> None:
+        """Give joints their time again, as the robot is about to move."""
+        self.checks.start(self._actuators.measured, self._schedule.clock.now())
+
+    def _watch_tolerances(self) -> None:
+        forgiven = self.checks.forgiven if self._may_stall else None
+        watch_tolerances(self._player, self._actuators.measured, forgiven)
+
+    # -- what is found --------------------------------------------------------------------------------------
+
+    def _check(self, now_s: float) -> bool:
+        """Make the next check, and do what follows from it; return whether it fails."""
+        player, checks = self._player, self.checks
+        failure = checks.next_check(self._actuators.record, self._actuators.stamps_s, now_s)
+        while checks.passed:
+            check = checks.passed.pop()
+            self._report(Happened("check_passed", PASSES[check], {"check": check}))
+        if failure is None:
+            return False
+        if failure.is_new:
+            found = {"code": failure.code, "state": player.state}
+            self._report(Happened("check_failed", failure.message, failure.details | found))
+        if player.active and player.state is not STOPPING:
+            time_s = player.frame * self._schedule.period_s
+            player.stop(failure.code, failure.message, failure.details | {"time": time_s})
+        return True
+
+    # -- where it holds -------------------------------------------------------------------------------------
+
+    def _note(self, kind: Hold, now_s: float) -> None:
+        """Learn where the joints are while the setpoint stands still."""
+        displacement = self._displacement
+        if kind is not self._kind:
+            self._change(kind, now_s)
+        if kind is not MOVING:
+            measured = self._actuators.measured
+            displacement.look(self._player.position, measured, now_s, bounded=kind is HELD)
+            if kind is HALTED and displacement.settled:
+                self.checks.held = displacement.ordinary
+
+    def _change(self, kind: Hold, now_s: float) -> None:
+        if NONE is self._kind or HALTED in {kind, self._kind}:
+            self.start_motion()
+        if self._kind is NONE:
+            self.checks.forget()
+        self._kind = kind
+        self.checks.rests = kind is not MOVING
+        # A halt holds the joints where it finds them, and not at the setpoint.
+        self.checks.held = self._unknown if kind is HALTED else self._nothing
+        self._displacement.start(now_s)
+
+    def displaced(self) -> Floats | None:
+        """Return from where to begin, shape (joints,), if joints were moved from where they are held."""
+        if self._kind is not HELD:
+            return None
+        return self._displacement.begin_from(self._player.position, self._actuators.measured)
+
+    def describe(self, start: Floats, target: Floats) -> dict[str, Any]:
+        """Return how far what was moved is from where it was held, at the worst joint, JSON-ready."""
+        away = np.abs(start - target)
+        joint = int(away.argmax())
+        return {"joint": self._joints[joint], "value": float(away[joint]), "unit": self._units[joint]}
+
+    def way_back(self, start: Floats, target: Floats, rate_hz: float) -> Track:
+        """Plan the way from where joints were moved to where they were held, at approach speed.
+
+        Raises
+        ------
+        WayError
+            If there is none.
+        """
+        ways = self._ways
+        bounds = (np.array(values) for values in (ways.velocity, ways.acceleration, ways.jerk))
+        way = plan_way(start, target, *bounds)
+        if not way.duration_s <= LONGEST_S:
+            raise WayError(f"it would take {way.duration_s:.0f} s")
+        rows, velocities = (np.ascontiguousarray(values) for values in way.rows(rate_hz))
+        return Track(rows, velocities, np.ones(len(start), dtype=bool), rate_hz, ways.clock_acceleration)
+
+
+def joined(before: Track, after: Track) -> Track:
+    """Return a track that goes over both, which meet at rest."""
+    if after.last < 0:
+        return before
+    return replace(
+        after,
+        positions=np.concatenate((before.positions, after.positions)),
+        velocities=np.concatenate((before.velocities, after.velocities)),
+        driven=before.driven,
+        clock_acceleration=min(before.clock_acceleration, after.clock_acceleration),
+    )

@@ -1,0 +1,650 @@
+"""What is watched in which state, with what outcome, on simulated actuators (docs/explanations/checks.md)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from motiond.daemon.ipc import messages
+from motiond.daemon.ipc.states import State
+from motiond.daemon.stream.clocks import VirtualClock
+from motiond.daemon.stream.execution import Phase
+from motiond.daemon.trajectory.passes import Passes
+from motiond.daemon.trajectory.track import Track, share
+from motiond.drivers.registry import make_driver
+from tests.daemon.stream.test_loop import JOINTS, RATE_HZ, START, UNLIMITED, Bench, setup_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+LIMITS = replace(
+    UNLIMITED,
+    temperature_c=80.0,
+    stale_s=0.25,
+    stall_s=0.5,
+)
+FAR, NEAR = np.linspace(START, [0.6, 0.8], 1500), np.linspace(START, [0.101, -0.199], 400)
+PUSHED = [{"fault": "slipping", "for_s": 0.15}, {"fault": "stuck", "at_s": 0.15}]
+"""A load pulls the joint away, which is then held there."""
+
+
+class Robot(Bench):
+    """A loop on virtual time whose actuators can be pushed, heated and lost."""
+
+    def __init__(self, folder: Path, *, limits: messages.CheckLimits = LIMITS, **options: Any) -> None:
+        clock = VirtualClock(100.0)
+        initial = {"initial": dict(zip(JOINTS, START, strict=True))}
+        driver = make_driver("sim", initial | options, JOINTS, clock.now)
+        super().__init__(folder, setup_of(limits=limits), driver, clock)
+
+    @property
+    def position(self) -> np.ndarray[Any, Any]:
+        """Where the simulated joints are."""
+        position: np.ndarray[Any, Any] = self.driver._plant.position.copy()  # type: ignore[attr-defined]
+        return position
+
+    def inject(self, *faults: dict[str, Any]) -> None:
+        for fault in faults:
+            self.channel.send(messages.Inject(fault))
+
+    def begin(
+        self,
+        rows: np.ndarray[Any, Any] = FAR,
+        approach: np.ndarray[Any, Any] | None = None,
+        **play: Any,
+    ) -> None:
+        empty = np.empty((0, 2))
+        driven, ways = np.array([True, True]), approach if approach is not None else empty
+        tracks = (
+            Track(ways, np.zeros_like(ways), driven, RATE_HZ, 2.0),
+            Track(rows, np.gradient(rows, 1 / RATE_HZ, axis=0), driven, RATE_HZ, 2.0),
+            Track(empty, empty, driven, RATE_HZ, 2.0),
+        )
+        fds = tuple(share(track) for track in tracks)
+        values: dict[str, Any] = {
+            "goal_id": "goal-1",
+            "motion": "wave",
+            "speed": 1.0,
+            "start": self.loop.player.position.tolist(),
+            "clock_acceleration": 2.0,
+            "path_tolerance": [messages.OFF] * 2,
+            "goal_tolerance": [messages.OFF] * 2,
+            "goal_time_s": messages.OFF,
+            "passes": Passes(0, len(rows) - 1),
+        }
+        self.channel.send(messages.Play(**(values | play)), fds)
+        for fd in fds:
+            os.close(fd)
+
+    def run_for(self, duration_s: float) -> None:
+        until_s = self.clock.now() + duration_s
+        while self.clock.now() < until_s and not self.loop.lost:
+            self.loop.step()
+            self.hear()
+
+    def events(self, kind: str) -> list[Any]:
+        return [notice for notice in self.told(messages.Happened) if notice.kind == kind]
+
+
+@pytest.fixture
+def robots(tmp_path: Path) -> Iterator[Callable[..., Robot]]:
+    made: list[Robot] = []
+
+    def make(**options: Any) -> Robot:
+        made.append(Robot(tmp_path, **options))
+        made[-1].enable()
+        return made[-1]
+
+    yield make
+    for robot in made:
+        if robot.loop.player.execution is not None:
+            robot.channel.send(messages.Estop())
+            robot.step(2)  # what plays is in shared memory
+        robot.driver.close()
+        robot.close()
+
+
+# -- states -----------------------------------------------------------------------------------------------
+
+
+def approaching(robot: Robot) -> None:
+    robot.begin(approach=np.linspace(START, START, 2000))
+    robot.step(5)
+    assert robot.state() is State.APPROACHING
+
+
+def waiting(robot: Robot) -> None:
+    robot.begin(start_s=robot.clock.now() + 20.0)
+    robot.step(5)
+    assert robot.loop.player.waits
+
+
+def playing(robot: Robot) -> None:
+    robot.begin(FAR)
+    robot.step(5)
+    assert robot.state() is State.PLAYING
+
+
+def settling(robot: Robot) -> None:
+    robot.begin(NEAR[:5], goal_tolerance=[1e-4] * 2)
+    robot.step(20)
+    assert robot.loop.player.phase is Phase.SETTLE
+
+
+def pausing(robot: Robot) -> None:
+    robot.begin(np.repeat(FAR, 3, axis=0), speed=1.0, clock_acceleration=0.3)
+    robot.step(5)
+    robot.channel.send(messages.Pause())
+    robot.step()
+    assert robot.state() is State.PAUSING
+
+
+def paused(robot: Robot) -> None:
+    robot.begin()
+    robot.step(50)
+    robot.channel.send(messages.Pause())
+    robot.step_until(lambda: robot.state() is State.PAUSED)
+    robot.run_for(0.6)
+    assert robot.state() is State.PAUSED
+
+
+def stopping(robot: Robot) -> None:
+    pausing(robot)
+    robot.channel.send(messages.Stop())
+    robot.step()
+    assert robot.state() is State.STOPPING
+
+
+def holding(robot: Robot) -> None:
+    robot.run_for(0.6)
+    assert (robot.state(), robot.loop.player.torque) == (State.IDLE, True)
+
+
+def estopped(robot: Robot) -> None:
+    robot.channel.send(messages.Estop())
+    robot.run_for(0.7)
+    assert robot.state() is State.ESTOPPED
+
+
+def faulty(robot: Robot) -> None:
+    robot.inject({"fault": "m_stop", "for_s": 0.05})
+    robot.run_for(0.8)
+    assert robot.state() is State.FAULT
+    robot.notices.clear()
+
+
+def released(robot: Robot) -> None:
+    robot.channel.send(messages.Disable())
+    robot.run_for(0.6)
+    assert not robot.loop.player.torque
+
+
+GOING = {"approaching": approaching, "waiting": waiting, "playing": playing, "settling": settling}
+GOING |= {"pausing": pausing, "paused": paused}
+HOLDING = {"holding": holding, "estopped": estopped, "fault": faulty}
+STATES = GOING | {"stopping": stopping} | HOLDING | {"released": released}
+
+# -- what fails -------------------------------------------------------------------------------------------
+
+HOT = [{"fault": "overheating", "rate_c_per_s": 1e4}]
+FAILURES: dict[str, tuple[list[dict[str, Any]], str, str]] = {
+    "temperature": (HOT, "temperature", "HARDWARE_FAULT"),
+    "old feedback": ([{"fault": "stale_feedback", "actuator": "elbow"}], "stale", "COMM_LOST"),
+    "no feedback": ([{"fault": "lost_feedback", "actuator": "elbow"}], "stale", "COMM_LOST"),
+}
+
+
+def failures_of(robot: Robot) -> list[tuple[str, str]]:
+    return [(event.details["check"], event.details["code"]) for event in robot.events("check_failed")]
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+@pytest.mark.parametrize("state", GOING)
+def test_what_fails_ends_a_goal_with_its_code_in_every_state(
+    robots: Callable[..., Robot], state: str, failure: str
+) -> None:
+    faults, check, code = FAILURES[failure]
+    robot = robots(position_state_following_offset=0.001)
+    STATES[state](robot)
+    robot.inject(*faults)
+    robot.step_until(robot.ended)
+    robot.run_for(1.0)
+    (ended,) = robot.told(messages.Ended)
+    assert (ended.code, ended.details["check"], ended.details["reached_goal"]) == (code, check, False)
+    assert (robot.state(), robot.loop.player.torque) == (State.IDLE, True)
+    assert failures_of(robot) == [(check, code)]
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_what_fails_while_a_goal_stops_is_an_event_and_its_code_stays(
+    robots: Callable[..., Robot], failure: str
+) -> None:
+    faults, check, code = FAILURES[failure]
+    robot = robots()
+    stopping(robot)
+    robot.inject(*faults)
+    robot.step_until(robot.ended)
+    (ended,) = robot.told(messages.Ended)
+    assert (ended.code, failures_of(robot)) == ("CANCELED", [(check, code)])
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+@pytest.mark.parametrize("state", HOLDING)
+def test_what_fails_while_the_robot_only_holds_is_one_event_and_it_goes_on_holding(
+    robots: Callable[..., Robot], state: str, failure: str
+) -> None:
+    faults, check, code = FAILURES[failure]
+    robot = robots()
+    STATES[state](robot)
+    before = robot.state()
+    robot.inject(*faults)
+    robot.run_for(5.0)
+    assert failures_of(robot) == [(check, code)]
+    (event,) = robot.events("check_failed")
+    assert event.details["state"] == before
+    assert (robot.state(), robot.loop.player.torque) == (before, True)
+    robot.inject({"fault": "clear"})
+    robot.run_for(3.0)
+    assert [event.details for event in robot.events("check_passed")] == [{"check": check}]
+
+
+@pytest.mark.parametrize("failure", [*FAILURES, "position", "effort"])
+def test_without_torque_nothing_is_watched(robots: Callable[..., Robot], failure: str) -> None:
+    robot = robots(load=1.0)
+    released(robot)
+    robot.notices.clear()
+    robot.inject(*(FAILURES[failure][0] if failure in FAILURES else PUSHED))
+    robot.run_for(2.0)
+    assert failures_of(robot) == []
+    assert robot.state() is State.IDLE
+
+
+@pytest.mark.parametrize("state", [*STATES])
+@pytest.mark.parametrize("fault", ["m_stop", "bus_lost"])
+def test_an_error_of_the_driver_is_a_fault_in_every_state(
+    robots: Callable[..., Robot], state: str, fault: str
+) -> None:
+    robot = robots(position_state_following_offset=0.001)
+    STATES[state](robot)
+    before = robot.state()
+    robot.inject({"fault": fault})
+    robot.run_for(1.0)
+    wrote = state not in {"estopped", "fault", "released"}
+    if fault == "bus_lost" and state != "fault":
+        assert robot.loop.lost
+    else:
+        assert robot.state() is (State.FAULT if wrote else before)
+    if state in GOING or state == "stopping":
+        (ended,) = robot.told(messages.Ended)
+        assert ended.code == ("COMM_LOST" if fault == "bus_lost" else "HARDWARE_FAULT")
+
+
+# -- position ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("state", GOING)
+def test_a_joint_that_stays_away_ends_a_goal_in_every_state(robots: Callable[..., Robot], state: str) -> None:
+    robot = robots(load={"elbow": 2.0}, position_state_following_offset=0.001)
+    STATES[state](robot)
+    robot.inject(*({**fault, "actuator": "elbow"} for fault in PUSHED))
+    robot.step_until(robot.ended)
+    robot.run_for(1.0)
+    (ended,) = robot.told(messages.Ended)
+    assert (ended.code, ended.details["check"]) == ("PATH_TOLERANCE_VIOLATED", "stall")
+    assert (ended.details["joint"], ended.details["stalled"]) == ("elbow", ["elbow"])
+    assert ended.details["reached_goal"] is False
+    assert failures_of(robot) == [("stall", "PATH_TOLERANCE_VIOLATED")]
+
+
+def test_a_paused_joint_that_leaves_its_path_tolerance_ends_the_goal_at_once(
+    robots: Callable[..., Robot],
+) -> None:
+    robot = robots(load={"elbow": 2.0})
+    robot.begin(path_tolerance=[messages.OFF, 0.02])
+    robot.step(50)
+    robot.channel.send(messages.Pause())
+    robot.step_until(lambda: robot.state() is State.PAUSED)
+    robot.inject({"fault": "slipping", "actuator": "elbow"})
+    robot.run_for(0.2)
+    (ended,) = robot.told(messages.Ended)
+    assert (ended.code, ended.details["joint"]) == ("PATH_TOLERANCE_VIOLATED", "elbow")
+
+
+@pytest.mark.parametrize("state", ["holding", "estopped"])
+def test_a_joint_that_leaves_where_it_is_held_is_one_event(robots: Callable[..., Robot], state: str) -> None:
+    robot = robots(load={"elbow": 2.0})
+    STATES[state](robot)
+    robot.inject(*({**fault, "actuator": "elbow"} for fault in PUSHED))
+    robot.run_for(5.0)
+    (event,) = robot.events("check_failed")
+    assert (event.details["check"], event.details["joint"]) == ("stall", "elbow")
+    off = f"joint 'elbow' is {event.details['value']:.4g} rad off where it is held, for "
+    assert event.message.startswith(off)
+    assert event.message.endswith(" s; look for what moves it, or set allow_stalling")
+    robot.inject({"fault": "clear"})
+    robot.run_for(3.0)
+    (passed,) = robot.events("check_passed")
+    assert passed.message == "all joints are where they are held again"
+
+
+def test_an_emergency_stop_in_full_motion_is_no_displacement(robots: Callable[..., Robot]) -> None:
+    robot = robots(velocity_limit=0.5)
+    robot.begin(np.linspace(START, [2.0, 2.0], 400))
+    robot.step(150)
+    robot.channel.send(messages.Estop())
+    robot.run_for(5.0)
+    assert np.abs(robot.loop.player.position - robot.position).max() > 0.1
+    assert failures_of(robot) == []
+
+
+# -- effort -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("state", ["paused", "holding", "estopped"])
+def test_an_effort_beyond_its_limit_is_noticed_at_rest_too(robots: Callable[..., Robot], state: str) -> None:
+    robot = robots(limits=replace(UNLIMITED, effort=[3.0, 3.0], effort_s=0.2))
+    STATES[state](robot)
+    before = robot.state()
+    robot.loop._actuators.driver.read = Loaded(robot.driver.read)  # type: ignore[method-assign]
+    robot.run_for(2.0)
+    assert failures_of(robot) == [("effort", "HARDWARE_FAULT")]
+    assert robot.state() is (State.IDLE if state == "paused" else before)
+    assert [ended.code for ended in robot.told(messages.Ended)][:1] == (
+        ["HARDWARE_FAULT"] if state == "paused" else []
+    )
+
+
+class Loaded:
+    """Reads actuators that push with 5 N·m."""
+
+    def __init__(self, read: Callable[[Any], None]) -> None:
+        self._read = read
+
+    def __call__(self, state: Any) -> None:
+        self._read(state)
+        state.effort[:] = 5.0
+
+
+# -- onsets -----------------------------------------------------------------------------------------------
+
+
+def test_what_flickers_is_one_event_and_what_comes_again_is_another(robots: Callable[..., Robot]) -> None:
+    robot = robots()
+    holding(robot)
+    for _ in range(20):
+        robot.inject({"fault": "stale_feedback", "for_s": 0.4})
+        robot.run_for(0.8)
+    assert (len(robot.events("check_failed")), len(robot.events("check_passed"))) == (1, 0)
+    robot.run_for(2.0)
+    assert (len(robot.events("check_failed")), len(robot.events("check_passed"))) == (1, 1)
+    robot.inject({"fault": "stale_feedback", "for_s": 0.4})
+    robot.run_for(3.0)
+    assert (len(robot.events("check_failed")), len(robot.events("check_passed"))) == (2, 2)
+
+
+def test_a_second_joint_that_fails_is_another_event(robots: Callable[..., Robot]) -> None:
+    robot = robots()
+    holding(robot)
+    robot.inject(HOT[0] | {"actuator": "elbow"})
+    robot.run_for(1.0)
+    robot.inject(HOT[0] | {"actuator": "shoulder", "temperature_c": 150})
+    robot.run_for(1.0)
+    assert [event.details["joint"] for event in robot.events("check_failed")] == ["elbow", "shoulder"]
+
+
+def test_a_goal_that_begins_while_a_check_fails_ends_with_its_code(robots: Callable[..., Robot]) -> None:
+    robot = robots()
+    holding(robot)
+    robot.inject(*HOT)
+    robot.run_for(1.0)
+    robot.begin()
+    robot.step_until(robot.ended)
+    assert [ended.code for ended in robot.told(messages.Ended)] == ["HARDWARE_FAULT"]
+    assert len(robot.events("check_failed")) == 1
+
+
+# -- what was moved ---------------------------------------------------------------------------------------
+
+SPEED = 0.5
+"""Of approaches, in rad/s."""
+
+
+def push(robot: Robot, for_s: float, joint: str = "elbow") -> float:
+    """Let the load pull a joint away for so long, where it sticks, and return how far that is."""
+    before = robot.position
+    robot.inject(
+        {"fault": "slipping", "for_s": for_s, "actuator": joint},
+        {"fault": "stuck", "at_s": for_s, "actuator": joint},
+    )
+    robot.run_for(for_s + 0.06)
+    return float(np.abs(robot.position - before).max())
+
+
+def fastest_of(robot: Robot, until: Callable[[], bool]) -> float:
+    """Return the highest speed of a joint until something holds, in rad/s."""
+    fastest, before, before_s = 0.0, robot.position, robot.clock.now()
+    for _ in range(20_000):
+        if until():
+            return fastest
+        robot.step()
+        now, now_s = robot.position, robot.clock.now()
+        if now_s > before_s:
+            fastest = max(fastest, float(np.abs(now - before).max()) / (now_s - before_s))
+            before, before_s = now, now_s
+    pytest.fail("what was waited for never came")
+
+
+RESUMES = {"just beyond the tolerance": 0.025, "far": 0.15, "very far": 0.3}
+
+
+@pytest.mark.parametrize("for_s", RESUMES.values(), ids=RESUMES)
+def test_a_resume_goes_back_at_approach_speed_and_then_on_from_where_it_paused(
+    robots: Callable[..., Robot], for_s: float
+) -> None:
+    robot = robots(load={"elbow": 4.0}, limits=replace(LIMITS, stall_s=None))
+    paused(robot)
+    frame, held = robot.loop.player.frame, robot.loop.player.position.copy()
+    away = push(robot, for_s)
+    assert away > 0.005
+    robot.channel.send(messages.Resume())
+    robot.inject({"fault": "clear"})
+    fastest = fastest_of(robot, lambda: robot.state() is State.PLAYING)
+    assert fastest <= 1.3 * SPEED
+    assert robot.loop.player.frame == frame
+    assert robot.loop.player.position.tolist() == held.tolist()
+    robot.step_until(robot.ended)
+    (ended,) = robot.told(messages.Ended)
+    assert (ended.code, robot.loop.player.position.tolist()) == ("SUCCESSFUL", FAR[-1].tolist())
+    displaced = ended.details["displaced"]
+    assert (displaced["joint"], displaced["unit"], displaced["times"]) == ("elbow", "rad", 1)
+    assert displaced["value"] == pytest.approx(away, rel=0.2)
+    (event,) = robot.events("displaced")
+    moved = f"joint 'elbow' was moved {displaced['value']:.4g} rad from where it was held"
+    assert event.message == f"{moved}; it goes back at approach speed first; look for what moved it"
+    states = [(status.state, bool(status.displaced)) for status in robot.told(messages.Status)]
+    assert ("approaching", True) in states
+    assert states[-1] == ("idle", False)
+
+
+def test_what_is_moved_again_on_its_way_back_and_paused_goes_back_from_there(
+    robots: Callable[..., Robot],
+) -> None:
+    robot = robots(load={"elbow": 4.0}, limits=replace(LIMITS, stall_s=None))
+    paused(robot)
+    held = robot.loop.player.position.tolist()
+    push(robot, 0.2)
+    robot.channel.send(messages.Resume())
+    robot.inject({"fault": "clear"})
+    robot.run_for(0.3)
+    robot.channel.send(messages.Pause())
+    robot.step_until(lambda: robot.state() is State.PAUSED)
+    robot.run_for(0.6)
+    push(robot, 0.2)
+    robot.channel.send(messages.Resume())
+    robot.inject({"fault": "clear"})
+    assert fastest_of(robot, lambda: robot.state() is State.PLAYING) <= 1.3 * SPEED
+    assert robot.loop.player.position.tolist() == held
+    robot.step_until(robot.ended)
+    (ended,) = robot.told(messages.Ended)
+    assert (ended.code, ended.details["displaced"]["times"]) == ("SUCCESSFUL", 2)
+
+
+@pytest.mark.parametrize("verb", ["stop", "estop", "pause and stop"])
+def test_the_way_back_can_be_stopped(robots: Callable[..., Robot], verb: str) -> None:
+    robot = robots(load={"elbow": 4.0}, limits=replace(LIMITS, stall_s=None))
+    paused(robot)
+    push(robot, 0.2)
+    robot.channel.send(messages.Resume())
+    robot.inject({"fault": "clear"})
+    robot.run_for(0.2)
+    if verb == "pause and stop":
+        robot.channel.send(messages.Pause())
+        robot.step_until(lambda: robot.state() is State.PAUSED)
+    robot.channel.send(messages.Estop() if verb == "estop" else messages.Stop())
+    robot.step_until(robot.ended)
+    (ended,) = robot.told(messages.Ended)
+    assert ended.code == ("ESTOP" if verb == "estop" else "CANCELED")
+    assert robot.told(messages.Status)[-1].displaced is None
+
+
+def test_a_play_from_where_a_joint_was_moved_approaches_first(robots: Callable[..., Robot]) -> None:
+    robot = robots(load={"elbow": 4.0})
+    holding(robot)
+    away = push(robot, 0.2)
+    robot.begin()
+    robot.inject({"fault": "clear"})
+    assert fastest_of(robot, lambda: robot.state() is State.PLAYING) <= 1.3 * SPEED
+    robot.step_until(robot.ended)
+    (ended,) = robot.told(messages.Ended)
+    assert ended.code == "SUCCESSFUL"
+    assert ended.details["displaced"]["value"] == pytest.approx(away, rel=0.2)
+
+
+def test_a_play_that_would_come_too_late_from_where_a_joint_was_moved_is_refused(
+    robots: Callable[..., Robot],
+) -> None:
+    robot = robots(load={"elbow": 4.0})
+    holding(robot)
+    push(robot, 0.2)
+    before = robot.loop.player.position.tolist()
+    robot.begin(start_s=robot.clock.now() + 0.2)
+    robot.step_until(robot.ended)
+    (ended,) = robot.told(messages.Ended)
+    assert ended.code == "INVALID_GOAL"
+    assert ended.message.endswith(" s too early; the robot is not on the first row by then; set it later")
+    assert robot.loop.player.position.tolist() == before
+
+
+def test_a_seek_from_where_a_joint_was_moved_approaches_first(robots: Callable[..., Robot]) -> None:
+    robot = robots(load={"elbow": 4.0}, limits=replace(LIMITS, stall_s=None))
+    paused(robot)
+    push(robot, 0.2)
+    held = robot.loop.player.position
+    rows = np.linspace(held, FAR[1000], 600)
+    fd = share(Track(rows, np.zeros_like(rows), np.array([True, True]), RATE_HZ, 2.0))
+    robot.channel.send(messages.Seek("goal-1", 1000, held.tolist(), goes_on=True), (fd,))
+    os.close(fd)
+    robot.inject({"fault": "clear"})
+    assert fastest_of(robot, lambda: robot.state() is State.PLAYING) <= 1.3 * SPEED
+    assert robot.loop.player.frame >= 1000
+    robot.step_until(robot.ended)
+    (ended,) = robot.told(messages.Ended)
+    assert (ended.code, ended.details["displaced"]["joint"]) == ("SUCCESSFUL", "elbow")
+
+
+@pytest.mark.parametrize("sag", [0.01, 0.04])
+def test_a_joint_that_sags_under_its_weight_does_not_sink_by_pausing(
+    robots: Callable[..., Robot], sag: float
+) -> None:
+    frequency_hz = 4.0
+    load = sag * 0.1 * (2 * np.pi * frequency_hz) ** 2
+    robot = robots(load={"elbow": load}, natural_frequency_hz=frequency_hz, limits=replace(LIMITS))
+    robot.begin(np.linspace(START, [0.4, 0.6], 2000))
+    robot.step(50)
+    for _ in range(8):
+        robot.channel.send(messages.Pause())
+        robot.step_until(lambda: robot.state() is State.PAUSED)
+        robot.run_for(0.8)
+        before = robot.position
+        robot.channel.send(messages.Resume())
+        robot.step(2)
+        assert robot.state() is State.PLAYING
+        robot.step(30)
+        assert (robot.position > before).all()
+    assert robot.events("displaced") == []
+
+
+def test_a_sagging_joint_that_was_moved_goes_back_without_letting_go_of_its_weight(
+    robots: Callable[..., Robot],
+) -> None:
+    frequency_hz, sag = 4.0, 0.03
+    load = sag * 0.1 * (2 * np.pi * frequency_hz) ** 2
+    robot = robots(
+        load={"elbow": load}, natural_frequency_hz=frequency_hz, limits=replace(LIMITS, stall_s=None)
+    )
+    paused(robot)
+    robot.run_for(2.0)
+    push(robot, 0.3)
+    furthest = robot.position[1]
+    robot.channel.send(messages.Resume())
+    robot.inject({"fault": "clear"})
+    for _ in range(200):
+        robot.step()
+        assert robot.position[1] < furthest + 0.1 * sag
+    robot.step_until(lambda: robot.state() is State.PLAYING)
+    assert len(robot.events("displaced")) == 1
+
+
+def test_noise_of_the_feedback_is_no_displacement(robots: Callable[..., Robot]) -> None:
+    robot = robots(noise=0.001, seed=3)
+    robot.begin(np.linspace(START, [0.4, 0.6], 2000))
+    robot.step(50)
+    for _ in range(20):
+        robot.channel.send(messages.Pause())
+        robot.step_until(lambda: robot.state() is State.PAUSED)
+        robot.run_for(0.7)
+        robot.channel.send(messages.Resume())
+        robot.step(10)
+    assert robot.events("displaced") == []
+
+
+def test_a_slow_joint_that_still_follows_after_a_pause_was_not_moved(robots: Callable[..., Robot]) -> None:
+    robot = robots(natural_frequency_hz=2.0)
+    robot.begin(np.linspace(START, [0.4, 0.6], 1000))
+    for _ in range(20):
+        robot.step(10)
+        robot.channel.send(messages.Pause())
+        robot.step_until(lambda: robot.state() is State.PAUSED)
+        robot.channel.send(messages.Resume())
+    robot.step_until(robot.ended)
+    (ended,) = robot.told(messages.Ended)
+    assert (ended.code, robot.events("displaced")) == ("SUCCESSFUL", [])
+
+
+def test_a_gripper_that_holds_something_does_not_let_go_of_it_to_go_on(robots: Callable[..., Robot]) -> None:
+    robot = robots(limits=replace(LIMITS, may_stall=[False, True]))
+    robot.begin()
+    robot.step(50)
+    robot.inject({"fault": "stuck", "actuator": "elbow"})
+    robot.step(300)
+    robot.channel.send(messages.Pause())
+    robot.step_until(lambda: robot.state() is State.PAUSED)
+    robot.run_for(5.0)
+    held = robot.loop.player.position.tolist()
+    assert (robot.state(), failures_of(robot)) == (State.PAUSED, [])
+    robot.channel.send(messages.Resume())
+    robot.step()
+    assert robot.loop.player.position[1] >= held[1]
+    robot.step_until(robot.ended)
+    (ended,) = robot.told(messages.Ended)
+    assert (ended.code, ended.details["stalled"], ended.details["reached_goal"]) == (
+        "SUCCESSFUL",
+        ["elbow"],
+        False,
+    )
+    assert "displaced" not in ended.details
