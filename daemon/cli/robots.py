@@ -111,7 +111,7 @@ def speed(
 @app.command()
 @asks_a_daemon
 def stop(robot: RobotName, *, client: Client, json: AsJson = False) -> int:
-    """Stop softly, on the path."""
+    """Stop softly, on the path; exit code 1 where no actuator is there to be stopped."""
     answer = ask(client, robot, "stop")
     does = "nothing plays" if answer["goal_id"] is None else "stops softly"
     return _tell_stopped(robot, answer, does, json=json)

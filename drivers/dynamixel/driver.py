@@ -78,9 +78,8 @@ class DynamixelDriver(Driver):
         self._goal = [0] * count
         self._asked, self._profile, self._rest_profile, self._fastest = np.zeros((4, count))
         self._known = np.zeros(count, bool)
-        self._plan(
-            [capacity_at_best(port, follow_velocity=options.follow_velocity) for port in options.ports]
-        )
+        follows = options.follow_velocity
+        self._plan([capacity_at_best(port, follow_velocity=follows) for port in options.ports])
 
     # -- capacity -------------------------------------------------------------------------------------------
 
