@@ -164,11 +164,11 @@ class RequestHandlers:
         if robot.goals.goal is not None:
             raise busy(robot)
 
-        def refuse_halted() -> None:
-            if robot.status.torque and robot.status.state in HALTED:
+        def refuse_halted(*, latched: bool = False) -> None:
+            if robot.status.torque and (latched or robot.status.state in HALTED):
                 refuse_unless_able(robot, "torque cannot be switched off")
 
-        refuse_halted()
+        refuse_halted(latched=robot.estop_latched)
         await robot.disable(refuse_halted)
         if robot.status.state is State.OFFLINE:
             why = f"the robot is offline and its actuators may hold; {robot.status.message}"
@@ -295,7 +295,8 @@ class RequestHandlers:
     async def estop(self, _request: Request) -> dict[str, Any]:
         """Halt and latch."""
         await self._robot.latch_estop()
-        return {"state": self._robot.status.state, "latched": True, **unreached(self._robot)}
+        latched = self._robot.estop_latched
+        return {"state": self._robot.status.state, "latched": latched, **unreached(self._robot)}
 
     async def reset(self, _request: Request) -> dict[str, Any]:
         """Leave `estopped` or `fault`, or find lost actuators."""

@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 TICKS = 2
 """In so many a stream process has certainly obeyed: the first may have begun before the command came."""
 LOOK_S = 0.005
+END_OF_ESTOP = "the end of the emergency stop"
 
 
 async def reset(robot: Robot) -> None:
@@ -41,18 +42,23 @@ async def reset(robot: Robot) -> None:
         is tried again all the same.
     """
     status, losses = robot.status, robot.status.losses
-    robot.estop_latched = False
+    was_latched, robot.estop_latched = robot.estop_latched, False
     log.info("%s: reset", robot.name, extra={"robot": robot.name})
     match status.state:
         case State.ESTOPPED:
             robot.stream.send(messages.Reset())
-            await status.until(lambda: status.state is not State.ESTOPPED, "the end of the emergency stop")
+            await status.until(lambda: status.state is not State.ESTOPPED, END_OF_ESTOP)
         case State.FAULT:
             robot.stream.restart()
             await _opened(robot, losses)
         case State.OFFLINE:
             robot.stream.try_again()
             await _opened(robot, losses)
+        case _ if was_latched:  # its emergency stop is under way, and is obeyed first
+            robot.stream.send(messages.Reset())
+            if not await _ticks(robot, lambda: status.state not in {State.OFFLINE, State.FAULT}):
+                raise status.late(END_OF_ESTOP, ANSWER_TIMEOUT_S)
+            await status.until(lambda: status.state is not State.ESTOPPED, END_OF_ESTOP)
         case _:
             return
     await _ticks(robot, lambda: status.state is State.IDLE)

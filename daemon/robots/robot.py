@@ -284,7 +284,8 @@ class Robot:
         self.status.wake()
         if self.stream.send(messages.Estop()):
             ended = {State.ESTOPPED, State.FAULT, State.OFFLINE}
-            await self.status.until(lambda: self.status.state in ended, "the halt")
+            # After a reset that came at once, it may have been halted without being reported so.
+            await self.status.until(lambda: self.status.state in ended or not self.estop_latched, "the halt")
 
     # -- reports --------------------------------------------------------------------------------------------
 

@@ -143,3 +143,56 @@ async def test_a_reset_that_meets_the_fault_again_says_so(rig: Rig) -> None:
             await resetting
         assert caught.value.code == "FAULT"
         assert str(caught.value).startswith("arm: in fault after the reset; ")
+
+
+async def test_a_reset_right_after_an_emergency_stop_ends_it_though_it_is_not_reported_yet(rig: Rig) -> None:
+    async with rig.running() as registry:
+        goal_id = await playing_long(rig, registry)
+        stopping = asyncio.create_task(ask(registry, "estop"))
+        await asyncio.sleep(0)  # it is sent
+        assert await ask(registry, "reset") == {"state": "idle"}
+        await stopping
+        assert (await rig.result_of(goal_id))["code"] == "ESTOP"
+        status = await ask(registry, "status")
+        assert (status["state"], status["estop_latched"], status["torque"]) == ("idle", False, True)
+        await rig.result_of((await ask(registry, "play", motion="short"))["goal_id"])
+
+
+async def test_a_reset_of_a_stream_process_that_hangs_is_not_said_to_be_done_and_is_obeyed_later(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recovery, "ANSWER_TIMEOUT_S", 0.5)
+    rig.robot["stream_timeout_s"] = 600.0
+    async with rig.running() as registry:
+        await playing_long(rig, registry)
+        pid = stream_pid(registry)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            stopping = asyncio.create_task(ask(registry, "estop"))
+            await asyncio.sleep(0)
+            with pytest.raises(RequestError) as caught:
+                await ask(registry, "reset")
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        await stopping
+        await rig.until("result", lambda data: data["code"] == "ESTOP")
+        await rig.until_state("idle")
+        await rig.result_of((await ask(registry, "play", motion="short"))["goal_id"])
+    awaited = "the end of the emergency stop is still awaited"
+    why = f"the robot is playing with torque on, and {awaited}; it may come yet; `state` reports it"
+    assert (caught.value.code, str(caught.value)) == ("TIMEOUT", f"arm: not done in 0.5 s; {why}")
+
+
+async def test_a_disable_between_an_emergency_stop_and_its_reset_keeps_no_play_waiting(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "enable")
+        stopping = asyncio.create_task(ask(registry, "estop"))
+        await asyncio.sleep(0)
+        with pytest.raises(RequestError) as caught:
+            await ask(registry, "disable")
+        await ask(registry, "reset")
+        await stopping
+        await rig.result_of((await ask(registry, "play", motion="short"))["goal_id"])
+    why = "the emergency stop is latched; send reset when it is safe"
+    assert str(caught.value) == f"arm: torque cannot be switched off; {why}"
