@@ -194,6 +194,7 @@ class MotionLibrary:
         self._files: dict[Path, _File] = {}
         self._entries: Mapping[str, Entry] = {}
         self._lost: frozenset[str] = frozenset()
+        self._has_unlisted = False
 
     def load_all(
         self,
@@ -260,11 +261,13 @@ class MotionLibrary:
             if problem not in self.problems:
                 log.warning("%s: %s", self.joint_map.robot, problem)
         self._files, self._entries, self.problems = files, _by_name(entries), tuple(problems)
+        self._has_unlisted = bool(found.unlisted)
         return True
 
     def is_incomplete(self) -> bool:
         """Whether something could not be read for a reason that will pass."""
-        return bool(self.problems) or any(file.stamps[path] == AGAIN for path, file in self._files.items())
+        is_unread = any(file.stamps[path] == AGAIN for path, file in self._files.items())
+        return is_unread or self._has_unlisted or bool(self.problems)
 
     def _unlisted(self, found: Listing, may_read: Callable[[Path], bool] | None) -> Iterator[Path]:
         """Yield the places that cannot be listed now; where nobody asked, folders that have gone as well."""

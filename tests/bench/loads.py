@@ -8,6 +8,7 @@ import time
 from contextlib import AsyncExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
+import aiohttp
 import aiomqtt
 import orjson
 import psutil
@@ -24,6 +25,7 @@ FLOOD_HZ = 5000
 LONGEST_BURST_S = 0.1  # what a flood makes up for after it was suspended
 OBSERVERS = 50
 BOMBS = 100
+HOSTILE, HOSTILE_HZ, SLOW = 8, 200.0, 300
 BOMB = orjson.dumps({f"k{number}": 0 for number in range(6500)})[:65_000].rsplit(b",", 1)[0] + b"}"
 
 
@@ -52,14 +54,14 @@ class Load:
 
 
 @contextmanager
-def load(name: str, settings: MqttSettings) -> Iterator[Load]:
+def load(name: str, settings: MqttSettings, http_port: int = 0) -> Iterator[Load]:
     """Keep a load up: the name of a function of this module; '' is none."""
     if not name:
         yield Load(None)
         return
     context = multiprocessing.get_context("spawn")
     ready = context.Event()
-    process = context.Process(target=_run, args=(name, settings, ready))
+    process = context.Process(target=_run, args=(name, settings, http_port, ready))
     process.start()
     try:
         if not ready.wait(PATIENCE_S):
@@ -70,7 +72,10 @@ def load(name: str, settings: MqttSettings) -> Iterator[Load]:
         process.join()
 
 
-def _run(name: str, settings: MqttSettings, ready: multiprocessing.synchronize.Event) -> None:
+def _run(name: str, settings: MqttSettings, http_port: int, ready: multiprocessing.synchronize.Event) -> None:
+    if name == "hostile":
+        asyncio.run(hostile(http_port, ready))
+        return
     with suppress(aiomqtt.MqttError):  # the broker ends before the load
         asyncio.run(
             {"flood": flood, "bombs": bombs, "reload": reload, "observers": observers}[name](settings, ready)
@@ -118,6 +123,48 @@ async def observers(settings: MqttSettings, ready: multiprocessing.synchronize.E
             await client.subscribe("motiond/#")
             tasks.create_task(_listen(client))
         ready.set()
+
+
+async def hostile(http_port: int, ready: multiprocessing.synchronize.Event) -> None:
+    """Send refused requests over `HOSTILE` WebSockets, and keep as many connections busy as there may be."""
+    begun = b"POST /api/robots/arm/play HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    tolerances: dict[str, dict[str, float]] = {f"j{number}": {} for number in range(4500)}
+    body = {"path_tolerance": tolerances}
+    request = orjson.dumps({"id": 1, "robot": "arm", "verb": "play", "body": body}).decode()
+    url = f"http://127.0.0.1:{http_port}/api/ws"
+    async with aiohttp.ClientSession() as session, asyncio.TaskGroup() as tasks:
+        for _ in range(HOSTILE):
+            tasks.create_task(_send_again(session, url, request))
+        for _ in range(SLOW):
+            tasks.create_task(_send_slowly(http_port, begun + b"Content-Length: 100\r\n\r\n{"))
+        await asyncio.sleep(1.0)
+        ready.set()
+
+
+async def _send_again(session: aiohttp.ClientSession, url: str, request: str) -> None:
+    while True:
+        with suppress(OSError, aiohttp.ClientError):
+            async with session.ws_connect(url, max_msg_size=0) as page:
+                reading = asyncio.create_task(_read_all(page))
+                while not reading.done():
+                    await page.send_str(request)
+                    await asyncio.sleep(1.0 / HOSTILE_HZ)
+        await asyncio.sleep(0.1)
+
+
+async def _read_all(page: aiohttp.ClientWebSocketResponse) -> None:
+    async for _ in page:
+        pass
+
+
+async def _send_slowly(port: int, begun: bytes) -> None:
+    while True:
+        with suppress(OSError):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(begun)
+            await reader.read()
+            writer.close()
+        await asyncio.sleep(0.1)
 
 
 async def _listen(client: aiomqtt.Client) -> None:

@@ -23,7 +23,7 @@ import psutil
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.connection import make_client
 from motiond.drivers.sim.command_log import read_trace
-from tests.bench.loads import BOMBS, FLOOD_HZ, OBSERVERS, load
+from tests.bench.loads import BOMBS, FLOOD_HZ, HOSTILE, OBSERVERS, SLOW, load
 from tests.bench.request import SILENCE_S, echo_times, halt_times
 from tests.daemon.conftest import Ear, Mosquitto, said
 from tests.daemon.programs import running, use
@@ -59,6 +59,7 @@ LOADS = {
     "reload": f"a reload of {FILES} files",
     "others": f"{1 + OTHERS} robots that play",
     "observers": f"{OBSERVERS} observers",
+    "hostile": f"{HOSTILE} hostile, {SLOW} slow by HTTP",
 }
 
 
@@ -101,6 +102,8 @@ async def _measure(broker: str, name: str) -> Times:
             stack.push_async_callback(mosquitto.kill)
             settings = mosquitto.settings
         rig = await asyncio.to_thread(_rig, folder, settings, name)
+        http_port = free_port()
+        rig.daemon["http"] = {"listen": f"127.0.0.1:{http_port}"} if name == "hostile" else None
         daemon = await stack.enter_async_context(running(rig, subprocess.DEVNULL))
         ear = Ear(await stack.enter_async_context(_connected(settings)), checked=False)
         for topic in (
@@ -117,11 +120,11 @@ async def _measure(broker: str, name: str) -> Times:
             play = orjson.dumps({"motion": "common", "loop": "forever", "seam": "approach"})
             await ear.client.publish(f"motiond/other{number}/request/play", play, 1)
         used = "" if name == "others" else name
-        with load(used, settings):
+        with load(used, settings, http_port):
             await asyncio.sleep(LONG_WARM_UPS_S.get(name, WARM_UP_S))
         await asyncio.sleep(WARM_UP_S)
         before = _memory(daemon)
-        with load(used, settings) as up:
+        with load(used, settings, http_port) as up:
             echo_s = await echo_times(settings)
             stopped = [await _stop(ear, "stop", turn, up) for turn in range(STOPS)]
             halted = [await _stop(ear, "estop", turn, up) for turn in range(STOPS, STOPS + ESTOPS)]
