@@ -306,16 +306,11 @@ class GoalPlanner:
             raise RequestError.of("INVALID_REQUEST", error) from error
 
     def _approach(self, goal: Goal, start: Floats, target: Floats) -> Track:
-        plan = goal.playback.plan
+        plan, joint_map, settings = goal.playback.plan, self.joint_map, self._settings
+        rate_hz, beyond = plan.rate_hz, goal.from_beyond
         try:
             return plan_approach(
-                start,
-                target,
-                plan.driven,
-                self.joint_map,
-                self._settings,
-                rate_hz=plan.rate_hz,
-                from_beyond=goal.from_beyond,
+                start, target, plan.driven, joint_map, settings, rate_hz=rate_hz, from_beyond=beyond
             )
         except ApproachError as error:
             raise RequestError("INVALID_MOTION", plan.motion, str(error), **error.data) from error
