@@ -6,6 +6,7 @@ deaf for seconds. A small file keeps it for some milliseconds at worst.
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import subprocess
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 SMALL_BYTES = 250_000
 PATIENCE_S, BYTES_A_SECOND = 30.0, 1_000_000
 """So long a file may take: that, and its size by this."""
+END_WITHIN_S = 2.0
+"""For the process to end by itself; one that hangs would keep files from being read again."""
 
 
 class MotionReader:
@@ -95,6 +98,8 @@ class MotionReader:
             raise _unread(
                 path, f"its reader was ended ({self._end()}), as by want of memory", "split the motion"
             )
+        if not memories:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))  # else it would have come
         (memory,) = memories
         try:
             return _taken(memory) if kind == MOTIONS else _refuse(memory)
@@ -136,7 +141,12 @@ class MotionReader:
             self._requests.close()
             self._requests = None
         process, self._process = self._process, None
-        return None if process is None else process.wait()
+        if process is None:
+            return None
+        with suppress(subprocess.TimeoutExpired):
+            return process.wait(END_WITHIN_S)
+        process.kill()
+        return process.wait()
 
 
 def _size_of(path: Path) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import signal
 import socket
 import threading
 import time
@@ -166,6 +167,43 @@ def test_a_reader_that_is_killed_is_a_refusal_with_a_reason(reader: MotionReader
         f"{file}: cannot be read; its reader was ended (-9), as by want of memory; split the motion"
     ]
     assert len(reader.load_motions(write(tmp_path / "wave.seq"))) == 1
+
+
+def test_a_reader_that_hangs_is_killed_where_it_is_to_end(
+    reader: MotionReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write(tmp_path / "wave.seq")
+    reader.load_motions(file)
+    process = reader._process
+    assert process is not None
+    monkeypatch.setattr(reading, "END_WITHIN_S", 0.01)
+    os.kill(process.pid, signal.SIGSTOP)
+    resting = threading.Thread(target=reader.rest, daemon=True)
+    resting.start()
+    resting.join(PATIENCE_S)
+    ended = process.poll()
+    process.kill()
+    assert ended == -signal.SIGKILL
+    assert len(reader.load_motions(write(tmp_path / "other.seq"))) == 1
+
+
+def test_what_no_descriptor_is_left_for_cannot_be_read_for_now(
+    reader: MotionReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write(tmp_path / "wave.seq")
+    receive = socket.recv_fds
+
+    def without_descriptors(*asked: Any) -> tuple[bytes, list[int], int, Any]:
+        kind, memories, flags, address = receive(*asked)
+        for memory in memories:
+            os.close(memory)
+        return kind, [], flags | socket.MSG_CTRUNC, address
+
+    with monkeypatch.context() as patch:
+        patch.setattr(socket, "recv_fds", without_descriptors)
+        why = "cannot be read; Too many open files; see the system's limits"
+        assert reason(reader, file) == f"{file}: {why}"
+    assert len(reader.load_motions(file)) == 1
 
 
 def test_without_descriptors_for_a_process_what_was_held_stays(
