@@ -108,7 +108,7 @@ class MainSession:
         self._requests_ready = requests_ready
         self._client: Client | None = None
         self._broker: Broker | None = None
-        self._is_announced = False
+        self._hears_stops = False
         self._heartbeat = self._new_heartbeat(robots)
         self._newcomers = Newcomers(robots)
         self.connections = 0
@@ -133,7 +133,7 @@ class MainSession:
         all has been taken.
         """
         suspicious = self._broker is not None and self._broker.limit.is_suspicious
-        return self._connected.is_set() or (self._is_announced and not suspicious)
+        return self._connected.is_set() or (self._hears_stops and not suspicious)
 
     # -- what comes in --------------------------------------------------------------------------------------
 
@@ -207,7 +207,7 @@ class MainSession:
             raise
         finally:
             self._connected.clear()
-            self._is_announced = False
+            self._hears_stops = False
             self._client = None
             self._newcomers.end()
 
@@ -223,11 +223,11 @@ class MainSession:
             tasks.create_task(self._newcomers.listen(listen_to), name="mqtt.newcomers")
             await self._heartbeat.heard.wait()  # what others keep at the broker has come by then, too
             self._claims.settle()
+            self._hears_stops = True
             await self._requests_ready.wait()
             await self._newcomers.heard(self._robots)
             await self._reports.announce(client, broker)
             heed_cancellation()
-            self._is_announced = True
             await self._reports.describe(client)
             heed_cancellation()
             self._connected.set()

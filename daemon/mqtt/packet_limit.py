@@ -103,7 +103,9 @@ class PacketLimit:
         before, times = self._streaks.get(client, (topic, 0))
         times = times + 1 if before == topic else 1
         self._streaks[client] = topic, times
-        if certain or times >= TIMES:
+        # What was cut because of an earlier refusal, and is refused as well, needs no more evidence.
+        is_cut = self._refused_bytes < inf and length > self._refused_bytes // (2 * CUT_TO)
+        if certain or is_cut or times >= TIMES:
             del self._streaks[client]
             self._refuse(topic, length, "at once" if certain else f"{times} times in a row")
 

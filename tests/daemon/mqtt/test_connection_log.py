@@ -86,7 +86,18 @@ async def told_in_vain(
 def make_certificate(folder: Path) -> dict[str, Path]:
     """Return a client's certificate that nobody vouches for, and its key."""
     files = {"cert_file": folder / "client.crt", "key_file": folder / "client.key"}
-    command = ["openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", "-days", "9", "-subj", "/CN=client"]
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ed25519",
+        "-nodes",
+        "-days",
+        "90",
+        "-subj",
+        "/CN=client",
+    ]
     command += ["-keyout", str(files["key_file"]), "-out", str(files["cert_file"])]
     subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S)
     return files

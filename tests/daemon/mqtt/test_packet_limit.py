@@ -167,6 +167,9 @@ STATE = ("motiond/arm/state", 500)
         ([LIST, LIST, None, LIST, LIST], float("inf")),
         ([LIST, LIST, STATE, LIST, LIST], float("inf")),
         ([LIST] * TIMES + [STATE] * TIMES, 499),
+        ([LIST] * TIMES + [STATE] * (TIMES - 1), 29_999),
+        ([LIST] * TIMES + [(LIST[0], 7_400)], 7_399),
+        ([LIST] * TIMES + [(LIST[0], 7_400), (LIST[0], 1_800)], 1_799),
     ],
 )
 def test_a_broker_that_ends_connections_in_a_row_after_one_message_takes_none_so_long(
