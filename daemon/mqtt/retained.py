@@ -33,7 +33,7 @@ class RetainedTopics:
     def __init__(self, now: Callable[[], float], will: bytes | None = None) -> None:
         self._will = will
         self._said: dict[str, tuple[bytes, float]] = {}
-        self._heard: dict[str, bytes] = {}
+        self._foreign: dict[str, bytes] = {}
         self._under_way: defaultdict[str, deque[int]] = defaultdict(lambda: deque(maxlen=MOST_UNDER_WAY))
         self._warned_s: dict[str, float] = {}
         self._now = now
@@ -45,8 +45,12 @@ class RetainedTopics:
 
     def hear(self, topic: str, payload: bytes) -> None:
         """Take note of what the broker delivers."""
-        if topic in self._said:
-            self._heard[topic] = self._said[topic][0] if self._comes_back(topic, payload) else payload
+        if topic not in self._said:
+            return
+        if self._comes_back(topic, payload):
+            self._foreign.pop(topic, None)  # what is newer is still under way, however long that takes
+        else:
+            self._foreign[topic] = payload
 
     def _comes_back(self, topic: str, payload: bytes) -> bool:
         """Whether this was said and not heard yet; what was said before it has then passed, too."""
@@ -58,10 +62,10 @@ class RetainedTopics:
         return True
 
     def overwritten(self) -> Iterator[tuple[str, bytes]]:
-        """Yield the topics that hold something else than was said a while ago, with what they should hold."""
+        """Yield the topics that hold something that was not said, with what they should hold."""
         now_s = self._now()
-        for topic, (payload, said_s) in list(self._said.items()):
-            heard = self._heard.get(topic, payload)
+        for topic, heard in list(self._foreign.items()):
+            payload, said_s = self._said[topic]
             if heard != payload and now_s - said_s > SETTLED_S:
                 if heard != self._will:
                     self._warn(topic, "cleared" if not heard else "overwritten", now_s)
@@ -71,14 +75,14 @@ class RetainedTopics:
         """Look after some topics no more."""
         for topic in topics:
             self._said.pop(topic, None)
-            self._heard.pop(topic, None)
+            self._foreign.pop(topic, None)
             self._under_way.pop(topic, None)
             self._warned_s.pop(topic, None)
 
     def forget(self) -> None:
         """Begin anew on a new connection, on which a session may bring what was said on the one before."""
         self._said.clear()
-        self._heard.clear()
+        self._foreign.clear()
 
     def _warn(self, topic: str, what: str, now_s: float) -> None:
         if now_s - self._warned_s.get(topic, -QUIET_S) >= QUIET_S:
