@@ -296,10 +296,13 @@ class MotionLibrary:
         return quoted_briefly("; ".join(part for part in parts if part))
 
     def payload(self) -> dict[str, Any]:
-        """Return the list of motions, JSON-ready; where not all fit, `more` is the number of the others."""
+        """Return the list of motions, JSON-ready; where not all fit, `more` is the number of the others.
+
+        What cannot be played takes no place from what can.
+        """
         told: list[dict[str, Any]] = []
         room = MOST_LISTED_BYTES
-        for entry in islice(self, MOST_LISTED):
+        for entry in islice(sorted(self, key=lambda entry: entry.plan is None), MOST_LISTED):
             one = entry.payload()
             if entry.file.parent == self._settings.upload_folder:
                 one["uploaded"] = True
@@ -307,6 +310,7 @@ class MotionLibrary:
             if room < 0 and told:
                 break
             told.append(one)
+        told.sort(key=lambda one: str(one["name"]))
         more = len(self._entries) - len(told)
         besides: dict[str, Any] = {"more": more} if more else {}
         if self.problems:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from motiond.formats.errors import Problem, printable
@@ -13,6 +15,9 @@ from .markers import SUFFIX, marker_file
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+MOST_FILES = 20_000
+"""In a folder: each is looked at whenever one changes, which takes seconds of ten times as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +45,11 @@ def list_places(places: Iterable[Path]) -> Listing:
     found = Listing()
     for place in places:
         try:
-            inside = sorted(place.iterdir()) if place.is_dir() else None
+            inside = _inside(place) if place.is_dir() else None
         except OSError as error:
             why = error.strerror or str(error)
-            problem = Problem(printable(str(place)), 0, "cannot be listed", why, "check its rights")
+            mend = "remove some" if error.errno == errno.E2BIG else "check its rights"
+            problem = Problem(printable(str(place)), 0, "cannot be listed", why, mend)
             found.unlisted[place] = str(problem)
             continue
         if inside is None:
@@ -54,3 +60,10 @@ def list_places(places: Iterable[Path]) -> Listing:
         found.motions.extend(path for path in seen if path.suffix.lower() in suffixes)
         found.markers.extend(path for path in seen if path.name.endswith(SUFFIX))
     return found
+
+
+def _inside(folder: Path) -> list[Path]:
+    inside = [*islice(folder.iterdir(), MOST_FILES + 1)]
+    if len(inside) > MOST_FILES:
+        raise OSError(errno.E2BIG, f"it holds more than {MOST_FILES:,} files", str(folder))
+    return sorted(inside)

@@ -11,23 +11,26 @@ import errno
 import logging
 import os
 import stat
-from pathlib import Path
+from itertools import islice
 from typing import TYPE_CHECKING, NoReturn
 
 from motiond.formats.errors import printable
 
 from ..api.errors import RequestError
 from ..planning.library import stamp_of
+from ..planning.listing import MOST_FILES
 from .unwatched import why_unwatched
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
+    from pathlib import Path
 
     from ..planning.library import Stamp
 
 log = logging.getLogger(__name__)
 
 QUIET_S = 0.3
+BATCH_S = 1.0
 LOOK_PERIOD_S = 0.05
 TRY_AGAIN_S = 2.0
 IDLE_S = 5.0
@@ -110,7 +113,7 @@ class MotionWatch:
         before = self._seen.get(folder, {})
         self._seen[folder] = now = await asyncio.to_thread(_inside, folder)
         paths = before.keys() | now.keys()
-        await self._note([path for path in paths if before.get(path) != now.get(path)])
+        await self._note(path for path in paths if before.get(path) != now.get(path))
 
     async def _watch(self, folder: Path) -> None:
         """Watch a folder until another one has taken its place."""
@@ -132,9 +135,9 @@ class MotionWatch:
             await asyncio.sleep(LOOK_PERIOD_S)
             await self._look(folder)
             while True:
-                paths = [folder / Path(path).name for _, path in await changing]
+                names = [os.path.basename(path) for _, path in await changing]  # noqa: PTH119 - of thousands
                 changing = asyncio.ensure_future(anext(changes))
-                await self._note(paths)
+                await self._note(folder / name for name in names)
                 if await asyncio.to_thread(_identity, folder) != watched:
                     return
         finally:
@@ -144,36 +147,43 @@ class MotionWatch:
                 changing.exception()  # asyncio would log one that nobody has asked for
             await changes.aclose()
 
-    async def _note(self, paths: list[Path]) -> None:
-        """Take note that files have changed just now."""
-        if not paths:
-            return
-        stamps = await asyncio.to_thread(_stamps_of, paths)
+    async def _note(self, paths: Iterable[Path]) -> None:
+        """Note that files have changed just now; those beyond `MOST_FILES` are not waited for."""
+        room = max(0, MOST_FILES - len(self._unsettled))
+        stamps = await asyncio.to_thread(_stamps_of, islice(paths, room))
         now_s = asyncio.get_running_loop().time()
         self._unsettled |= {path: (stamp, now_s) for path, stamp in stamps.items()}
         if self._unsettled:
             self._came.set()
 
     async def _settle(self) -> None:
-        """Wait until files that have changed are quiet, and have them read, the first ones first."""
+        """Have files read that have changed and are quiet: together, as each reading publishes a whole list.
+
+        They wait for others that are being written, but for `BATCH_S` at most.
+        """
         loop = asyncio.get_running_loop()
         if self._reads_again:
             await self._read()
-        while self._unsettled:
+        quiet_s: float | None = None
+        while self._unsettled or quiet_s is not None:
             await asyncio.sleep(LOOK_PERIOD_S)
-            stamps = await asyncio.to_thread(_stamps_of, [*self._unsettled])
-            quiet = []
-            for path, now in stamps.items():
-                before, since_s = self._unsettled[path]
-                if now != before:
-                    self._unsettled[path] = now, loop.time()
-                elif loop.time() - since_s >= QUIET_S:
-                    quiet.append(path)
-            for path in quiet:
-                del self._unsettled[path]
-            if quiet:
+            if self._drop_quiet(await asyncio.to_thread(_stamps_of, [*self._unsettled])):
+                quiet_s = quiet_s or loop.time()
+            if quiet_s is not None and (not self._unsettled or loop.time() - quiet_s >= BATCH_S):
+                quiet_s = None
                 await self._read()
         self._came.clear()
+
+    def _drop_quiet(self, stamps: dict[Path, Stamp]) -> bool:
+        """Take out what has been quiet for long enough; return whether there was any."""
+        now_s, before = asyncio.get_running_loop().time(), len(self._unsettled)
+        for path, stamp in stamps.items():
+            known, since_s = self._unsettled[path]
+            if stamp != known:
+                self._unsettled[path] = stamp, now_s
+            elif now_s - since_s >= QUIET_S:
+                del self._unsettled[path]
+        return len(self._unsettled) < before
 
     async def _read(self) -> None:
         try:
@@ -198,8 +208,8 @@ def _identity(folder: Path) -> tuple[int, int]:
 
 
 def _inside(folder: Path) -> dict[Path, Stamp]:
-    return _stamps_of(list(folder.iterdir()))
+    return _stamps_of(islice(folder.iterdir(), MOST_FILES))
 
 
-def _stamps_of(paths: list[Path]) -> dict[Path, Stamp]:
+def _stamps_of(paths: Iterable[Path]) -> dict[Path, Stamp]:
     return {path: stamp_of(path) for path in paths}

@@ -10,7 +10,7 @@ import numpy as np
 import orjson
 import pytest
 
-from motiond.daemon.planning import library
+from motiond.daemon.planning import library, listing
 from motiond.daemon.planning.library import MotionLibrary
 from motiond.drivers.limits import ActuatorLimits
 from motiond.formats import FormatError, Problem, load_motions
@@ -420,6 +420,24 @@ def test_a_folder_that_cannot_be_listed_hides_no_other(
     }
 
 
+def test_a_folder_of_too_many_files_is_not_gone_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "MOST_FILES", 3)
+    file = write(tmp_path / "open" / "wave.seq", 0.0, 0.01)
+    full = tmp_path / "full"
+    full.mkdir()
+    for number in range(4):
+        (full / f"many{number}.seq").symlink_to("gone")
+    found = library_of(full, file.parent)
+    assert {entry.name: entry.reason for entry in found} == {
+        "full": f"{full}: cannot be listed; it holds more than 3 files; remove some",
+        "wave": "",
+    }
+    (full / "many0.seq").unlink()
+    assert {entry.name for entry in library_of(full, file.parent)} == {"many1", "many2", "many3", "wave"}
+
+
 STAYS = "what it held before stays"
 
 
@@ -609,6 +627,24 @@ def test_of_very_many_motions_a_part_is_listed(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(library, "MOST_LISTED_BYTES", 1_000)
     size = len(orjson.dumps(payload["motions"][0]))
     assert len(found.payload()["motions"]) == 1_000 // size
+
+
+def test_what_cannot_be_played_takes_no_place_in_the_list_from_what_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "MOST_LISTED", 4)
+    for name in ("b", "z"):
+        write(tmp_path / f"{name}.seq", 0.0, 0.01)
+    for name in "acdef":
+        (tmp_path / f"{name}.seq").symlink_to("gone")
+    payload = library_of(tmp_path).payload()
+    assert [(one["name"], one["ok"]) for one in payload["motions"]] == [
+        ("a", False),
+        ("b", True),
+        ("c", False),
+        ("z", True),
+    ]
+    assert payload["more"] == 3
 
 
 def test_a_motion_is_listed_by_no_more_than_a_part_of_what_it_holds(tmp_path: Path) -> None:

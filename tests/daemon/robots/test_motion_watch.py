@@ -7,12 +7,15 @@ import errno
 import os
 from contextlib import asynccontextmanager
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from watchfiles._rust_notify import WatchfilesRustInternalError
 
+from motiond.daemon.planning.library import stamp_of
 from motiond.daemon.robots import motion_watch
+from motiond.daemon.robots.motion_watch import MotionWatch
 from motiond.daemon.robots.unwatched import why_unwatched
 from motiond.formats.errors import printable
 from motiond.formats.io import source
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from motiond.daemon.planning.library import MotionLibrary
+    from motiond.daemon.planning.library import MotionLibrary, Stamp
     from motiond.daemon.robots.registry import RobotRegistry
 
 
@@ -121,6 +124,72 @@ async def test_a_file_is_not_read_while_it_is_being_written(
         await until(lambda: frames(library, "slow") == 101)
         assert frames(library, "other") == 101
     assert [line for line in caplog.messages if "slow" in line] == []
+
+
+class Counting:
+    """A watch of a folder, of which is noted what may be read at each reading."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.readings: list[set[str]] = []
+        self.watch = MotionWatch("arm", (folder,), self._load, lambda: False)
+
+    async def _load(self, may_read: Callable[[Path], bool]) -> None:
+        self.readings.append({path.name for path in self.folder.iterdir() if may_read(path)})
+
+
+@pytest.fixture
+def counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Counting:
+    """A watch whose file `busy` changes whenever it is looked at, until `done` is there."""
+    counts, usual = count(), stamp_of
+
+    def stamp(path: Path) -> Stamp:
+        return (next(counts),) if path.name == "busy" and not (tmp_path / "done").exists() else usual(path)
+
+    monkeypatch.setattr(motion_watch, "stamp_of", stamp)
+    for name in ("busy", "one", "two"):
+        (tmp_path / name).touch()
+    return Counting(tmp_path)
+
+
+async def test_what_becomes_quiet_while_more_is_written_is_read_together(
+    counting: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each reading publishes the whole list: thousands of files that come one by one fill all queues."""
+    monkeypatch.setattr(motion_watch, "BATCH_S", PATIENCE_S)
+    unsettled = counting.watch._unsettled
+    await counting.watch._note([counting.folder / name for name in ("busy", "one")])
+    settling = asyncio.create_task(counting.watch._settle())
+    await until(lambda: counting.folder / "one" not in unsettled)
+    await counting.watch._note([counting.folder / "two"])
+    await until(lambda: counting.folder / "two" not in unsettled)
+    assert counting.readings == []
+    (counting.folder / "done").touch()
+    await asyncio.wait_for(settling, PATIENCE_S)
+    assert counting.readings == [{"busy", "done", "one", "two"}]
+
+
+async def test_what_is_written_for_ever_keeps_nothing_else_from_being_read(
+    counting: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(motion_watch, "BATCH_S", 0.1)
+    await counting.watch._note([counting.folder / name for name in ("busy", "one")])
+    settling = asyncio.create_task(counting.watch._settle())
+    await until(lambda: counting.readings)
+    assert counting.readings[0] == {"one", "two"}
+    (counting.folder / "done").touch()
+    await asyncio.wait_for(settling, PATIENCE_S)
+
+
+async def test_no_more_files_are_kept_in_mind_than_a_folder_may_hold(
+    counting: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(motion_watch, "MOST_FILES", 5)
+    for _ in range(3):
+        await counting.watch._note(counting.folder / f"many{number}" for number in range(10_000))
+    assert len(counting.watch._unsettled) == 5
+    await asyncio.wait_for(counting.watch._settle(), PATIENCE_S)
+    assert len(counting.readings) == 1
 
 
 async def test_a_folder_that_is_exchanged_or_comes_later_is_watched_too(
