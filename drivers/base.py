@@ -124,7 +124,7 @@ class ActuatorState:
 
     Attributes
     ----------
-    values : ndarray, shape (6, actuators)
+    values : ndarray, shape (7, actuators)
         All of the following, which are views of its rows.
     position, velocity, effort : ndarray, shape (actuators,)
         In rad, rad/s, N·m (or m, m/s, N), on the actuator's side of any reduction.
@@ -132,22 +132,35 @@ class ActuatorState:
         Of the motor winding, in °C.
     voltage_v : ndarray, shape (actuators,)
         Of the supply, in V.
+    torque : ndarray, shape (actuators,)
+        1 where the actuator itself reports that its torque is on, 0 where it is off; NaN where that is not
+        known. It is what the device has, not what was asked of it.
     stamp_s : ndarray, shape (actuators,)
         Monotonic time at which each actuator's feedback was received.
     """
 
-    __slots__ = ("effort", "position", "stamp_s", "temperature_c", "values", "velocity", "voltage_v")
+    __slots__ = (
+        "effort",
+        "position",
+        "stamp_s",
+        "temperature_c",
+        "torque",
+        "values",
+        "velocity",
+        "voltage_v",
+    )
     position: Floats
     velocity: Floats
     effort: Floats
     temperature_c: Floats
     voltage_v: Floats
+    torque: Floats
     stamp_s: Floats
 
     def __init__(self, count: int) -> None:
-        self.values: Floats = np.full((6, count), np.nan)
+        self.values: Floats = np.full((7, count), np.nan)
         self.position, self.velocity, self.effort = self.values[:3]
-        self.temperature_c, self.voltage_v, self.stamp_s = self.values[3:]
+        self.temperature_c, self.voltage_v, self.torque, self.stamp_s = self.values[3:]
 
 
 class ActuatorCommand:
@@ -361,6 +374,18 @@ class Driver(ABC):
             restarted.
         """
         self.refuse_reboot(actuators)
+
+    def verify(self) -> None:  # noqa: B027 - it is optional
+        """Find out now whether all actuators hold and take setpoints; called with torque on, at rest.
+
+        The loop calls this before a motion ends well, and after the machine was suspended, when the
+        actuators may have let go meanwhile. A driver that learns it from each `read` need do nothing.
+
+        Raises
+        ------
+        DriverError
+            Naming an actuator that has let go, restarted, or ignores setpoints.
+        """
 
     def inject(self, fault: Mapping[str, Any]) -> None:
         """Make a fault happen; only simulated actuators can.

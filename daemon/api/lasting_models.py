@@ -38,6 +38,10 @@ class Status(Told):
 
     state: StateName
     torque: bool
+    """Whether any actuator holds by what it reports, whoever has switched it on; where it reports nothing, by
+    what motiond has asked of it."""
+    loose: list[str] = []
+    """The actuators that do not hold while others do."""
     estop_latched: bool
     message: str
     """Why it is offline or in fault, or which check fails."""

@@ -133,6 +133,8 @@ class Event(Told):
         "driver",
         "fault",
         "deadline_missed",
+        "suspended",
+        "torque",
         "stream_lost",
         "back",
         "not_parked",

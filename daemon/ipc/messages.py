@@ -286,6 +286,9 @@ class Status:
         Whether it stands on the first row, for the time at which that is due.
     displaced : dict or None
         While the robot goes back to where it held: the joint that was furthest away, and how far.
+    found : list of float or None
+        For each actuator, 1 where its torque is on by what it reports, 0 where it is off; None where that is
+        not known, as before the first feedback.
     """
 
     state: str
@@ -294,6 +297,7 @@ class Status:
     reference: list[float] | None
     waits: bool = False
     displaced: dict[str, Any] | None = None
+    found: list[float | None] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

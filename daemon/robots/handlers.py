@@ -156,7 +156,7 @@ class RequestHandlers:
         """Switch torque on, holding where the joints are."""
         refuse_unless_able(self._robot, "torque cannot be switched on")
         await self._robot.enable()
-        return {"state": self._robot.status.state, "torque": self._robot.status.torque}
+        return {"state": self._robot.status.state, "torque": self._robot.status.is_on}
 
     async def disable(self, _request: Request) -> dict[str, Any]:
         """Switch torque off, while nothing plays; what does not answer may hold, so that is no success."""
@@ -174,7 +174,7 @@ class RequestHandlers:
             why = f"the robot is offline and its actuators may hold; {robot.status.message}"
             mend = "use the robot's own switch"
             raise RequestError("OFFLINE", robot.name, "torque cannot be switched off", why, mend)
-        return {"state": robot.status.state, "torque": robot.status.torque}
+        return {"state": robot.status.state, "torque": robot.status.is_on}
 
     async def switch_torque(self, request: TorqueRequest) -> dict[str, Any]:
         """Switch torque on or off."""

@@ -26,6 +26,7 @@ def state_payload(
     *,
     state: State,
     torque: bool,
+    loose: list[str],
     estop_latched: bool,
     message: str,
     displaced: dict[str, Any] | None,
@@ -39,6 +40,10 @@ def state_payload(
         What it plays.
     sample : Sample, optional
         The newest record of its stream process.
+    torque : bool
+        Whether any actuator holds.
+    loose : list of str
+        The actuators that do not while others do.
     message : str
         Why it is offline or in fault, or which check fails.
     displaced : dict, optional
@@ -49,6 +54,7 @@ def state_payload(
     payload: dict[str, Any] = {
         "state": state,
         "torque": torque,
+        "loose": loose,
         "estop_latched": estop_latched,
         "message": message,
         "displaced": displaced,

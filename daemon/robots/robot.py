@@ -272,8 +272,13 @@ class Robot:
         self._releases += 1
         self.status.wake()
         self.goals.stay()
+        status, updates = self.status, self.status.updates
         self.goals.release()
-        await self.status.until(lambda: not self.status.torque, "torque off", refuse=refuse)
+        await status.until(
+            lambda: not status.torque and not (status.is_on and status.updates == updates),
+            "torque off",
+            refuse=refuse,
+        )
 
     async def latch_estop(self) -> None:
         """Halt in the next tick, and stay so until `reset`, whatever becomes of the stream process."""
@@ -300,6 +305,13 @@ class Robot:
     def _publish(self, subject: Subject, data: dict[str, Any], *, renews: bool) -> None:
         self._hub.publish(Report(self.name, subject, self._numbering.number(subject, data), renews=renews))
 
+    @property
+    def loose(self) -> list[str]:
+        """The actuators that do not hold while others do."""
+        holds = self.status.holds
+        names = zip(self.library.joint_map.actuators, holds, strict=False)
+        return [name for name, on in names if not on] if any(holds) else []
+
     def state_payload(self) -> dict[str, Any]:
         """Return what the robot does now, JSON-ready."""
         observer = self.stream.observer
@@ -307,7 +319,8 @@ class Robot:
             self.goals.goal,
             observer.sample if observer else None,
             state=self.status.state,
-            torque=self.status.torque,
+            torque=self.status.is_on,
+            loose=self.loose,
             estop_latched=self.estop_latched,
             message=self.status.why,
             displaced=self.status.displaced,

@@ -33,6 +33,8 @@ class RobotStatus:
     ----------
     state : State
         The stream process's own; `offline` without one.
+    found : list of float or None
+        For each actuator, what it reports of its own torque (`messages.Status`); empty before it is known.
     torque : bool
         Whether the actuators hold.
     message : str
@@ -58,6 +60,7 @@ class RobotStatus:
     def __init__(self, robot: str) -> None:
         self.state = State.OFFLINE
         self.torque = False
+        self.found: list[float | None] = []
         self.message = "starting"
         self.reference: list[float] | None = None
         self.releasing = False
@@ -74,6 +77,7 @@ class RobotStatus:
         """Take over what the stream process tells, and return the state before; `wake` is the caller's."""
         before = self.state
         self.state, self.torque, self.reference = State(told.state), told.torque, told.reference
+        self.found = told.found
         self.releasing &= self.torque and self.state is State.IDLE
         self.waits, self.displaced = told.waits, told.displaced
         if not self.torque:
@@ -85,6 +89,7 @@ class RobotStatus:
         """Note that nothing can be moved, and return the state before; `wake` is the caller's."""
         before = self.state
         self.state, self.torque, self.reference, self.message = State.OFFLINE, False, None, why
+        self.found = []
         self.releasing = self.waits = False
         self.displaced = None
         self.alarms.clear()
@@ -94,6 +99,16 @@ class RobotStatus:
     def why(self) -> str:
         """Why it is as it is: the reason of its state, else the first check that fails; '' if all is well."""
         return self.message or next(iter(self.alarms.values()), "")
+
+    @property
+    def holds(self) -> list[bool]:
+        """Whether each actuator holds: by what it reports, or by what was asked of it where it does not."""
+        return [self.torque if found is None else found > 0.0 for found in self.found]
+
+    @property
+    def is_on(self) -> bool:
+        """Whether any actuator holds, whoever has switched its torque on."""
+        return any(self.holds) if self.found else self.torque
 
     def expect_release(self) -> None:
         """Note that torque was told to go off."""

@@ -39,6 +39,8 @@ class StreamListener:
         self._hold_until_s = 0.0
         self._lost_for = ""
         self._warnings: list[str] = []
+        self._left_on: list[str] = []
+        self._has_held = False
 
     def hold_again(self) -> None:
         """Switch torque on as soon as the actuators answer, if that is soon: they have held until now."""
@@ -55,7 +57,9 @@ class StreamListener:
             case messages.Lost():
                 self.on_exit(notice.message)
             case messages.Status():
-                self._enter(robot.status.take(notice))
+                before = robot.status.take(notice)
+                self._report_torque()
+                self._enter(before)
             case messages.Ended():
                 robot.goals.conclude(notice)
             case messages.Reached() if goal is not None and goal.goal_id == notice.goal_id:
@@ -120,12 +124,27 @@ class StreamListener:
             return "its driver is opened again"
         return "shut down" if self._robot.leaves_for is SHUTS_DOWN else self._robot.leaves_for
 
+    def _report_torque(self) -> None:
+        """Report actuators that are found holding, as whoever drove them before left them; once each time."""
+        robot, status = self._robot, self._robot.status
+        self._has_held |= status.torque
+        if self._has_held:
+            return
+        names = robot.library.joint_map.actuators
+        left_on = [name for name, found in zip(names, status.found, strict=False) if found]
+        if left_on and left_on != self._left_on:
+            which = f"{len(left_on)} of {len(names)} actuators ({', '.join(left_on)})"
+            message = f"torque is on in {which}, as it was left; they hold until the robot is disabled"
+            robot.report("event", {"kind": "torque", "message": message})
+        self._left_on = left_on
+
     def _come_on_line(self, ready: messages.Ready) -> None:
         robot = self._robot
         for warning in dict.fromkeys(ready.warnings):
             if warning not in self._warnings:  # or it was told when the actuators were found before
                 robot.report("event", {"kind": "warning", "message": warning})
         self._warnings = ready.warnings
+        self._left_on, self._has_held = [], False
         robot.max_rate_hz = ready.max_rate_hz
         robot.limits.take(ActuatorLimits.from_lists(ready.allowed))
         robot.status.message = ""

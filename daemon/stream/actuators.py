@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..ipc.ring import Record
     from .checks import Checks
 
+LATE_S = 0.5
 REPORTED = 5  # rows of an actuator's state that are published: all but the stamps
 
 
@@ -39,6 +40,12 @@ class Actuators:
         When each actuator's feedback was received.
     measured : ndarray, shape (joints,)
         The joints' positions by that; in rad or m.
+    torque : ndarray, shape (actuators,)
+        1 where an actuator reports that its torque is on, 0 where it is off; NaN where it is not known.
+    torque_changes : int
+        Counts its changes.
+    loose : bool
+        Whether torque is off in any of them.
     """
 
     def __init__(self, driver: Driver, setup: Setup, record: Record) -> None:
@@ -50,7 +57,10 @@ class Actuators:
         self._state = ActuatorState(len(setup.actuators))
         self._commanded, self._reported = self._command.values, self._state.values[:REPORTED]
         self._reference, self._feedback = record.reference, record.feedback
-        self.stamps_s = self._state.stamp_s
+        self.stamps_s, self.torque = self._state.stamp_s, self._state.torque
+        self.torque_changes, self.loose = 0, False
+        self._held_s = -np.inf
+        self._torque_before = self.torque.tobytes()
         self.measured = record["position"]
 
     def write(self) -> None:
@@ -60,8 +70,33 @@ class Actuators:
 
     def read(self) -> None:
         """Fill in feedback."""
-        self.driver.read(self._state)
+        try:
+            self.driver.read(self._state)
+        finally:
+            self._note_torque()
         self._transmission.to_joints(self._reported, self._feedback)
+
+    def _note_torque(self) -> None:
+        torque = self.torque.tobytes()  # bytes compare ten times as fast as arrays, NaN included
+        if torque != self._torque_before:
+            self._torque_before = torque
+            self.torque_changes += 1
+            self.loose = bool((self.torque == 0.0).any())
+
+    def refuse_loose(self, now_s: float) -> None:
+        """Raise if an actuator has let go by itself; its driver may have found a better word for it before.
+
+        Feedback may be late, so that for `LATE_S` after `take_hold` it may be from before.
+
+        Raises
+        ------
+        DriverError
+            Naming all that have.
+        """
+        if self.loose and now_s - self._held_s > LATE_S:
+            names = [self.driver.actuators[index] for index in np.flatnonzero(self.torque == 0.0)]
+            what, why = f"torque is off in {', '.join(names)}", "it went off by itself"
+            raise DriverError(self._robot, what, why, "check the actuators, then enable again")
 
     def take_hold(self, checks: Checks, now_s: float) -> None:
         """Switch torque on, and read where the joints are.
@@ -72,6 +107,7 @@ class Actuators:
             If the driver refuses, or the feedback is missing or too old; torque is off then.
         """
         self.driver.enable()
+        self._held_s = now_s
         self.read()
         what, mend = "no position feedback after enable", "check the actuators"
         if stale := checks.check_age(self.stamps_s, now_s):

@@ -28,6 +28,9 @@ class Clock(Protocol):
     def wait_readable(self, fd: int, deadline_s: float) -> None:
         """Do as `listen_until`, while nothing moves."""
 
+    def suspended_s(self) -> float:
+        """Return for how long the machine was suspended since its start, in s; `now` stood still then."""
+
 
 class RealClock:
     """The machine's monotonic clock; `now` is CLOCK_MONOTONIC itself, as it is asked often."""
@@ -48,6 +51,10 @@ class RealClock:
 
     wait_readable = listen_until
 
+    def suspended_s(self) -> float:
+        """Return by how much CLOCK_BOOTTIME, which goes on in a suspend, is ahead of CLOCK_MONOTONIC."""
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic()
+
 
 class VirtualClock:
     """Time that passes only when somebody sleeps.
@@ -56,14 +63,24 @@ class VirtualClock:
     ----------
     start_s : float
         The time at first.
+
+    Attributes
+    ----------
+    suspends_s : float
+        For how long the machine is to have been suspended.
     """
 
     def __init__(self, start_s: float = 0.0) -> None:
         self.time_s = start_s
+        self.suspends_s = 0.0
 
     def now(self) -> float:
         """Return the virtual time in seconds."""
         return self.time_s
+
+    def suspended_s(self) -> float:
+        """Return for how long the machine is said to have been suspended."""
+        return self.suspends_s
 
     def sleep_until(self, deadline_s: float) -> None:
         """Let time pass to the deadline at once."""

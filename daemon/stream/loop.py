@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+LEAST_SUSPEND_S = 0.01
+"""Less is the time between two looks at clocks."""
 PAUSED = State.PAUSED  # members of enums are slow to look up in every tick
 
 
@@ -75,7 +77,14 @@ class StreamLoop:
         )
         self._actuators = Actuators(driver, setup, self.record)
         self._outbox: deque[messages.Notice] = deque()
-        self._watcher = Watch(setup, self.player, self._actuators, self.schedule, self._outbox.append)
+        self._watcher = Watch(
+            setup,
+            self.player,
+            self._actuators,
+            self.schedule,
+            report=self._outbox.append,
+            verified=self._verified,
+        )
         self._commands = CommandHandler(
             player=self.player,
             actuators=self._actuators,
@@ -88,7 +97,8 @@ class StreamLoop:
         self._daemon: int | None = channel.fileno()
         self._daemon_timeout_s = setup.daemon_timeout_s or math.inf
         self._silent_at_s = clock.now() + self._daemon_timeout_s
-        self._told = 0
+        self._told = self._told_torque = 0
+        self._suspended_s = clock.suspended_s()
         self._errors = 0
         self.lost = ""
 
@@ -108,6 +118,9 @@ class StreamLoop:
             due, lateness_s = schedule.wait(paused=player.state is PAUSED)
             if due > 1:
                 self._refuse_late(lateness_s)
+        if (suspended_s := self.clock.suspended_s() - self._suspended_s) > LEAST_SUSPEND_S:
+            self._suspended_s += suspended_s
+            self._wake_from(suspended_s)
         self._take_commands()
         if not player.active and self._commands.leaving:
             self._say_farewell()
@@ -150,6 +163,29 @@ class StreamLoop:
             )
             self._happened("deadline_missed", message)
             self.player.stop(ResultCode.DEADLINE_MISSED, message)
+
+    def _wake_from(self, suspended_s: float) -> None:
+        """Look whether the actuators still hold after a suspend; a motion stops softly where they do.
+
+        Their clocks have gone on meanwhile, and the driver's, by which it knows that they let go, has not.
+        """
+        player = self.player
+        message = f"the machine was suspended for {suspended_s:.1f} s"
+        log.warning("%s: %s", self.setup.robot, message)
+        self._happened("suspended", message)
+        if player.torque and not player.halted and not self._verified(f"{message}; "):
+            return
+        player.stop(ResultCode.DEADLINE_MISSED, f"{message}; no motion goes on after that; play it again")
+
+    def _verified(self, why: str = "") -> bool:
+        """Whether all actuators hold and take setpoints, as the driver finds out now; if not, a fault."""
+        try:
+            self.driver.verify()
+            self._actuators.refuse_loose(self.clock.now())
+        except Exception as error:  # noqa: BLE001 - as of `_write`
+            self._fault("verify", error, why)
+            return False
+        return not self._actuators.loose  # what is from before torque came on is waited for
 
     def _miss_daemon(self) -> None:
         """Slow down, also from a pause, as nobody could stop the robot; once for each silence."""
@@ -215,6 +251,8 @@ class StreamLoop:
                 self.driver.halt()
             elif player.torque:
                 self._actuators.write()
+                if self._actuators.loose:
+                    self._actuators.refuse_loose(self.clock.now())
         except Exception as error:  # noqa: BLE001 - whatever a driver raises must halt its robot, not the loop
             self._fault("write", error)
 
@@ -226,14 +264,14 @@ class StreamLoop:
         while self.driver.notices:
             self._happened("driver", self.driver.notices.popleft())
 
-    def _fault(self, during: str, error: Exception) -> None:
+    def _fault(self, during: str, error: Exception, why: str = "") -> None:
         self._errors += 1
         if self.player.state is State.FAULT:
             return
         if not isinstance(error, DriverError):
             log.error("%s: the driver failed in %s", self.setup.robot, during, exc_info=error)
         code = ResultCode.COMM_LOST if isinstance(error, CommunicationLost) else ResultCode.HARDWARE_FAULT
-        message = str(error) or type(error).__name__
+        message = f"{why}{error}" or type(error).__name__
         self._happened("fault", message)
         self.player.fault(code, message, {"where": error.where} if isinstance(error, DriverError) else {})
         if code is ResultCode.COMM_LOST:
@@ -270,17 +308,24 @@ class StreamLoop:
     def _tell(self) -> None:
         """Send what has changed in this tick: results first, then the state."""
         player = self.player
-        if player.changes == self._told and not self._outbox:
+        torque_changes = self._actuators.torque_changes
+        if player.changes == self._told and torque_changes == self._told_torque and not self._outbox:
             return
         if player.results:
             self._tell_results()
-        if player.changes != self._told:
-            self._told = player.changes
+        if player.changes != self._told or torque_changes != self._told_torque:
+            self._told, self._told_torque = player.changes, torque_changes
             goal_id = player.execution.goal_id if player.execution else None
             reference = player.position.tolist() if player.torque else None
             self._outbox.append(
                 messages.Status(
-                    player.state, player.torque, goal_id, reference, player.waits, player.displaced
+                    player.state,
+                    player.torque,
+                    goal_id,
+                    reference,
+                    player.waits,
+                    player.displaced,
+                    self._actuators.torque.tolist(),
                 )
             )
         send_waiting(self.channel, self._outbox)

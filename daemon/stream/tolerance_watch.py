@@ -8,6 +8,8 @@ from ..ipc.states import ResultCode, State
 from .execution import Phase
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from motiond.formats.arrays import Booleans, Floats
 
     from .execution import Execution
@@ -19,7 +21,12 @@ MOTION, SETTLE = Phase.MOTION, Phase.SETTLE
 STOPPING = State.STOPPING
 
 
-def watch_tolerances(player: Player, measured: Floats, forgiven: Booleans | None = None) -> None:
+def watch_tolerances(
+    player: Player,
+    measured: Floats,
+    forgiven: Booleans | None = None,
+    verified: Callable[[], bool] = lambda: True,
+) -> None:
     """Compare feedback with the tolerances, once the tick's setpoint is written.
 
     Parameters
@@ -30,6 +37,8 @@ def watch_tolerances(player: Player, measured: Floats, forgiven: Booleans | None
     measured : ndarray, shape (joints,)
     forgiven : ndarray of bool, shape (joints,), optional
         Joints that may be anywhere, as they have stalled and may.
+    verified : callable
+        Asked before the execution ends well; where it says no, it has ended in another way.
     """
     execution = player.execution
     if execution is None or player.state is STOPPING:
@@ -38,16 +47,19 @@ def watch_tolerances(player: Player, measured: Floats, forgiven: Booleans | None
         if execution.path.any and (excess := execution.path.worst(player.position, measured, forgiven)):
             _break_off(player, execution, ResultCode.PATH_TOLERANCE_VIOLATED, excess, "path")
     elif player.phase is SETTLE and not player.slowing:
-        _settle(player, execution, execution.goal.worst(player.position, measured, forgiven))
+        excess = execution.goal.worst(player.position, measured, forgiven)
+        if excess is not None:
+            _settle(player, execution, excess)
+        elif verified():
+            player.finish()
 
 
-def _settle(player: Player, execution: Execution, excess: Excess | None) -> None:
-    """End the execution where the joints have come near enough, or have had their time."""
-    if excess is None:
-        player.finish()
-    elif player.settled_ticks >= execution.goal_ticks:
-        waited = f", {player.settled_ticks / execution.rate_hz:.3f} s after the last row"
-        _break_off(player, execution, ResultCode.GOAL_TOLERANCE_VIOLATED, excess, "goal", waited=waited)
+def _settle(player: Player, execution: Execution, excess: Excess) -> None:
+    """Break the execution off where the joints have had their time and are not near enough."""
+    if player.settled_ticks < execution.goal_ticks:
+        return
+    waited = f", {player.settled_ticks / execution.rate_hz:.3f} s after the last row"
+    _break_off(player, execution, ResultCode.GOAL_TOLERANCE_VIOLATED, excess, "goal", waited=waited)
 
 
 def _break_off(

@@ -68,6 +68,8 @@ class Watch:
     schedule : Schedule
     report : callable
         Takes notices.
+    verified : callable
+        Whether all actuators hold and take setpoints, asked before a motion ends well.
 
     Attributes
     ----------
@@ -80,12 +82,14 @@ class Watch:
         player: Player,
         actuators: Actuators,
         schedule: Schedule,
+        *,
         report: Callable[[Notice], None],
+        verified: Callable[[], bool],
     ) -> None:
         limits = setup.limits
         self.checks = Checks(limits, setup.joints, setup.units, setup.actuators)
         self._player, self._actuators, self._schedule = player, actuators, schedule
-        self._report = report
+        self._report, self._verified = report, verified
         self._ways = setup.ways
         self._joints, self._units = setup.joints, setup.units
         self._may_stall = any(limits.may_stall)
@@ -121,7 +125,7 @@ class Watch:
 
     def _watch_tolerances(self) -> None:
         forgiven = self.checks.forgiven if self._may_stall else None
-        watch_tolerances(self._player, self._actuators.measured, forgiven)
+        watch_tolerances(self._player, self._actuators.measured, forgiven, self._verified)
 
     # -- what is found --------------------------------------------------------------------------------------
 

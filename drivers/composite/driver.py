@@ -363,6 +363,11 @@ class CompositeDriver(Driver):
             if names := [name for name in actuators if name in part.driver.actuators]:
                 yield part, names
 
+    def verify(self) -> None:
+        """Ask all parts that take part."""
+        self._opened()
+        self._each(lambda part: None if part.left_out else part.driver.verify())
+
     def inject(self, fault: Mapping[str, Any]) -> None:
         """Make a fault happen in one part, or in all if neither `part` nor `actuator` names one."""
         given = dict(fault)

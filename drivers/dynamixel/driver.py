@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -33,7 +32,6 @@ from .setup import (
     reboot_failed,
     refuse_failed,
     settle,
-    torque_left_on,
 )
 from .units import units_of
 
@@ -68,7 +66,6 @@ class DynamixelDriver(Driver):
         self._chains: list[Chain] = []
         self._servos: list[Servo] = []
         self._torque = self._halted = False
-        self._left_on = ""
         self._sent_s = -math.inf
         self._reads = 0
         count = len(self.actuators)
@@ -169,9 +166,7 @@ class DynamixelDriver(Driver):
         """Report what was found, and warn of what makes ticks longer than they need be."""
         found = ", ".join(f"{one.model.name} firmware {one.firmware} as {one.where}" for one in self._servos)
         self.notices.append(f"{WHERE}: found {found}")
-        self._left_on = torque_left_on(self._chains)
-        if self._left_on:
-            self.notices.append(self._left_on)
+        self._feedback.look_at_all(held=False)
         self.warnings = list(advice(self._buses, self._chains))
 
     def close(self) -> None:
@@ -207,8 +202,13 @@ class DynamixelDriver(Driver):
         feedback.fill(state, self._units)
         feedback.refuse_silence()
         feedback.refuse_failures()
-        if self._torque and turn == self.options.status_every // 2:
-            feedback.refuse_loose()
+        if turn == self.options.status_every // 2:
+            feedback.look_at_next(held=self._torque)
+
+    def verify(self) -> None:
+        """Read torque and bus watchdog of all servos; raise for each that does not hold or take goals."""
+        self._opened()
+        self._feedback.look_at_all(held=self._torque)
 
     # -- goals ----------------------------------------------------------------------------------------------
 
@@ -299,6 +299,7 @@ class DynamixelDriver(Driver):
                 self._switch_off()
             raise
         self._torque = True
+        self._feedback.torque.fill(1.0)
         self._sent_s = self.now()
 
     def _set_goals_here(self) -> None:
@@ -324,8 +325,6 @@ class DynamixelDriver(Driver):
         self._opened()
         self._torque = self._halted = False
         self._switch_off()
-        with suppress(ValueError):
-            self.notices.remove(self._left_on)  # nobody has been told yet, and it holds no more
 
     def _switch_off(self) -> None:
         """Switch off all chains that can be reached, then raise for those that could not."""
@@ -333,8 +332,10 @@ class DynamixelDriver(Driver):
         for chain in self._chains:
             try:
                 chain.set_all("torque_enable", 0)
+                self._feedback.torque[chain.indexes] = 0.0
             except DriverError as error:
                 problems.append(error)
+                self._feedback.torque[chain.indexes] = np.nan
         raise_all(problems)
 
     def halt(self) -> None:

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from .units import Units
 
 
+WATCHED = ("torque_enable", "bus_watchdog")
+WATCHDOG_TRIPPED = 0xFF
+
+
 class Feedback:
     """The last feedback of all servos; it outlives a closed bus.
 
@@ -44,6 +48,8 @@ class Feedback:
     ----------
     position : ndarray, shape (actuators,)
         In ticks.
+    torque : ndarray, shape (actuators,)
+        1 where torque is on by the servo's register, 0 where it is off; NaN where it is not known.
     shutdown : ndarray of uint8, shape (actuators,)
         The hardware errors at which each servo switches its torque off; the caller sets it.
     """
@@ -55,12 +61,12 @@ class Feedback:
     def __init__(self, count: int, lost_after: int, now: Callable[[], float], notices: deque[str]) -> None:
         self._lost_after, self._now, self._notices = lost_after, now, notices
         self._values = ActuatorState(count)  # in the registers' units
-        self.position = self._values.position
+        self.position, self.torque = self._values.position, self._values.torque
         self.shutdown = np.zeros(count, np.uint8)
         self._alert, self._alerted = np.zeros((2, count), bool)
         self._missed = np.zeros(count, np.int64)
         self._is_any_missed = self._is_any_alert = False  # no array need be looked at while all is well
-        self._next_servo = 0
+        self._next_look = 0
         self.disconnect()
 
     def connect(self, buses: Sequence[Bus], chains: Sequence[Chain], servos: Sequence[Servo]) -> None:
@@ -185,22 +191,62 @@ class Feedback:
                         self._notices.append(f"{servo.where}: reports {in_words(bits)}; it goes on")
         raise_all(problems)
 
-    def refuse_loose(self) -> None:
-        """Read the torque of one servo, the next in turn: one that has restarted answers but does not hold.
+    def look_at_next(self, *, held: bool) -> None:
+        """Read a register of one servo, the next in turn: its torque, and its watchdog where it should hold.
+
+        Parameters
+        ----------
+        held : bool
+            Whether all servos should hold and take goals.
 
         Raises
         ------
         DriverError
-            If its torque is off.
+            If it does not hold, or its bus watchdog has tripped or is off; only with `held`.
         """
-        servo = self._servos[self._next_servo]
-        self._next_servo = (self._next_servo + 1) % len(self._servos)
-        item = servo.model.table["torque_enable"]
-        if servo.bus.glance(servo.servo_id, item.address, item.size) == bytes(1):
+        kinds = len(WATCHED) if held else 1
+        place, register = divmod(self._next_look % (len(self._servos) * kinds), kinds)
+        self._next_look += 1
+        servo, name = self._servos[place], WATCHED[register]
+        item = servo.model.table[name]
+        data = servo.bus.glance(servo.servo_id, item.address, item.size)
+        if data is not None:
+            self._take_register(servo, name, item.decode(data, item.address), held=held)
+
+    def look_at_all(self, *, held: bool) -> None:
+        """Read these registers of all servos now; raises as `look_at_next` does, for all of them."""
+        problems = []
+        for chain in self._chains:
+            for name in WATCHED if held else WATCHED[:1]:
+                for servo, value in zip(chain.servos, chain.get(name), strict=True):
+                    try:
+                        self._take_register(servo, name, value, held=held)
+                    except DriverError as error:
+                        problems.append(error)
+        raise_all(problems)
+
+    def _take_register(self, servo: Servo, name: str, value: int, *, held: bool) -> None:
+        if name == "torque_enable":
+            self.torque[servo.index] = value
+            if held and not value:
+                raise DriverError(
+                    servo.where,
+                    "its torque is off",
+                    "it has restarted, or another program switched it off",
+                    "check its power, then enable again",
+                )
+        elif value == WATCHDOG_TRIPPED:
             raise DriverError(
                 servo.where,
-                "its torque is off",
-                "it has restarted, or another program switched it off",
+                "its bus watchdog has tripped",
+                "no packet came for longer than `command_lifetime_s`, so it stopped and ignores goals",
+                "look for what kept them from it, as a suspended machine, then enable again",
+            )
+        elif not value:
+            raise DriverError(
+                servo.where,
+                "its bus watchdog is off",
+                "it has restarted and forgotten its settings, or another program changed them",
                 "check its power, then enable again",
             )
 

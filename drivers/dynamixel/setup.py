@@ -331,14 +331,3 @@ def failed(servo: Servo, bits: int) -> DriverError:
         f"remove the cause, then `motiond reboot ROBOT {servo.actuator}`, or, where no daemon has the port, "
         f"`motiond scan {bus.port} --baud {bus.baud_rate} --reboot {servo.servo_id}`",
     )
-
-
-def torque_left_on(chains: Sequence[Chain]) -> str:
-    """Tell how many servos hold already, as whoever drove them before left them; '' where none does."""
-    on = [enabled for chain in chains for enabled in chain.get("torque_enable")]
-    if not any(on):
-        return ""
-    return (
-        f"{WHERE}: torque is on in {sum(on)} of {len(on)} servos, as it was left; "
-        "they hold until the robot is disabled"
-    )

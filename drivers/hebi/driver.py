@@ -49,7 +49,7 @@ FIRST_FEEDBACK_TIMEOUT_MS = 500
 ENABLE_TIMEOUT_MS = 50
 INFO_TIMEOUT_MS = 500
 SETTLE_S = 0.1
-"""How long after `enable` modules may still report their state from before it."""
+"""How long after `enable` or `disable` modules may still report their state from before it."""
 
 
 class HebiDriver(Driver):
@@ -85,7 +85,7 @@ class HebiDriver(Driver):
         self._look = look
         self._group: HebiGroup | None = None
         self._torque = self._halted = False
-        self._enabled_s = 0.0
+        self._enabled_s = self._switched_s = -np.inf
         self._period_s: float | None = None
         self._mirrors = Mirrors(self._setup.mirrors, len(self.actuators))
         self._lower, self._upper = self._setup.lower, self._setup.upper
@@ -231,6 +231,10 @@ class HebiDriver(Driver):
         if not listener.fill(state):
             self._refuse_silence()
         self._mirrors.add_heat(state.temperature_c, listener.seen.temperature_c)
+        if self.now() - self._switched_s <= SETTLE_S:
+            state.torque.fill(np.nan)  # what was received may be from before
+        else:
+            state.torque[:] = listener.flags.torque[: len(state.torque)]
         if self._torque and (listener.flags.failing or listener.flags.any_unlocked):
             self._refuse_flags()
 
@@ -250,6 +254,24 @@ class HebiDriver(Driver):
         if unlocked.any() and self._pause_s() <= self._setup.lifetime_s:
             self._loosen(unlocked)
             raise self._expired("they hold no living command, though setpoints were sent")
+
+    def verify(self) -> None:
+        """Wait for feedback of now, and raise as `read` does; also for modules that let go unseen.
+
+        Raises
+        ------
+        DriverTimeout, LifetimeExpired, DriverError
+            If modules do not report, have let go, or are kept from following commands.
+        """
+        self._opened()
+        self._listener.measure(ENABLE_TIMEOUT_MS)
+        if not self._torque:
+            return
+        self._refuse_flags()
+        unlocked = self._listener.flags.unlocked
+        if unlocked.any():
+            self._loosen(unlocked)
+            raise self._expired("they hold no living command")
 
     # -- commands -------------------------------------------------------------------------------------------
 
@@ -312,7 +334,7 @@ class HebiDriver(Driver):
         self._sender.effort.fill(np.nan)
         self._feed_forward()
         self._sender.send()
-        self._enabled_s = self.now()
+        self._enabled_s = self._switched_s = self.now()
         self._torque, self._halted = True, False
 
     def _loosen(self, which: Booleans) -> None:
@@ -323,6 +345,7 @@ class HebiDriver(Driver):
         """Send an empty command that lives for 1 ms, after which the modules let go."""
         group = self._opened()
         self._torque = self._halted = False
+        self._switched_s = self.now()
         self._sender.tighten()
         group.command_lifetime = 1
         try:

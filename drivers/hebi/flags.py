@@ -63,6 +63,8 @@ class Flags:
         Whether any module is stopped, hot or foreign.
     any_unlocked : bool
         Whether any module has no living command.
+    torque : ndarray, shape (modules,)
+        1 where a living command is obeyed, 0 where none is; NaN where the module does not report it.
     """
 
     def __init__(self, modules: Sequence[Module]) -> None:
@@ -94,6 +96,8 @@ class Flags:
         self.unlocked = states[:, LIFETIME] == UNLOCKED
         self.failing = bool((self.stopped | self.hot | self.foreign).any())
         self.any_unlocked = bool(self.unlocked.any())
+        self.torque = np.where(states[:, LIFETIME] == ABSENT, np.nan, 1.0)
+        self.torque[self.stopped | self.hot | self.unlocked] = 0.0
 
     def failure(self) -> DriverError | None:
         """Return the error for the gravest state that keeps modules from following commands, if any."""

@@ -255,6 +255,15 @@ class SimDriver(Driver):
             self._simulation.hold(plant)
             self._halted = True
 
+    def verify(self) -> None:
+        """Raise if the actuators have let go, or a fault keeps some from following commands."""
+        plant = self._opened()
+        self._simulation.advance_on_bus(plant)
+        if self._holding and not plant.torque:
+            raise self._expired(plant)
+        if (failure := self._simulation.failure()) is not None:
+            raise failure
+
     def inject(self, fault: Mapping[str, Any]) -> None:
         """Schedule a fault, `at_s` from now.
 

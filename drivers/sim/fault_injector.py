@@ -1,7 +1,8 @@
 """Lets faults begin and end, sums up their effects, and applies them to joints and encoders.
 
-Two effects outlast their fault: an actuator whose m-stop was pressed or that lost its power has no torque
-until it is enabled again, and one that lost its power measures positions whole turns off.
+Some effects outlast their fault: an actuator whose m-stop was pressed, that lost its power, dropped its
+torque or restarted has no torque until it is enabled again, one whose bus watchdog has tripped ignores
+commands until then, and one that lost its power measures positions whole turns off.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 
 from ..base import DriverError
 from .fault_schedule import FaultSchedule
-from .faults import Clear, Displaced, FaultEffects, place_of
+from .faults import Clear, Displaced, FaultEffects, Reset, TorqueDrop, WatchdogTrip, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,6 +42,10 @@ class FaultInjector:
         Of all faults that last now.
     disturbs_wire, heating, limp : bool
         Whether commands or feedback do not arrive as sent, actuators get hot, and some have no torque.
+    without, tripped : ndarray of bool, shape (actuators,)
+        Actuators that have no torque although it may be on, and those that ignore commands.
+    deaf : bool
+        Whether any ignores commands.
     active : bool
         Whether the driver must look at any of this; faults of joints alone, which `Plant` handles, do not
         count.
@@ -51,15 +56,18 @@ class FaultInjector:
         self.schedule = FaultSchedule()
         self.effects = FaultEffects(len(actuators))
         self._was_stopped, self._has_restarted = np.zeros((2, len(actuators)), bool)
+        self._was_reset, self._has_dropped, self.tripped = np.zeros((3, len(actuators)), bool)
+        self._latches = {Reset: self._was_reset, TorqueDrop: self._has_dropped, WatchdogTrip: self.tripped}
         self._note_kinds()
 
     def _note_kinds(self) -> None:
         effects = self.effects
         self.disturbs_wire = effects.disturbs_wire
         self.heating = bool(effects.heating_c_per_s.any())
-        self._limp = effects.stopped | effects.unpowered | self._was_stopped | self._has_restarted
-        self.limp = bool(self._limp.any())
-        self.active = self.disturbs_wire or self.heating or self.limp or effects.cut
+        self.without = effects.stopped | effects.unpowered | self._was_stopped | self._has_restarted
+        self.without |= self._was_reset | self._has_dropped
+        self.limp, self.deaf = bool(self.without.any()), bool(self.tripped.any())
+        self.active = self.disturbs_wire or self.heating or self.limp or self.deaf or effects.cut
 
     def apply_next_change(self, plant: Plant, encoder: Encoder) -> Fault | None:
         """Apply the schedule's next change, and return the fault that begins, if one does."""
@@ -73,6 +81,11 @@ class FaultInjector:
         before = self.effects
         self.effects = self._sum_up()
         encoder.turn(FULL_TURN * before.turns * (before.unpowered & ~self.effects.unpowered))
+        if begins and (latch := self._latches.get(type(fault))) is not None:
+            place = place_of(self._where, fault, self._actuators)
+            latch[place] = True
+            if latch is self.tripped:
+                plant.stop(latch)
         self._was_stopped |= self.effects.stopped
         self._has_restarted |= self.effects.unpowered
         self.apply(plant)
@@ -91,7 +104,7 @@ class FaultInjector:
     def apply(self, plant: Plant) -> None:
         """Set the present effects on the joints."""
         self._note_kinds()
-        plant.set_faults(stuck=self.effects.stuck, limp=self._limp, grip=self.effects.grip)
+        plant.set_faults(stuck=self.effects.stuck, limp=self.without, grip=self.effects.grip)
 
     def recover(self, plant: Plant) -> None:
         """Restore torque of actuators that a fault, now over, has switched off.
@@ -102,19 +115,43 @@ class FaultInjector:
             If an m-stop is still pressed or power still missing; then nothing changes.
         """
         if (self.effects.stopped | self.effects.unpowered).any():
-            raise self.without_torque()
+            raise self._error()
         self._was_stopped[:] = self._has_restarted[:] = False
+        for latch in self._latches.values():
+            latch.fill(False)
         self.apply(plant)
 
-    def without_torque(self) -> DriverError:
-        """Return the error that names the actuators without torque, of which there must be some, and why."""
-        effects = self.effects
+    def failure(self) -> DriverError | None:
+        """Return an error if some actuators do not follow commands by themselves."""
+        return self._error() if self.limp or self.deaf else None
+
+    def _error(self) -> DriverError:
+        """Return the error that names the actuators that do not follow, of which there are some, and why."""
+        effects, no_torque = self.effects, "there is no torque"
         reasons = (
-            (effects.unpowered, "power is lost", "check the supply, then enable again"),
-            (effects.stopped, "m-stop is pressed", "release it, then enable again"),
-            (self._has_restarted, "power was lost", "check that the position is right, then enable again"),
-            (self._was_stopped, "m-stop was pressed", "enable again"),
+            (effects.unpowered, "power is lost", no_torque, "check the supply, then enable again"),
+            (effects.stopped, "m-stop is pressed", no_torque, "release it, then enable again"),
+            (
+                self._has_restarted,
+                "power was lost",
+                no_torque,
+                "check that the position is right, then enable again",
+            ),
+            (self._was_stopped, "m-stop was pressed", no_torque, "enable again"),
+            (self._was_reset, "has restarted", no_torque, "check its power, then enable again"),
+            (
+                self._has_dropped,
+                "its torque is off",
+                "it dropped by itself",
+                "find out why, then enable again",
+            ),
+            (
+                self.tripped,
+                "its bus watchdog has tripped",
+                "it stopped, and ignores setpoints",
+                "look for what kept them from it, then enable again",
+            ),
         )
-        named, what, mend = next(reason for reason in reasons if reason[0].any())
+        named, what, why, mend = next(reason for reason in reasons if reason[0].any())
         names = [name for name, is_named in zip(self._actuators, named, strict=True) if is_named]
-        return DriverError(", ".join(names), what, "there is no torque", mend)
+        return DriverError(", ".join(names), what, why, mend)

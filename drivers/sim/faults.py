@@ -227,6 +227,27 @@ class PowerCycle(ActuatorFault):
         effects.turns[place] = self.turns
 
 
+class TorqueDrop(ActuatorFault):
+    """An actuator drops its torque by itself, as one does that is overloaded, until torque is switched on."""
+
+    fault: Literal["torque_drop"]
+    for_s: None = None
+
+
+class Reset(ActuatorFault):
+    """An actuator restarts by itself and has forgotten what it was set to; torque on sets it again."""
+
+    fault: Literal["reset"]
+    for_s: None = None
+
+
+class WatchdogTrip(ActuatorFault):
+    """An actuator's watchdog trips: it holds where it is, deaf to setpoints until torque is switched on."""
+
+    fault: Literal["watchdog_trip"]
+    for_s: None = None
+
+
 class LifetimeExpiry(Fault):
     """Commands do not arrive, though feedback does, so that the actuators let go after a while."""
 
@@ -278,7 +299,7 @@ class Clear(Fault):
 
 AnyFault: TypeAlias = (
     LostFeedback | StaleFeedback | Delay | PacketLoss | Stuck | Displaced | Slipping | Overheating | MStop
-    | PowerCycle | LifetimeExpiry | Blocks | Crash | BusLost | Clear
+    | PowerCycle | TorqueDrop | Reset | WatchdogTrip | LifetimeExpiry | Blocks | Crash | BusLost | Clear
 )  # fmt: skip
 FAULTS: Mapping[str, type[Fault]] = dict(
     sorted((get_args(kind.model_fields["fault"].annotation)[0], kind) for kind in get_args(AnyFault))

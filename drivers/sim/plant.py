@@ -80,8 +80,7 @@ class Plant:
         self._by_position, self._by_velocity = self._products
         self._before, self._sizes = np.empty((2, 4, count))
         self._beyond = np.empty((4, count), bool)
-        self._scratch = np.empty(count)
-        self._unset = np.empty((3, count), bool)
+        self._scratch, self._unset = np.empty(count), np.empty((3, count), bool)
         self._history = np.empty((delay_steps + 1, *self._reported.shape))
         self._delayed = delay_steps > 0
         self._gravity = gravity
@@ -200,6 +199,11 @@ class Plant:
         self.rows[Row.DRIFT] = 0.0
         self._drifting = False
         self.refresh()
+
+    def stop(self, which: Booleans) -> None:
+        """Let some actuators, of shape (actuators,), hold where they are; commands of NaN leave them so."""
+        self._feeds[0, which] = self._target[which] = self._position[which]
+        self._feeds[1:, which] = self.rows[Row.DRIFT, which] = 0.0
 
     def refresh(self) -> None:
         """Begin the command lifetime anew, as a command does."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..base import ActuatorState, CommunicationLost
 from .fault_injector import FaultInjector
 from .layout import STEP_S, STEPS_PER_S, step_at
@@ -144,6 +146,7 @@ class Simulation:
         state = ActuatorState(self._count)
         plant.report(0.0, state)
         self._encoder.measure(state.position)
+        self._report_torque(plant, state)
         state.stamp_s.fill(plant.step * STEP_S)
         self._wire.remember(state)
 
@@ -161,9 +164,15 @@ class Simulation:
         plant.report(now_s - plant.step * STEP_S, state)
         if not self._encoder.perfect:
             self._encoder.measure(state.position)
+        self._report_torque(plant, state)
         state.stamp_s.fill(now_s)
         if not self._is_direct and self._injector.disturbs_wire:
             self._wire.receive(now_s, state, self._injector.effects)
+
+    def _report_torque(self, plant: Plant, state: ActuatorState) -> None:
+        state.torque.fill(plant.torque)
+        if self._injector.limp:
+            state.torque[self._injector.without] = 0.0
 
     def send(self, plant: Plant, values: Floats) -> DriverError | None:
         """Send a command (3, actuators); return an error if some actuators have no torque to follow it."""
@@ -174,12 +183,15 @@ class Simulation:
             plant.refresh()
         else:
             self._send_by_wire(plant, values)
-        return self._injector.without_torque() if self._injector.limp else None
+        return self._injector.failure() if self._injector.active else None
 
     def _send_by_wire(self, plant: Plant, values: Floats) -> None:
         if self._encoder.is_turned:
             values = values.copy()
             values[0] -= self._encoder.turned
+        if self._injector.deaf:
+            values = values.copy()
+            values[:, self._injector.tripped] = np.nan
         self._wire.send(plant.step, values, self._injector.effects)
         self._advance_to(plant, plant.step)
 
@@ -192,6 +204,10 @@ class Simulation:
     def drop_commands(self) -> None:
         """Forget the commands that are under way."""
         self._wire.drop_commands()
+
+    def failure(self) -> DriverError | None:
+        """Return an error if some actuators do not follow commands by themselves."""
+        return self._injector.failure()
 
     @property
     def hears_halts(self) -> bool:

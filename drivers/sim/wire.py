@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..base import ActuatorState, Booleans, Floats
     from .faults import FaultEffects
 
-TOLD = slice(0, 5)
+TOLD = slice(0, 6)
 """The rows of a state that the actuator sends; the stamps are the receiver's."""
 
 
@@ -39,7 +39,7 @@ class Wire:
         self._commands: deque[tuple[int, Floats]] = deque()
         self._feedback: deque[tuple[float, Floats]] = deque()
         self._arrived = np.full((3, count), np.nan)
-        self._received = np.full((6, count), np.nan)
+        self._received = np.full((7, count), np.nan)
 
     def due(self, step: int) -> tuple[int, Floats] | None:
         """Take the next command that arrives up to `step`, and return it with the step of its arrival.
@@ -83,6 +83,7 @@ class Wire:
             np.copyto(self._received, values, where=~kept)
         state.values[:] = self._received
         state.values[TOLD, effects.lost | effects.unpowered] = np.nan
+        state.torque[effects.stale] = np.nan  # what they report is of before
 
     def _keep_order(self, arrives_s: float, values: Floats) -> None:
         if self._feedback:

@@ -79,7 +79,8 @@ class ToyDriver(Driver):
         require_lifetime(self._where, self.options.command_lifetime_s, period_s)
 
     def read(self, state: ActuatorState) -> None:
-        _, state.position[:] = self._ask(b"R")
+        holds, state.position[:] = self._ask(b"R")
+        state.torque.fill(holds)
         state.stamp_s.fill(self.now())
 
     def write(self, command: ActuatorCommand) -> None:

@@ -10,6 +10,7 @@ suite      all of them in one class
 lifecycle  tests of how drivers are made, opened and closed
 limits     tests of what the actuators themselves allow
 feedback   tests of what they report
+torque     tests of torque as it is found
 motion     tests of torque, setpoints and halts
 failures   tests of what they say where something is not possible
 steps      what several of them do and look at

@@ -11,6 +11,7 @@ from .feedback import FeedbackContract
 from .lifecycle import LifecycleContract
 from .limits import LimitsContract
 from .motion import MotionContract
+from .torque import TorqueContract
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from ..rig import Rig
 
 
-class DriverContract(LifecycleContract, LimitsContract, FeedbackContract, MotionContract, FailureContract):
+class DriverContract(
+    LifecycleContract, LimitsContract, FeedbackContract, TorqueContract, MotionContract, FailureContract
+):
     """The contract's tests; a subclass adds the fixture `rig`."""
 
     @pytest.fixture

@@ -184,6 +184,25 @@ HALTED_OR_GONE = [
         f"elbow: m-stop is pressed; {NO_TORQUE}; release it, then enable again",
         "elbow",
     ),
+    halted(
+        {"fault": "torque_drop", "joint": "elbow"},
+        "torque_drop of elbow",
+        "elbow: its torque is off; it dropped by itself; find out why, then enable again",
+        "elbow",
+    ),
+    halted(
+        {"fault": "reset", "joint": "elbow"},
+        "reset of elbow",
+        f"elbow: has restarted; {NO_TORQUE}; check its power, then enable again",
+        "elbow",
+    ),
+    halted(
+        {"fault": "watchdog_trip", "joint": "elbow"},
+        "watchdog_trip of elbow",
+        "elbow: its bus watchdog has tripped; it stopped, and ignores setpoints; "
+        "look for what kept them from it, then enable again",
+        "elbow",
+    ),
     killed({"fault": "blocks", "for_s": 5.0}, r"the stream process did not tick for \d\.\d s and was killed"),
     halted(
         {"fault": "power_cycle", "joint": "elbow", "for_s": 5.0},
@@ -303,7 +322,12 @@ async def go_through(rig: Rig, registry: RobotRegistry, case: Case) -> Story:
     return Story(
         result,
         tuple(state for state, _ in groupby(states))[1:],
-        sorted((one.data["kind"], one.data["message"]) for one in told if one.subject == "event"),
+        # How soon another process finds actuators decides whether they still hold.
+        sorted(
+            (one.data["kind"], one.data["message"])
+            for one in told
+            if one.subject == "event" and one.data["kind"] != "torque"
+        ),
         torque,
         read_plant(rig.folder / "plant.bin", time.monotonic()).torque,
         fault_s,

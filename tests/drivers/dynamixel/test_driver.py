@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.drivers.base import CommunicationLost, DriverConfigError, DriverError, DriverTimeout
+from motiond.drivers.base import (
+    ActuatorCommand,
+    CommunicationLost,
+    DriverConfigError,
+    DriverError,
+    DriverTimeout,
+)
 from motiond.drivers.dynamixel.bus import Bus
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
 from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
@@ -26,7 +32,7 @@ from tests.drivers.dynamixel.bench import XM430, Bench, servo
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
 
@@ -51,19 +57,19 @@ def test_says_what_it_found(bench: Bench) -> None:
     ]
 
 
-def test_says_that_servos_hold_as_whoever_drove_them_before_left_them(bench: Bench) -> None:
+def test_reports_torque_as_it_is_found(bench: Bench) -> None:
     bench.chains[0].servos[1].set("torque_enable", 1)
     bench.driver.open()
-    said = (
-        "driver dynamixel: torque is on in 1 of 3 servos, as it was left; "
-        "they hold until the robot is disabled"
-    )
-    assert bench.driver.notices[-1] == said
+    assert bench.read().torque.tolist() == [0.0, 1.0, 0.0]
     bench.driver.disable()
-    assert said not in bench.driver.notices
-    bench.driver.close()
-    bench.driver.open()
-    assert said not in bench.driver.notices
+    assert bench.read().torque.tolist() == [0.0, 0.0, 0.0]
+    bench.driver.enable()
+    assert bench.read().torque.tolist() == [1.0, 1.0, 1.0]
+    bench.driver.disable()
+    bench.chains[0].servos[2].set("torque_enable", 1)  # by another program
+    for _ in range(30):
+        bench.read()
+    assert bench.read().torque.tolist() == [0.0, 0.0, 1.0]
 
 
 def test_names_all_that_is_missing_and_what_is_there_instead() -> None:
@@ -346,8 +352,84 @@ def test_finds_any_servo_that_lost_its_torque(bench: Bench) -> None:
     with bench.ports[0].lock:
         bench.servos[1].set("torque_enable", 0)
     with pytest.raises(DriverError) as caught:
-        bench.play([0, 0, 0], ticks=30)
+        bench.play([0, 0, 0], ticks=60)
     assert caught.value.where == bench.where(1)
+
+
+TRIPPED = (
+    "its bus watchdog has tripped; no packet came for longer than `command_lifetime_s`, so it stopped and "
+    "ignores goals; look for what kept them from it, as a suspended machine, then enable again"
+)
+OFF = (
+    "its torque is off; it has restarted, or another program switched it off; "
+    "check its power, then enable again"
+)
+FORGOT = (
+    "its bus watchdog is off; it has restarted and forgotten its settings, or another program changed them; "
+    "check its power, then enable again"
+)
+
+
+def _error(bench: Bench) -> str:
+    """Return what a read complains of; '' where it does not."""
+    try:
+        bench.read()
+    except DriverError as error:
+        return str(error)
+    return ""
+
+
+def _reboot(one: EmulatedServo) -> None:
+    one.reboot()
+    one._booted_s = -np.inf  # the clock stands still
+
+
+@pytest.mark.parametrize(
+    ("fails", "said", "torque"),
+    [
+        (lambda one: one.set("bus_watchdog", 0xFF), (TRIPPED,), 1.0),
+        (lambda one: one.set("torque_enable", 0), (OFF,), 0.0),
+        (_reboot, (OFF, FORGOT), 0.0),
+    ],
+    ids=["watchdog", "torque", "reboot"],
+)
+def test_a_servo_that_stopped_listening_is_found_in_turn_and_at_once_when_asked(
+    bench: Bench, fails: Callable[[EmulatedServo], None], said: tuple[str, ...], torque: float
+) -> None:
+    bench.driver.open()
+    bench.driver.enable()
+    bench.play([0, 0, 0], ticks=15)
+    bench.driver.verify()
+    with bench.ports[0].lock:
+        fails(bench.servos[2])
+    with pytest.raises(DriverError) as caught:
+        bench.driver.verify()
+    where = bench.where(2)
+    expected = "\n".join([f"{where}: {said[0]}", *(f"{where}: {one}" for one in said[1:])])
+    assert str(caught.value) == expected
+    found = {message for _ in range(2 * 3 * bench.driver.options.status_every) if (message := _error(bench))}
+    assert found == {f"{where}: {one}" for one in said}
+    assert bench.read().torque[2] == torque
+    bench.driver.enable()
+    bench.driver.verify()
+
+
+def test_a_servo_that_tripped_ignores_goals_until_it_is_enabled_again() -> None:
+    with Bench([servo(1)]) as bench:
+        bench.driver.open()
+        bench.driver.enable()
+        bench.play([0.1], ticks=30)
+        with bench.ports[0].lock:
+            bench.servos[0].set("bus_watchdog", 0xFF)
+        before = bench.read().position[0]
+        command = ActuatorCommand(1)
+        command.position[:] = 0.5
+        bench.driver.write(command)
+        bench.wait(1.0)
+        assert bench.servos[0].position_ticks == pytest.approx(2048 + before * 4096 / (2 * np.pi), abs=1)
+        bench.driver.enable()
+        bench.play([0.5], ticks=100)
+        assert bench.read().position[0] == pytest.approx(0.5, abs=0.01)
 
 
 def test_the_watchdog_stops_a_servo_on_its_way() -> None:

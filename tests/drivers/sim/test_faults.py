@@ -130,6 +130,7 @@ def test_stale_feedback_stands_still_while_the_joint_moves(clock: Clock) -> None
     bench = Bench(clock)
     bench.play(1, 0.02)
     before = bench.state.values[:, 0].copy()
+    before[5] = np.nan  # whether torque is on now is not known
     bench.driver.inject(fault("stale_feedback", actuator="elbow", for_s=0.5))
     bench.play(1, 0.45)
     np.testing.assert_array_equal(bench.state.values[:, 0], before)
@@ -253,6 +254,48 @@ def test_an_m_stop_takes_the_torque_until_it_is_released_and_enabled_again(clock
 
     bench.driver.enable()
     write(bench.driver, np.nan)
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "torque"),
+    [
+        ("torque_drop", "its torque is off; it dropped by itself; find out why, then enable again", 0.0),
+        ("reset", "has restarted; there is no torque; check its power, then enable again", 0.0),
+        (
+            "watchdog_trip",
+            (
+                "its bus watchdog has tripped; it stopped, and ignores setpoints; "
+                "look for what kept them from it, then enable again"
+            ),
+            1.0,
+        ),
+    ],
+)
+def test_an_actuator_that_stopped_listening_does_so_until_it_is_enabled_again(
+    clock: Clock, name: str, said: str, torque: float
+) -> None:
+    bench = Bench(clock)
+    bench.play(0.2, 0.3)
+    bench.driver.verify()
+    bench.driver.inject(fault(name, actuator="elbow"))
+    for _ in range(10):
+        with pytest.raises(DriverError) as caught:
+            write(bench.driver, 0.5)
+        assert str(caught.value) == f"elbow: {said}"
+        with pytest.raises(DriverError) as caught:
+            bench.driver.verify()
+        assert str(caught.value) == f"elbow: {said}"
+        clock.now_s += TICK_S
+    bench.driver.read(bench.state)
+    assert bench.state.torque.tolist() == [torque, 1.0]
+    assert bench.state.position == pytest.approx([0.2, 0.5], abs=1e-3)
+    bench.driver.inject(fault("clear"))
+    bench.driver.enable()
+    bench.driver.verify()
+    bench.play(0.6, 0.3)
+    bench.driver.read(bench.state)
+    assert bench.state.torque.tolist() == [1.0, 1.0]
+    assert bench.state.position == pytest.approx([0.6, 0.6], abs=1e-3)
 
 
 def test_torque_stays_off_while_an_m_stop_is_pressed(clock: Clock) -> None:
@@ -422,7 +465,8 @@ def test_clear_ends_all_that_has_begun_and_nothing_else(clock: Clock) -> None:
 
 KNOWN = (
     "there are blocks, bus_lost, clear, crash, delay, displaced, lifetime_expiry, lost_feedback, m_stop, "
-    "overheating, packet_loss, power_cycle, slipping, stale_feedback, stuck"
+    "overheating, packet_loss, power_cycle, reset, slipping, stale_feedback, stuck, torque_drop, "
+    "watchdog_trip"
 )
 KEYS = "it takes actuator, at_s, fault, for_s"
 BAD_FAULTS: list[tuple[dict[str, Any], str]] = [
