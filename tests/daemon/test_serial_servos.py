@@ -16,8 +16,10 @@ from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
 from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
 from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
 from motiond.drivers.dynamixel.models import models_by_name
-from tests.daemon.programs import run_here
+from tests.daemon.programs import background, run_here
 from tests.daemon.rig import JOINTS, Rig, ask, sweep, write_seq
+from tests.ports import free_port
+from tests.waiting import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -248,3 +250,19 @@ async def test_a_scan_of_a_port_that_a_daemon_drives_names_its_robot(
             words = ("scan", cable.path, "--baud", "1000000", *more)
             assert await asyncio.to_thread(run_here, capsys, *words) == (2, "", driven)
         assert (await ask(registry, "status"))["state"] == "idle"
+
+
+def test_the_command_line_restarts_a_servo_while_the_daemon_runs(
+    rig: Rig, cable: Cable, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cable.chain.servos[1].fail(OVERLOAD)
+    rig.daemon = {"mqtt": {"listen": f"127.0.0.1:{free_port()}"}}
+    with background("run", "-c", rig.config):
+
+        def restart() -> tuple[int, str, str]:
+            return run_here(capsys, "reboot", "arm", "elbow", "-c", rig.config)
+
+        code, out, err = eventually("the daemon answers", restart, lambda told: told[0] != 3)
+        assert (code, err) == (0, "")
+        assert out in {"arm: restarted elbow; offline\n", "arm: restarted elbow; idle\n"}
+        assert cable.chain.servos[1].get("hardware_error") == 0

@@ -176,6 +176,16 @@ async def test_a_refusal_is_told_in_the_words_of_the_command_line(broker: Embedd
     assert await fleet(broker, "play", "choir", "wave") == (1, "", said)
 
 
+async def test_a_stop_that_does_not_reach_the_actuators_of_all_gives_exit_code_1(
+    broker: Embedded, choir: Members
+) -> None:
+    choir.robots["right"].lost = "no answer from j1"
+    code, out, err = await fleet(broker, "stop", "choir")
+    assert (code, out.splitlines()) == (1, ["left: stops softly", "right: nothing plays"])
+    why = "it is offline (no answer from j1), and no actuator was reached; use the robot's own switch"
+    assert err == f"right: {why}\n"
+
+
 async def test_a_stop_that_none_takes_gives_exit_code_3(broker: Embedded, choir: Members) -> None:
     for robot in choir.robots.values():
         robot.silent_at.add("stop")

@@ -32,6 +32,8 @@ class Member:
         To which verbs it says nothing.
     ready_in_s : float
         What it needs before a first row.
+    lost : str
+        Why its actuators are out of reach; '' where they are not.
     code : str or None
         The result's, right after the commit; None where it plays on.
     """
@@ -44,6 +46,7 @@ class Member:
     code: str | None = "SUCCESSFUL"
     lease: str | None = None
     ttl_s: float = 60.0
+    lost: str = ""
 
 
 class Members:
@@ -149,6 +152,8 @@ class Members:
                 data["ready_in_s"] = member.ready_in_s
             case "lease/acquire" | "lease/renew":
                 data = {"lease": member.lease, "ttl_s": member.ttl_s}
+            case "stop" if member.lost:
+                data = {"state": "offline", "goal_id": None, "reached": False, "message": member.lost}
             case "stop":
                 data = {"state": "stopping", "goal_id": "g"}
             case "pause":
