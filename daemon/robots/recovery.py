@@ -39,15 +39,23 @@ async def reset(robot: Robot) -> None:
     ------
     RequestError
         OFFLINE or FAULT with what the driver reports, if it does; TIMEOUT if it has not been opened yet. It
-        is tried again all the same.
+        is tried again all the same. ESTOPPED where an emergency stop has come since.
     """
     status, losses = robot.status, robot.status.losses
     was_latched, robot.estop_latched = robot.estop_latched, False
     log.info("%s: reset", robot.name, extra={"robot": robot.name})
+
+    def refuse_latched() -> None:
+        if robot.estop_latched:
+            why, mend = "an emergency stop came after the reset", "send reset when it is safe"
+            raise RequestError("ESTOPPED", robot.name, "halted again", why, mend)
+
     match status.state:
         case State.ESTOPPED:
             robot.stream.send(messages.Reset())
-            await status.until(lambda: status.state is not State.ESTOPPED, END_OF_ESTOP)
+            await status.until(
+                lambda: status.state is not State.ESTOPPED, END_OF_ESTOP, refuse=refuse_latched
+            )
         case State.FAULT:
             robot.stream.restart()
             await _opened(robot, losses)
@@ -58,10 +66,13 @@ async def reset(robot: Robot) -> None:
             robot.stream.send(messages.Reset())
             if not await _ticks(robot, lambda: status.state not in {State.OFFLINE, State.FAULT}):
                 raise status.late(END_OF_ESTOP, ANSWER_TIMEOUT_S)
-            await status.until(lambda: status.state is not State.ESTOPPED, END_OF_ESTOP)
+            await status.until(
+                lambda: status.state is not State.ESTOPPED, END_OF_ESTOP, refuse=refuse_latched
+            )
         case _:
             return
     await _ticks(robot, lambda: status.state is State.IDLE)
+    refuse_latched()
     if status.state is State.FAULT:
         raise RequestError("FAULT", robot.name, "in fault after the reset", status.message)
     if status.state is State.OFFLINE and not robot.leaving:

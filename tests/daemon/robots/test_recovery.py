@@ -196,3 +196,26 @@ async def test_a_disable_between_an_emergency_stop_and_its_reset_keeps_no_play_w
         await rig.result_of((await ask(registry, "play", motion="short"))["goal_id"])
     why = "the emergency stop is latched; send reset when it is safe"
     assert str(caught.value) == f"arm: torque cannot be switched off; {why}"
+
+
+@pytest.mark.parametrize("reported", [False, True])
+async def test_a_reset_that_an_emergency_stop_follows_at_once_says_that_it_is_halted_again(
+    rig: Rig, *, reported: bool
+) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "enable")
+        first = asyncio.create_task(ask(registry, "estop"))
+        await asyncio.sleep(0)
+        if reported:
+            await first
+        resetting = asyncio.create_task(ask(registry, "reset"))
+        await asyncio.sleep(0)
+        assert (await ask(registry, "estop"))["latched"]
+        with pytest.raises(RequestError) as caught:
+            await resetting
+        await first
+        status = await ask(registry, "status")
+    why = "an emergency stop came after the reset; send reset when it is safe"
+    assert (caught.value.code, str(caught.value)) == ("ESTOPPED", f"arm: halted again; {why}")
+    assert (status["state"], status["estop_latched"]) == ("estopped", True)
