@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
+from motiond.daemon.client import connection
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.local import Impostor, ask_here
 from motiond.daemon.ipc.control import address_of
@@ -70,6 +71,20 @@ async def test_motiond_log_level_says_and_sets_it(tmp_path: Path, capsys: pytest
     async with served(config):
         told = await asyncio.to_thread(run_here, capsys, "log-level", "error", "-c", config)
         assert told == (0, "error\n", "")
+
+
+async def test_motiond_log_level_waits_no_longer_than_other_commands_for_a_daemon_that_hangs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "motiond.yaml"
+    config.touch()
+    assert connection.ANSWER_TIMEOUT_S == 5.0
+    monkeypatch.setattr(connection, "ANSWER_TIMEOUT_S", 0.2)
+    with socket.socket(socket.AF_UNIX) as hung:
+        hung.bind(address_of(config))
+        hung.listen()
+        told = await asyncio.to_thread(run_here, capsys, "log-level", "-c", config)
+    assert told == (3, "", f"{config}: its daemon does not answer; no answer in 0.2 s; look at its log\n")
 
 
 @pytest.mark.parametrize(
