@@ -16,6 +16,7 @@ from ..api.errors import RequestError
 from ..ipc import messages
 from ..ipc.states import State
 from .readiness import actuator_of
+from .shutdown import NOT_MOVED
 from .status import ANSWER_TIMEOUT_S
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ log = logging.getLogger(__name__)
 TICKS = 2
 """In so many a stream process has certainly obeyed: the first may have begun before the command came."""
 LOOK_S = 0.005
-END_OF_ESTOP = "the end of the emergency stop"
 
 
 async def reset(robot: Robot) -> None:
@@ -43,41 +43,45 @@ async def reset(robot: Robot) -> None:
     """
     status, losses = robot.status, robot.status.losses
     was_latched, robot.estop_latched = robot.estop_latched, False
-    log.info("%s: reset", robot.name, extra={"robot": robot.name})
-
-    def refuse_latched() -> None:
-        if robot.estop_latched:
-            why, mend = "an emergency stop came after the reset", "send reset when it is safe"
-            raise RequestError("ESTOPPED", robot.name, "halted again", why, mend)
-
+    if was_latched or status.state in NOT_MOVED:
+        log.info("%s: reset", robot.name, extra={"robot": robot.name})
     match status.state:
-        case State.ESTOPPED:
-            robot.stream.send(messages.Reset())
-            await status.until(
-                lambda: status.state is not State.ESTOPPED, END_OF_ESTOP, refuse=refuse_latched
-            )
         case State.FAULT:
             robot.stream.restart()
             await _opened(robot, losses)
         case State.OFFLINE:
             robot.stream.try_again()
             await _opened(robot, losses)
-        case _ if was_latched:  # its emergency stop is under way, and is obeyed first
-            robot.stream.send(messages.Reset())
-            if not await _ticks(robot, lambda: status.state not in {State.OFFLINE, State.FAULT}):
-                raise status.late(END_OF_ESTOP, ANSWER_TIMEOUT_S)
-            await status.until(
-                lambda: status.state is not State.ESTOPPED, END_OF_ESTOP, refuse=refuse_latched
-            )
+        case state if was_latched or state is State.ESTOPPED:
+            await _leave_estop(robot)
         case _:
             return
     await _ticks(robot, lambda: status.state is State.IDLE)
-    refuse_latched()
+    _refuse_latched(robot)
     if status.state is State.FAULT:
         raise RequestError("FAULT", robot.name, "in fault after the reset", status.message)
     if status.state is State.OFFLINE and not robot.leaving:
         what, mend = "offline after the reset", "it is tried again by itself"
         raise RequestError("OFFLINE", robot.name, what, status.message, mend)
+
+
+async def _leave_estop(robot: Robot) -> None:
+    """Wait for the end of the emergency stop, which may be under way still; it is obeyed first."""
+    status, awaited = robot.status, "the end of the emergency stop"
+    robot.stream.send(messages.Reset())
+    is_known = status.state is State.ESTOPPED
+    if not is_known and not await _ticks(robot, lambda: status.state not in {State.OFFLINE, State.FAULT}):
+        raise status.late(awaited, ANSWER_TIMEOUT_S)
+    await status.until(
+        lambda: status.state is not State.ESTOPPED, awaited, refuse=lambda: _refuse_latched(robot)
+    )
+
+
+def _refuse_latched(robot: Robot) -> None:
+    """Refuse to call a robot reset that was halted again since."""
+    if robot.estop_latched:
+        why, mend = "an emergency stop came after the reset", "send reset when it is safe"
+        raise RequestError("ESTOPPED", robot.name, "halted again", why, mend)
 
 
 async def reboot(robot: Robot, servos: list[str]) -> dict[str, object]:

@@ -284,8 +284,11 @@ class Robot:
         """Halt in the next tick, and stay so until `reset`, whatever becomes of the stream process."""
         self.stops += 1
         self.goals.stay()
+        if not self.estop_latched:  # it may be sent very often
+            log.info(
+                "%s: emergency stop; it stays latched until reset", self.name, extra={"robot": self.name}
+            )
         self.estop_latched = True
-        log.info("%s: emergency stop; it stays latched until reset", self.name, extra={"robot": self.name})
         self.status.wake()
         if self.stream.send(messages.Estop()):
             ended = {State.ESTOPPED, State.FAULT, State.OFFLINE}

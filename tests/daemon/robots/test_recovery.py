@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import time
@@ -219,3 +220,17 @@ async def test_a_reset_that_an_emergency_stop_follows_at_once_says_that_it_is_ha
     why = "an emergency stop came after the reset; send reset when it is safe"
     assert (caught.value.code, str(caught.value)) == ("ESTOPPED", f"arm: halted again; {why}")
     assert (status["state"], status["estop_latched"]) == ("estopped", True)
+
+
+async def test_emergency_stops_and_resets_are_logged_where_they_change_something(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        caplog.set_level(logging.INFO)
+        for verb in ("reset", "estop", "estop", "estop", "reset", "reset"):
+            await ask(registry, verb)
+        logged = [
+            record.getMessage() for record in caplog.records if record.name.endswith(("robot", "recovery"))
+        ]
+    assert logged == ["arm: emergency stop; it stays latched until reset", "arm: reset"]
