@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 EXAMPLE = Path(__file__).parents[2] / "config"
 ROBOT, DAEMON, MOTION = "arm", "arm-pc", "wave"
 TRANSACTION = "b2f6a3c09a0e4f6f8a3b0f6f1f9b8c11"
+ON_CONNECTIONS = "/request/heartbeat"
+"""Sent when a daemon connects, and so heard or not, as it happens."""
 FOLDER, HOST, VERSION = "/etc/motiond", "vm", "0.1.0"
 CLOCK = {
     "synchronised": True,
@@ -121,7 +123,8 @@ async def _record(mosquitto: Mosquitto) -> tuple[list[Heard], list[Heard]]:
 async def _hear(client: aiomqtt.Client, heard: list[Heard], played: asyncio.Event) -> None:
     async for message in client.messages:
         topic = message.topic.value
-        if isinstance(message.payload, bytes) and message.payload:
+        is_kept = not topic.endswith(ON_CONNECTIONS)
+        if is_kept and isinstance(message.payload, bytes) and message.payload:
             heard.append(Heard(time.time(), topic, orjson.loads(message.payload)))
         if topic.endswith("/result"):
             played.set()
