@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ..base import Floats
-    from ..limits import LimitKind
     from .chain import Chain, Servo
     from .options import DynamixelOptions
     from .units import Units
@@ -56,7 +56,8 @@ class Limits:
 
     def joined(self, servos: Sequence[Servo], units: Units, options: DynamixelOptions) -> ActuatorLimits:
         """Return what the options and the servos' registers allow, on the actuators' side."""
-        limits = _with_profiles(configured(options, [servo.actuator for servo in servos]), servos, options)
+        limits = configured(options, [servo.actuator for servo in servos])
+        limits = _with_profiles(limits, *profiles_of(servos, options), options)
         is_limited = self.highest < FARTHEST_TICKS
         turned = units.tick_rad < 0
         lowest, highest = (
@@ -152,37 +153,36 @@ class Limits:
 
 
 def configured(options: DynamixelOptions, actuators: Sequence[str]) -> ActuatorLimits:
-    """Return what the options allow, whatever the servos are.
-
-    With `follow_velocity`, each setpoint brings a profile velocity of its own, and the configured one does
-    not apply to motions.
-    """
+    """Return what the options allow, whatever the servos are."""
+    given = partial(_given, options, actuators)
     limits = ActuatorLimits.none(len(actuators))
-    chosen: list[tuple[LimitKind, str]] = [
-        ("lower", "lower_rad"),
-        ("upper", "upper_rad"),
-        ("acceleration", "profile_acceleration_rad_s2"),
-    ]
-    if not options.follow_velocity:
-        chosen.append(("velocity", "profile_velocity_rad_s"))
-    for kind, option in chosen:
-        is_profile = option.startswith("profile_")
-        given = [of_actuator(getattr(options, option), actuator) for actuator in actuators]
-        values = np.array([np.nan if value is None else value for value in given], float)
-        if is_profile:  # a profile of 0 is one without limit
-            values[values == 0] = np.nan
-        limits = limits.narrowed(kind, values, f"driver.{option}")
-    return limits
+    limits = limits.narrowed("lower", given("lower_rad"), "driver.lower_rad")
+    limits = limits.narrowed("upper", given("upper_rad"), "driver.upper_rad")
+    profiles = given("profile_velocity_rad_s"), given("profile_acceleration_rad_s2")
+    return _with_profiles(limits, *profiles, options)
+
+
+def _given(options: DynamixelOptions, actuators: Sequence[str], option: str) -> Floats:
+    """Return an option of each actuator, NaN where it is not set, shape (actuators,)."""
+    given = [of_actuator(getattr(options, option), actuator) for actuator in actuators]
+    return np.array([np.nan if value is None else value for value in given], float)
 
 
 def _with_profiles(
-    limits: ActuatorLimits, servos: Sequence[Servo], options: DynamixelOptions
+    limits: ActuatorLimits, velocity: Floats, acceleration: Floats, options: DynamixelOptions
 ) -> ActuatorLimits:
-    """Narrow limits to the profiles as the servos have them, in whole units of their registers."""
-    velocity, acceleration = (np.where(values > 0, values, np.nan) for values in profiles_of(servos, options))
+    """Narrow limits to profiles, of which 0 is without limit.
+
+    With `follow_velocity`, each setpoint brings a profile velocity of its own, and the configured one does
+    not apply to motions. A servo whose profile velocity is 0 uses no profile at all, nor its acceleration.
+    """
+    is_used = np.full(len(velocity), fill_value=True) if options.follow_velocity else velocity > 0
     if not options.follow_velocity:
-        limits = limits.narrowed("velocity", velocity, "driver.profile_velocity_rad_s")
-    return limits.narrowed("acceleration", acceleration, "driver.profile_acceleration_rad_s2")
+        limits = limits.narrowed(
+            "velocity", np.where(is_used, velocity, np.nan), "driver.profile_velocity_rad_s"
+        )
+    accelerates = np.where(is_used & (acceleration > 0), acceleration, np.nan)
+    return limits.narrowed("acceleration", accelerates, "driver.profile_acceleration_rad_s2")
 
 
 def _owned(servos: Sequence[Servo], register: str) -> list[str]:

@@ -89,7 +89,7 @@ class DynamixelOptions(DriverOptions):
     )
     profile_velocity_rad_s: PerActuatorOf[NotNegative] = Field(default=0.0, description="0 is without limit.")
     profile_acceleration_rad_s2: PerActuatorOf[NotNegative] = Field(
-        default=0.0, description="0 is without limit."
+        default=0.0, description="0 is without limit; servos ignore it where their profile velocity is 0."
     )
     follow_velocity: bool = Field(
         default=False, description="Send each setpoint's velocity as the profile velocity along with it."

@@ -73,6 +73,13 @@ def test_the_profile_acceleration_holds_also_where_velocities_are_followed() -> 
     ]
 
 
+def test_a_servo_without_a_profile_velocity_ignores_its_profile_acceleration() -> None:
+    options: dict[str, Any] = {"profile_acceleration_rad_s2": 20.0}
+    assert limits_of(servo(1), **options)["acceleration"] == [(np.inf, "")]
+    ((_, source),) = limits_of(servo(1), profile_velocity_rad_s=1.0, **options)["acceleration"]
+    assert source == "driver.profile_acceleration_rad_s2"
+
+
 def test_the_current_limit_is_an_effort_where_the_torque_constant_is_known() -> None:
     assert limits_of(servo(1, current_limit=1000))["effort"] == [(np.inf, "")]
     assert limits_of(servo(1, current_limit=1000), torque_constant_nm_per_a=1.5)["effort"] == [
