@@ -134,7 +134,7 @@ class StreamListener:
         left_on = [name for name, found in zip(names, status.found, strict=False) if found]
         if left_on and left_on != self._left_on:
             which = f"{len(left_on)} of {len(names)} actuators ({', '.join(left_on)})"
-            message = f"torque is on in {which}, as it was left; they hold until the robot is disabled"
+            message = f"torque is on in {which}, as it was left; disable the robot to release them"
             robot.report("event", {"kind": "torque", "message": message})
         self._left_on = left_on
 

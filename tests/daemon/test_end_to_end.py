@@ -190,6 +190,7 @@ async def test_when_the_broker_is_killed_the_robot_stops_softly_and_tells_it_aft
             await link.mend()
             ended = await result(ear, goal_id)
             assert (await state(ear, "idle"))["torque"] is True
+            await ear.until("motiond/arm/availability", lambda data: data["state"] == "online")
             again = await result(ear, await play(ear, "short"))
         assert await daemon.end() == 0
     why = f"the broker has been away for more than {LOST_S:g} s; nobody could stop it"
@@ -273,8 +274,8 @@ async def test_when_the_stream_process_is_killed_the_actuators_let_go_and_the_ro
         ended = await result(ear, goal_id)
         offline = await state(ear, "offline")
         reading = read_plant(rig.folder / "plant.bin", time.monotonic() + LIFETIME_S)
-        back = await state(ear, "idle")
-        assert (reading.torque, back["torque"]) == (False, False)
+        await ear.until("motiond/arm/state", lambda data: (data["state"], data["torque"]) == ("idle", False))
+        assert not reading.torque
         assert (await result(ear, await play(ear, "short")))["code"] == "SUCCESSFUL"
         assert await daemon.end() == 0
     why = "the stream process ended unasked (killed by signal 9)"

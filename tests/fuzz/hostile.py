@@ -196,7 +196,12 @@ class Hostile:
             inner = definitions[kind["$ref"].rpartition("/")[2]]["properties"]
             some = rng.sample(sorted(inner), rng.randint(0, len(inner)))
             return _object([(one, self._value_of(one, inner[one], definitions)) for one in some])
-        return self._of_type(kind)
+        return self._array(kind) if kind.get("type") == "array" else self._of_type(kind)
+
+    def _array(self, kind: dict[str, Any]) -> str:
+        least, most = kind.get("minItems", 0), kind.get("maxItems", 30)
+        count = max(0, self._rng.choice((least, least, least - 1, most, most + 1, 3000)))
+        return "[" + ",".join(self._of_type(kind["items"]) for _ in range(count)) + "]"
 
     def _of_type(self, kind: dict[str, Any]) -> str:
         rng = self._rng

@@ -113,7 +113,7 @@ async def test_a_second_motion_waits_instead_of_starting_over_the_first(rig: Arm
 async def test_what_waits_is_put_earlier_and_taken_out(rig: ArmRig) -> None:
     async with on_the_page(rig) as browsed:
         await browsed.page.click("text=How to play")
-        await browsed.page.select_option(".options select", "forever")
+        await browsed.page.select_option(".options select", "100")
         await browsed.page.click("button[aria-label='Play long']")
         await browsed.until_state("playing")
         await browsed.page.click("button[aria-label='Queue nod']")

@@ -40,7 +40,7 @@ CA = Path(__file__).parents[2] / "files" / "good" / "broker.crt"
         ("ws://broker.example", "ws://broker.example:80/mqtt"),
         ("ws://broker.example/", "ws://broker.example:80/mqtt"),
         ("wss://me:secret@broker.example/a/b", "wss://broker.example:443/a/b"),
-        ("ws://[2001:db8::1]:9001/ws", "ws://2001:db8::1:9001/ws"),
+        ("ws://[2001:db8::1]:9001/ws", "ws://[2001:db8::1]:9001/ws"),
     ],
 )
 def test_an_address_has_the_path_of_its_web_socket(url: str, address: str) -> None:

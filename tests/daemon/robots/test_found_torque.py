@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 READY = messages.Ready(1000.0, [], UNLIMITED)
 HELD = [0.1, 0.1]
-LEFT = "torque is on in 1 of 2 actuators (elbow), as it was left; they hold until the robot is disabled"
+LEFT = "torque is on in 1 of 2 actuators (elbow), as it was left; disable the robot to release them"
 
 
 def status(found: list[float | None], *, torque: bool = False) -> messages.Status:
