@@ -21,6 +21,8 @@ SETTLED_S = 0.5
 """After which the joints of a robot at rest have come to where they hold."""
 SHARE = 0.2
 """Of a new error in the mean: noise of the feedback is no displacement."""
+FINEST = 1e-6
+"""In rad or m: what is less is rounding, also where no start tolerance is wanted."""
 NOISE = 0.1
 """Of the stall error: what a single look may find without a joint having been moved."""
 
@@ -47,7 +49,7 @@ class Displacement:
     def __init__(
         self, start_tolerance: Sequence[float], stall_error: Sequence[float], may_stall: Sequence[bool]
     ) -> None:
-        self._tolerance, self._near = np.array(start_tolerance), np.array(stall_error)
+        self._tolerance, self._near = np.maximum(start_tolerance, FINEST), np.array(stall_error)
         self._at_once = np.maximum(self._tolerance, NOISE * self._near)
         self._may_move: Booleans = np.array(may_stall, dtype=bool)
         self.ordinary: Floats = np.zeros(len(self._near))

@@ -320,6 +320,8 @@ class Engine:
     def _hear(self) -> None:
         if not self.alive:
             self.state = self.loop.player.state
+            if (execution := self.loop.player.execution) is not None:
+                self.began = self._number_of(execution.goal_id)
             return
         while self._poller.poll(0) and (received := self.channel.receive()) is not None:
             self._take(received[0])
