@@ -1,4 +1,7 @@
-"""What is watched in which state, with what outcome, on simulated actuators (docs/explanations/checks.md)."""
+"""What is reported of failed checks and when, and what becomes of joints that were moved.
+
+Which check fails in which state with what outcome is in `test_checks_table`.
+"""
 
 from __future__ import annotations
 
@@ -11,84 +14,16 @@ import pytest
 
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import State
-from motiond.daemon.stream.clocks import VirtualClock
-from motiond.daemon.stream.execution import Phase
-from motiond.daemon.trajectory.passes import Passes
 from motiond.daemon.trajectory.track import Track, share
-from motiond.drivers.registry import make_driver
-from tests.daemon.stream.test_loop import JOINTS, RATE_HZ, START, UNLIMITED, Bench, setup_of
+from tests.daemon.stream.test_loop import RATE_HZ, START
+from tests.daemon.stream.watched import FAR, LIMITS, STATES, Robot, holding, paused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-LIMITS = replace(
-    UNLIMITED,
-    temperature_c=80.0,
-    stale_s=0.25,
-    stall_s=0.5,
-)
-FAR, NEAR = np.linspace(START, [0.6, 0.8], 1500), np.linspace(START, [0.101, -0.199], 400)
 PUSHED = [{"fault": "slipping", "for_s": 0.15}, {"fault": "stuck", "at_s": 0.15}]
 """A load pulls the joint away, which is then held there."""
-
-
-class Robot(Bench):
-    """A loop on virtual time whose actuators can be pushed, heated and lost."""
-
-    def __init__(self, folder: Path, *, limits: messages.CheckLimits = LIMITS, **options: Any) -> None:
-        clock = VirtualClock(100.0)
-        initial = {"initial": dict(zip(JOINTS, START, strict=True))}
-        driver = make_driver("sim", initial | options, JOINTS, clock.now)
-        super().__init__(folder, setup_of(limits=limits), driver, clock)
-
-    @property
-    def position(self) -> np.ndarray[Any, Any]:
-        """Where the simulated joints are."""
-        position: np.ndarray[Any, Any] = self.driver._plant.position.copy()  # type: ignore[attr-defined]
-        return position
-
-    def inject(self, *faults: dict[str, Any]) -> None:
-        for fault in faults:
-            self.channel.send(messages.Inject(fault))
-
-    def begin(
-        self,
-        rows: np.ndarray[Any, Any] = FAR,
-        approach: np.ndarray[Any, Any] | None = None,
-        **play: Any,
-    ) -> None:
-        empty = np.empty((0, 2))
-        driven, ways = np.array([True, True]), approach if approach is not None else empty
-        tracks = (
-            Track(ways, np.zeros_like(ways), driven, RATE_HZ, 2.0),
-            Track(rows, np.gradient(rows, 1 / RATE_HZ, axis=0), driven, RATE_HZ, 2.0),
-            Track(empty, empty, driven, RATE_HZ, 2.0),
-        )
-        fds = tuple(share(track) for track in tracks)
-        values: dict[str, Any] = {
-            "goal_id": "goal-1",
-            "motion": "wave",
-            "speed": 1.0,
-            "start": self.loop.player.position.tolist(),
-            "clock_acceleration": 2.0,
-            "path_tolerance": [messages.OFF] * 2,
-            "goal_tolerance": [messages.OFF] * 2,
-            "goal_time_s": messages.OFF,
-            "passes": Passes(0, len(rows) - 1),
-        }
-        self.channel.send(messages.Play(**(values | play)), fds)
-        for fd in fds:
-            os.close(fd)
-
-    def run_for(self, duration_s: float) -> None:
-        until_s = self.clock.now() + duration_s
-        while self.clock.now() < until_s and not self.loop.lost:
-            self.loop.step()
-            self.hear()
-
-    def events(self, kind: str) -> list[Any]:
-        return [notice for notice in self.told(messages.Happened) if notice.kind == kind]
 
 
 @pytest.fixture
@@ -102,92 +37,8 @@ def robots(tmp_path: Path) -> Iterator[Callable[..., Robot]]:
 
     yield make
     for robot in made:
-        if robot.loop.player.execution is not None:
-            robot.channel.send(messages.Estop())
-            robot.step(2)  # what plays is in shared memory
-        robot.driver.close()
-        robot.close()
+        robot.leave()
 
-
-# -- states -----------------------------------------------------------------------------------------------
-
-
-def approaching(robot: Robot) -> None:
-    robot.begin(approach=np.linspace(START, START, 2000))
-    robot.step(5)
-    assert robot.state() is State.APPROACHING
-
-
-def waiting(robot: Robot) -> None:
-    robot.begin(start_s=robot.clock.now() + 20.0)
-    robot.step(5)
-    assert robot.loop.player.waits
-
-
-def playing(robot: Robot) -> None:
-    robot.begin(FAR)
-    robot.step(5)
-    assert robot.state() is State.PLAYING
-
-
-def settling(robot: Robot) -> None:
-    robot.begin(NEAR[:5], goal_tolerance=[1e-4] * 2)
-    robot.step(20)
-    assert robot.loop.player.phase is Phase.SETTLE
-
-
-def pausing(robot: Robot) -> None:
-    robot.begin(np.repeat(FAR, 3, axis=0), speed=1.0, clock_acceleration=0.3)
-    robot.step(5)
-    robot.channel.send(messages.Pause())
-    robot.step()
-    assert robot.state() is State.PAUSING
-
-
-def paused(robot: Robot) -> None:
-    robot.begin()
-    robot.step(50)
-    robot.channel.send(messages.Pause())
-    robot.step_until(lambda: robot.state() is State.PAUSED)
-    robot.run_for(0.6)
-    assert robot.state() is State.PAUSED
-
-
-def stopping(robot: Robot) -> None:
-    pausing(robot)
-    robot.channel.send(messages.Stop())
-    robot.step()
-    assert robot.state() is State.STOPPING
-
-
-def holding(robot: Robot) -> None:
-    robot.run_for(0.6)
-    assert (robot.state(), robot.loop.player.torque) == (State.IDLE, True)
-
-
-def estopped(robot: Robot) -> None:
-    robot.channel.send(messages.Estop())
-    robot.run_for(0.7)
-    assert robot.state() is State.ESTOPPED
-
-
-def faulty(robot: Robot) -> None:
-    robot.inject({"fault": "m_stop", "for_s": 0.05})
-    robot.run_for(0.8)
-    assert robot.state() is State.FAULT
-    robot.notices.clear()
-
-
-def released(robot: Robot) -> None:
-    robot.channel.send(messages.Disable())
-    robot.run_for(0.6)
-    assert not robot.loop.player.torque
-
-
-GOING = {"approaching": approaching, "waiting": waiting, "playing": playing, "settling": settling}
-GOING |= {"pausing": pausing, "paused": paused}
-HOLDING = {"holding": holding, "estopped": estopped, "fault": faulty}
-STATES = GOING | {"stopping": stopping} | HOLDING | {"released": released}
 
 # -- what fails -------------------------------------------------------------------------------------------
 
@@ -204,43 +55,12 @@ def failures_of(robot: Robot) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-@pytest.mark.parametrize("state", GOING)
-def test_what_fails_ends_a_goal_with_its_code_in_every_state(
-    robots: Callable[..., Robot], state: str, failure: str
-) -> None:
-    faults, check, code = FAILURES[failure]
-    robot = robots(position_state_following_offset=0.001)
-    STATES[state](robot)
-    robot.inject(*faults)
-    robot.step_until(robot.ended)
-    robot.run_for(1.0)
-    (ended,) = robot.told(messages.Ended)
-    assert (ended.code, ended.details["check"], ended.details["reached_goal"]) == (code, check, False)
-    assert (robot.state(), robot.loop.player.torque) == (State.IDLE, True)
-    assert failures_of(robot) == [(check, code)]
-
-
-@pytest.mark.parametrize("failure", FAILURES)
-def test_what_fails_while_a_goal_stops_is_an_event_and_its_code_stays(
+def test_what_lasts_is_one_event_and_another_once_it_is_over(
     robots: Callable[..., Robot], failure: str
 ) -> None:
     faults, check, code = FAILURES[failure]
     robot = robots()
-    stopping(robot)
-    robot.inject(*faults)
-    robot.step_until(robot.ended)
-    (ended,) = robot.told(messages.Ended)
-    assert (ended.code, failures_of(robot)) == ("CANCELED", [(check, code)])
-
-
-@pytest.mark.parametrize("failure", FAILURES)
-@pytest.mark.parametrize("state", HOLDING)
-def test_what_fails_while_the_robot_only_holds_is_one_event_and_it_goes_on_holding(
-    robots: Callable[..., Robot], state: str, failure: str
-) -> None:
-    faults, check, code = FAILURES[failure]
-    robot = robots()
-    STATES[state](robot)
+    holding(robot)
     before = robot.state()
     robot.inject(*faults)
     robot.run_for(5.0)
@@ -253,66 +73,7 @@ def test_what_fails_while_the_robot_only_holds_is_one_event_and_it_goes_on_holdi
     assert [event.details for event in robot.events("check_passed")] == [{"check": check}]
 
 
-@pytest.mark.parametrize("failure", [*FAILURES, "position", "effort"])
-def test_without_torque_nothing_is_watched(robots: Callable[..., Robot], failure: str) -> None:
-    robot = robots(load=1.0)
-    released(robot)
-    robot.notices.clear()
-    robot.inject(*(FAILURES[failure][0] if failure in FAILURES else PUSHED))
-    robot.run_for(2.0)
-    assert failures_of(robot) == []
-    assert robot.state() is State.IDLE
-
-
-@pytest.mark.parametrize("state", [*STATES])
-@pytest.mark.parametrize("fault", ["m_stop", "bus_lost"])
-def test_an_error_of_the_driver_is_a_fault_in_every_state(
-    robots: Callable[..., Robot], state: str, fault: str
-) -> None:
-    robot = robots(position_state_following_offset=0.001)
-    STATES[state](robot)
-    before = robot.state()
-    robot.inject({"fault": fault})
-    robot.run_for(1.0)
-    wrote = state not in {"estopped", "fault", "released"}
-    if fault == "bus_lost" and state != "fault":
-        assert robot.loop.lost
-    else:
-        assert robot.state() is (State.FAULT if wrote else before)
-    if state in GOING or state == "stopping":
-        (ended,) = robot.told(messages.Ended)
-        assert ended.code == ("COMM_LOST" if fault == "bus_lost" else "HARDWARE_FAULT")
-
-
 # -- position ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("state", GOING)
-def test_a_joint_that_stays_away_ends_a_goal_in_every_state(robots: Callable[..., Robot], state: str) -> None:
-    robot = robots(load={"elbow": 2.0}, position_state_following_offset=0.001)
-    STATES[state](robot)
-    robot.inject(*({**fault, "actuator": "elbow"} for fault in PUSHED))
-    robot.step_until(robot.ended)
-    robot.run_for(1.0)
-    (ended,) = robot.told(messages.Ended)
-    assert (ended.code, ended.details["check"]) == ("PATH_TOLERANCE_VIOLATED", "stall")
-    assert (ended.details["joint"], ended.details["stalled"]) == ("elbow", ["elbow"])
-    assert ended.details["reached_goal"] is False
-    assert failures_of(robot) == [("stall", "PATH_TOLERANCE_VIOLATED")]
-
-
-def test_a_paused_joint_that_leaves_its_path_tolerance_ends_the_goal_at_once(
-    robots: Callable[..., Robot],
-) -> None:
-    robot = robots(load={"elbow": 2.0})
-    robot.begin(path_tolerance=[messages.OFF, 0.02])
-    robot.step(50)
-    robot.channel.send(messages.Pause())
-    robot.step_until(lambda: robot.state() is State.PAUSED)
-    robot.inject({"fault": "slipping", "actuator": "elbow"})
-    robot.run_for(0.2)
-    (ended,) = robot.told(messages.Ended)
-    assert (ended.code, ended.details["joint"]) == ("PATH_TOLERANCE_VIOLATED", "elbow")
 
 
 @pytest.mark.parametrize("state", ["holding", "estopped"])
@@ -340,34 +101,6 @@ def test_an_emergency_stop_in_full_motion_is_no_displacement(robots: Callable[..
     robot.run_for(5.0)
     assert np.abs(robot.loop.player.position - robot.position).max() > 0.1
     assert failures_of(robot) == []
-
-
-# -- effort -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("state", ["paused", "holding", "estopped"])
-def test_an_effort_beyond_its_limit_is_noticed_at_rest_too(robots: Callable[..., Robot], state: str) -> None:
-    robot = robots(limits=replace(UNLIMITED, effort=[3.0, 3.0], effort_s=0.2))
-    STATES[state](robot)
-    before = robot.state()
-    robot.loop._actuators.driver.read = Loaded(robot.driver.read)  # type: ignore[method-assign]
-    robot.run_for(2.0)
-    assert failures_of(robot) == [("effort", "HARDWARE_FAULT")]
-    assert robot.state() is (State.IDLE if state == "paused" else before)
-    assert [ended.code for ended in robot.told(messages.Ended)][:1] == (
-        ["HARDWARE_FAULT"] if state == "paused" else []
-    )
-
-
-class Loaded:
-    """Reads actuators that push with 5 N·m."""
-
-    def __init__(self, read: Callable[[Any], None]) -> None:
-        self._read = read
-
-    def __call__(self, state: Any) -> None:
-        self._read(state)
-        state.effort[:] = 5.0
 
 
 # -- onsets -----------------------------------------------------------------------------------------------

@@ -36,10 +36,12 @@ class FakeModule:
     temperature_state: int = 0
     position_limit_state: int = 2
     temperature_c: float = 30.0
+    effort: float | None = None
     orientation: tuple[float, float, float, float] | None = (1.0, 0.0, 0.0, 0.0)
     limits: tuple[float, float] = (-math.inf, math.inf)
     lost: bool = False
     mute: bool = False
+    jammed: bool = False
     commanded_by_other: bool = False
     deaf: bool = False
     goal: tuple[float, float, float] = (NAN, NAN, NAN)
@@ -53,7 +55,8 @@ class FakeModule:
     def move(self, now_s: float) -> None:
         if now_s > self.alive_until_s:
             self.goal = (NAN, NAN, NAN)
-        if self.mstop_state == 1 and self.temperature_state < 2 and math.isfinite(self.goal[0]):
+        follows = self.mstop_state == 1 and self.temperature_state < 2 and not self.jammed
+        if follows and math.isfinite(self.goal[0]):
             self.position = self.goal[0]
 
     def lifetime_state(self, now_s: float) -> int:
@@ -207,6 +210,8 @@ class FakeGroup:
             _state(states.PositionLimitState.value, module.position_limit_state),
             _state(states.CommandLifetimeState.value, module.lifetime_state(now_s)),
         ]
+        if module.effort is not None:
+            report.append(_float(floats.Effort.value, module.effort))
         if module.orientation is not None:
             report.append(_orientation(module.orientation))
         return report
