@@ -94,7 +94,7 @@ def test_a_joint_that_leaves_where_it_is_held_is_one_event(robots: Callable[...,
 
 
 def test_an_emergency_stop_in_full_motion_is_no_displacement(robots: Callable[..., Robot]) -> None:
-    robot = robots(velocity_limit=0.5)
+    robot = robots(velocity_limit=0.5, limits=replace(LIMITS, stall_s=0.2))
     robot.begin(np.linspace(START, [2.0, 2.0], 400))
     robot.step(150)
     robot.channel.send(messages.Estop())
