@@ -61,6 +61,8 @@ class WayBounds:
         In 1/s: how fast the clock's rate may change on such a way.
     start_tolerance : list of float
         For each joint, in rad or m: what has moved no further has not been moved.
+    lower, upper : list of float or None
+        For each joint: its limits; None where there is none.
     """
 
     velocity: list[float]
@@ -68,6 +70,8 @@ class WayBounds:
     jerk: list[float]
     clock_acceleration: float
     start_tolerance: list[float]
+    lower: list[float | None]
+    upper: list[float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +145,8 @@ class Play:
     needs_go : bool
         Whether the motion begins only after a `Go`; one that has not come by then ends it before its first
         row.
+    from_beyond : bool
+        Whether joints may be far outside their limits; what was moved then goes straight on, as slowly.
     """
 
     goal_id: str
@@ -156,6 +162,7 @@ class Play:
     markers: list[float] = field(default_factory=list)
     start_s: float | None = None
     needs_go: bool = False
+    from_beyond: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import numpy as np
 
 from motiond.formats.errors import listed
 
+from ..joints.beyond import FROM_BEYOND, WAY_BACK, far_outside, slack_of
 from ..joints.joint_bounds import joint_bounds
 from ..trajectory.track import Track
 from ..trajectory.way import WayError, plan_way
@@ -32,11 +33,7 @@ if TYPE_CHECKING:
 
 
 MOST_ROWS, MOST_VALUES = 500_000, 8_000_000
-FAR_OUTSIDE = 0.05  # of a joint's range: what a calibration may be off, and far less than a turn
-FAR_OUTSIDE_OF_ENDLESS = {"rad": 0.1, "m": 0.01}  # where one side has no limit
-FROM_BEYOND = 0.2  # of the bounds of an approach
 NO_WAY = "there is no way from there; check the actuator"
-WAY_BACK = "check the actuator, its offset and its turns; if it is there, send goto with from_beyond: true"
 
 
 class ApproachError(ValueError):
@@ -163,9 +160,7 @@ def _reduced(bounds: JointBounds) -> JointBounds:
 
 def _refuse_unsafe(start: Floats, driven: Booleans, joint_map: JointMap, *, from_beyond: bool) -> None:
     limits = joint_map.limits
-    span = limits.upper - limits.lower
-    endless = [FAR_OUTSIDE_OF_ENDLESS[unit] for unit in joint_map.units]
-    slack = np.where(np.isfinite(span), FAR_OUTSIDE * span, endless)
+    slack = slack_of(limits.lower, limits.upper, joint_map.units)
     lost = driven & ~np.isfinite(start)
     outside = driven & ((start < limits.lower - slack) | (start > limits.upper + slack)) & (not from_beyond)
     problems = [
@@ -174,8 +169,7 @@ def _refuse_unsafe(start: Floats, driven: Booleans, joint_map: JointMap, *, from
     ]
     for joint in np.flatnonzero(outside):
         unit = joint_map.units[joint]
-        bounds = f"{limits.lower[joint]:.4g} to {limits.upper[joint]:.4g} {unit}"
-        where = f"is at {start[joint]:.4g} {unit}, far outside its limits of {bounds}"
+        where = far_outside(start[joint], limits.lower[joint], limits.upper[joint], unit)
         problems.append(f"joint '{joint_map.joints[joint]}' {where}; {WAY_BACK}")
     if problems:
         names = [joint_map.joints[joint] for joint in np.flatnonzero(lost | outside)]

@@ -213,6 +213,8 @@ def _ways(robot: RobotSettings, joint_map: JointMap) -> WayBounds:
         jerk=bounds.jerk.tolist(),
         clock_acceleration=ramp,
         start_tolerance=bounds.start_tolerance.tolist(),
+        lower=limits.lower.tolist(),
+        upper=limits.upper.tolist(),
     )
 
 

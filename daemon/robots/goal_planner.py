@@ -254,6 +254,7 @@ class GoalPlanner:
             markers=playback.marker_rows,
             start_s=self._start_s(request, approach),
             needs_go=goal.group_start is not None,
+            from_beyond=goal.from_beyond,
         )
         seamless = playback.passes.seamless
         with self._tracks.lent(

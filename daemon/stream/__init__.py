@@ -18,6 +18,7 @@
 - `watch`: what is checked in which state, and what follows
 - `checks`, `onsets`: effort, temperature, feedback, stalled joints; when each begins to fail and is over
 - `displacement`: what has moved joints from where they are held
+- `ways_back`: how what was moved goes back, and what does not unasked
 - `tolerances`, `tolerance_watch`: joints too far from their setpoints, and what follows
 - `locks`: one master for each device
 - `reconnect`: finds lost actuators again

@@ -6,6 +6,8 @@ import math
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from motiond.drivers.base import DriverError
 
 from ..ipc import messages
@@ -16,7 +18,7 @@ from ..trajectory.way import WayError
 from .execution import Execution
 from .idle import restart
 from .tolerances import Tolerances
-from .watch import joined
+from .ways_back import joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,27 +177,49 @@ class CommandHandler:
         start = self._watch.displaced()
         if start is None:
             return None, ""
-        found = self._watch.describe(start, self._player.position)
+        if refusal := self._watch.ways.refusal(start, target):
+            found = self._watch.ways.describe(start, self._player.position)
+            return None, f"{_moved(found)}; {refusal}"
+        return self._plan_way(start, target, rate_hz)
+
+    def _plan_from_beyond(self, approach: Track, motion: Track, first: int) -> tuple[_Back | None, str]:
+        """Plan the way of joints that were moved from where it begins straight to its end, and as slowly."""
+        start = self._watch.displaced()
+        if start is None:
+            return None, ""
+        ends_at = approach.positions[-1] if approach.last >= 0 else motion.positions[first]
+        target = np.where(motion.driven, ends_at, start)
+        return self._plan_way(start, target, motion.rate_hz, from_beyond=True)
+
+    def _plan_way(
+        self, start: Floats, target: Floats, rate_hz: float, *, from_beyond: bool = False
+    ) -> tuple[_Back | None, str]:
+        ways = self._watch.ways
+        found = ways.describe(start, self._player.position)
         try:
-            track = self._watch.way_back(start, target, rate_hz)
+            track = ways.plan(start, target, rate_hz, from_beyond=from_beyond)
         except WayError as error:
             what = f"{_moved(found)}; there is no way back; {error}"
             return None, f"{what}; move it back by hand, or switch torque off and on"
         return _Back(start, found, track), ""
 
-    def _go_back(self, back: _Back | None) -> None:
+    def _go_back(self, back: _Back | None, follows: str = "it goes back at approach speed first") -> None:
         """Begin the way back where the joints are, and report it."""
         if back is not None:
             self._player.displace(back.start, back.found)
-            message = f"{_moved(back.found)}; it goes back at approach speed first; look for what moved it"
+            message = f"{_moved(back.found)}; {follows}; look for what moved it"
             self._tell(messages.Happened("displaced", message, back.found))
 
     def _play(self, play: messages.Play, fds: list[int]) -> None:
         approach, motion, return_track = (map_shared(fd) for fd in fds)
         period_s = 1.0 / motion.rate_hz
         refusal = self._refusal(play) or self._actuators.set_period(period_s)
-        back, not_before = None, 0
-        if refusal is None:
+        back, not_before, follows = None, 0, "it goes back at approach speed first"
+        if refusal is None and play.from_beyond:
+            follows = "it goes on slowly from where it is"
+            back, refusal = self._plan_from_beyond(approach, motion, play.passes.first)
+            approach = back.track if back else approach
+        elif refusal is None:
             back, refusal = self._plan_back(self._player.position, motion.rate_hz)
             approach = joined(back.track, approach) if back else approach
         if not refusal and play.start_s is not None:
@@ -209,7 +233,7 @@ class CommandHandler:
             self._schedule.start_grid(period_s)
         self._watch.start_motion()
         self._player.play(_execution_of(play, Route(approach, motion, return_track, play.passes), not_before))
-        self._go_back(back)
+        self._go_back(back, follows)
 
     def _refusal(self, play: messages.Play) -> str | None:
         player = self._player

@@ -8,20 +8,18 @@ when it begins, and once more when it is over (docs/explanations/checks.md).
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..ipc.messages import Happened
 from ..ipc.states import State
-from ..trajectory.track import Track
-from ..trajectory.way import WayError, plan_way
 from .checks import Checks
 from .displacement import Displacement
 from .schedule import CHECK_PERIOD_S
 from .tolerance_watch import watch_tolerances
+from .ways_back import WaysBack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
     from .actuators import Actuators
     from .player import Player
     from .schedule import Schedule
-
-LONGEST_S = 600.0  # of a way back; one that takes longer has no sense
 
 
 class Hold(Enum):
@@ -74,6 +70,8 @@ class Watch:
     Attributes
     ----------
     checks : Checks
+    ways : WaysBack
+        Plans how what was moved goes back.
     """
 
     def __init__(
@@ -90,8 +88,7 @@ class Watch:
         self.checks = Checks(limits, setup.joints, setup.units, setup.actuators)
         self._player, self._actuators, self._schedule = player, actuators, schedule
         self._report, self._verified = report, verified
-        self._ways = setup.ways
-        self._joints, self._units = setup.joints, setup.units
+        self.ways = WaysBack(setup, actuators.driver.limits)
         self._may_stall = any(limits.may_stall)
         self._displacement = Displacement(setup.ways.start_tolerance, limits.stall_error, limits.may_stall)
         looks = math.ceil(schedule.idle_period_s / CHECK_PERIOD_S)
@@ -175,38 +172,3 @@ class Watch:
         if self._kind is not HELD:
             return None
         return self._displacement.begin_from(self._player.position, self._actuators.measured)
-
-    def describe(self, start: Floats, target: Floats) -> dict[str, Any]:
-        """Return how far what was moved is from where it was held, at the worst joint, JSON-ready."""
-        away = np.abs(start - target)
-        joint = int(away.argmax())
-        return {"joint": self._joints[joint], "value": float(away[joint]), "unit": self._units[joint]}
-
-    def way_back(self, start: Floats, target: Floats, rate_hz: float) -> Track:
-        """Plan the way from where joints were moved to where they were held, at approach speed.
-
-        Raises
-        ------
-        WayError
-            If there is none.
-        """
-        ways = self._ways
-        bounds = (np.array(values) for values in (ways.velocity, ways.acceleration, ways.jerk))
-        way = plan_way(start, target, *bounds)
-        if not way.duration_s <= LONGEST_S:
-            raise WayError(f"it would take {way.duration_s:.0f} s")
-        rows, velocities = (np.ascontiguousarray(values) for values in way.rows(rate_hz))
-        return Track(rows, velocities, np.ones(len(start), dtype=bool), rate_hz, ways.clock_acceleration)
-
-
-def joined(before: Track, after: Track) -> Track:
-    """Return a track that goes over both, which meet at rest."""
-    if after.last < 0:
-        return before
-    return replace(
-        after,
-        positions=np.concatenate((before.positions, after.positions)),
-        velocities=np.concatenate((before.velocities, after.velocities)),
-        driven=before.driven,
-        clock_acceleration=min(before.clock_acceleration, after.clock_acceleration),
-    )

@@ -146,7 +146,9 @@ def _setup(names: list[str], driver: str) -> messages.Setup:
         idle_rate_hz=RATE_HZ,
         max_lateness_s=0.1,
         max_skip_s=0.02,
-        ways=messages.WayBounds([1.0] * count, [1.0] * count, [1.0] * count, 4.0, [0.002] * count),
+        ways=messages.WayBounds(
+            [1.0] * count, [1.0] * count, [1.0] * count, 4.0, [0.002] * count, [None] * count, [None] * count
+        ),
         limits=messages.CheckLimits([None] * count, None, None, 0.25, 0.5, [0.05] * count, [False] * count),
         priority=None,
         core=None,

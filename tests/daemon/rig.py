@@ -14,6 +14,7 @@ from motiond.daemon.api.requests import VERBS
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.robots.assembly import make_registry
 from motiond.daemon.robots.stream_forks import StreamForks
+from motiond.daemon.stream.displacement import SETTLED_S
 from motiond.drivers.limits import ActuatorLimits
 from tests.waiting import PATIENCE_S
 
@@ -197,6 +198,22 @@ class Rig:
         )
         await self.until_state("idle", last)
         return result
+
+    async def has_held(self) -> None:
+        """Let the robot hold until it knows how its joints are held."""
+        since_s = (await self._next_telemetry(lambda _: True))["stamp_s"] + 2.0 * SETTLED_S
+        await self._next_telemetry(lambda data: data["stamp_s"] > since_s)
+
+    async def push(self, registry: RobotRegistry, joint: str, by: float) -> None:
+        """Move a joint while it holds, and keep it there."""
+        column = JOINTS.index(joint)
+        pushed = (await self._next_telemetry(lambda _: True))["feedback"]["position"][column] + by
+        await ask(registry, "fault", fault="stuck", joint=joint)
+        await ask(registry, "fault", fault="displaced", joint=joint, by=by)
+        await self._next_telemetry(lambda data: abs(data["feedback"]["position"][column] - pushed) < 1e-6)
+
+    async def _next_telemetry(self, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        return await self.until("telemetry", holds, len(self.reports))
 
     def place_of(self, data: dict[str, Any]) -> int:
         """Return the number of the report with just these data."""

@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from motiond.daemon.ipc.states import State
+from motiond.daemon.joints.beyond import FAR_OUTSIDE
 from motiond.daemon.planning import approach
-from motiond.daemon.planning.approach import FAR_OUTSIDE
 from motiond.daemon.robots import goal_planner
 from tests.daemon.engine import account_of
 from tests.daemon.invariants import broken

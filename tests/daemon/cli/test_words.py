@@ -6,7 +6,7 @@ import pytest
 
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.cli.words import in_own_words
-from motiond.daemon.planning.approach import WAY_BACK
+from motiond.daemon.joints.beyond import WAY_BACK
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from motiond.daemon.api.errors import RequestError
-from motiond.daemon.planning.approach import FROM_BEYOND
+from motiond.daemon.joints.beyond import FROM_BEYOND
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import Rig, ask
 
@@ -121,3 +121,76 @@ async def test_an_arm_that_gravity_pulls_falls_to_its_limit_and_goes_on_from_the
         await rig.until("telemetry", lambda data: data["feedback"]["position"].tolist() == fallen)
         result = await rig.rest_after((await ask(registry, "play", motion="short"))["goal_id"])
     assert result["code"] == "SUCCESSFUL"
+
+
+def rig_to_push(folder: Path, initial: float) -> Rig:
+    rig = rig_beyond(folder, clock="real", fault_requests=True)
+    rig.driver |= {"initial": {"elbow": initial}, "lower_stop": -10.0, "upper_stop": 10.0}
+    return rig
+
+
+@pytest.mark.parametrize("by", [2.6, 6.283])
+async def test_a_joint_pushed_far_outside_its_limits_does_not_come_back_unasked(
+    tmp_path: Path, by: float
+) -> None:
+    rig = rig_to_push(tmp_path, 0.0)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "enable")
+        await rig.has_held()
+        await rig.push(registry, "elbow", by)
+        result = await rig.result_of((await ask(registry, "play", motion="short"))["goal_id"])
+        positions = read_trace(tmp_path / "trace.npy")["position"]
+        slow = await ask(registry, "goto", pose="park", from_beyond=True)
+        event = await rig.until("event", lambda data: data["kind"] == "displaced")
+        await rig.until("telemetry", lambda data: data["reference"]["position"][1] < by - 0.01)
+        await ask(registry, "stop")
+        await rig.result_of(slow["goal_id"])
+    why = f"joint 'elbow' is at {by:.4g} rad, far outside its limits of -2 to 2 rad; check the actuator"
+    moved = f"joint 'elbow' was moved {by:.4g} rad from where it was held"
+    hint = "its offset and its turns; if it is there, send goto with from_beyond: true"
+    assert (result["code"], result["message"]) == ("INVALID_GOAL", f"{moved}; {why}, {hint}")
+    assert np.unique(positions, axis=0).tolist() == [[0.0, 0.0]]
+    assert event["message"] == f"{moved}; it goes on slowly from where it is; look for what moved it"
+    assert goes_inward_slowly(tmp_path, begins=by)
+
+
+async def test_a_joint_pushed_inward_from_beyond_is_not_pushed_out_again(tmp_path: Path) -> None:
+    rig = rig_to_push(tmp_path, BEYOND)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "enable")
+        await rig.has_held()
+        await rig.push(registry, "elbow", -0.3)
+        slow = await ask(registry, "goto", pose="park", from_beyond=True)
+        await rig.until("telemetry", lambda data: data["reference"]["position"][1] < BEYOND - 0.31)
+        await ask(registry, "stop")
+        await rig.result_of(slow["goal_id"])
+    assert goes_inward_slowly(tmp_path, begins=BEYOND - 0.3)
+
+
+async def test_a_paused_way_back_does_not_push_a_joint_out_again(tmp_path: Path) -> None:
+    rig = rig_to_push(tmp_path, BEYOND)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        slow = await ask(registry, "goto", pose="park", from_beyond=True)
+        await rig.until("telemetry", lambda data: data["reference"]["position"][1] < BEYOND - 0.01)
+        await ask(registry, "pause")
+        await rig.has_held()
+        await rig.push(registry, "elbow", -0.2)
+        await ask(registry, "resume")
+        result = await rig.result_of(slow["goal_id"])
+    assert result["code"] == "PATH_TOLERANCE_VIOLATED"
+    positions = read_trace(tmp_path / "trace.npy")["position"][:, 1]
+    assert (np.diff(positions) <= 0.0).all()
+
+
+def goes_inward_slowly(folder: Path, begins: float) -> bool:
+    """Whether the elbow's setpoints, from the one that the push has left on, only decrease, and slowly."""
+    trace = read_trace(folder / "trace.npy")
+    positions, velocities = trace["position"][:, 1], trace["velocity"][:, 1]
+    first = int(np.abs(positions - begins).argmin())
+    assert abs(positions[first] - begins) < 1e-3
+    steps = np.diff(positions[first:])
+    fastest = np.abs(velocities).max()
+    return bool((steps <= 0.0).all() and steps.any() and fastest <= FROM_BEYOND * VELOCITY * (1 + 1e-6))

@@ -6,6 +6,7 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from motiond.daemon.api.errors import RequestError
@@ -14,6 +15,7 @@ from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc import messages
 from motiond.daemon.robots.assembly import make_registry
 from motiond.drivers.limits import ActuatorLimits
+from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import FORKS, Rig, ask
 
 if TYPE_CHECKING:
@@ -208,3 +210,20 @@ async def test_a_start_of_a_group_is_not_prepared_beyond_what_actuators_allow(st
         assert not prepare.done()
         stage.may_check.set()
         assert await prepare == ("INVALID_MOTION", f"short: {TOO_FAR}")
+
+
+async def test_what_was_moved_goes_back_no_faster_than_its_actuator_may(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    rig.robot["fault_requests"] = True
+    rig.driver |= {"velocity_limit": {"elbow": 0.3}}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "enable")
+        await rig.has_held()
+        await rig.push(registry, "elbow", 1.0)
+        await ask(registry, "goto", joints={"shoulder": 0.1})
+        await rig.until("event", lambda data: data["kind"] == "displaced")
+        await rig.until("telemetry", lambda data: data["reference"]["velocity"][1] < -0.25)
+        await ask(registry, "stop")
+        await rig.until_state("stopping")
+    assert np.nanmax(np.abs(read_trace(tmp_path / "trace.npy")["velocity"][:, 1])) <= 0.3 * (1 + 1e-6)
