@@ -2,7 +2,7 @@
 
 Holding costs heat, and a robot that holds for a weekend is watched by nobody. It counts as use if anything
 plays, waits, is about to begin or was promised to, if a client is in control by a lease, and whatever changes
-the robot's state.
+the robot's state. A way to `park` is tried once: who stopped it, or what blocks it, may be there still.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ class Inactivity:
         self._in_use = in_use
         self._since_s = 0.0
         self._seen = (-1, -1)
+        self._parked_by: str | None = None
+        self._parked_after: object = self
 
     async def watch(self) -> NoReturn:
         """Look now and then whether it is time to rest."""
@@ -58,6 +60,8 @@ class Inactivity:
         """Let the robot rest if nothing has happened for long enough."""
         robot, status = self._robot, self._robot.status
         seen = status.updates, robot.stops
+        if not status.torque:
+            self._parked_after = self
         holds = status.state is State.IDLE and status.torque and not status.releasing
         if not holds or seen != self._seen or robot.leaving or self._in_use():
             self._since_s, self._seen = now_s, seen
@@ -72,12 +76,21 @@ class Inactivity:
             self._report("rested", f"{why}; torque is switched off")
             robot.goals.release()
             return
+        goals = robot.goals
         try:
-            if not robot.goals.is_parked:
-                robot.goals.park()
+            if not goals.is_parked and not self._has_tried:
+                self._parked_by, self._parked_after = None, goals.last
+                goals.park()
+                self._parked_by = goals.goal.goal_id if goals.goal else None
                 self._report("rested", f"{why}; it goes to the pose park")
         except RequestError as error:
             self._report("not_parked", str(error))
+
+    @property
+    def _has_tried(self) -> bool:
+        """Whether a way to `park` was refused, stopped or failed, and nothing has ended or let go since."""
+        last = self._robot.goals.last
+        return last is self._parked_after or (last is not None and last.goal_id == self._parked_by)
 
     def _report(self, kind: str, message: str) -> None:
         log.info("%s: %s", self._robot.name, message, extra={"robot": self._robot.name})

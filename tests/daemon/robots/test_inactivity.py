@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from motiond.daemon.api.errors import RequestError
+from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import State
 from motiond.daemon.robots.inactivity import Inactivity
 from tests.daemon.rig import Rig, ask
@@ -24,11 +25,17 @@ class Status:
     updates: int = 0
 
 
+def ended(number: int) -> messages.Ended:
+    return messages.Ended(f"goal {number}", "CANCELED", "", None, {})
+
+
 @dataclass
 class Goals:
     is_parked: bool = False
     refusal: str = ""
     done: list[str] = field(default_factory=list)
+    goal: messages.Ended | None = None
+    last: messages.Ended | None = None
 
     def release(self) -> None:
         self.done.append("release")
@@ -37,6 +44,7 @@ class Goals:
         if self.refusal:
             raise RequestError("INVALID_MOTION", "arm", self.refusal)
         self.done.append("park")
+        self.goal = ended(len(self.done))
 
 
 @dataclass
@@ -124,6 +132,31 @@ def test_a_pose_that_cannot_be_reached_is_reported() -> None:
     robot.goals.refusal = "there is no way"
     robot.watched().look(600.0)
     assert robot.events == [{"kind": "not_parked", "message": "arm: there is no way"}]
+
+
+@pytest.mark.parametrize("refusal", ["", "there is no way"])
+def test_a_way_to_its_pose_that_did_not_get_there_is_tried_again_only_after_something_else(
+    refusal: str,
+) -> None:
+    robot = Robot(Settings("park"))
+    robot.goals.refusal = refusal
+    inactivity = robot.watched()
+    inactivity.look(600.0)
+    robot.goals.last = robot.goals.goal  # it was stopped; or none began
+    robot.stops = robot.status.updates = 1
+    for now_s in (601.0, 1300.0, 2000.0, 2700.0):
+        inactivity.look(now_s)
+    assert len(robot.events) == 1
+    robot.goals.last = ended(99)
+    inactivity.look(3400.0)
+    assert len(robot.events) == 2
+    inactivity.look(4100.0)
+    robot.status.torque = False
+    inactivity.look(4200.0)
+    robot.status.torque = True
+    inactivity.look(4201.0)
+    inactivity.look(4801.0)
+    assert len(robot.events) == 3
 
 
 @pytest.mark.parametrize("rest", ["release", "park"])
