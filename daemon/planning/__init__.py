@@ -15,4 +15,5 @@
 - `playback`: the range, the passes and the seam of one play
 - `approach`: the way from where the joints are to a row
 - `tolerances`: configured tolerances joined with those of a request
+- `unnoticed`: joints that could stand still, and nobody would notice
 """

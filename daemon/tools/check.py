@@ -21,6 +21,7 @@ from ..joints.description import load_model, missing_limits
 from ..joints.joint_bounds import joint_bounds, never_fails
 from ..joints.joint_map import build_joint_map
 from ..planning.library import MotionLibrary
+from ..planning.unnoticed import unnoticed
 from .batch import for_each_file
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ class Finding:
     violations : tuple of Violation
         Those of the problems that are limits.
     warnings : tuple of str
-        What would be changed or left out; in a robot's first finding also which joints have no limits, or
-        tolerances that hardly fail.
+        What would be changed or left out, and joints that could stand still unnoticed; in a robot's first
+        finding also which joints have no limits, or tolerances that hardly fail.
     """
 
     robot: str
@@ -125,7 +126,9 @@ def check_motions(
         finding
         for name, robot in settings.robots.items()
         for finding in _warned(
-            _check_robot(name, robot, maps[name], drivers[name], names), maps[name], bounds[name]
+            _check_robot(name, robot, maps[name], drivers[name], bounds[name], names=names),
+            maps[name],
+            bounds[name],
         )
     ]
 
@@ -141,14 +144,22 @@ def _warn_of_meshes(model: RobotModel | None) -> None:
 
 
 def _check_robot(
-    name: str, robot: RobotSettings, joint_map: JointMap, driver: Driver, names: Sequence[str]
+    name: str,
+    robot: RobotSettings,
+    joint_map: JointMap,
+    driver: Driver,
+    bounds: JointBounds,
+    *,
+    names: Sequence[str],
 ) -> Iterable[Finding]:
     library = MotionLibrary(joint_map, robot, driver.max_rate_hz, min_rate_hz=driver.min_rate_hz)
     library.load_all()
     for motion in names or [entry.name for entry in library]:
         entry = library.get(motion)
         unknown = Finding(name, motion, "", 0.0, None, (library.unknown(motion),))
-        yield _finding(name, entry) if entry else unknown
+        finding = _finding(name, entry) if entry else unknown
+        still = unnoticed(entry.plan, joint_map, robot, bounds) if entry and entry.plan else ""
+        yield replace(finding, warnings=(*finding.warnings, still)) if still else finding
 
 
 def _warned(

@@ -28,6 +28,7 @@ from ..joints.joint_bounds import joint_bounds, never_fails
 from ..joints.joint_map import build_joint_map
 from ..joints.stops import with_stops
 from ..planning.library import MotionLibrary
+from ..planning.unnoticed import unnoticed
 from ..robots.assembly import make_setup
 from ..robots.goal import new_goal
 from ..robots.goal_planner import GoalPlanner
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from ..config.robot import RobotSettings
     from ..config.settings import Settings
     from ..joints.joint_map import JointMap
+    from ..planning.planner import Plan
     from ..robots.goal import Goal
 
 log = logging.getLogger(__name__)
@@ -120,6 +122,7 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
     setup = make_setup(name, robot, settings, joint_map, _simulated(robot, joint_map, options))
     with closing(GoalPlanner(name, robot, library)) as goals, closing(_Stage(setup)) as stage:
         goal = new_goal(goals.playback_for(request), request)
+        _warn_of_unnoticed(name, robot, joint_map, goal.playback.plan)
         stage.begin(goals, goal)
         trace = PlayTrace(len(setup.joints), goal.playback.plan.frames_per_tick) if traced else None
         timing, took_s = stage.run(trace.add if trace else None)
@@ -127,6 +130,11 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
         in_place_of = None if robot.driver.type == SIMULATED else robot.driver.type
         arrays = _arrays(trace, joint_map, goal, result) if trace else None
         return DryRun(result, in_place_of, stage.clock.now(), took_s, arrays)
+
+
+def _warn_of_unnoticed(name: str, robot: RobotSettings, joint_map: JointMap, plan: Plan) -> None:
+    if warning := unnoticed(plan, joint_map, robot, joint_bounds(joint_map, robot)):
+        log.warning("%s: %s", name, warning)
 
 
 def _robot(settings: Settings, name: str) -> RobotSettings:

@@ -103,9 +103,10 @@ def test_a_gripper_that_may_stall_is_forgiven_but_has_not_reached_its_goal(
 def test_a_tolerance_that_can_never_fail_is_named_by_check_and_by_a_dry_run(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    _, (warning,) = play(tmp_path, GRIPPER, tolerances={"goal": 0.1}, checks={"stall_s": None})
+    _, (warning, of_motion) = play(tmp_path, GRIPPER, tolerances={"goal": 0.1}, checks={"stall_s": None})
     assert warning == (
         "goal tolerance of finger (0.1 m of 0.04 m): half of the range or more; a joint that does not move "
         "at all would pass for one that has arrived; lower `joints.NAME.tolerances`"
     )
-    assert f"grip: {warning}" in caplog.messages
+    assert of_motion.startswith("close: no check would find out if these joints stood still: finger (0.04 m)")
+    assert caplog.messages == [f"grip: {warning}", f"grip: {of_motion}"]
