@@ -33,9 +33,12 @@ from .stream_supervisor import StreamSupervisor
 from .telemetry_reporter import TelemetryRates
 
 if TYPE_CHECKING:
+    from motiond.drivers import ActuatorLimits
+
     from ..api.reports import ReportHub
     from ..config.robot import RobotSettings
     from ..config.settings import Settings
+    from ..joints.joint_bounds import JointBounds
     from ..joints.joint_map import JointMap
     from .stream_forks import StreamForks
 
@@ -138,14 +141,15 @@ def _parts_of(name: str, robot: RobotSettings, settings: Settings) -> Parts:
     joint_map = build_joint_map(name, model, robot.joints)
     options = with_gravity(robot.driver.options, model, joint_map)
     options = with_stops(robot.driver.type, options, joint_map)
+    driver = make_driver(robot.driver.type, options, joint_map.actuators)
     return Parts(
         name,
         robot,
         model,
         joint_map,
-        make_setup(name, robot, settings, joint_map, options),
+        make_setup(name, robot, settings, joint_map, options, allowed=driver.limits),
         _telemetry_rates(settings),
-        make_driver(robot.driver.type, options, joint_map.actuators),
+        driver,
     )
 
 
@@ -171,7 +175,13 @@ def _make_stream(
 
 
 def make_setup(
-    name: str, robot: RobotSettings, settings: Settings, joint_map: JointMap, options: dict[str, Any]
+    name: str,
+    robot: RobotSettings,
+    settings: Settings,
+    joint_map: JointMap,
+    options: dict[str, Any],
+    *,
+    allowed: ActuatorLimits,
 ) -> Setup:
     """Put together what a stream process is told first.
 
@@ -179,10 +189,13 @@ def make_setup(
     ----------
     options : dict
         The driver's.
+    allowed : ActuatorLimits
+        What the actuators allow by these.
     """
+    narrowed = joint_map.within(allowed)
     return Setup(
-        limits=_limits(robot, joint_map),
-        ways=_ways(robot, joint_map),
+        limits=_limits(robot, joint_map, joint_bounds(narrowed, robot)),
+        ways=_ways(robot, narrowed),
         robot=name,
         driver=robot.driver.type,
         options=options,
@@ -218,7 +231,7 @@ def _ways(robot: RobotSettings, joint_map: JointMap) -> WayBounds:
     )
 
 
-def _limits(robot: RobotSettings, joint_map: JointMap) -> CheckLimits:
+def _limits(robot: RobotSettings, joint_map: JointMap, bounds: JointBounds) -> CheckLimits:
     """Return what the stream process checks while a motion plays."""
     effort = joint_map.limits.effort.tolist()
     may_stall = [robot.joints.get(joint, JointSettings()).allow_stalling for joint in joint_map.joints]
@@ -228,6 +241,6 @@ def _limits(robot: RobotSettings, joint_map: JointMap) -> CheckLimits:
         temperature_c=robot.checks.temperature_c,
         stale_s=robot.checks.stale_s,
         stall_s=robot.checks.stall_s,
-        stall_error=joint_bounds(joint_map, robot).stall_error.tolist(),
+        stall_error=bounds.stall_error.tolist(),
         may_stall=may_stall,
     )

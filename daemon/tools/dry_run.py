@@ -110,19 +110,19 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
     _refuse_endless(name, request)
     model = load_model(robot, settings)
     joint_map = build_joint_map(name, model, robot.joints)
-    if warning := never_fails(joint_map, joint_bounds(joint_map, robot)):
-        log.warning("%s: %s", name, warning)
     options = with_gravity(robot.driver.options, model, joint_map)
     driver = make_driver(robot.driver.type, options, joint_map.actuators)
+    narrowed = joint_map.within(driver.limits)
+    if warning := never_fails(narrowed, joint_bounds(narrowed, robot)):
+        log.warning("%s: %s", name, warning)
     load = default_cache().load_motions
-    library = MotionLibrary(
-        joint_map.within(driver.limits), robot, driver.max_rate_hz, load, min_rate_hz=driver.min_rate_hz
-    )
+    library = MotionLibrary(narrowed, robot, driver.max_rate_hz, load, min_rate_hz=driver.min_rate_hz)
     library.load_all()
-    setup = make_setup(name, robot, settings, joint_map, _simulated(robot, joint_map, options))
+    simulated = _simulated(robot, joint_map, options)
+    setup = make_setup(name, robot, settings, joint_map, simulated, allowed=driver.limits)
     with closing(GoalPlanner(name, robot, library)) as goals, closing(_Stage(setup)) as stage:
         goal = new_goal(goals.playback_for(request), request)
-        _warn_of_unnoticed(name, robot, joint_map, goal.playback.plan)
+        _warn_of_unnoticed(name, robot, narrowed, goal.playback.plan)
         stage.begin(goals, goal)
         trace = PlayTrace(len(setup.joints), goal.playback.plan.frames_per_tick) if traced else None
         timing, took_s = stage.run(trace.add if trace else None)

@@ -217,7 +217,8 @@ class Engine:
         self._writer = RingWriter(fd, joints)
         os.close(fd)
         whole = Settings.model_construct(robots={"arm": self.settings})
-        setup = make_setup("arm", self.settings, whole, self.joint_map, {})
+        allowed = self.driver.limits
+        setup = make_setup("arm", self.settings, whole, self.joint_map, {}, allowed=allowed)
         setup = replace(setup, daemon_timeout_s=DAEMON_TIMEOUT_S)
         self.loop = StreamLoop(setup, self.driver, self.clock, self._theirs, self._writer)
         self.state, self.torque = State.IDLE, False
