@@ -35,13 +35,14 @@ FIRST_TO_GO = "1000"
 
 
 def serve(requests: socket.socket, cache: MotionCache) -> None:
-    """Read motions until the other end is closed."""
-    while path := requests.recv(LONGEST_PATH):
-        kind, memory = _read(Path(os.fsdecode(path)), cache)
-        try:
-            socket.send_fds(requests, [kind], [memory])
-        finally:
-            os.close(memory)
+    """Read motions until the other end is closed, or has gone while one is read."""
+    with suppress(ConnectionError):
+        while path := requests.recv(LONGEST_PATH):
+            kind, memory = _read(Path(os.fsdecode(path)), cache)
+            try:
+                socket.send_fds(requests, [kind], [memory])
+            finally:
+                os.close(memory)
 
 
 def _read(path: Path, cache: MotionCache) -> tuple[bytes, int]:

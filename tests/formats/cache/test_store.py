@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -17,7 +18,7 @@ import pytest
 
 from motiond import formats
 from motiond.formats import FormatError, KeyFrames, Motion
-from motiond.formats.cache import MotionCache, default_cache, default_folder, store
+from motiond.formats.cache import MotionCache, default_cache, default_folder, store, worker
 from motiond.formats.cache import entry as cache_entry
 from motiond.formats.io.source import SizeBound, Source
 from tests.waiting import PATIENCE_S, started
@@ -448,3 +449,11 @@ def test_for_a_user_without_a_home_each_file_is_read_and_one_line_says_so(
     assert caplog.messages == [
         "motions are not cached; this user has no home folder; set HOME or XDG_CACHE_HOME"
     ]
+
+
+def test_a_reader_ends_quietly_when_the_one_who_asked_has_gone(cache: MotionCache, wave: Path) -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        ours.send(os.fsencode(wave))
+        ours.close()
+        worker.serve(theirs, cache)
