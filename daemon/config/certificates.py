@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
+from motiond.formats.io.regular_file import open_regular
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -98,7 +100,7 @@ def of_authorities(file: Path) -> Validity:
 
 def _validities(file: Path) -> Iterator[Validity]:
     try:
-        with file.open("rb") as opened:
+        with open_regular(file) as opened:
             text = opened.read(MOST_BYTES).decode("ascii", "replace")
     except OSError as error:
         raise NoCertificate((error.strerror or str(error)).lower()) from error

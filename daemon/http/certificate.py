@@ -9,6 +9,8 @@ import ssl
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
+from motiond.formats.io.regular_file import open_regular
+
 from ..config.certificates import CertificateLog, NoCertificate, of_chain
 from ..config.section import SettingError
 from ..config.tls_files import check_tls_files
@@ -99,9 +101,9 @@ class PageCertificate:
 
 
 def _digest(file: Path) -> bytes | None:
-    """Return what tells a file's content from another; None where it cannot be read."""
+    """Return what tells a file's content from another; None where it cannot be read, or is no file."""
     try:
-        with file.open("rb") as opened:
+        with open_regular(file) as opened:
             return hashlib.sha256(opened.read(MOST_BYTES)).digest()
     except OSError:
         return None

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -73,6 +74,13 @@ def test_what_is_no_certificate_is_named_as_that(tmp_path: Path, content: bytes 
     with pytest.raises(NoCertificate) as caught:
         of_chain(file)
     assert str(caught.value) == why
+
+
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "page.pem")
+    with pytest.raises(NoCertificate) as caught:
+        of_chain(tmp_path / "page.pem")
+    assert str(caught.value) == "it is a pipe"
 
 
 def test_no_part_of_a_certificate_is_taken_for_one(authority: Authority) -> None:

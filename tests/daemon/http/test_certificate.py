@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
 import ssl
 from typing import TYPE_CHECKING
@@ -91,7 +92,13 @@ def with_a_key_of_nothing(cert_file: Path, key_file: Path) -> None:
     key_file.write_text("")
 
 
-@pytest.mark.parametrize("spoil", [cut, taken_away, without_its_key, with_a_key_of_nothing])
+def with_pipes(cert_file: Path, key_file: Path) -> None:
+    for file in (cert_file, key_file):
+        file.unlink()
+        os.mkfifo(file)
+
+
+@pytest.mark.parametrize("spoil", [cut, taken_away, without_its_key, with_a_key_of_nothing, with_pipes])
 async def test_half_a_renewal_keeps_the_old_one_and_is_tried_again(
     page: Site,
     files: tuple[Path, Path],
@@ -109,6 +116,8 @@ async def test_half_a_renewal_keeps_the_old_one_and_is_tried_again(
     assert re.fullmatch(
         r"http: the old certificate is served on; cert_file .*; it is tried again", caplog.messages[0]
     )
+    for file in files:
+        file.unlink(missing_ok=True)
     self_signed(tmp_path, days=90)
     page.server.renew_certificate()
     assert await served_until(page) == of_chain(files[0]).ends > old
