@@ -186,6 +186,7 @@ class Feedback:
             if self._alert[chain.indexes].any():
                 for servo, bits in failures(chain):
                     if bits & self.shutdown[servo.index]:
+                        self.torque[servo.index] = 0.0
                         problems.append(failed(servo, bits))
                     else:
                         self._notices.append(f"{servo.where}: reports {in_words(bits)}; it goes on")

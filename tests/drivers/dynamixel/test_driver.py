@@ -635,6 +635,7 @@ def test_says_why_a_servo_has_shut_down(bench: Bench) -> None:
         bench.servos[1].fail(0x24)
     with pytest.raises(DriverError) as caught:
         bench.read()
+    assert bench.read().torque.tolist() == [1.0, 0.0, 1.0]
     port = bench.ports[0].path
     message = (
         f"{bench.where(1)}: reports overheating and overload; it has switched its torque off and ignores "
