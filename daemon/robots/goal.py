@@ -50,11 +50,16 @@ class Goal:
         """Whether it plays until something stops it."""
         return not self.playback.passes.count
 
-    @property
-    def stops_within_s(self) -> float:
-        """A bound of how long a stop takes, in s, from any moment of the goal."""
+    def stops_within_s(self, max_skip_s: float) -> float:
+        """Return a bound of how long a stop takes, in s, from any moment of the goal.
+
+        Parameters
+        ----------
+        max_skip_s : float
+            How much time a late tick may skip.
+        """
         rate_hz = self.playback.track.rate_hz
-        return longest_stop(self.fastest, self.gentlest / rate_hz) / rate_hz
+        return longest_stop(self.fastest, self.gentlest / rate_hz, max_skip_s * rate_hz) / rate_hz
 
 
 def new_goal(playback: Playback, request: PlayRequest, group_start: str | None = None) -> Goal:

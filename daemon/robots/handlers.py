@@ -284,7 +284,7 @@ class RequestHandlers:
         robot.stop("stopped on request, softly, on the path")
         if goal is not None:
             await confirm_stop(robot, goal)
-        within_s = goal.stops_within_s if goal else 0.0
+        within_s = goal.stops_within_s(self._robot.settings.max_skip_s) if goal else 0.0
         return {
             "state": robot.status.state,
             "goal_id": goal.goal_id if goal else None,

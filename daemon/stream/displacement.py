@@ -54,6 +54,7 @@ class Displacement:
         self._may_move: Booleans = np.array(may_stall, dtype=bool)
         self.ordinary: Floats = np.zeros(len(self._near))
         self._error, self._mean = np.zeros_like(self.ordinary), np.zeros_like(self.ordinary)
+        self._first = np.full_like(self.ordinary, np.inf)
         self._since_s = np.inf
         self.settled = self._has_mean = False
 
@@ -62,6 +63,7 @@ class Displacement:
         self._since_s = now_s
         self.settled = self._has_mean = False
         self.ordinary.fill(0.0)
+        self._first.fill(np.inf)
 
     def look(self, reference: Floats, measured: Floats, now_s: float, *, bounded: bool = True) -> None:
         """Learn from one more tick at rest.
@@ -78,6 +80,7 @@ class Displacement:
             return
         if not self._has_mean:
             mean[:], self._has_mean = error, True
+            np.abs(error, self._first)
         np.subtract(error, mean, error)
         error *= SHARE
         mean += error
@@ -95,7 +98,7 @@ class Displacement:
         if self.settled:
             moved = np.abs(error - self.ordinary) > self._at_once
             moved |= np.abs(self._mean - self.ordinary) > self._tolerance
-        else:
-            moved = np.abs(error) > self._near
+        else:  # a joint that has come to rest behind its setpoint may follow yet
+            moved = np.abs(error) > self._near + self._first
         moved &= ~self._may_move & np.isfinite(measured)
         return np.where(moved, measured + self.ordinary, reference) if moved.any() else None

@@ -120,15 +120,24 @@ def plan_ramp(
     return _ended_on_a_row(ramp, start.begin, max_slope) if to == 1.0 else ramp
 
 
-def longest_stop(rate: float, max_slope: float) -> float:
+def longest_stop(rate: float, max_slope: float, skipped: float = 0.0) -> float:
     """Return a bound, in ticks, of how long a stop takes from up to `rate`, whatever ramp it breaks off.
 
     Turning round from the greatest slope takes at most 1 / (2 `SHARE`² `max_slope`) ticks; slowing down from
     the rate at the usual slope and jerk (`plan_ramp`) takes (rate + 1/2) / (`SHARE` `max_slope`) more. A
     brake for a row has begun no earlier than one tick before the last moment, so it is carried on by that
-    tick's rows.
+    tick's rows; a late one has those of the ticks that it skips as well.
+
+    Parameters
+    ----------
+    rate : float
+        In rows per tick.
+    max_slope : float
+        In rows per tick².
+    skipped : float
+        How many ticks a late tick may skip.
     """
-    slowing = max((rate + 0.5) / (SHARE * max_slope), _ticks_to_shift(rate, max_slope))
+    slowing = max((rate + 0.5) / (SHARE * max_slope), _ticks_to_shift((1.0 + skipped) * rate, max_slope))
     return slowing + 0.5 / (SHARE**2 * max_slope) + 1.0
 
 

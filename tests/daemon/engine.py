@@ -465,7 +465,7 @@ class Engine:
         if self.active is None:
             return
         goal = self.account.handed[self.active].goal
-        ticks = math.ceil(goal.stops_within_s * goal.playback.plan.rate_hz)
+        ticks = math.ceil(goal.stops_within_s(self.settings.max_skip_s) * goal.playback.plan.rate_hz)
         self._rest_by.setdefault(self.active, self.ticks + ticks + 1)
 
     def _stop(self) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import State
+from motiond.daemon.stream.displacement import Displacement
 from motiond.daemon.trajectory.track import Track, share
 from tests.daemon.stream.test_loop import RATE_HZ, START
 from tests.daemon.stream.watched import FAR, LIMITS, STATES, Robot, holding, paused
@@ -344,6 +345,21 @@ def test_noise_of_the_feedback_is_no_displacement(robots: Callable[..., Robot]) 
         robot.channel.send(messages.Resume())
         robot.step(10)
     assert robot.events("displaced") == []
+
+
+@pytest.mark.parametrize(
+    ("measured", "begins"),
+    [(0.9, None), (0.96, None), (0.851, None), (0.849, 0.849)],
+    ids=["still there", "nearer", "hardly further", "further"],
+)
+def test_just_after_a_motion_only_what_has_gone_further_away_was_moved(
+    measured: float, begins: float | None
+) -> None:
+    displacement = Displacement(start_tolerance=[0.002], stall_error=[0.05], may_stall=[False])
+    displacement.start(0.0)
+    displacement.look(np.array([1.0]), np.array([0.9]), 0.0)
+    start = displacement.begin_from(np.array([1.0]), np.array([measured]))
+    assert (None if start is None else start.tolist()) == (None if begins is None else [begins])
 
 
 def test_a_slow_joint_that_still_follows_after_a_pause_was_not_moved(robots: Callable[..., Robot]) -> None:
