@@ -356,6 +356,8 @@ class Engine:
         self.account.handed[number].ended_at = self.ticks
         if self.active == number:
             self.active = None
+        if ended.code == "ESTOP":  # another may begin within the same tick
+            self._rest_by.pop(number, None)
         if (ended.played_s or 0.0) > 0 or ended.code != "INVALID_GOAL":
             self.began = max(self.began, number)  # it may have begun and ended within one tick
 
