@@ -272,7 +272,7 @@ def _ramp_ticks(handed: Handed) -> float:
 
 def _max_slope(handed: Handed) -> float:
     """Return how much the rate of a goal's clock may change in one tick."""
-    return handed.command.clock_acceleration / handed.goal.playback.plan.rate_hz
+    return handed.goal.gentlest / handed.goal.playback.plan.rate_hz
 
 
 def _is_easing(handed: Handed, one: Received) -> bool:

@@ -364,7 +364,7 @@ def test_check_says_where_there_is_nothing_to_check(
     del rig.driver["plant"]
     rig.others = {"hand": {**rig.robot, "motions": ["none"]}, "leg": {**rig.robot, "motions": []}}
     code, out, err = run_here(capsys, "check", "-c", rig.config)
-    assert (code, len(out.splitlines())) == (0, 3)
+    assert (code, len(out.splitlines())) == (0, 4)  # two motions, and a warning of each kind
     assert err.splitlines() == [
         (
             f"hand: nothing to check; there are no motion files in {echoed(f'{tmp_path}/none')}; "
