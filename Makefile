@@ -82,27 +82,27 @@ $(sort $(BENCHMARKS)): ; @:
 endif
 
 bench: $(VENV)/.ready
-	$(BIN)/python -m tests.bench $(BENCHMARKS)
+	$(BIN)/python -m bench $(BENCHMARKS)
 
 fuzz: $(VENV)/.ready
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]' || \
 		{ echo "atheris is missing: it has no wheel for this machine; mend with: fuzz on Linux and x86-64"; exit 1; }
-	$(BIN)/python -m tests.fuzz.fuzz --seconds $(or $(SECONDS),600) $(READERS)
+	$(BIN)/python -m fuzz.fuzz --seconds $(or $(SECONDS),600) $(READERS)
 
 fuzz-requests: $(VENV)/.ready
-	@$(BIN)/python -m tests.fuzz.requests --count $(or $(COUNT),100000)
+	@$(BIN)/python -m fuzz.requests --count $(or $(COUNT),100000)
 
 soak: $(VENV)/.ready
-	@$(BIN)/python -m tests.soak --count $(or $(COUNT),100000) --first $(or $(FIRST),0)
+	@$(BIN)/python -m soak --count $(or $(COUNT),100000) --first $(or $(FIRST),0)
 
 soak-kill: $(VENV)/.ready
-	@$(BIN)/python -m tests.soak.kill --rounds $(or $(ROUNDS),500) --first $(or $(FIRST),0)
+	@$(BIN)/python -m soak.kill --rounds $(or $(ROUNDS),500) --first $(or $(FIRST),0)
 
 soak-service: $(VENV)/.ready
-	@$(BIN)/python -m tests.soak.service --minutes $(or $(MINUTES),30) --restarts $(or $(RESTARTS),20)
+	@$(BIN)/python -m soak.service --minutes $(or $(MINUTES),30) --restarts $(or $(RESTARTS),20)
 
 soak-fleet: $(VENV)/.ready
-	@$(BIN)/python -m tests.soak.fleet --starts $(or $(STARTS),1000) --seed $(or $(FIRST),0)
+	@$(BIN)/python -m soak.fleet --starts $(or $(STARTS),1000) --seed $(or $(FIRST),0)
 
 # The wheel is made from the source distribution, which so is known to hold all of it. What dist/ has of this very
 # commit is kept; a version that ends in a date (.d20…) is of changed files.

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import grimp
 import pytest
 
+from fuzz.readers import READERS
 from motiond.drivers.registry import OWN
 from motiond.formats.registry import MOTIONS, ROBOTS
-from tests.fuzz.readers import READERS
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")

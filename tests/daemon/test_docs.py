@@ -12,6 +12,7 @@ import pytest
 import typer.main
 import yaml
 
+from bench.__main__ import NAMES
 from motiond.daemon.api.errors import ErrorCode
 from motiond.daemon.api.reports import LASTING, SUBJECTS
 from motiond.daemon.api.requests import VERBS
@@ -29,7 +30,6 @@ from motiond.daemon.mqtt.reports_out import qos_of
 from motiond.daemon.tools.dry_run import run_dry
 from motiond.drivers.sim.faults import FAULTS
 from motiond.formats.registry import MOTIONS, ROBOTS
-from tests.bench.__main__ import NAMES
 from tests.daemon.rig import Rig
 
 if TYPE_CHECKING:

@@ -47,7 +47,7 @@ def kept_seeds() -> list[int]:
 @settings(ANY, max_examples=100)
 @given(seed=st.integers(0, 2**32))
 def test_setpoints_keep_all_limits_and_goals_end_once_whatever_happens(seed: int) -> None:
-    note(f"to play it again: .venv/bin/python -m tests.soak {seed}")
+    note(f"to play it again: .venv/bin/python -m soak {seed}")
     assert broken(account_of(sequence(seed))) == []
 
 

@@ -9,11 +9,11 @@ import numpy as np
 import orjson
 import pytest
 
+from fuzz.hostile import LET_GO, ROBOTS, Hostile
+from fuzz.requests import SHARES, Verdict, attack, moved
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.requests import VERBS, RawRequest, parse
 from motiond.drivers.sim.command_log import row_dtype
-from tests.fuzz.hostile import LET_GO, ROBOTS, Hostile
-from tests.fuzz.requests import SHARES, Verdict, attack, moved
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,11 +15,11 @@ import pytest
 
 from motiond.daemon.ipc.states import ACTIVE, State
 from motiond.drivers.sim.command_log import row_dtype
+from soak.kill import judged
 from tests.daemon.engine import Account, account_of
 from tests.daemon.invariants import broken
 from tests.daemon.rig import RATE_HZ, sweep
 from tests.daemon.sequences import Act, sequence
-from tests.soak.kill import judged
 
 ENDLESS = {"seam": "approach", "loop": "forever", "ping_pong": True, "speed_share": -1.0}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bench.cyclictest import parse
-from tests.soak.judge import Counts, Goals, fits, slope_mb_per_hour
+from bench.cyclictest import parse
+from soak.judge import Counts, Goals, fits, slope_mb_per_hour
 
 TWO_THREADS = """\
 # Histogram

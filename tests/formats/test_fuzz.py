@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.fuzz.config import ConfigFuzz
-from tests.fuzz.edits import KINDS, MOST_LENGTH, Edit
-from tests.fuzz.readers import READERS as FORMATS
-from tests.fuzz.readers import Reader
+from fuzz.config import ConfigFuzz
+from fuzz.edits import KINDS, MOST_LENGTH, Edit
+from fuzz.readers import READERS as FORMATS
+from fuzz.readers import Reader
 
 SECONDS = 2
 READERS: dict[str, Reader | ConfigFuzz] = {**FORMATS, ConfigFuzz.name: ConfigFuzz()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bench.load_xml import FEWER, FILES, cpu_s
+from bench.load_xml import FEWER, FILES, cpu_s
 
 # Twice what is proportional; time that grows with the square would be FEWER times.
 MOST = 2 * FEWER

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.soak.fleet_judge import Killed, Part, judged
+from soak.fleet_judge import Killed, Part, judged
 
 WELL: dict[str, Any] = {"code": "SUCCESSFUL", "played_s": 3.0}
 STOPPED: dict[str, Any] = {"code": "CANCELED", "played_s": 2.1}

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench.__main__ import NAMES, TIMED, TOGETHER, chosen
+from bench.fleet_processor import Share, draw, plane_through, table, wakes_hz
 from motiond.daemon.stream.clocks import VirtualClock
 from motiond.daemon.stream.schedule import Schedule
-from tests.bench.__main__ import NAMES, TIMED, TOGETHER, chosen
-from tests.bench.fleet_processor import Share, draw, plane_through, table, wakes_hz
 
 PAGE = Path(__file__).parents[3] / "docs" / "fleet.md"
 COUNTS = [(robots, rate_hz) for robots in (1, 2, 5) for rate_hz in (50, 100, 200)]

@@ -5,10 +5,10 @@ from pathlib import Path
 import orjson
 import pytest
 
+from bench import traffic
+from bench.traffic import messages, recorded
 from motiond.daemon.api.reports import SUBJECTS
 from motiond.daemon.fleet.group_start import PULSE_S
-from tests.bench import traffic
-from tests.bench.traffic import messages, recorded
 from tests.daemon.mqtt import contract
 
 PAGE = Path(__file__).parents[3] / "docs" / "fleet.md"

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fuzz.broker import BrokerFuzz
 from motiond.daemon.mqtt.broker.limits import Limits, Memory
 from motiond.daemon.mqtt.broker.matching import SubscriptionTree, pattern_of
 from motiond.daemon.mqtt.broker.outbox import Outbox, Waiting
@@ -20,7 +21,6 @@ from motiond.daemon.mqtt.broker.packets import (
 from motiond.daemon.mqtt.broker.session import LARGEST_ID, Session
 from motiond.daemon.mqtt.complaints import Complaints
 from tests.daemon.mqtt import wire
-from tests.fuzz.broker import BrokerFuzz
 
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=300)
 TOPICS = TEXTS.filter(lambda text: text and not set(text) & set("+#"))

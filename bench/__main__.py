@@ -1,0 +1,90 @@
+"""Runs all benchmarks, or those named on the command line: `python -m bench [--seconds S] [NAME…]`.
+
+A name may be written with hyphens for its underscores; `fleet` stands for all that measure a fleet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NAMES = (
+    "load_seq",
+    "dump_seq",
+    "cache",
+    "load_sdf",
+    "load_skel",
+    "load_xml",
+    "kinematics",
+    "tick",
+    "dry_run",
+    "wakeup",
+    "loops",
+    "rate",
+    "robots",
+    "start_at",
+    "stream_start",
+    "fleet_starts",
+    "fleet_processor",
+    "stop",
+    "stop_under_load",
+    "request",
+    "brokers",
+    "http",
+    "page",
+    "cli",
+    "dynamixel",
+    "hebi",
+)
+TIMED = frozenset(
+    {
+        "wakeup",
+        "loops",
+        "rate",
+        "robots",
+        "start_at",
+        "fleet_starts",
+        "fleet_processor",
+        "brokers",
+        "dynamixel",
+        "http",
+        "page",
+    }
+)
+"""They take as long as they are told to."""
+TOGETHER = {"fleet": ("fleet_starts", "stream_start", "fleet_processor")}
+"""What is measured by one name."""
+
+
+def main() -> int:
+    """Run the benchmarks that are asked for."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Run benchmarks.")
+    there = ", ".join((*NAMES, *TOGETHER))
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {there}")
+    parser.add_argument("--seconds", type=float, help=f"how long {', '.join(sorted(TIMED))} measure")
+    asked = parser.parse_args()
+    names = [name.replace("-", "_") for name in asked.names]
+    unknown = [name for name in names if name not in (*NAMES, *TOGETHER)]
+    if unknown:
+        print(f"no benchmark {', '.join(unknown)}; there are {there}", file=sys.stderr)
+        return 2
+    for name in chosen(names):
+        print(f"== {name}", flush=True)
+        shortened = (asked.seconds,) if asked.seconds and name in TIMED else ()
+        importlib.import_module(f"bench.{name}").main(*shortened)
+    return 0
+
+
+def chosen(names: Sequence[str]) -> list[str]:
+    """Return which benchmarks names stand for; none stands for all of them."""
+    each = [one for name in names for one in TOGETHER.get(name, (name,))]
+    return list(dict.fromkeys(each or NAMES))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""What must hold for every reader and any file, and small files of each format to begin with."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from motiond.formats import FormatError, Motion, RobotModel, hrdf, sdf, seq, skel, xmdi
+from motiond.formats.io.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from motiond.formats.registry import Format
+
+FILES = Path(__file__).parents[1] / "tests" / "files"
+MOST_SEED_BYTES = 4096
+MEMORY_TIMES = 20
+
+# A document without content has no line to name.
+_NOTHING = re.compile(rb"(?:\s++|#[^\n]*+|---|\.\.\.|\xef\xbb\xbf|%[^\n]*+)*+")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One format, with the small files of the test suite.
+
+    Attributes
+    ----------
+    format : package
+        Of `motiond.formats`.
+    most_bytes : int
+        The memory that reading may take besides twenty times the file: for the parser, and for what a few
+        words of the format can stand for.
+    """
+
+    format: Format[Any]
+    most_bytes: int = 2_000_000
+
+    @property
+    def name(self) -> str:
+        return self.format.NAME
+
+    @cached_property
+    def seeds(self) -> tuple[bytes, ...]:
+        found = (path.read_bytes() for path in sorted(FILES.rglob(f"*.{self.name}")))
+        return tuple(data for data in found if 0 < len(data) <= MOST_SEED_BYTES)
+
+    @cached_property
+    def words(self) -> tuple[bytes, ...]:
+        """Everything in the seeds that looks like a name or a number."""
+        return tuple(sorted(set(re.findall(rb"[A-Za-z_][\w:.]*|-?\d[\d.e]*", b" ".join(self.seeds)))))
+
+    def allowance(self, data: bytes) -> int:
+        """Return the memory that reading a file may take, in bytes."""
+        return self.most_bytes + MEMORY_TIMES * len(data)
+
+    def check(self, data: bytes) -> None:
+        """Read a file; the result must be sound robots or motions, or a refusal that names the place."""
+        source = Source(FILES / "good" / f"fuzz.{self.name}", within=(FILES / "good",))
+        try:
+            found = self.format.load(data, source)
+        except FormatError as error:
+            _check_refusal(error, data, source)
+        else:
+            _check_result(found)
+
+
+READERS = {
+    reader.name: reader
+    for reader in (
+        Reader(hrdf),
+        Reader(skel),
+        Reader(sdf),
+        Reader(seq),
+        # Two key frames may stand for ten million positions.
+        Reader(xmdi, most_bytes=350_000_000),
+    )
+}
+
+
+def _check_refusal(error: FormatError, data: bytes, source: Source) -> None:
+    assert error.problems
+    lines = len(data.splitlines()) + 1
+    first_line = 0 if _NOTHING.fullmatch(data) else 1
+    for problem in error.problems:
+        assert problem.what, problem
+        assert problem.file.startswith(str(FILES)), problem
+        if problem.file == source.name:
+            assert first_line <= problem.line <= lines, problem
+
+
+def _check_result(found: Sequence[Any]) -> None:
+    for one in found:
+        if isinstance(one, Motion):
+            assert np.isfinite(one.positions).all()
+            assert (np.diff(one.times) > 0).all()
+        else:
+            assert isinstance(one, RobotModel)
+            places = one.forward_kinematics(np.zeros(one.dof))
+            assert all(pose.shape == (4, 4) for pose in places.values())

@@ -1,0 +1,304 @@
+"""Starts a group while plugs are pulled: `python -m soak.fleet [--starts N] [--seed N]`.
+
+Robots of several daemons meet at three brokers. In most starts something goes wrong at a random moment: a
+robot refuses, a daemon, the coordinator, a broker, or a daemon with its broker is killed. What the actuators
+received then tells what became of the start (`soak.fleet_judge`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import aiomqtt
+import numpy as np
+import orjson
+
+from motiond.daemon.api.errors import RequestError
+from motiond.daemon.client.connection import NoAnswer
+from motiond.daemon.client.session import ask
+from motiond.daemon.fleet.conversation import conversing
+from motiond.daemon.fleet.coordinator import GroupPlay, GroupStart
+from motiond.daemon.mqtt.connection import make_client
+from soak.fleet_judge import Killed, Part, Verdict, judged
+from tests.daemon.fleet.machines import GROUP, MOTION, RATE_HZ, machines, until_online
+from tests.daemon.fleet.nats import Cluster
+from tests.daemon.launched import MOTIOND
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from motiond.daemon.config.mqtt import MqttSettings
+    from tests.daemon.fleet.machines import Machine
+
+STARTS, MACHINES, ROBOTS = 1000, 3, 3
+MOTION_S = 3.0
+"""Longer than it takes to stop what is not known to play with the others."""
+MISHAPS = {"none": 3, "refusal": 2, "daemon": 4, "coordinator": 2, "broker": 4, "machine": 2}
+"""How often each is chosen; a machine is a daemon with the broker that it is at."""
+LATEST_S = 5.0
+"""Into a start: by then its robots play, or have been let go."""
+BEFORE_S, AFTER_S = 2.0, 0.2
+"""Half of the kills are in the last moment: between these, before and after the first row is due."""
+HEARD = ("motiond/+/result", "motiond/bridge/+/availability", "motiond/bridge/+/pulse")
+RESULT_S = 0.5
+PROGRESS = 10
+
+
+class Site:
+    """Three brokers, daemons, and all results that were heard.
+
+    Attributes
+    ----------
+    results : dict of str to list of dict
+        What each robot has told of goals of starts; copies of one report are left out.
+    ends : dict of str to dict of str to float
+        When a daemon's end was told of first, on which of its topics, in monotonic s.
+    delays_s : dict of str to list of float
+        How long that took, by topic, of daemons whose broker lived.
+    """
+
+    def __init__(self, cluster: Cluster, made: list[Machine]) -> None:
+        self.cluster = cluster
+        self.machines = made
+        self.robots = [robot for machine in made for robot in machine.robots]
+        self.results: dict[str, list[dict[str, Any]]] = {}
+        self.ends: dict[str, dict[str, float]] = {}
+        self.delays_s: dict[str, list[float]] = {"pulse": [], "availability": []}
+        self._heard: set[tuple[str, str, int]] = set()
+
+    @property
+    def settings(self) -> MqttSettings:
+        """The broker that is never killed, at which the judge is."""
+        return self.cluster.settings(3)
+
+    async def hear(self) -> None:
+        """Note results, and which daemons are told to have ended, for ever."""
+        while True:
+            with suppress(aiomqtt.MqttError):
+                async with make_client(self.settings) as client:
+                    await client.subscribe([(topic, 0) for topic in HEARD])
+                    async for message in client.messages:
+                        self._hear(message.topic.value.split("/"), orjson.loads(message.payload))
+            await asyncio.sleep(0.1)
+
+    def _hear(self, topic: list[str], told: dict[str, Any]) -> None:
+        match topic:
+            case [_, robot, "result"]:
+                self._note(robot, told)
+            case [_, "bridge", daemon, of] if told.get("start", "") is None or told.get("state") == "broken":
+                self.ends.setdefault(daemon, {}).setdefault(of, time.monotonic())
+
+    def _note(self, robot: str, result: dict[str, Any]) -> None:
+        report = robot, result["goal_id"], result["sequence"]
+        if "start" in result["details"] and report not in self._heard:
+            self._heard.add(report)
+            self.results.setdefault(robot, []).append(result)
+
+    async def until_at_rest(self) -> None:
+        """Have everything run again, and wait until all robots are idle and reserved for nothing."""
+        for node in self.cluster.nodes:
+            await asyncio.to_thread(node.start_again)
+        for machine in self.machines:
+            machine.start()
+        await until_online(self.settings, self.robots)
+        deadline_s = time.monotonic() + PATIENCE_S
+        while busy := await self._busy():
+            if time.monotonic() > deadline_s:
+                raise TimeoutError(f"not at rest in {PATIENCE_S:g} s: {busy}")
+
+    async def _busy(self) -> dict[str, Any]:
+        """Return the robots that are not idle, or reserved."""
+        async with conversing(self.settings) as conversation:
+            await conversation.look_around("state", "reservation")
+            known = conversation.roster.robots
+        return {
+            robot: reports
+            for robot, reports in ((robot, known[robot].last or {}) for robot in self.robots)
+            if reports.get("state", {}).get("state") != "idle"
+            or reports.get("reservation", {}).get("phase") not in {None, "released"}
+        }
+
+    def told_of(self, killed: Killed) -> Killed:
+        """Add when the end of a daemon was told of."""
+        (daemon,) = (machine.name for machine in self.machines if machine.robots == killed.robots)
+        ends = self.ends.get(daemon, {})
+        if killed.has_will:
+            for of, delays_s in self.delays_s.items():
+                delays_s.append(ends.get(of, inf) - killed.at_s)
+        return killed._replace(told_s=min(ends.values(), default=inf))
+
+    def judged(self, since_s: float, killed: Killed, *without: str) -> Verdict:
+        """Say what became of a start since a time, without some robots."""
+        parts = {robot: part for robot, part in self.parts(since_s).items() if robot not in without}
+        return judged(parts, killed, [machine.robots for machine in self.machines])
+
+    def parts(self, since_s: float) -> dict[str, Part]:
+        """Return what each robot has done since a time, and forget its results."""
+        told, self.results = self.results, {}
+        return {
+            robot: Part(
+                [float(one) for one in machine.first_rows(robot) if one >= since_s], told.get(robot, [])
+            )
+            for machine in self.machines
+            for robot in machine.robots
+        }
+
+
+async def start_of(site: Site, mishap: str, chance: random.Random) -> Verdict:
+    """Start the group once, let something go wrong, and return what became of it."""
+    begun_s, killed = time.monotonic(), Killed()
+    site.results.clear()
+    site.ends.clear()
+    if mishap == "coordinator":
+        await _killed_coordinator(site, chance.uniform(0.0, LATEST_S))
+    elif mishap == "refusal":
+        robot = chance.choice(site.robots)
+        await ask(site.settings, robot, "play", {"motion": MOTION, "loop": "forever", "seam": "approach"})
+        begun_s = time.monotonic()
+        began = await _begin(site) is not None
+        await ask(site.settings, robot, "stop")
+        await site.until_at_rest()
+        verdict = site.judged(begun_s, Killed(), robot)
+        wrong = began or verdict.kind != "none"
+        return Verdict("though one refused", [f"{robot} was busy, and others began"]) if wrong else verdict
+    else:
+        committed: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+        starting = asyncio.create_task(_begin(site, committed))
+        if mishap != "none":
+            await _until_moment(chance, committed)
+            killed = await _pull(site, mishap, chance)
+        await starting
+    if killed.robots:
+        killed = site.told_of(killed)
+    await site.until_at_rest()
+    await asyncio.sleep(RESULT_S)
+    verdict = site.judged(begun_s, killed)
+    if mishap == "none" and verdict.kind != "all":
+        verdict.problems.append("not all played, though nothing went wrong")
+    return verdict
+
+
+async def _until_moment(chance: random.Random, committed: asyncio.Future[float]) -> None:
+    """Wait for any moment of a start, or for one near the first row."""
+    if chance.random() < 0.5:
+        await asyncio.sleep(chance.uniform(0.0, LATEST_S))
+        return
+    near_s = chance.uniform(-BEFORE_S, AFTER_S)
+    await asyncio.wait((committed,), timeout=2 * LATEST_S)
+    if committed.done():
+        await asyncio.sleep(max(0.0, committed.result() + near_s - time.time()))
+
+
+async def _pull(site: Site, mishap: str, chance: random.Random) -> Killed:
+    """Kill a daemon, a broker, or both; return the robots that are lost with it."""
+    machine = chance.choice(site.machines[:2] if mishap == "machine" else site.machines)
+    node = site.machines.index(machine) if mishap == "machine" else chance.randrange(2)
+    at_s = time.monotonic()
+    if mishap in {"broker", "machine"}:
+        await asyncio.to_thread(site.cluster.nodes[node].kill)
+    if mishap in {"daemon", "machine"}:
+        await asyncio.to_thread(machine.kill)
+        has_will = mishap == "daemon"
+        return Killed(machine.robots, machine.killed_s if has_will else at_s, has_will=has_will)
+    return Killed((), at_s)
+
+
+async def _begin(site: Site, committed: asyncio.Future[float] | None = None) -> float | None:
+    """Start all, and follow them to the end; return the appointed time, None where nobody was to play."""
+    try:
+        async with conversing(site.settings) as conversation:
+            start = GroupStart(conversation, GroupPlay(GROUP, MOTION))
+            async with start.leases:
+                await start.begin()
+                if committed is not None and start.start_at is not None:
+                    committed.set_result(start.start_at)
+                while not await start.watch.next():
+                    pass
+            return start.start_at
+    except (RequestError, NoAnswer):
+        return None
+
+
+async def _killed_coordinator(site: Site, after_s: float) -> None:
+    """Let the command line start the group, and kill it."""
+    url = site.settings.url
+    command = [str(MOTIOND), "fleet", "play", GROUP, MOTION, "--broker", url]
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    with suppress(TimeoutError):
+        async with asyncio.timeout(0.5 + after_s):
+            await process.wait()
+    if process.returncode is None:
+        process.kill()
+        await process.wait()
+
+
+@asynccontextmanager
+async def running() -> AsyncIterator[Site]:
+    """Run brokers, daemons and the judge."""
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        cluster = Cluster(folder)
+        stack.callback(cluster.kill)
+        await asyncio.to_thread(cluster.start)
+        urls = [node.settings.url for node in cluster.nodes]
+        rows = round(MOTION_S * RATE_HZ) + 1
+        site = Site(cluster, stack.enter_context(machines(folder, MACHINES, ROBOTS, urls, rows)))
+        hearing = asyncio.create_task(site.hear())
+        stack.callback(hearing.cancel)
+        await site.until_at_rest()
+        yield site
+
+
+async def pull(starts: int, seed: int) -> int:
+    """Start so often; return in how many starts something was found."""
+    chance, failed, kinds = random.Random(seed), 0, Counter[tuple[str, str]]()
+    async with running() as site:
+        for number in range(starts):
+            mishap = chance.choices([*MISHAPS], [*MISHAPS.values()])[0]
+            try:
+                verdict = await start_of(site, mishap, chance)
+            except (TimeoutError, RequestError, NoAnswer) as error:
+                verdict = Verdict("no verdict", [str(error)])
+            kinds[mishap, verdict.kind] += 1
+            if verdict.when:
+                print(f"start {number}, {mishap}: {verdict.kind}: {verdict.when}", flush=True)
+            if verdict.problems:
+                failed += 1
+                print(f"start {number}, {mishap}: {'; '.join(verdict.problems)}", flush=True)
+            if number % PROGRESS == PROGRESS - 1 or number == starts - 1:
+                print(f"{number + 1} starts of seed {seed}, {failed} with findings", flush=True)
+                for (what, kind), count in sorted(kinds.items()):
+                    print(f"  {what:12}{kind:40}{count:6}", flush=True)
+                for of, delays_s in site.delays_s.items():
+                    if delays_s:
+                        p50, p90, most = 1e3 * np.quantile(delays_s, [0.5, 0.9, 1.0], method="lower")
+                        told = f"p50 {p50:.1f}, p90 {p90:.1f}, max {most:.1f} ms"
+                        print(f"  ends of {len(delays_s)} daemons told by {of}: {told}", flush=True)
+    return failed
+
+
+def main() -> int:
+    """Start as often as is asked for; 1 if anything was found."""
+    parser = argparse.ArgumentParser(prog="python -m soak.fleet", description="Pull plugs of a group.")
+    parser.add_argument("--starts", type=int, default=STARTS)
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args()
+    return 1 if asyncio.run(pull(asked.starts, asked.seed)) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
