@@ -29,9 +29,15 @@ class Channel:
     ----------
     connection : socket
         Of type SOCK_SEQPACKET; the channel owns and closes it.
+
+    Attributes
+    ----------
+    received : int
+        The number of the last message received that carried one.
     """
 
     def __init__(self, connection: socket.socket) -> None:
+        self.received = 0
         self._socket = connection
         self._socket.setblocking(False)
 
@@ -45,8 +51,8 @@ class Channel:
         """Return the descriptor to wait on."""
         return self._socket.fileno()
 
-    def send(self, message: Command | Notice, fds: tuple[int, ...] = ()) -> None:
-        """Send a message without waiting.
+    def send(self, message: Command | Notice, fds: tuple[int, ...] = (), number: int = 0) -> None:
+        """Send a message without waiting; with its number, if it has one.
 
         Raises
         ------
@@ -56,7 +62,7 @@ class Channel:
             If it does not read; nothing was sent.
         """
         try:
-            socket.send_fds(self._socket, [encode(message)], fds)
+            socket.send_fds(self._socket, [encode(message, number)], fds)
         except (BrokenPipeError, ConnectionResetError) as error:
             raise ChannelClosed from error
 
@@ -76,7 +82,9 @@ class Channel:
             raise ChannelClosed from error
         if not data:
             raise ChannelClosed
-        return decode(data), list(fds)
+        message, number = decode(data)
+        self.received = number or self.received
+        return message, list(fds)
 
     def close(self) -> None:
         """Close this end; any number of times."""

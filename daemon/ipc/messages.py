@@ -1,6 +1,8 @@
 """The messages between the daemon and a stream process: it sends commands, the process sends notices.
 
-Every message is a frozen dataclass whose fields are JSON-ready, or dataclasses of such.
+Every message is a frozen dataclass whose fields are JSON-ready, or dataclasses of such. Every command but
+`Setup` and `Heartbeat` carries a number, which ascends; a notice of what has changed (`Changed`) carries the
+number of the last command that was obeyed.
 """
 
 from __future__ import annotations
@@ -282,34 +284,8 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
-    """The player's state has changed.
-
-    Attributes
-    ----------
-    reference : list of float or None
-        The setpoint that is held, per joint; None while torque is off.
-    waits : bool
-        Whether it stands on the first row, for the time at which that is due.
-    displaced : dict or None
-        While the robot goes back to where it held: the joint that was furthest away, and how far.
-    found : list of float or None
-        For each actuator, 1 where its torque is on by what it reports, 0 where it is off; None where that is
-        not known, as before the first feedback.
-    """
-
-    state: str
-    torque: bool
-    goal_id: str | None
-    reference: list[float] | None
-    waits: bool = False
-    displaced: dict[str, Any] | None = None
-    found: list[float | None] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
 class Ended:
-    """A goal has ended.
+    """How a goal has ended.
 
     Attributes
     ----------
@@ -324,6 +300,41 @@ class Ended:
     message: str
     played_s: float | None
     details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What the robot does after a tick in which something has changed, or a command was obeyed.
+
+    Attributes
+    ----------
+    goal_id : str or None
+        What plays.
+    reference : list of float or None
+        The setpoint that is held, per joint; None while torque is off.
+    waits : bool
+        Whether it stands on the first row, for the time at which that is due.
+    displaced : dict or None
+        While the robot goes back to where it held: the joint that was furthest away, and how far.
+    found : list of float or None
+        For each actuator, 1 where its torque is on by what it reports, 0 where it is off; None where that is
+        not known, as before the first feedback.
+    ended : list of Ended
+        The goals that have ended in this tick, those included that were refused.
+    after : int
+        The number of the last command that was obeyed, or dropped where nothing could be moved; all before
+        it were as well. A command that changed nothing is acknowledged in the same way.
+    """
+
+    state: str
+    torque: bool
+    goal_id: str | None
+    reference: list[float] | None
+    waits: bool = False
+    displaced: dict[str, Any] | None = None
+    found: list[float | None] = field(default_factory=list)
+    ended: list[Ended] = field(default_factory=list)
+    after: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,7 +404,7 @@ Command: TypeAlias = (
     | Inject
     | Shutdown
 )
-Notice: TypeAlias = Ready | Failed | Lost | Status | Ended | Reached | Rebooted | Happened
+Notice: TypeAlias = Ready | Failed | Lost | Changed | Reached | Rebooted | Happened
 _TYPES: dict[str, type[Command | Notice]] = {
     kind.__name__: kind
     for kind in (
@@ -416,8 +427,7 @@ _TYPES: dict[str, type[Command | Notice]] = {
         Ready,
         Failed,
         Lost,
-        Status,
-        Ended,
+        Changed,
         Reached,
         Rebooted,
         Happened,
@@ -433,14 +443,16 @@ _NESTED: dict[str, type[CheckLimits | WayBounds | Passes]] = {
 """Fields that are dataclasses themselves."""
 
 
-def encode(message: Command | Notice) -> bytes:
-    """Return a message as bytes."""
+def encode(message: Command | Notice, number: int = 0) -> bytes:
+    """Return a message as bytes, with its number; 0 for one that has none."""
     values = {entry.name: getattr(message, entry.name) for entry in fields(message)}
-    return orjson.dumps([type(message).__name__, values], default=str)  # options may hold paths
+    return orjson.dumps([type(message).__name__, values, number], default=str)  # options may hold paths
 
 
-def decode(data: bytes) -> Command | Notice:
-    """Return the message that `encode` wrote."""
-    name, values = orjson.loads(data)
-    nested = {field: kind(**values[field]) for field, kind in _NESTED.items() if field in values}
-    return _TYPES[name](**(values | nested))
+def decode(data: bytes) -> tuple[Command | Notice, int]:
+    """Return the message that `encode` wrote, and its number."""
+    name, values, number = orjson.loads(data)
+    nested: dict[str, Any] = {key: kind(**values[key]) for key, kind in _NESTED.items() if key in values}
+    if "ended" in values:
+        nested["ended"] = [Ended(**ended) for ended in values["ended"]]
+    return _TYPES[name](**(values | nested)), number

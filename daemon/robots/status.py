@@ -34,7 +34,7 @@ class RobotStatus:
     state : State
         The stream process's own; `offline` without one.
     found : list of float or None
-        For each actuator, what it reports of its own torque (`messages.Status`); empty before it is known.
+        For each actuator, what it reports of its own torque (`messages.Changed`); empty before it is known.
     torque : bool
         Whether the actuators hold.
     message : str
@@ -73,7 +73,7 @@ class RobotStatus:
         self._robot = robot
         self._changed = asyncio.Event()
 
-    def take(self, told: messages.Status) -> State:
+    def take(self, told: messages.Changed) -> State:
         """Take over what the stream process tells, and return the state before; `wake` is the caller's."""
         before = self.state
         self.state, self.torque, self.reference = State(told.state), told.torque, told.reference

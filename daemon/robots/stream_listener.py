@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from motiond.drivers.limits import ActuatorLimits
@@ -41,6 +42,7 @@ class StreamListener:
         self._warnings: list[str] = []
         self._left_on: list[str] = []
         self._has_held = False
+        self._last: messages.Changed | None = None
 
     def hold_again(self) -> None:
         """Switch torque on as soon as the actuators answer, if that is soon: they have held until now."""
@@ -56,12 +58,14 @@ class StreamListener:
                 robot.status.message = notice.message
             case messages.Lost():
                 self.on_exit(notice.message)
-            case messages.Status():
+            case messages.Changed():
+                for ended in notice.ended:
+                    robot.goals.conclude(ended)
+                is_news = self._last is None or notice != replace(self._last, after=notice.after)
+                self._last = notice
                 before = robot.status.take(notice)
                 self._report_torque()
-                self._enter(before)
-            case messages.Ended():
-                robot.goals.conclude(notice)
+                self._enter(before, reports=is_news)
             case messages.Reached() if goal is not None and goal.goal_id == notice.goal_id:
                 robot.report("event", payloads.marker_event(goal, notice))
             case messages.Rebooted():
@@ -106,7 +110,7 @@ class StreamListener:
             lost = messages.Ended(goal.goal_id, ResultCode.COMM_LOST, status.message, None, {})
             robot.goals.conclude(lost)
         robot.goals.clear_queue(ResultCode.CANCELED, status.message)
-        before = status.go_offline(status.message)
+        before, self._last = status.go_offline(status.message), None
         if before is not State.OFFLINE:
             robot.report("availability", {"state": "offline"})
         self._enter(before)
@@ -155,13 +159,14 @@ class StreamListener:
         self._hold_until_s = 0.0
         robot.describe()
 
-    def _enter(self, before: State) -> None:
-        """Tell of a new status, and do what it asks for."""
+    def _enter(self, before: State, *, reports: bool = True) -> None:
+        """Report what has changed, and do what it asks for."""
         robot, state = self._robot, self._robot.status.state
         if state is State.IDLE:
             robot.status.message = ""
         robot.status.wake()
-        robot.report_state()
+        if reports:
+            robot.report_state()
         if before is State.OFFLINE and state is not State.OFFLINE:
             robot.report("availability", {"state": "online"})
             if self._lost_for:

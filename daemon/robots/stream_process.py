@@ -128,10 +128,10 @@ class StreamProcess:
         else:
             self._exited.set()
 
-    def send(self, command: Command, fds: tuple[int, ...] = ()) -> bool:
+    def send(self, command: Command, fds: tuple[int, ...] = (), number: int = 0) -> bool:
         """Send a command without waiting; False if the process has gone or does not listen."""
         try:
-            self._channel.send(command, fds)
+            self._channel.send(command, fds, number)
         except (ChannelClosed, BlockingIOError, OSError):
             return False
         return True

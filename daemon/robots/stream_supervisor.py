@@ -66,6 +66,8 @@ class StreamSupervisor:
     ----------
     observer : Observer or None
         What the present process's records say.
+    sent : int
+        The number of the last command; they ascend over all processes.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class StreamSupervisor:
         beat_s: float | None = None,
     ) -> None:
         self.observer: Observer | None = None
+        self.sent = 0
         self._start = start
         self._joints = joints
         self._period_s = period_s
@@ -109,9 +112,10 @@ class StreamSupervisor:
         """The present process's id."""
         return self._process.pid if self._process else None
 
-    def send(self, command: Command, fds: tuple[int, ...] = ()) -> bool:
-        """Send a command; False if nobody takes it."""
-        return self._process is not None and self._process.send(command, fds)
+    def send(self, command: Command, fds: tuple[int, ...] = ()) -> int:
+        """Send a command, and return its number, which `Changed.after` acknowledges; 0 if nobody takes it."""
+        self.sent += 1
+        return self.sent if self._process is not None and self._process.send(command, fds, self.sent) else 0
 
     def leave(self) -> None:
         """Let the process stop softly and end, at once if it still opens its driver; start no other."""
@@ -205,8 +209,8 @@ class StreamSupervisor:
 
     def _beat(self) -> None:
         """Let a process that is on line know that the daemon serves requests; others would only queue it."""
-        if not self._opening:
-            self.send(Heartbeat())
+        if not self._opening and self._process is not None:
+            self._process.send(Heartbeat())
 
     def _watch(self, process: StreamProcess, observer: Observer, listener: Listener) -> None:
         """Kill the process if it shows no life; read its records."""

@@ -45,6 +45,8 @@ class CommandHandler:
     schedule : Schedule
     tell : callable
         Takes notices.
+    refused : list of Ended
+        Takes how plays were refused.
 
     Attributes
     ----------
@@ -60,10 +62,11 @@ class CommandHandler:
         watch: Watch,
         schedule: Schedule,
         tell: Callable[[messages.Notice], None],
+        refused: list[messages.Ended],
     ) -> None:
         self._player, self._actuators = player, actuators
         self._watch, self._schedule = watch, schedule
-        self._tell = tell
+        self._tell, self._refused = tell, refused
         self.leaving = False
         self._acts: dict[type, Callable[[], None]] = {
             messages.Heartbeat: lambda: None,
@@ -227,7 +230,7 @@ class CommandHandler:
             not_before = 1 + self._schedule.start_grid_for(period_s, play.start_s)
             refusal = _too_late(not_before, approach.last + 2, period_s)
         if refusal:
-            self._tell(messages.Ended(play.goal_id, ResultCode.INVALID_GOAL, refusal, 0.0))
+            self._refused.append(messages.Ended(play.goal_id, ResultCode.INVALID_GOAL, refusal, 0.0))
             return
         if play.start_s is None:
             self._schedule.start_grid(period_s)

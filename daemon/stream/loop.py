@@ -77,6 +77,7 @@ class StreamLoop:
         )
         self._actuators = Actuators(driver, setup, self.record)
         self._outbox: deque[messages.Notice] = deque()
+        self._ended: list[messages.Ended] = []
         self._watcher = Watch(
             setup,
             self.player,
@@ -91,13 +92,14 @@ class StreamLoop:
             watch=self._watcher,
             schedule=self.schedule,
             tell=self._outbox.append,
+            refused=self._ended,
         )
         self._poller = select.poll()
         self._poller.register(channel.fileno(), select.POLLIN)
         self._daemon: int | None = channel.fileno()
         self._daemon_timeout_s = setup.daemon_timeout_s or math.inf
         self._silent_at_s = clock.now() + self._daemon_timeout_s
-        self._told = self._told_torque = 0
+        self._told = self._told_torque = self._told_after = 0
         self._suspended_s = clock.suspended_s()
         self._errors = 0
         self.lost = ""
@@ -306,35 +308,42 @@ class StreamLoop:
             self._commands.leave("the daemon has gone")
 
     def _tell(self) -> None:
-        """Send what has changed in this tick: results first, then the state."""
-        player = self.player
-        torque_changes = self._actuators.torque_changes
-        if player.changes == self._told and torque_changes == self._told_torque and not self._outbox:
-            return
-        if player.results:
-            self._tell_results()
-        if player.changes != self._told or torque_changes != self._told_torque:
-            self._told, self._told_torque = player.changes, torque_changes
-            goal_id = player.execution.goal_id if player.execution else None
-            reference = player.position.tolist() if player.torque else None
-            self._outbox.append(
-                messages.Status(
-                    player.state,
-                    player.torque,
-                    goal_id,
-                    reference,
-                    player.waits,
-                    player.displaced,
-                    self._actuators.torque.tolist(),
-                )
-            )
-        send_waiting(self.channel, self._outbox)
+        """Send what has happened in this tick, and what has changed by it or by the commands before it."""
+        if (
+            self.player.changes != self._told
+            or self._actuators.torque_changes != self._told_torque
+            or self.channel.received != self._told_after
+            or self._ended
+        ):
+            self._outbox.append(self._changed())
+        if self._outbox:
+            send_waiting(self.channel, self._outbox)
 
-    def _tell_results(self) -> None:
+    def _changed(self) -> messages.Changed:
+        player, actuators = self.player, self._actuators
+        self._told, self._told_torque = player.changes, actuators.torque_changes
+        self._told_after = self.channel.received
+        if player.results:
+            self._end_goals()
+        changed = messages.Changed(
+            player.state,
+            player.torque,
+            player.execution.goal_id if player.execution else None,
+            player.position.tolist() if player.torque else None,
+            player.waits,
+            player.displaced,
+            actuators.torque.tolist(),
+            [*self._ended],
+            self._told_after,
+        )
+        self._ended.clear()
+        return changed
+
+    def _end_goals(self) -> None:
         player, setup = self.player, self.setup
         error = np.abs(player.position - self._actuators.measured)
         for result in player.results:
-            self._outbox.append(ended(result, setup.joints, setup.units, error, self._watcher.checks.stalled))
+            self._ended.append(ended(result, setup.joints, setup.units, error, self._watcher.checks.stalled))
         player.results.clear()
         self._actuators.set_period(self.schedule.idle_period_s)
 

@@ -180,10 +180,12 @@ class _KeepingChannel(Channel):
         super().__init__(end)
         self.told: list[messages.Command | messages.Notice] = []
 
-    def send(self, message: messages.Command | messages.Notice, _fds: tuple[int, ...] = ()) -> None:
-        """Keep a message; states, which come with each pass, say nothing that the trace does not."""
-        if not isinstance(message, messages.Status):
-            self.told.append(messages.decode(messages.encode(message)))
+    def send(
+        self, message: messages.Command | messages.Notice, _fds: tuple[int, ...] = (), _number: int = 0
+    ) -> None:
+        """Keep a message; changes, which come with each pass, add nothing to the trace but an end."""
+        if not isinstance(message, messages.Changed) or message.ended:
+            self.told.append(messages.decode(messages.encode(message))[0])
 
 
 class _Stage:
@@ -256,7 +258,8 @@ def _no_collector() -> Iterator[None]:
 
 
 def _result(goal: Goal, notices: list[messages.Command | messages.Notice], timing: Timing) -> dict[str, Any]:
-    (ended,) = (notice for notice in notices if isinstance(notice, messages.Ended))
+    changes = (notice for notice in notices if isinstance(notice, messages.Changed))
+    (ended,) = (ended for changed in changes for ended in changed.ended)
     events = [event for notice in notices if (event := _event(goal, notice))]
     return result_payload(goal, ended, timing) | {"events": events}
 

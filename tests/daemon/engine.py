@@ -329,12 +329,12 @@ class Engine:
 
     def _take(self, notice: messages.Command | messages.Notice) -> None:
         match notice:
-            case messages.Status():
+            case messages.Changed():
+                for ended in notice.ended:
+                    self._take_end(ended)
                 self.state, self.torque = State(notice.state), notice.torque
                 self.reference = notice.reference
                 self._take_goal(notice.goal_id)
-            case messages.Ended():
-                self._take_end(notice)
 
     def _number_of(self, goal_id: str) -> int:
         return next(k for k, one in enumerate(self.account.handed) if one.goal.goal_id == goal_id)

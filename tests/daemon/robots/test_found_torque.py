@@ -23,9 +23,9 @@ HELD = [0.1, 0.1]
 LEFT = "torque is on in 1 of 2 actuators (elbow), as it was left; disable the robot to release them"
 
 
-def status(found: list[float | None], *, torque: bool = False) -> messages.Status:
+def status(found: list[float | None], *, torque: bool = False) -> messages.Changed:
     reference = HELD if torque else None
-    return messages.Status("idle", torque=torque, goal_id=None, reference=reference, found=found)
+    return messages.Changed("idle", torque=torque, goal_id=None, reference=reference, found=found)
 
 
 @pytest.fixture

@@ -30,59 +30,40 @@ def rig(tmp_path: Path) -> Rig:
 
 
 class HeldBack:
-    """Keeps from a listener what comes after the first goal has ended, or that end already."""
+    """Keeps from a listener that the first goal has ended, and what comes after it."""
 
-    def __init__(
-        self, listener: StreamListener, monkeypatch: pytest.MonkeyPatch, *, with_the_end: bool = False
-    ) -> None:
+    def __init__(self, listener: StreamListener, monkeypatch: pytest.MonkeyPatch) -> None:
         self._tell = listener.on_notice
-        self._with_the_end = with_the_end
         self._kept: list[messages.Notice] = []
-        self._keeps: bool | None = None
+        self._is_over = False
         self._told = asyncio.Event()
         monkeypatch.setattr(listener, "on_notice", self._take)
 
     def _take(self, notice: messages.Notice) -> None:
-        if self._keeps is None and self._with_the_end and isinstance(notice, messages.Ended):
-            self._keeps = True
-        if self._keeps:
+        if not self._is_over and (self._kept or (isinstance(notice, messages.Changed) and notice.ended)):
             self._kept.append(notice)
-            if isinstance(notice, messages.Status):
-                self._told.set()
-            return
-        self._tell(notice)
-        if self._keeps is None and isinstance(notice, messages.Ended):
-            self._keeps = True
+            self._told.set()
+        else:
+            self._tell(notice)
 
     async def until_ended(self) -> None:
-        """Wait for the status after the end."""
+        """Wait for the end."""
         async with asyncio.timeout(PATIENCE_S):
             await self._told.wait()
 
     async def let_through(self) -> None:
-        """Wait for the status after the end, and keep nothing any more."""
+        """Wait for the end, and keep nothing any more."""
         await self.until_ended()
-        self._keeps = False
+        self._is_over = True
         for notice in self._kept:
             self._tell(notice)
-
-
-async def ended_and_not_known_to_be_idle(
-    rig: Rig, registry: RobotRegistry, monkeypatch: pytest.MonkeyPatch
-) -> HeldBack:
-    await rig.until_state("idle")
-    kept = HeldBack(registry.members["arm"].listener, monkeypatch)
-    goal_id = (await ask(registry, "play", motion="short"))["goal_id"]
-    result = await rig.result_of(goal_id)
-    assert (result["code"], result["follows"]) == ("SUCCESSFUL", "park")
-    return kept
 
 
 async def ended_and_not_known_to_have(
     rig: Rig, registry: RobotRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[HeldBack, str]:
     await rig.until_state("idle")
-    kept = HeldBack(registry.members["arm"].listener, monkeypatch, with_the_end=True)
+    kept = HeldBack(registry.members["arm"].listener, monkeypatch)
     goal_id = (await ask(registry, "play", motion="short"))["goal_id"]
     await kept.until_ended()
     return kept, goal_id
@@ -190,79 +171,6 @@ async def test_a_robot_that_was_halted_while_the_daemon_ends_stays_though_it_is_
         assert (await ask(registry, "estop"))["state"] == "estopped"
         await ask(registry, "reset")
     assert rig.results() == ["ESTOP"]
-
-
-async def test_a_robot_parks_though_it_is_idle_late(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with rig.running() as registry:
-        kept = await ended_and_not_known_to_be_idle(rig, registry, monkeypatch)
-        await kept.let_through()
-        await rig.until("result", lambda data: data["motion"] == "park")
-    assert rig.results() == ["SUCCESSFUL", "SUCCESSFUL"]
-
-
-async def test_a_stop_just_after_the_end_keeps_the_robot_from_parking(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with rig.running() as registry:
-        kept = await ended_and_not_known_to_be_idle(rig, registry, monkeypatch)
-        assert (await ask(registry, "stop"))["goal_id"] is None
-        await kept.let_through()
-        assert registry.members["arm"].robot.rests
-    assert rig.results() == ["SUCCESSFUL"]
-
-
-async def test_an_emergency_stop_just_after_the_end_keeps_it_from_parking_after_the_reset(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with rig.running() as registry:
-        kept = await ended_and_not_known_to_be_idle(rig, registry, monkeypatch)
-        stopping = asyncio.create_task(ask(registry, "estop"))
-        await asyncio.sleep(0)  # it is sent, and answered once the robot says so
-        await kept.let_through()
-        assert (await stopping)["state"] == "estopped"
-        await ask(registry, "reset")
-        assert registry.members["arm"].robot.rests
-    assert rig.results() == ["SUCCESSFUL"]
-
-
-async def test_torque_that_is_switched_off_just_after_the_end_is_off(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with rig.running() as registry:
-        kept = await ended_and_not_known_to_be_idle(rig, registry, monkeypatch)
-        switching = asyncio.create_task(ask(registry, "disable"))
-        await asyncio.sleep(0)
-        await kept.let_through()
-        assert not (await switching)["torque"]
-        assert registry.members["arm"].robot.rests
-    assert rig.results() == ["SUCCESSFUL"]
-    assert "not_parked" not in [report.data.get("kind") for report in rig.reports]
-
-
-async def test_a_motion_that_is_asked_for_just_after_the_end_plays_instead_of_parking(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with rig.running() as registry:
-        kept = await ended_and_not_known_to_be_idle(rig, registry, monkeypatch)
-        playing = asyncio.create_task(ask(registry, "play", motion="long"))
-        await asyncio.sleep(0)
-        await kept.let_through()
-        goal_id = (await playing)["goal_id"]
-        await ask(registry, "stop")
-        assert (await rig.result_of(goal_id))["code"] == "CANCELED"
-    assert rig.results() == ["SUCCESSFUL", "CANCELED"]
-
-
-async def test_a_fault_just_after_the_end_keeps_the_robot_from_parking_once_it_is_back(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with rig.running() as registry:
-        await ended_and_not_known_to_be_idle(rig, registry, monkeypatch)
-        robot = registry.members["arm"].robot
-        robot.stream.restart()
-        await rig.until("availability", lambda data: data["state"] == "offline", len(rig.reports))
-        assert robot.goals.rests
-    assert rig.results() == ["SUCCESSFUL"]
 
 
 async def test_a_pause_just_after_a_play_is_answered_when_the_robot_has_paused(rig: Rig) -> None:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from motiond.daemon.api.reports import Subscription
 
 HELD = [0.1, 0.1]
-OFF = messages.Status("idle", torque=False, goal_id=None, reference=None)
-ON = messages.Status("idle", torque=True, goal_id=None, reference=HELD)
+OFF = messages.Changed("idle", torque=False, goal_id=None, reference=None)
+ON = messages.Changed("idle", torque=True, goal_id=None, reference=HELD)
 OWN = "servo 2's own max_position_limit"
 WIDE = ActuatorLimits.none(2)
 NARROW = WIDE.narrowed("upper", [float("inf"), 0.3], OWN)

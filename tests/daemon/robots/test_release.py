@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HELD, SUNK = [0.1, 0.1], [0.0, -0.1]
-OFF = messages.Status("idle", torque=False, goal_id=None, reference=None)
+OFF = messages.Changed("idle", torque=False, goal_id=None, reference=None)
 
 
-def on(reference: list[float]) -> messages.Status:
-    return messages.Status("idle", torque=True, goal_id=None, reference=reference)
+def on(reference: list[float], *ended: messages.Ended) -> messages.Changed:
+    return messages.Changed("idle", torque=True, goal_id=None, reference=reference, ended=[*ended])
 
 
 class Stage:
@@ -69,9 +69,8 @@ class Stage:
         """Play, up to the moment at which torque is told to go off."""
         goal_id = str((await (await self.plays(on(HELD))))["goal_id"])
         self.tell(
-            messages.Status("playing", torque=True, goal_id=goal_id, reference=HELD),
-            messages.Ended(goal_id, "SUCCESSFUL", "the last row is out and held", 0.5),
-            on(HELD),
+            messages.Changed("playing", torque=True, goal_id=goal_id, reference=HELD),
+            on(HELD, messages.Ended(goal_id, "SUCCESSFUL", "the last row is out and held", 0.5)),
         )
         assert self.kinds() == ["Enable", "Play", "Disable"]
         self.sent.clear()
@@ -123,7 +122,7 @@ async def test_a_play_that_has_not_begun_does_not_begin_after_a_disable(stage: S
     assert str(refusal.value) == "arm: stopped before the motion began; play it again"
 
 
-@pytest.mark.parametrize("end", [messages.Status("fault", torque=True, goal_id=None, reference=HELD), None])
+@pytest.mark.parametrize("end", [messages.Changed("fault", torque=True, goal_id=None, reference=HELD), None])
 async def test_a_release_that_fails_keeps_nobody_waiting(stage: Stage, end: messages.Notice | None) -> None:
     await stage.played_to_the_end()
     play = await stage.plays()
@@ -148,7 +147,7 @@ async def test_torque_of_a_halted_robot_is_not_switched_off_and_a_play_after_its
     stage.tell(
         on(HELD),
         messages.Happened("fault", "the bus is lost"),
-        messages.Status(state, torque=True, goal_id=None, reference=HELD),
+        messages.Changed(state, torque=True, goal_id=None, reference=HELD),
     )
     with pytest.raises(RequestError) as refusal:
         await ask(stage.registry, "disable")
@@ -165,7 +164,7 @@ async def test_a_robot_that_is_halted_while_torque_goes_off_keeps_nobody_waiting
     await stage.settle()
     stage.tell(
         messages.Happened("fault", "the bus is lost"),
-        messages.Status("fault", torque=True, goal_id=None, reference=HELD),
+        messages.Changed("fault", torque=True, goal_id=None, reference=HELD),
     )
     with pytest.raises(RequestError) as refusal:
         await disable

@@ -531,7 +531,7 @@ async def test_a_robot_whose_actuators_are_looked_for_again_and_again_goes_offli
     with hub.subscribe(frozenset({"availability"})) as reports:
         for _ in range(2):
             listener.on_notice(messages.Ready(1000.0, [], UNLIMITED))
-            listener.on_notice(messages.Status("idle", torque=False, goal_id=None, reference=None))
+            listener.on_notice(messages.Changed("idle", torque=False, goal_id=None, reference=None))
             for _ in range(3):
                 listener.on_notice(messages.Lost("the port is gone"))
         told = [report.data for report in iter(reports.get_now, None)]

@@ -44,7 +44,7 @@ class Process:
     async def notice(self) -> Notice | None:
         return await self._notices.get()
 
-    def send(self, command: Command, _fds: tuple[int, ...] = ()) -> bool:
+    def send(self, command: Command, _fds: tuple[int, ...] = (), _number: int = 0) -> bool:
         self.sent.append(command)
         if isinstance(command, messages.Shutdown):
             self._notices.put_nowait(None)

@@ -82,7 +82,7 @@ def test_torque_is_on_before_it_is_read_and_written(bench: Bench, driver: Noting
 def test_the_period_is_set_at_rest_before_and_after_a_motion(bench: Bench, driver: Noting) -> None:
     bench.enable()
     bench.play()
-    played = since(driver, lambda: bench.step_until(lambda: bool(bench.told(messages.Ended))))
+    played = since(driver, lambda: bench.step_until(lambda: bool(bench.ends())))
     assert (played[0], played.count("set_period"), played[-1]) == ("set_period", 2, "set_period")
     ticks = [name for name in played if name != "set_period"]
     assert ticks == ["write", "read"] * (len(ticks) // 2)

@@ -231,7 +231,7 @@ def what_follows(robot: Robot, actuators: Any, failure: Failure, most_s: float) 
 
 
 def _in_words(robot: Robot, failure: Failure, before: tuple[State, bool]) -> str:
-    ends = robot.told(messages.Ended)
+    ends = robot.ends()
     assert not any(ended.details.get("reached_goal") for ended in ends)
     found, after = _found(robot), (robot.state(), robot.loop.player.torque)
     assert found in ([], [failure.event])
@@ -273,7 +273,7 @@ def hold(driver: str, row: str, state: str, folder: Path, late_s: float = 0.0, *
             assert after_s >= failure.lasts_s - TICK_S - 1e-9
         if state == "stopping" and robot.loop.player.execution is not None:
             robot.step_until(robot.ended)
-            assert [ended.code for ended in robot.told(messages.Ended)] == ["CANCELED"]
+            assert [ended.code for ended in robot.ends()] == ["CANCELED"]
     return outcome
 
 

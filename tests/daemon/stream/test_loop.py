@@ -126,10 +126,13 @@ class Bench:
     def told(self, kind: type[Any]) -> list[Any]:
         return [notice for notice in self.notices if isinstance(notice, kind)]
 
+    def ends(self) -> list[messages.Ended]:
+        return [ended for changed in self.told(messages.Changed) for ended in changed.ended]
+
     def enable(self) -> list[float]:
         self.channel.send(messages.Enable())
         self.step()
-        reference: list[float] = self.told(messages.Status)[-1].reference
+        reference: list[float] = self.told(messages.Changed)[-1].reference
         return reference
 
     def play(
@@ -163,7 +166,7 @@ class Bench:
             os.close(fd)
 
     def ended(self) -> bool:
-        return bool(self.told(messages.Ended))
+        return bool(self.ends())
 
     def state(self) -> State:
         return self.loop.player.state
@@ -233,7 +236,7 @@ def test_a_play_is_refused_where_the_approach_was_planned_from_elsewhere(bench: 
     bench.enable()
     bench.play(start=[0.0, 0.0])
     bench.step()
-    (ended,) = bench.told(messages.Ended)
+    (ended,) = bench.ends()
     assert (ended.code, ended.message) == (
         "INVALID_GOAL",
         "the robot is not where the approach was planned from; ask again",
@@ -244,7 +247,7 @@ def test_a_play_is_refused_where_the_approach_was_planned_from_elsewhere(bench: 
 def test_a_play_without_torque_is_refused(bench: Bench) -> None:
     bench.play()
     bench.step()
-    (ended,) = bench.told(messages.Ended)
+    (ended,) = bench.ends()
     assert ended.message == "the robot is idle, released; it cannot play now"
 
 
@@ -254,9 +257,9 @@ def test_a_stop_comes_to_rest_on_the_path_and_is_told_as_canceled(bench: Bench) 
     bench.step(50)
     bench.channel.send(messages.Stop())
     bench.step_until(bench.ended)
-    (ended,) = bench.told(messages.Ended)
+    (ended,) = bench.ends()
     assert ended.code == "CANCELED"
-    assert bench.told(messages.Status)[-1].state == "idle"
+    assert bench.told(messages.Changed)[-1].state == "idle"
     path = np.interp(bench.loop.player.position[0], ROWS[:, 0], ROWS[:, 1])
     assert bench.loop.player.position[1] == pytest.approx(path, abs=1e-9)
 
@@ -271,7 +274,7 @@ def test_an_emergency_stop_halts_in_the_next_tick_and_latches(bench: Bench) -> N
     assert bench.state() is State.ESTOPPED
     bench.step(100)
     assert bench.loop.player.position.tolist() == reached
-    assert [ended.code for ended in bench.told(messages.Ended)] == ["ESTOP"]
+    assert [ended.code for ended in bench.ends()] == ["ESTOP"]
     bench.channel.send(messages.Reset())
     bench.step(2)
     assert bench.state() is State.IDLE
@@ -308,7 +311,7 @@ def test_a_resume_in_full_motion_does_not_put_off_the_checks(tmp_path: Path) -> 
         bench.channel.send(messages.Resume())
         bench.step()
     bench.step_until(bench.ended)
-    (ended,) = bench.told(messages.Ended)
+    (ended,) = bench.ends()
     assert (ended.code, ended.details["check"]) == ("PATH_TOLERANCE_VIOLATED", "stall")
     bench.close()
 
@@ -341,7 +344,7 @@ def test_a_tick_later_than_allowed_stops_softly_from_where_the_robot_is_and_says
     assert bench.state() is State.STOPPING
     assert before < bench.loop.player.frame <= before + 1
     bench.step_until(bench.ended)
-    (ended,) = bench.told(messages.Ended)
+    (ended,) = bench.ends()
     assert (ended.code, ended.message) == (
         "DEADLINE_MISSED",
         "a tick came 0.150 s late; max_lateness_s is 0.1 s; ease the load on the machine or grant SCHED_FIFO",
@@ -372,7 +375,7 @@ def test_a_silent_daemon_ends_the_motion_softly_and_is_obeyed_again_once_it_is_b
     steps = bench.step_until(lambda: bench.state() is State.STOPPING)
     assert steps == pytest.approx(0.2 * RATE_HZ, abs=2)
     bench.step_until(bench.ended)
-    (ended,) = bench.told(messages.Ended)
+    (ended,) = bench.ends()
     assert (ended.code, ended.message, bench.state()) == ("CANCELED", SILENT, State.IDLE)
     bench.play(start=bench.loop.player.position.tolist())
     bench.step(2)
@@ -387,7 +390,7 @@ def test_a_silent_daemon_ends_a_pause_as_well(tmp_path: Path) -> None:
     bench.play()
     bench.channel.send(messages.Pause())
     bench.step_until(bench.ended)
-    assert [ended.message for ended in bench.told(messages.Ended)] == [SILENT]
+    assert [ended.message for ended in bench.ends()] == [SILENT]
     bench.driver.close()
     bench.close()
 
@@ -417,7 +420,7 @@ def test_a_daemon_that_says_anything_is_not_silent(tmp_path: Path, command: mess
     while not bench.ended():
         bench.channel.send(command)
         bench.step(round(0.15 * RATE_HZ))
-    assert [ended.code for ended in bench.told(messages.Ended)] == ["SUCCESSFUL"]
+    assert [ended.code for ended in bench.ends()] == ["SUCCESSFUL"]
     bench.driver.close()
     bench.close()
 
@@ -426,7 +429,7 @@ def test_nobody_expects_to_hear_a_daemon_that_sends_no_heartbeats(bench: Bench) 
     bench.enable()
     bench.play(rows=np.linspace(START, [0.3, 0.4], 20_000))
     bench.step_until(bench.ended, most=30_000)
-    assert [ended.code for ended in bench.told(messages.Ended)] == ["SUCCESSFUL"]
+    assert [ended.code for ended in bench.ends()] == ["SUCCESSFUL"]
 
 
 def test_a_shutdown_in_the_middle_stops_softly_first(bench: Bench) -> None:
@@ -437,7 +440,7 @@ def test_a_shutdown_in_the_middle_stops_softly_first(bench: Bench) -> None:
     for _ in bench.steps_to_the_end():
         bench.hear()
     bench.hear()
-    assert [ended.code for ended in bench.told(messages.Ended)] == ["CANCELED"]
+    assert [ended.code for ended in bench.ends()] == ["CANCELED"]
 
 
 class Failing(Driver):
@@ -499,7 +502,7 @@ def test_a_driver_that_fails_ends_the_goal_halts_and_is_counted(
     driver.error = error
     bench.step(3)
     assert bench.state() is State.FAULT
-    assert [(ended.code, ended.message) for ended in bench.told(messages.Ended)] == [(code, message)]
+    assert [(ended.code, ended.message) for ended in bench.ends()] == [(code, message)]
     assert [happened.message for happened in bench.told(messages.Happened)] == [message]
     assert driver.halts == 2
     assert bench.loop.record.data[SCALARS.index("errors")] == 3
@@ -516,7 +519,7 @@ def test_a_lost_bus_ends_the_goal_halts_what_is_left_and_ends_the_loop_so_that_a
     bench.step(10)
     driver.error = CommunicationLost("/dev/ttyUSB0", "bus lost")
     bench.step()
-    assert [(ended.code, ended.message) for ended in bench.told(messages.Ended)] == [
+    assert [(ended.code, ended.message) for ended in bench.ends()] == [
         ("COMM_LOST", "/dev/ttyUSB0: bus lost")
     ]
     assert (bench.state(), driver.halts, bench.loop.lost) == (State.FAULT, 1, "/dev/ttyUSB0: bus lost")
@@ -540,7 +543,7 @@ def test_an_appointment_before_the_end_of_the_approach_is_refused_by_how_much(be
     bench.enable()
     bench.play(start_s=bench.clock.now() - 1.0)
     bench.step()
-    (ended,) = bench.told(messages.Ended)
+    (ended,) = bench.ends()
     assert (ended.code, bench.state()) == ("INVALID_GOAL", State.IDLE)
     assert ended.message.endswith("; the robot is not on the first row by then; set it later")
 
@@ -640,7 +643,7 @@ class Slow:
         self.bench.step()
         assert self.clock.now() < self.row_s + 1 / SLOW_HZ
         ended: messages.Ended
-        (ended,) = self.bench.told(messages.Ended)
+        (ended,) = self.bench.ends()
         return ended
 
 
@@ -734,7 +737,7 @@ def test_a_joint_that_stands_still_is_noticed_between_two_rows(tmp_path: Path) -
     told_s = next(at_s for at_s, told in slow.clock.heard if getattr(told, "state", "") == "stopping")
     assert told_s - row_s == pytest.approx(0.1, abs=0.03)
     slow.bench.step_until(slow.bench.ended)
-    (ended,) = slow.bench.told(messages.Ended)
+    (ended,) = slow.bench.ends()
     assert (ended.code, ended.details["check"]) == ("PATH_TOLERANCE_VIOLATED", "stall")
     slow.close()
 
@@ -743,7 +746,7 @@ def test_a_bus_that_is_lost_between_two_rows_ends_the_motion_at_once(slow: Slow)
     slow.driver.error = CommunicationLost("/dev/ttyUSB0", "bus lost")
     assert not slow.bench.loop.step()
     slow.bench.hear()
-    (ended,) = slow.bench.told(messages.Ended)
+    (ended,) = slow.bench.ends()
     assert ended.code == "COMM_LOST"
     assert slow.clock.now() == pytest.approx(slow.row_s + 0.01)
     assert [name for name, _ in slow.driver.calls] == ["read", "halt"]

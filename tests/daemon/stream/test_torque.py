@@ -83,8 +83,8 @@ def driver(bench: Bench) -> Told:
     return bench.driver
 
 
-def last(bench: Bench) -> messages.Status:
-    status: messages.Status = bench.told(messages.Status)[-1]
+def last(bench: Bench) -> messages.Changed:
+    status: messages.Changed = bench.told(messages.Changed)[-1]
     return status
 
 
@@ -96,9 +96,9 @@ def test_torque_is_reported_as_it_is_found_also_before_it_was_asked_for(bench: B
     driver(bench).found = [1.0, math.nan]
     bench.step()
     assert (last(bench).torque, last(bench).found) == (False, [1.0, None])
-    told = len(bench.told(messages.Status))
+    told = len(bench.told(messages.Changed))
     bench.step(10)
-    assert len(bench.told(messages.Status)) == told
+    assert len(bench.told(messages.Changed)) == told
     driver(bench).found = None
     bench.step()
     assert last(bench).found == [0.0, 0.0]
@@ -122,9 +122,7 @@ def test_torque_that_goes_off_by_itself_is_a_fault_whatever_the_driver_makes_of_
     why = "arm: torque is off in elbow; it went off by itself; check the actuators, then enable again"
     assert events(bench) == [("fault", why)]
     assert bench.state() is State.FAULT
-    assert [(one.code, one.message) for one in bench.told(messages.Ended)] == (
-        [("HARDWARE_FAULT", why)] if plays else []
-    )
+    assert [(one.code, one.message) for one in bench.ends()] == ([("HARDWARE_FAULT", why)] if plays else [])
 
 
 def test_a_motion_does_not_end_well_while_torque_is_reported_as_off(bench: Bench) -> None:
@@ -136,14 +134,14 @@ def test_a_motion_does_not_end_well_while_torque_is_reported_as_off(bench: Bench
     assert not bench.ended()
     driver(bench).found = None
     bench.step_until(bench.ended)
-    assert bench.told(messages.Ended)[0].code == "SUCCESSFUL"
+    assert bench.ends()[0].code == "SUCCESSFUL"
 
 
 def test_a_motion_does_not_end_well_before_the_driver_has_verified_it(bench: Bench) -> None:
     bench.enable()
     bench.play()
     bench.step_until(bench.ended)
-    assert bench.told(messages.Ended)[0].code == "SUCCESSFUL"
+    assert bench.ends()[0].code == "SUCCESSFUL"
     assert driver(bench).verified == 1
 
 
@@ -159,7 +157,7 @@ def test_a_motion_whose_actuators_have_stopped_listening_is_not_successful(
         bench.hear()
         if bench.ended():
             break
-    (ended,) = bench.told(messages.Ended)
+    (ended,) = bench.ends()
     assert (ended.code, ended.message, ended.details["where"]) == (code, str(error()), error().where)
     assert bench.state() is State.FAULT
 
@@ -176,7 +174,7 @@ def test_a_suspend_ends_a_motion_softly_where_the_actuators_still_hold(bench: Be
     bench.clock.suspends_s += 12.34
     bench.step_until(bench.ended)
     assert events(bench) == [("suspended", "the machine was suspended for 12.3 s")]
-    (ended,) = bench.told(messages.Ended)
+    (ended,) = bench.ends()
     assert (ended.code, ended.message) == (
         "DEADLINE_MISSED",
         "the machine was suspended for 12.3 s; no motion goes on after that; play it again",
@@ -196,7 +194,7 @@ def test_no_setpoint_goes_out_after_a_suspend_in_which_actuators_let_go(bench: B
     bench.step(3)
     why = f"the machine was suspended for 60.0 s; {TRIPPED}"
     assert events(bench) == [("suspended", "the machine was suspended for 60.0 s"), ("fault", why)]
-    assert [one.message for one in bench.told(messages.Ended)] == ([why] if plays else [])
+    assert [one.message for one in bench.ends()] == ([why] if plays else [])
     assert driver(bench).writes == writes
     assert bench.state() is State.FAULT
 

@@ -138,7 +138,7 @@ def test_a_goal_that_begins_while_a_check_fails_ends_with_its_code(robots: Calla
     robot.run_for(1.0)
     robot.begin()
     robot.step_until(robot.ended)
-    assert [ended.code for ended in robot.told(messages.Ended)] == ["HARDWARE_FAULT"]
+    assert [ended.code for ended in robot.ends()] == ["HARDWARE_FAULT"]
     assert len(robot.events("check_failed")) == 1
 
 
@@ -192,7 +192,7 @@ def test_a_resume_goes_back_at_approach_speed_and_then_on_from_where_it_paused(
     assert robot.loop.player.frame == frame
     assert robot.loop.player.position.tolist() == held.tolist()
     robot.step_until(robot.ended)
-    (ended,) = robot.told(messages.Ended)
+    (ended,) = robot.ends()
     assert (ended.code, robot.loop.player.position.tolist()) == ("SUCCESSFUL", FAR[-1].tolist())
     displaced = ended.details["displaced"]
     assert (displaced["joint"], displaced["unit"], displaced["times"]) == ("elbow", "rad", 1)
@@ -200,7 +200,7 @@ def test_a_resume_goes_back_at_approach_speed_and_then_on_from_where_it_paused(
     (event,) = robot.events("displaced")
     moved = f"joint 'elbow' was moved {displaced['value']:.4g} rad from where it was held"
     assert event.message == f"{moved}; it goes back at approach speed first; look for what moved it"
-    states = [(status.state, bool(status.displaced)) for status in robot.told(messages.Status)]
+    states = [(status.state, bool(status.displaced)) for status in robot.told(messages.Changed)]
     assert ("approaching", True) in states
     assert states[-1] == ("idle", False)
 
@@ -224,7 +224,7 @@ def test_what_is_moved_again_on_its_way_back_and_paused_goes_back_from_there(
     assert fastest_of(robot, lambda: robot.state() is State.PLAYING) <= 1.3 * SPEED
     assert robot.loop.player.position.tolist() == held
     robot.step_until(robot.ended)
-    (ended,) = robot.told(messages.Ended)
+    (ended,) = robot.ends()
     assert (ended.code, ended.details["displaced"]["times"]) == ("SUCCESSFUL", 2)
 
 
@@ -241,9 +241,9 @@ def test_the_way_back_can_be_stopped(robots: Callable[..., Robot], verb: str) ->
         robot.step_until(lambda: robot.state() is State.PAUSED)
     robot.channel.send(messages.Estop() if verb == "estop" else messages.Stop())
     robot.step_until(robot.ended)
-    (ended,) = robot.told(messages.Ended)
+    (ended,) = robot.ends()
     assert ended.code == ("ESTOP" if verb == "estop" else "CANCELED")
-    assert robot.told(messages.Status)[-1].displaced is None
+    assert robot.told(messages.Changed)[-1].displaced is None
 
 
 def test_a_play_from_where_a_joint_was_moved_approaches_first(robots: Callable[..., Robot]) -> None:
@@ -254,7 +254,7 @@ def test_a_play_from_where_a_joint_was_moved_approaches_first(robots: Callable[.
     robot.inject({"fault": "clear"})
     assert fastest_of(robot, lambda: robot.state() is State.PLAYING) <= 1.3 * SPEED
     robot.step_until(robot.ended)
-    (ended,) = robot.told(messages.Ended)
+    (ended,) = robot.ends()
     assert ended.code == "SUCCESSFUL"
     assert ended.details["displaced"]["value"] == pytest.approx(away, rel=0.2)
 
@@ -268,7 +268,7 @@ def test_a_play_that_would_come_too_late_from_where_a_joint_was_moved_is_refused
     before = robot.loop.player.position.tolist()
     robot.begin(start_s=robot.clock.now() + 0.2)
     robot.step_until(robot.ended)
-    (ended,) = robot.told(messages.Ended)
+    (ended,) = robot.ends()
     assert ended.code == "INVALID_GOAL"
     assert ended.message.endswith(" s too early; the robot is not on the first row by then; set it later")
     assert robot.loop.player.position.tolist() == before
@@ -287,7 +287,7 @@ def test_a_seek_from_where_a_joint_was_moved_approaches_first(robots: Callable[.
     assert fastest_of(robot, lambda: robot.state() is State.PLAYING) <= 1.3 * SPEED
     assert robot.loop.player.frame >= 1000
     robot.step_until(robot.ended)
-    (ended,) = robot.told(messages.Ended)
+    (ended,) = robot.ends()
     assert (ended.code, ended.details["displaced"]["joint"]) == ("SUCCESSFUL", "elbow")
 
 
@@ -371,7 +371,7 @@ def test_a_slow_joint_that_still_follows_after_a_pause_was_not_moved(robots: Cal
         robot.step_until(lambda: robot.state() is State.PAUSED)
         robot.channel.send(messages.Resume())
     robot.step_until(robot.ended)
-    (ended,) = robot.told(messages.Ended)
+    (ended,) = robot.ends()
     assert (ended.code, robot.events("displaced")) == ("SUCCESSFUL", [])
 
 
@@ -390,7 +390,7 @@ def test_a_gripper_that_holds_something_does_not_let_go_of_it_to_go_on(robots: C
     robot.step()
     assert robot.loop.player.position[1] >= held[1]
     robot.step_until(robot.ended)
-    (ended,) = robot.told(messages.Ended)
+    (ended,) = robot.ends()
     assert (ended.code, ended.details["stalled"], ended.details["reached_goal"]) == (
         "SUCCESSFUL",
         ["elbow"],

@@ -311,7 +311,7 @@ def test_waiting_for_the_joints_after_the_last_row_is_not_counted(stage: Callabl
     played = stage()
     played.appoint(goal_tolerance=[1e-9] * 2, goal_time_s=0.5)
     assert played.to_the_end() == near()
-    (ended,) = played.bench.told(messages.Ended)
+    (ended,) = played.bench.ends()
     assert ended.code in {"GOAL_TOLERANCE_VIOLATED", "SUCCESSFUL"}
 
 
