@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-TARGETS := help demo test lint format page page-check docs bench fuzz fuzz-requests soak soak-kill soak-service soak-fleet dist deb try-install try-deb built clean
+TARGETS := help demo test test-fast lint format page page-check docs bench fuzz fuzz-requests soak soak-kill soak-service soak-fleet dist deb try-install try-deb built clean
 .PHONY: $(TARGETS)
 
 help:
 	@echo "make demo    play a motion on a simulated six-axis arm"
 	@echo "make test    run the tests"
+	@echo "make test-fast  run those that need nothing but Python: on virtual time, with sockets in memory"
 	@echo "make lint    ruff, mypy and the import contract"
 	@echo "make page    build the page into daemon/http/static; it needs node 20"
 	@echo "make page-check  check the page's types, and that what is committed is what its sources make"
@@ -40,6 +41,9 @@ test: $(VENV)/.ready
 	@$(BIN)/python -m pytest --collect-only -qq tests/daemon >/dev/null & \
 		$(BIN)/python -m pytest --collect-only -qq --ignore tests/daemon >/dev/null & wait
 	$(BIN)/python -m pytest --numprocesses 13 --dist loadfile --no-loadscope-reorder --durations 10
+
+test-fast: $(VENV)/.ready
+	$(BIN)/python -m pytest --ignore tests/system --numprocesses 2 --dist loadfile
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

@@ -1,4 +1,8 @@
-"""What every test is held to: it leaves no thread, process, nameless memory or asyncio task behind."""
+"""What every test is held to: it leaves no thread, process, nameless memory or asyncio task behind.
+
+Tests outside `tests/system` run in this process, on virtual time, with sockets in memory. One that starts a
+process, opens a socket of the system or sleeps fails.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +10,183 @@ import asyncio
 import gc
 import os
 import pwd
+import sys
 import threading
 import time
-from contextlib import suppress
-from typing import TYPE_CHECKING
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy.testing  # noqa: F401 - it asks a program for the processor, so no test may be the first to load it
 import pytest
 import pytest_asyncio
 from hypothesis import settings
 
+from tests import virtual
 from tests.lasting import processes_below, read
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+
+TESTS = Path(__file__).parent
+NOT_YET = frozenset(
+    [
+        "drivers/hebi/test_plugins.py",
+        "drivers/dynamixel/test_scan.py",
+        "drivers/hebi/test_faults.py",
+        "drivers/hebi/test_driver.py",
+        "drivers/dynamixel/test_driver.py",
+        "daemon/stream/test_clocks.py",
+        "daemon/robots/test_status.py",
+        "daemon/doctor/test_modules.py",
+        "contract/test_hebi.py",
+        "daemon/cli/test_actuators.py",
+        "daemon/cli/test_completion.py",
+        "daemon/cli/test_control.py",
+        "daemon/cli/test_demo.py",
+        "daemon/cli/test_fleet.py",
+        "daemon/cli/test_fleet_view.py",
+        "daemon/cli/test_following.py",
+        "daemon/cli/test_help.py",
+        "daemon/cli/test_init.py",
+        "daemon/cli/test_main.py",
+        "daemon/cli/test_monitor.py",
+        "daemon/cli/test_stopping.py",
+        "daemon/cli/test_streams.py",
+        "daemon/cli/test_subcommands.py",
+        "daemon/cli/test_version.py",
+        "daemon/client/test_forget.py",
+        "daemon/client/test_session.py",
+        "daemon/client/test_status.py",
+        "daemon/clock/test_state.py",
+        "daemon/config/test_certificates.py",
+        "daemon/config/test_mqtt.py",
+        "daemon/doctor/test_broker.py",
+        "daemon/doctor/test_certificates.py",
+        "daemon/doctor/test_disk.py",
+        "daemon/doctor/test_doctor.py",
+        "daemon/doctor/test_ports.py",
+        "daemon/doctor/test_punctuality.py",
+        "daemon/fleet/test_all_or_none.py",
+        "daemon/fleet/test_coordinator.py",
+        "daemon/fleet/test_desk.py",
+        "daemon/fleet/test_end_to_end.py",
+        "daemon/fleet/test_gathering.py",
+        "daemon/fleet/test_group_start.py",
+        "daemon/fleet/test_listener.py",
+        "daemon/fleet/test_nats.py",
+        "daemon/fleet/test_overview.py",
+        "daemon/fleet/test_remote_reports.py",
+        "daemon/fleet/test_serving.py",
+        "daemon/fleet/test_site.py",
+        "daemon/http/test_answering.py",
+        "daemon/http/test_bounds.py",
+        "daemon/http/test_certificate.py",
+        "daemon/http/test_fleet_api.py",
+        "daemon/http/test_guard.py",
+        "daemon/http/test_live.py",
+        "daemon/http/test_metrics.py",
+        "daemon/http/test_model_api.py",
+        "daemon/http/test_model_routes.py",
+        "daemon/http/test_motions.py",
+        "daemon/http/test_openapi.py",
+        "daemon/http/test_prometheus.py",
+        "daemon/http/test_run.py",
+        "daemon/ipc/test_listener.py",
+        "daemon/ipc/test_peers.py",
+        "daemon/joints/test_description.py",
+        "daemon/log/test_journal.py",
+        "daemon/log/test_lines.py",
+        "daemon/mqtt/test_bridge.py",
+        "daemon/mqtt/test_broker.py",
+        "daemon/mqtt/test_broker_limits.py",
+        "daemon/mqtt/test_broker_packets.py",
+        "daemon/mqtt/test_broker_statements.py",
+        "daemon/mqtt/test_brokers.py",
+        "daemon/mqtt/test_client.py",
+        "daemon/mqtt/test_connection.py",
+        "daemon/mqtt/test_connection_log.py",
+        "daemon/mqtt/test_credentials.py",
+        "daemon/mqtt/test_home_assistant_at_a_broker.py",
+        "daemon/mqtt/test_quality_of_service.py",
+        "daemon/mqtt/test_reasons.py",
+        "daemon/mqtt/test_roles.py",
+        "daemon/mqtt/test_small_packets.py",
+        "daemon/mqtt/test_web_sockets.py",
+        "daemon/planning/test_planner.py",
+        "daemon/planning/test_reader.py",
+        "daemon/planning/test_unnoticed.py",
+        "daemon/robots/test_appointments.py",
+        "daemon/robots/test_control.py",
+        "daemon/robots/test_faults.py",
+        "daemon/robots/test_from_beyond.py",
+        "daemon/robots/test_goals.py",
+        "daemon/robots/test_inactivity.py",
+        "daemon/robots/test_late_status.py",
+        "daemon/robots/test_learned_limits.py",
+        "daemon/robots/test_motion_loader.py",
+        "daemon/robots/test_motion_watch.py",
+        "daemon/robots/test_newest_counts.py",
+        "daemon/robots/test_recovery.py",
+        "daemon/robots/test_registry.py",
+        "daemon/robots/test_reservation.py",
+        "daemon/robots/test_robot.py",
+        "daemon/robots/test_stream_process.py",
+        "daemon/robots/test_uploads.py",
+        "daemon/service/test_control_socket.py",
+        "daemon/service/test_daemon.py",
+        "daemon/service/test_interpreter.py",
+        "daemon/service/test_reconfiguration.py",
+        "daemon/service/test_systemd.py",
+        "daemon/stream/test_checks_table.py",
+        "daemon/stream/test_locks.py",
+        "daemon/stream/test_loop.py",
+        "daemon/stream/test_process.py",
+        "daemon/stream/test_reconnect.py",
+        "daemon/telemetry/test_drift.py",
+        "daemon/test_control.py",
+        "daemon/test_end_to_end.py",
+        "daemon/test_engine_properties.py",
+        "daemon/test_hebi_kit.py",
+        "daemon/test_hostile_requests.py",
+        "daemon/test_kill_matrix.py",
+        "daemon/test_link.py",
+        "daemon/test_serial_servos.py",
+        "daemon/testing/test_plugin.py",
+        "daemon/tools/test_describe.py",
+        "daemon/tools/test_dry_run.py",
+        "daemon/tools/test_plot.py",
+        "docs/test_first_steps.py",
+        "docs/test_howto_lines.py",
+        "docs/test_shell.py",
+        "docs/test_shell_lines.py",
+        "drivers/sim/test_faults.py",
+        "drivers/sim/test_plant_file.py",
+        "drivers/test_public_names.py",
+        "drivers/testing/test_plugin.py",
+        "formats/cache/test_store.py",
+        "formats/hrdf/test_formula.py",
+        "formats/sdf/test_include.py",
+        "formats/test_imports.py",
+        "formats/test_source.py",
+        "page/test_control.py",
+        "page/test_files.py",
+        "page/test_fleet.py",
+        "page/test_kinematics.py",
+        "page/test_page.py",
+        "scripts/test_make_man.py",
+        "test_imports.py",
+        "test_package.py",
+        "test_ports.py",
+        "test_waiting.py",
+    ]
+)
+"""Files of tests that still use the system, and are not in `tests/system`."""
+OF_THE_SYSTEM = frozenset({"os.fork", "os.forkpty", "os.posix_spawn", "socket.__new__", "subprocess.Popen"})
+"""Audit events of what a test outside `tests/system` does not do."""
 
 SETTLE_S = 20.0
+sleep = time.sleep
 LONGEST = (
     "tests/docs/test_first_steps.py",
     "tests/daemon/mqtt/test_connection_log.py",
@@ -53,12 +219,58 @@ LONGEST = (
 )
 """What begins first, in this order, so that no worker is left with it at the end."""
 
+
+def uses_the_system(path: Path) -> bool:
+    """Whether the tests of a file may start processes, open sockets and wait."""
+    file = path.relative_to(TESTS)
+    return file.parts[0] == "system" or str(file) in NOT_YET
+
+
+class Guard:
+    """Fails what uses the system while a test runs that must not."""
+
+    def __init__(self) -> None:
+        self.test = ""
+
+    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self.test and event in OF_THE_SYSTEM:
+            raise AssertionError(
+                f"{self.test}: {event}{arguments}: only tests in tests/system use the system"
+            )
+
+
+GUARD = Guard()
+sys.addaudithook(GUARD)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Keep a test from the system, unless it is there to use it."""
+    with ExitStack() as until_its_end:
+        if not uses_the_system(item.path):
+            until_its_end.enter_context(virtual.in_memory())
+            until_its_end.callback(virtual.NETWORK.close)
+            until_its_end.callback(setattr, GUARD, "test", "")
+            GUARD.test = item.nodeid
+        return (yield)
+
+
+def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Let asynchronous tests run on virtual time, unless they use the system."""
+    if uses_the_system(item.path):
+        return {"system": asyncio.new_event_loop}
+    return {"virtual": virtual.VirtualLoop}
+
+
 settings.register_profile("patient", deadline=None)  # a busy machine may hold up any example
 settings.load_profile("patient")
 
 
-def _leftovers() -> set[str]:
+def _leftovers(*, is_in_memory: bool) -> set[str]:
     threads = {f"thread {thread.name}" for thread in threading.enumerate()}
+    if is_in_memory:
+        listening = {f"{one!r} that listens" for one in virtual.NETWORK.listening.values()}
+        return threads | listening | _memory()
     return threads | {f"process {pid}" for pid in processes_below("self")} | _memory()
 
 
@@ -133,14 +345,15 @@ def runs_on_a_loop(request: pytest.FixtureRequest) -> bool:
 def _leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     if runs_on_a_loop(request):
         request.getfixturevalue("_leaves_no_task_behind")
-    before = _leftovers()
+    is_in_memory = not uses_the_system(request.path)
+    before = _leftovers(is_in_memory=is_in_memory)
     yield
     deadline_s = time.monotonic() + SETTLE_S
-    while left := _leftovers() - before:
+    while left := _leftovers(is_in_memory=is_in_memory) - before:
         gc.collect()
         if time.monotonic() > deadline_s:
             pytest.fail("left behind: " + ", ".join(sorted(map(_with_name, left))))
-        time.sleep(0.02)
+        sleep(0.02)
 
 
 @pytest_asyncio.fixture

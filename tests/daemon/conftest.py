@@ -22,7 +22,7 @@ from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.broker import EmbeddedBroker
 from motiond.daemon.mqtt.connection import make_client
 from tests import ports
-from tests.conftest import runs_on_a_loop
+from tests.conftest import runs_on_a_loop, uses_the_system
 from tests.daemon import told
 from tests.daemon.mqtt import contract
 from tests.daemon.rig import FORKS
@@ -140,12 +140,18 @@ def mosquitto_program() -> str:
     return program
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(scope="session")
 def _forks() -> Iterator[None]:
     """Have one process that forks the stream processes of all tests."""
     with FORKS:
         FORKS.start()
         yield
+
+
+@pytest.fixture(autouse=True)
+def _has_forks(request: pytest.FixtureRequest) -> None:
+    if uses_the_system(request.path):
+        request.getfixturevalue("_forks")
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,99 @@
+"""The virtual loop and its network, held to what the system's do."""
+
+from __future__ import annotations
+
+import asyncio
+import select
+import socket
+import time
+
+import pytest
+
+from tests.virtual import START_S, NothingHappensError, VirtualLoop
+
+
+async def test_time_passes_at_once() -> None:
+    loop = asyncio.get_running_loop()
+    before_s = loop.time()
+    await asyncio.sleep(3600.0)
+    assert loop.time() == pytest.approx(before_s + 3600.0)
+
+
+def test_a_wait_for_what_never_comes_fails_at_once() -> None:
+    loop = VirtualLoop()
+    try:
+        with pytest.raises(NothingHappensError, match="nothing can happen any more: <Task pending"):
+            loop.run_until_complete(asyncio.Event().wait())
+    finally:
+        loop.run_until_complete(_cancelled())
+        loop.close()
+    assert loop.time() == START_S
+
+
+async def _cancelled() -> None:
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+        await asyncio.wait((task,))
+
+
+async def test_streams_carry_data_both_ways_to_the_end() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write((await reader.read()).upper())
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"wave" * 500_000)
+    writer.write_eof()
+    assert await reader.read() == b"WAVE" * 500_000
+    writer.close()
+    server.close()
+    await server.wait_closed()
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection("127.0.0.1", port)
+
+
+async def test_who_does_not_read_holds_the_writer_up() -> None:
+    one, other = socket.socketpair()
+    one.setblocking(False)
+    one.send(b"x" * 10_000_000)
+    with pytest.raises(BlockingIOError):
+        one.send(b"x")
+    other.close()
+    with pytest.raises(ConnectionResetError):
+        one.recv(1)
+    one.close()
+
+
+def test_a_poll_sees_what_has_come() -> None:
+    one, other = socket.socketpair()
+    poller = select.poll()
+    poller.register(other.fileno(), select.POLLIN)
+    assert poller.poll(0) == []
+    one.send(b"here")
+    assert poller.poll(0) == [(other.fileno(), select.POLLIN)]
+    assert other.recv(10) == b"here"
+    assert poller.poll(0) == []
+    one.close()
+    assert poller.poll(0) == [(other.fileno(), select.POLLIN)]
+    other.close()
+
+
+async def test_descriptors_go_along_with_packets() -> None:
+    one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with open("/proc/self/stat") as file:  # noqa: ASYNC230, PTH123 - any file
+        socket.send_fds(one, [b"here"], [file.fileno()])
+    data, fds, _, _ = socket.recv_fds(other, 100, 4)
+    assert (data, len(fds)) == (b"here", 1)
+    with open(fds[0]) as file:  # noqa: ASYNC230, PTH123 - the same
+        assert file.read()
+    one.close()
+    assert socket.recv_fds(other, 100, 4)[0] == b""
+    other.close()
+
+
+def test_a_test_that_sleeps_fails() -> None:
+    with pytest.raises(AssertionError, match="waits for real time"):
+        time.sleep(0.001)
