@@ -346,6 +346,9 @@ def _leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     if runs_on_a_loop(request):
         request.getfixturevalue("_leaves_no_task_behind")
     is_in_memory = not uses_the_system(request.path)
+    if not is_in_memory:
+        with suppress(pytest.FixtureLookupError):
+            request.getfixturevalue("_forks")  # is to last
     before = _leftovers(is_in_memory=is_in_memory)
     yield
     deadline_s = time.monotonic() + SETTLE_S

@@ -22,7 +22,7 @@ from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.broker import EmbeddedBroker
 from motiond.daemon.mqtt.connection import make_client
 from tests import ports
-from tests.conftest import runs_on_a_loop, uses_the_system
+from tests.conftest import runs_on_a_loop
 from tests.daemon import told
 from tests.daemon.mqtt import contract
 from tests.daemon.rig import FORKS
@@ -146,12 +146,6 @@ def _forks() -> Iterator[None]:
     with FORKS:
         FORKS.start()
         yield
-
-
-@pytest.fixture(autouse=True)
-def _has_forks(request: pytest.FixtureRequest) -> None:
-    if uses_the_system(request.path):
-        request.getfixturevalue("_forks")
 
 
 @pytest.fixture(autouse=True)
