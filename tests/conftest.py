@@ -75,7 +75,6 @@ NOT_YET = frozenset(
         "daemon/fleet/test_group_start.py",
         "daemon/fleet/test_listener.py",
         "daemon/fleet/test_nats.py",
-        "daemon/fleet/test_overview.py",
         "daemon/fleet/test_remote_reports.py",
         "daemon/fleet/test_serving.py",
         "daemon/fleet/test_site.py",

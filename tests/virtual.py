@@ -234,12 +234,15 @@ class MemorySocket:
         os.close(self._fileno)
         self._fileno = -1
         self._sharers.remove(self)
+        for key in [key for key, one in NETWORK.listening.items() if one is self]:
+            if self._sharers:
+                NETWORK.listening[key] = self._sharers[0]
+            else:
+                del NETWORK.listening[key]
         if not self._sharers:
             self._end()
 
     def _end(self) -> None:
-        shared = self._sharers
-        NETWORK.listening = {key: one for key, one in NETWORK.listening.items() if one._sharers is not shared}
         if self._backlog is not None:
             for one in self._backlog:
                 one.close()

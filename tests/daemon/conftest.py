@@ -21,8 +21,8 @@ from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.broker import EmbeddedBroker
 from motiond.daemon.mqtt.connection import make_client
-from tests import ports
-from tests.conftest import runs_on_a_loop
+from tests import ports, virtual
+from tests.conftest import runs_on_a_loop, uses_the_system
 from tests.daemon import told
 from tests.daemon.mqtt import contract
 from tests.daemon.rig import FORKS
@@ -161,8 +161,8 @@ async def _ends_the_threads_that_connect() -> AsyncIterator[None]:
 
 
 @pytest.fixture
-def free_port() -> int:
-    return ports.free_port()
+def free_port(request: pytest.FixtureRequest) -> int:
+    return ports.free_port() if uses_the_system(request.path) else virtual.NETWORK.free_port()
 
 
 @pytest.fixture(params=["embedded", "mosquitto", "mosquitto 3.1.1"])
