@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import select
 import socket
 import time
 
+import paho.mqtt.client as paho
 import pytest
 
+from motiond.daemon.robots.reservation import Reservation
 from tests.virtual import START_S, NothingHappensError, VirtualLoop
 
 
 async def test_time_passes_at_once() -> None:
     loop = asyncio.get_running_loop()
     before_s = loop.time()
+    before_unix_s = time.time()
     await asyncio.sleep(3600.0)
-    assert loop.time() == pytest.approx(before_s + 3600.0)
+    assert loop.time() == time.monotonic() == pytest.approx(before_s + 3600.0)
+    assert time.time() == pytest.approx(before_unix_s + 3600.0)
+
+
+def test_what_keeps_a_clock_as_its_default_keeps_the_virtual_one() -> None:
+    defaults = inspect.signature(Reservation.__init__).parameters
+    assert (defaults["now"].default, defaults["unix_now"].default) == (time.monotonic, time.time)
+    assert paho.time_func is time.monotonic
 
 
 def test_a_wait_for_what_never_comes_fails_at_once() -> None:

@@ -1,8 +1,11 @@
 """Virtual time and a network in memory, on which asynchronous tests run without waiting for anything.
 
-`VirtualLoop` is asyncio's own event loop on a selector whose time jumps to what comes next. While a test runs
-on it, `socket.socket` makes a `MemorySocket`: asyncio's transports, aiohttp and paho are the real ones, and
-only the kernel below them is not.
+`VirtualLoop` is asyncio's own event loop on a selector whose time jumps to what comes next. While it runs,
+`time.monotonic` and `time.time` return its time. While a test runs on it, `socket.socket` makes a
+`MemorySocket`: asyncio's transports, aiohttp and paho are the real ones, and only the kernel below them is
+not.
+
+It is imported before anything that keeps `time.monotonic` as a default of its own.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 START_S = 1000.0
+UNIX_AT_START_S = 1_764_000_000.0
 BUFFER_BYTES = 262_144
 """What a socket holds for a peer that does not read."""
 FIRST_PORT = 20_000
@@ -562,6 +566,20 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def add_signal_handler(self, *_: Any) -> NoReturn:  # type: ignore[override]
         """Refuse: signals are the system's."""
         raise AssertionError("signals are for tests of the real thing")
+
+
+def _of_the_loop(real: Callable[[], float], ahead_s: float) -> Callable[[], float]:
+    """Return a clock that is virtual while a virtual loop runs."""
+
+    def now() -> float:
+        loop = asyncio._get_running_loop()
+        return loop.time() + ahead_s if isinstance(loop, VirtualLoop) else real()
+
+    return now
+
+
+time.monotonic = _of_the_loop(time.monotonic, 0.0)
+time.time = _of_the_loop(time.time, UNIX_AT_START_S - START_S)
 
 
 @contextmanager
