@@ -37,6 +37,7 @@ NAMES = (
     "brokers",
     "http",
     "page",
+    "start",
     "cli",
     "dynamixel",
     "hebi",

@@ -1,6 +1,7 @@
 """The page and the HTTP interface: the same requests and reports as over MQTT, without a broker.
 
 - `server`: listens, and keeps trying where it cannot
+- `endpoint`: serves the application at an address
 - `certificate`: what connections are encrypted with, renewed as its files change
 - `application`: which path leads where
 - `answering`: answers each request in one form, whatever goes wrong

@@ -1,4 +1,8 @@
-"""Listens for browsers and other HTTP clients, and keeps trying where it cannot."""
+"""Listens for browsers and other HTTP clients, and keeps trying where it cannot.
+
+What is configured is checked at once. What serves it is loaded once the daemon runs: a robot is ready sooner
+without, as aiohttp takes as long to load as all that a robot needs of motiond.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +11,19 @@ import errno
 import logging
 import math
 import os
-from contextlib import asynccontextmanager
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
-
-from aiohttp import web
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ..config.section import SettingError
-from ..ipc.listener import listen
-from .answering import RequestHandler, in_one_form
-from .application import make_application
 from .certificate import PageCertificate
-from .connections import ASK_WITHIN_S, Connections
 from .tally import Tally
 from .tokens import read_token
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import Callable
+
+    from aiohttp import web
 
     from ..api.dispatcher import Dispatcher
     from ..api.groups import Groups
@@ -37,26 +36,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# aiohttp writes a traceback of whatever is no HTTP; our own failures are logged by `answering`.
-_strangers_mistakes = log.getChild("strangers")
-_strangers_mistakes.disabled = True
-
 TRY_AGAIN_S = 5.0
-MOST_HEAD_BYTES = 8190
-MOST_HEADERS = 64
-KEPT_S = 30.0
-LINGER_S = 1.0
-HANDLING: Mapping[str, Any] = {
-    "access_log": None,
-    "logger": _strangers_mistakes,
-    "auto_decompress": False,
-    "max_line_size": MOST_HEAD_BYTES,
-    "max_field_size": MOST_HEAD_BYTES,
-    "max_headers": MOST_HEADERS,
-    "keepalive_timeout": KEPT_S,
-    "lingering_time": LINGER_S,
-}
-"""How each connection is handled by aiohttp."""
 OPTIONS = ("http.token_file", "http.cert_file", "http.key_file")
 FLEET_OPTIONS = ("--token-file", "--cert-file", "--key-file")
 """By which they are given to a daemon, and to `motiond fleet serve`."""
@@ -117,22 +97,28 @@ class HttpServer:
         self._hub = hub
         # Robots of other daemons are counted by these.
         self._tally = Tally(lambda: () if is_fleet else commands.robots)
-        self._make_application = partial(
-            make_application,
-            settings,
-            read_token(settings.token_file, options[0]),
-            dispatcher=dispatcher,
-            commands=commands,
-            motions=motions,
-            groups=groups,
-            hub=hub,
-            models=models,
-            daemon_id=daemon_id,
-            tally=self._tally,
-            is_broker_connected=is_broker_connected,
-            clock=clock,
-            is_fleet=is_fleet,
-        )
+        token = read_token(settings.token_file, options[0])
+
+        def make() -> tuple[web.Application, Live]:
+            from .application import make_application  # noqa: PLC0415 - once the daemon runs
+
+            return make_application(
+                settings,
+                token,
+                dispatcher=dispatcher,
+                commands=commands,
+                motions=motions,
+                groups=groups,
+                hub=hub,
+                models=models,
+                daemon_id=daemon_id,
+                tally=self._tally,
+                is_broker_connected=is_broker_connected,
+                clock=clock,
+                is_fleet=is_fleet,
+            )
+
+        self._make_application = make
         self.listening = asyncio.Event()
         self._live: Live | None = None
 
@@ -169,18 +155,30 @@ class HttpServer:
         raise AssertionError  # it listens until cancelled
 
     async def _keep_listening(self) -> NoReturn:
+        await asyncio.to_thread(_load)  # meanwhile the event loop serves robots and MQTT
         told = ""
         while True:
             try:
-                async with self._listening():
-                    log.info("http: the page is at %s", self.url)
-                    self.listening.set()
-                    await asyncio.get_running_loop().create_future()
+                await self._listen()
             except OSError as error:
                 told = self._tell(told, _reason(error))
             except Exception:  # the robots must not end for it
                 log.exception("http: failed inside motiond")
+            finally:
+                self.listening.clear()
             await asyncio.sleep(TRY_AGAIN_S)
+
+    async def _listen(self) -> NoReturn:
+        """Serve until cancelled; raises what `serving` does."""
+        from .endpoint import serving  # noqa: PLC0415 - once the daemon runs
+
+        application, self._live = self._make_application()
+        address = self._settings.address
+        async with serving(application, self._live, address, name=self.url, tls=self._tls):
+            log.info("http: the page is at %s", self.url)
+            self.listening.set()
+            await asyncio.get_running_loop().create_future()
+        raise AssertionError  # it listens until cancelled
 
     def _tell(self, told: str, reason: str) -> str:
         """Tell why there is no page, once for each reason, and return it."""
@@ -193,38 +191,11 @@ class HttpServer:
         """Return by what the next connection is encrypted."""
         return self._certificate.context if self._certificate else None
 
-    @asynccontextmanager
-    async def _listening(self) -> AsyncIterator[None]:
-        application, live = self._make_application()
-        self._live = live
-        runner = web.AppRunner(application, handle_signals=False, shutdown_timeout=LINGER_S)
-        await runner.setup()
-        loop = asyncio.get_running_loop()
-        served = cast("web.Server", runner.server)
-        served.request_handler = in_one_form(served.request_handler)
-        make_handler = partial(RequestHandler, served, loop=loop, **HANDLING)
-        host, port = self._settings.address
-        try:
-            connections = Connections(make_handler)
-            listener = await listen(
-                host,
-                port,
-                connections,
-                connections.ends_one,
-                name=self.url,
-                tls=self._tls,
-                handshake_s=ASK_WITHIN_S if self._certificate else None,
-            )
-            watching = asyncio.create_task(live.watch_broker(), name="http.broker")
-            try:
-                yield
-            finally:
-                watching.cancel()
-                listener.close()
-                await live.close()
-        finally:
-            self.listening.clear()
-            await runner.cleanup()
+
+def _load() -> None:
+    """Import what serves, before the first request needs it."""
+    import_module(".endpoint", __package__)
+    import_module(".application", __package__)
 
 
 def _reason(error: OSError) -> str:

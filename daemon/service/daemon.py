@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     Helper: TypeAlias = tuple[str, Coroutine[Any, Any, None]]
 
 LOOK_PERIOD_S = 0.1
+PAGE_WAITS_S = 1.0
+"""So long the page lets robots come on line before it takes processor time to load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,7 @@ def _beside_robots(
     yield "journal", write_journal(hub)
     yield "status", tell_status(robots)
     if page is not None:
-        yield "http", page.run()
+        yield "http", _serve_page(page, hub, robots)
     yield "fleet", fleet.run()
 
 
@@ -190,6 +192,24 @@ def _page(
         is_broker_connected=bridge.connected.is_set,
         clock=robots.clock.payload,
     )
+
+
+async def _serve_page(page: HttpServer, hub: ReportHub, robots: RobotRegistry) -> None:
+    """Serve the page once the robots are on line; one whose actuators are missing delays it by a second."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(PAGE_WAITS_S):
+            await _until_on_line(hub, set(robots.robots))
+    await page.run()
+
+
+async def _until_on_line(hub: ReportHub, missing: set[str]) -> None:
+    """Wait until each of some robots has reported that it is on line."""
+    with hub.subscribe(frozenset({"availability"})) as reports:
+        async for report in reports:
+            if report.data["state"] == "online":
+                missing.discard(report.robot)
+            if not missing:
+                return
 
 
 async def _feed_watchdog(robots: RobotRegistry) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from motiond.daemon.api.pace import Pace
 from motiond.daemon.api.reports import Report
-from motiond.daemon.http import connections, exchange, login, server
+from motiond.daemon.http import connections, endpoint, exchange, login
 from motiond.daemon.service import descriptors
 from tests.daemon.http.conftest import Site, all_of, serving, until
 from tests.waiting import PATIENCE_S
@@ -49,7 +49,7 @@ async def hasty(
     """A server of little patience, for eight connections."""
     assert connections.Connections.__init__.__defaults__ == (256, 10.0, 15.0)
     monkeypatch.setattr(connections.Connections.__init__, "__defaults__", (8, 0.3, 0.3))
-    monkeypatch.setattr(server, "HANDLING", {**server.HANDLING, "keepalive_timeout": 0.3})
+    monkeypatch.setattr(endpoint, "HANDLING", {**endpoint.HANDLING, "keepalive_timeout": 0.3})
     async with serving(settings, robots, hub) as site:
         yield site
 
