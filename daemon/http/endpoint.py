@@ -76,14 +76,9 @@ async def serving(
     make_handler = partial(RequestHandler, served, loop=asyncio.get_running_loop(), **HANDLING)
     try:
         connections = Connections(make_handler)
-        listener = await listen(
-            *address,
-            connections,
-            connections.ends_one,
-            name=name,
-            tls=tls,
-            handshake_s=ASK_WITHIN_S if tls() else None,
-        )
+        patience_s = ASK_WITHIN_S if tls() else None
+        ends_one = connections.ends_one
+        listener = await listen(*address, connections, ends_one, name=name, tls=tls, handshake_s=patience_s)
         watching = asyncio.create_task(live.watch_broker(), name="http.broker")
         try:
             yield
