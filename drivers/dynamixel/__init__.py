@@ -8,7 +8,8 @@ limits    positions that servos accept and joints can be at
 capacity  how long a tick takes on a bus
 chain     servos of one series on one bus, addressed together
 answer    the feedback of a chain, and its columns
-bus       a serial port: frames out, answers in
+bus       servos on a port: frames out, answers in
+line      the port: bytes out and in, waited for until a time
 protocol  packets as bytes
 models    control tables and units of each model; the tables are in `tables/`
 units     between registers and SI units

@@ -1,22 +1,15 @@
-"""A serial bus with servos on it: sends frames, and receives answers within a bounded time.
-
-pyserial opens the port and sets its rate; bytes go through the file descriptor itself, so that waiting is one
-`poll`, bounded by the clock.
-"""
+"""A serial bus with servos on it: sends frames, and receives answers within a bounded time."""
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import os
-import select
-import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..base import CommunicationLost, DriverConfigError, DriverError, DriverTimeout
+from ..base import CommunicationLost, DriverError, DriverTimeout
 from ..port_access import why_not_opened
+from .line import SerialLine
 from .protocol import (
     ALERT,
     BROADCAST_ID,
@@ -34,7 +27,9 @@ from .protocol import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from .line import Line
 
 BITS_A_BYTE = 10
 STATUS_LENGTH = 11
@@ -42,7 +37,6 @@ PING_LENGTH = 3
 SLOWEST_RETURN_S = 508e-6
 PING_ALL_S = 0.6
 TRIES = 3
-_CHUNK = 4096
 _SYSFS = Path("/sys/class/tty")
 
 
@@ -53,23 +47,6 @@ class Found:
     servo_id: int
     model_number: int
     firmware: int
-
-
-def import_serial() -> Any:
-    """Import pyserial.
-
-    Raises
-    ------
-    DriverConfigError
-        If it is not installed.
-    """
-    try:
-        import serial  # noqa: PLC0415 - optional
-    except ImportError as error:
-        raise DriverConfigError(
-            "driver dynamixel", "pyserial cannot be imported", str(error), "pip install 'motiond[dynamixel]'"
-        ) from error
-    return serial
 
 
 class Bus:
@@ -83,15 +60,23 @@ class Bus:
         That the servos are set to.
     answer_timeout_s : float
         How much later an answer may come than by the baud rate.
+    open_line : callable
+        Opens a port at a baud rate; an emulated bus brings its own.
     """
 
-    def __init__(self, port: str, baud_rate: int, answer_timeout_s: float) -> None:
+    def __init__(
+        self,
+        port: str,
+        baud_rate: int,
+        answer_timeout_s: float,
+        open_line: Callable[[str, int], Line] = SerialLine,
+    ) -> None:
         self.port = port
         self.baud_rate = baud_rate
         self.answer_timeout_s = answer_timeout_s
-        self._serial: Any = None
-        self._descriptor = -1
-        self._poller = select.poll()
+        self._open_line = open_line
+        self._line: Line
+        self._is_open = False
         self._received = bytearray()
         self._owing: set[int] = set()
 
@@ -103,24 +88,21 @@ class Bus:
         DriverError
             If it cannot be opened; with the reason.
         """
-        serial = import_serial()
         try:
-            self._serial = serial.Serial(self.port, self.baud_rate, timeout=0, exclusive=True)
+            self._line = self._open_line(self.port, self.baud_rate)
         except (OSError, ValueError) as error:
             raise DriverError(self.port, "cannot be opened", *_why_closed(self.port, error)) from error
-        self._descriptor = self._serial.fileno()
-        self._poller.register(self._descriptor, select.POLLIN)
-        with contextlib.suppress(OSError, ValueError):  # only some adapters have it; `latency_s` tells
-            self._serial.set_low_latency_mode(True)
+        self._is_open = True
 
     def close(self) -> None:
         """Close the port; may be called any number of times."""
-        port, self._serial = self._serial, None
-        if port is not None:
-            with contextlib.suppress(KeyError):
-                self._poller.unregister(self._descriptor)
-            with contextlib.suppress(OSError):  # a port that was pulled out cannot be closed properly
-                port.close()
+        if self._is_open:
+            self._is_open = False
+            self._line.close()
+
+    def sleep(self, duration_s: float) -> None:
+        """Wait while servos are busy and do not answer, as when they restart."""
+        self._line.sleep(duration_s)
 
     def latency_s(self, sysfs: Path = _SYSFS) -> float:
         """Return how long the adapter holds bytes back, in s; 0 if it does not say."""
@@ -145,20 +127,15 @@ class Bus:
             If the port is gone.
         """
         try:
-            self._forget_received()
-            sent = os.write(self._descriptor, frame)
+            self._received.clear()
+            self._line.discard()
+            sent = self._line.write(frame)
         except BlockingIOError as error:
             raise self._stuck() from error
         except OSError as error:
             raise self._gone(error) from error
         if sent != len(frame):
             raise self._stuck()
-
-    def _forget_received(self) -> None:
-        self._received.clear()
-        while self._poller.poll(0):
-            if not os.read(self._descriptor, _CHUNK):
-                raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     def receive(self, wanted: int, deadline_s: float) -> bytearray:
         """Wait for bytes until a monotonic time.
@@ -180,21 +157,18 @@ class Bus:
         """
         received = self._received
         while len(received) < wanted:
-            left_s = deadline_s - time.monotonic()
-            if not self._poller.poll(max(0.0, left_s * 1000)):
-                break
             try:
-                chunk = os.read(self._descriptor, _CHUNK)
+                chunk = self._line.read(deadline_s)
             except OSError as error:
                 raise self._gone(error) from error
             if not chunk:
-                raise self._gone(OSError(errno.EIO, os.strerror(errno.EIO)))
+                break
             received += chunk
         return received
 
     def deadline_s(self, asked: int, answered: int, return_delay_s: float = SLOWEST_RETURN_S) -> float:
         """Return the monotonic time by which an answer must come, by the lengths of question and answer."""
-        return time.monotonic() + self.wire_s(asked + answered) + return_delay_s + self.answer_timeout_s
+        return self._line.now() + self.wire_s(asked + answered) + return_delay_s + self.answer_timeout_s
 
     def ask(self, frame: bytes, ids: Collection[int], length: int) -> list[Packet]:
         """Send a frame and collect status packets.

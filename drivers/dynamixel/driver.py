@@ -20,6 +20,7 @@ from .bus import Bus
 from .capacity import Capacity, advice, capacity_at_best, capacity_of
 from .feedback import Feedback
 from .limits import Limits, configured, refuse_turned
+from .line import SerialLine
 from .options import WATCHDOG_UNIT_S, WHERE, DynamixelOptions, place_servos
 from .restart import restart
 from .setup import (
@@ -41,13 +42,20 @@ if TYPE_CHECKING:
     from ..base import ActuatorCommand, ActuatorState, DriverOptions
     from ..limits import ActuatorLimits
     from .chain import Chain, Servo
+    from .line import Line
 
 STILL_TRIES = 5
 STILL_RAD = 0.005
 
 
 class DynamixelDriver(Driver):
-    """Serial servos on one or several ports."""
+    """Serial servos on one or several ports.
+
+    Parameters
+    ----------
+    open_line : callable
+        Opens a port at a baud rate; an emulated bus brings its own.
+    """
 
     Options: ClassVar[type[DriverOptions]] = DynamixelOptions
     options: DynamixelOptions
@@ -57,8 +65,10 @@ class DynamixelDriver(Driver):
         actuators: Sequence[str],
         options: DynamixelOptions,
         now: Callable[[], float] = time.monotonic,
+        open_line: Callable[[str, int], Line] = SerialLine,
     ) -> None:
         super().__init__(actuators, options, now)
+        self._open_line = open_line
         self._places = place_servos(options, self.actuators)
         self.min_rate_hz = slowest_rate_hz(options.command_lifetime_s)
         self._watchdog = math.ceil(options.command_lifetime_s / WATCHDOG_UNIT_S - 1e-9)
@@ -127,7 +137,7 @@ class DynamixelDriver(Driver):
     def _connect(self) -> None:
         options, follows = self.options, self.options.follow_velocity
         for port in options.ports:
-            bus = Bus(port.port, port.baud_rate, options.answer_timeout_s)
+            bus = Bus(port.port, port.baud_rate, options.answer_timeout_s, self._open_line)
             self._buses.append(bus)
             bus.open()
             bus.answer_timeout_s += bus.latency_s()
@@ -270,7 +280,8 @@ class DynamixelDriver(Driver):
 
     def reboot(self, actuators: Sequence[str]) -> None:
         """Restart servos; raises as `restart` does."""
-        restart([place for place in self._places if place.actuator in actuators], self.options, self._buses)
+        places = [place for place in self._places if place.actuator in actuators]
+        restart(places, self.options, self._buses, self._open_line)
 
     # -- torque ---------------------------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -12,15 +11,21 @@ from .scan import opened
 from .setup import BOOT_S, raise_all
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from .bus import Bus
+    from .line import Line
     from .options import DynamixelOptions, Place
 
 STILL_BOOTING_TRIES = 5
 
 
-def restart(places: Sequence[Place], options: DynamixelOptions, buses: Sequence[Bus]) -> None:
+def restart(
+    places: Sequence[Place],
+    options: DynamixelOptions,
+    buses: Sequence[Bus],
+    open_line: Callable[[str, int], Line],
+) -> None:
     """Restart servos, and wait until they answer again.
 
     Parameters
@@ -29,6 +34,8 @@ def restart(places: Sequence[Place], options: DynamixelOptions, buses: Sequence[
         Which.
     buses : sequence of Bus
         Those that are open, in the order of the options' ports; empty where none is.
+    open_line : callable
+        Opens the ports where none is open.
 
     Raises
     ------
@@ -40,13 +47,16 @@ def restart(places: Sequence[Place], options: DynamixelOptions, buses: Sequence[
         used = {place.bus for place in places}
         ports = {number: options.ports[number] for number in used}
         bus_of = {
-            number: buses[number] if buses else stack.enter_context(opened(port.port, port.baud_rate))
-            for number, port in ports.items()
+            number: buses[number]
+            if buses
+            else stack.enter_context(opened(one.port, one.baud_rate, open_line))
+            for number, one in ports.items()
         }
         raise_all([problem for one in places if (problem := _hindrance(one, bus_of[one.bus])) is not None])
         for place in places:
             bus_of[place.bus].reboot(place.servo_id)
-        time.sleep(BOOT_S)
+        for bus in list(bus_of.values())[:1]:
+            bus.sleep(BOOT_S)
         raise_all([_silent(one, bus_of[one.bus]) for one in places if not _answers(one, bus_of[one.bus])])
 
 

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 from ..base import DriverError
 from .bus import Bus
 from .health import in_words
+from .line import SerialLine
 from .models import models, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from .bus import Found
+    from .line import Line
     from .models import Model
 
 COMMON_BAUD_RATES = (57_600, 1_000_000, 2_000_000, 3_000_000, 4_000_000, 4_500_000, 115_200, 9_600)
@@ -49,13 +51,17 @@ class Scanned:
     hardware_error: str | None = None
 
 
-def scan(port: str, baud_rates: Sequence[int]) -> list[Scanned]:
+def scan(
+    port: str, baud_rates: Sequence[int], open_line: Callable[[str, int], Line] = SerialLine
+) -> list[Scanned]:
     """Return every servo that answers on a port.
 
     Parameters
     ----------
     baud_rates : sequence of int
         Rates to try; if empty, the common ones up to the first at which servos answer.
+    open_line : callable
+        Opens the port; an emulated bus brings its own.
 
     Raises
     ------
@@ -64,7 +70,7 @@ def scan(port: str, baud_rates: Sequence[int]) -> list[Scanned]:
     """
     found: list[Scanned] = []
     for baud_rate in baud_rates or COMMON_BAUD_RATES:
-        with opened(port, baud_rate) as bus:
+        with opened(port, baud_rate, open_line) as bus:
             found += [_look_at(bus, one) for one in bus.ping_all()]
         if found and not baud_rates:
             break
@@ -85,9 +91,9 @@ def reboot(port: str, baud_rate: int, servo_ids: Sequence[int]) -> None:
 
 
 @contextmanager
-def opened(port: str, baud_rate: int) -> Iterator[Bus]:
+def opened(port: str, baud_rate: int, open_line: Callable[[str, int], Line] = SerialLine) -> Iterator[Bus]:
     """Have a port open as long as the context lasts; raises DriverError where it cannot be."""
-    bus = Bus(port, baud_rate, ANSWER_TIMEOUT_S)
+    bus = Bus(port, baud_rate, ANSWER_TIMEOUT_S, open_line)
     bus.open()
     try:
         yield bus

@@ -5,7 +5,6 @@ Everything that is wrong comes in one error. Lasting settings are written only w
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -306,7 +305,7 @@ def reboot_failed(chain: Chain) -> Iterator[str]:
         chain.bus.reboot(servo.servo_id)
         yield f"{servo.where}: restarted, because it reported {in_words(bits)}"
     if broken:
-        time.sleep(BOOT_S)
+        chain.bus.sleep(BOOT_S)
 
 
 def refuse_failed(chain: Chain) -> None:

@@ -59,6 +59,8 @@ class HebiDriver(Driver):
     ----------
     look : callable
         Starts to look for modules on network interfaces; a simulated network brings its own.
+    sleep : callable
+        Waits for so many s between two looks.
 
     Attributes
     ----------
@@ -76,13 +78,14 @@ class HebiDriver(Driver):
         options: HebiOptions,
         now: Callable[[], float] = time.monotonic,
         look: Callable[[Sequence[str]], HebiLookup] = open_lookup,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         super().__init__(actuators, options, now)
         self._setup = set_up(self.actuators, options)
         self.min_rate_hz = slowest_rate_hz(self._setup.lifetime_s)
         self.modules: tuple[Module, ...] = self._setup.members
         self.warnings[:] = self._setup.warnings
-        self._look = look
+        self._look, self._sleep = look, sleep
         self._group: HebiGroup | None = None
         self._torque = self._halted = False
         self._enabled_s = self._switched_s = -np.inf
@@ -141,7 +144,7 @@ class HebiDriver(Driver):
         hebi = import_hebi()
         settings = self._build(hebi)
         lookup = self._look(self.options.interfaces)
-        self._group = find_group(lookup, self.modules, self.options.lookup_timeout_s)
+        self._group = find_group(lookup, self.modules, self.options.lookup_timeout_s, self._sleep)
         try:
             self._listener = Listener(
                 hebi,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from ..base import DriverConfigError, DriverError, DriverTimeout
 from ..options import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 WHERE = "driver hebi"
 LOOKUP_POLL_S = 0.05
@@ -115,8 +116,20 @@ def open_lookup(interfaces: Sequence[str]) -> HebiLookup:
     return lookup
 
 
-def find_group(lookup: HebiLookup, modules: Sequence[Module], timeout_s: float) -> HebiGroup:
+def find_group(
+    lookup: HebiLookup,
+    modules: Sequence[Module],
+    timeout_s: float,
+    sleep: Callable[[float], None] = time.sleep,
+) -> HebiGroup:
     """Wait until all modules are there, and make a group of them.
+
+    Parameters
+    ----------
+    timeout_s : float
+        How long to look, at the least; a machine that stands still meanwhile is no reason to give up.
+    sleep : callable
+        Waits for so many s between two looks; a simulated network brings its own.
 
     Raises
     ------
@@ -125,11 +138,12 @@ def find_group(lookup: HebiLookup, modules: Sequence[Module], timeout_s: float) 
     DriverError
         If several modules have the name of a wanted one.
     """
-    give_up_s = time.monotonic() + timeout_s
+    looks_left = math.ceil(timeout_s / LOOKUP_POLL_S)
     while not (found := present(lookup)).keys() >= set(modules):
-        if time.monotonic() >= give_up_s:
+        if not looks_left:
             raise missing_modules(modules, set(found), timeout_s)
-        time.sleep(LOOKUP_POLL_S)
+        looks_left -= 1
+        sleep(LOOKUP_POLL_S)
     _refuse_namesakes(modules, found)
     families, names = [module.family for module in modules], [module.name for module in modules]
     group = lookup.get_group_from_names(families, names, timeout_ms=timeout_s * 1000)

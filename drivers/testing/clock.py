@@ -16,3 +16,7 @@ class Clock:
     def __call__(self) -> float:
         """Return the time in seconds."""
         return self.now_s
+
+    def sleep(self, duration_s: float) -> None:
+        """Let time pass."""
+        self.now_s += duration_s

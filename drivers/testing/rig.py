@@ -46,7 +46,7 @@ class Rig(ABC):
     feedback_age_s : float
         How old feedback may be when it is read, in s.
     timeout_s : float
-        The longest real time that one call may take, whatever the state of the device, in s.
+        The longest that one call may take by `timer`, whatever the state of the device, in s.
     lost_after_s : float
         How long a device may be silent before a driver must raise, in s.
     """
@@ -95,9 +95,13 @@ class Rig(ABC):
         """Return the time by which feedback is stamped, in s."""
         return self.clock()
 
+    def timer(self) -> float:
+        """Return the time by which calls are bounded, in s: the real one, unless waiting moves `clock`."""
+        return time.perf_counter()
+
     def wait(self, duration_s: float) -> None:
         """Let time pass."""
-        self.clock.now_s += duration_s
+        self.clock.sleep(duration_s)
 
     def position(self, driver: Driver) -> Floats:
         """Return where the actuators are: (actuators,)."""

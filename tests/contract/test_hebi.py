@@ -31,7 +31,7 @@ class ImitationRig(Rig):
         self.bench = Bench(ACTUATORS)
 
     def make(self, actuators: Sequence[str] = ACTUATORS) -> Driver:
-        return HebiDriver(actuators, OPTIONS, self.clock, lambda _: self.bench)
+        return HebiDriver(actuators, OPTIONS, self.clock, lambda _: self.bench, self.clock.sleep)
 
     def make_broken(self) -> Driver:
         self.bench.silent = True
@@ -70,7 +70,7 @@ class FailingRig(Rig):
         self.lookup = FakeLookup([FakeModule(name) for name in ACTUATORS], self.clock)
 
     def make(self, actuators: Sequence[str] = ACTUATORS) -> Driver:
-        return HebiDriver(actuators, OPTIONS, self.clock, lambda _: self.lookup)
+        return HebiDriver(actuators, OPTIONS, self.clock, lambda _: self.lookup, self.clock.sleep)
 
     def make_broken(self) -> Driver:
         self.lookup["elbow"].mute = True

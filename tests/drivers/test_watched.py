@@ -96,25 +96,23 @@ def simulated(kind: str, failure: str) -> Iterator[tuple[Rehearsal, Callable[[],
 
 def _fail(bench: Bench, failure: str) -> None:
     one = bench.servos[2]
-    with bench.ports[0].lock:
-        match failure:
-            case "torque off":
-                one.set("torque_enable", 0)
-            case "bus watchdog tripped":
-                one.set("bus_watchdog", 0xFF)
-            case "restarted":
-                one.reboot()
-                one._booted_s = -1.0
-            case "shut down by a hardware error":
-                one.fail(0x20)
-            case "no answer":
-                one.mute = True
+    match failure:
+        case "torque off":
+            one.set("torque_enable", 0)
+        case "bus watchdog tripped":
+            one.set("bus_watchdog", 0xFF)
+        case "restarted":
+            one.reboot()
+            one._booted_s = -1.0
+        case "shut down by a hardware error":
+            one.fail(0x20)
+        case "no answer":
+            one.mute = True
 
 
 @contextmanager
 def emulated(_kind: str, failure: str) -> Iterator[tuple[Rehearsal, Callable[[], None]]]:
     with Bench([servo(1), servo(2), servo(7)], command_lifetime_s=2.0) as bench:
-        assert isinstance(bench.clock, Clock)
         yield Rehearsal(bench.driver, bench.clock), lambda: _fail(bench, failure)
 
 

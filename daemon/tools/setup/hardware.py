@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from motiond.drivers.base import DriverError
-from motiond.drivers.dynamixel.bus import import_serial
+from motiond.drivers.dynamixel.line import import_serial
 from motiond.drivers.dynamixel.models import models_by_name
 from motiond.drivers.dynamixel.scan import scan
 from motiond.drivers.hebi.lookup import LOOKUP_POLL_S, open_lookup, present

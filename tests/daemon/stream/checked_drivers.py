@@ -107,16 +107,14 @@ class Emulated:
     def __init__(self, _kind: str, **options: Any) -> None:
         ticks = [XM430.zero_ticks + place / XM430.rad_per_tick for place in START]
         servos = [servo(number, ticks=place) for number, place in enumerate(ticks, 1)]
-        self.bus = EmulatedBus(servos, command_lifetime_s=2.0, answer_timeout_s=0.1, **options)
-        assert isinstance(self.bus.clock, Clock)
+        self.bus = EmulatedBus(servos, command_lifetime_s=2.0, **options)
         self.clock = SharedClock(self.bus.clock)
         self.driver: Driver = self.bus.driver
         self.actuators = self.bus.names
         self._elbow = servos[1]
 
     def _set(self, register: str, value: int) -> None:
-        with self.bus.ports[0].lock:
-            self._elbow.set(register, value)
+        self._elbow.set(register, value)
 
     def heat(self) -> None:
         self._set("present_temperature", round(HOT_C))
@@ -125,13 +123,11 @@ class Emulated:
         self._set("present_current", 1000)
 
     def stale(self) -> None:
-        with self.bus.ports[0].lock:
-            self._elbow.mute = True
+        self._elbow.mute = True
 
     def push(self) -> None:
-        with self.bus.ports[0].lock:
-            self._elbow._move = _stay  # type: ignore[method-assign]
-            self._elbow.turn_to(self._elbow.position_ticks + PUSH / XM430.rad_per_tick)
+        self._elbow._move = _stay  # type: ignore[method-assign]
+        self._elbow.turn_to(self._elbow.position_ticks + PUSH / XM430.rad_per_tick)
 
     def close(self) -> None:
         self.bus.__exit__()

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import ExitStack
+import errno
+import os
 from typing import TYPE_CHECKING, Any
 
 from motiond.drivers.base import ActuatorCommand, ActuatorState
 from motiond.drivers.dynamixel.driver import DynamixelDriver
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
-from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
 from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
 from motiond.drivers.dynamixel.models import models_by_name
 from motiond.drivers.dynamixel.options import DynamixelOptions
 from motiond.drivers.testing.clock import Clock
+from tests.drivers.dynamixel.memory_port import MemoryPort
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Self
 
     from motiond.drivers.base import Floats
+    from tests.drivers.dynamixel.memory_port import MemoryLine
 
 XM430 = models_by_name()["XM430-W350"]
 NAMES = ("base", "shoulder", "elbow")
@@ -40,17 +41,19 @@ def servo(
 class Bench:
     """One bus for each list of servos, and a driver for all of them.
 
-    The clock stands still unless `real_time`; the actuators are named in the order of the servos.
+    The clock stands still but for `wait`, `play` and what the driver waits for answers; the actuators are
+    named in the order of the servos.
     """
 
-    def __init__(self, *buses: list[EmulatedServo], real_time: bool = False, **options: Any) -> None:
-        self.clock: Callable[[], float] = time.monotonic if real_time else Clock()
-        self._stack = ExitStack()
+    def __init__(self, *buses: list[EmulatedServo], **options: Any) -> None:
+        self.clock = Clock()
         self.chains = [EmulatedChain(list(servos), self.clock) for servos in buses]
-        self.ports = [self._stack.enter_context(EmulatedPort(chain)) for chain in self.chains]
+        self.ports = [
+            MemoryPort(chain, self.clock, f"/dev/ttyMEM{number}") for number, chain in enumerate(self.chains)
+        ]
         self.servos = [one for servos in buses for one in servos]
         self.names = [*NAMES, *(f"joint{number}" for number in range(4, 99))][: len(self.servos)]
-        self.driver = DynamixelDriver(self.names, self._options(options), self.clock)
+        self.driver = DynamixelDriver(self.names, self._options(options), self.clock, self.open_line)
 
     def _options(self, options: Mapping[str, Any]) -> DynamixelOptions:
         names = iter(self.names)
@@ -62,14 +65,20 @@ class Bench:
             }
             for port, chain in zip(self.ports, self.chains, strict=True)
         ]
-        return DynamixelOptions.model_validate({"ports": ports, "answer_timeout_s": 0.5, **options})
+        return DynamixelOptions.model_validate({"ports": ports, **options})
+
+    def open_line(self, path: str, baud_rate: int) -> MemoryLine:
+        """Open one of the ports."""
+        for port in self.ports:
+            if port.path == path:
+                return port.open(path, baud_rate)
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.driver.close()
-        self._stack.close()
 
     def where(self, index: int) -> str:
         """Return a servo's name as in messages."""
@@ -77,11 +86,8 @@ class Bench:
         return f"{self.ports[bus].path} servo {self.servos[index].servo_id} ({self.names[index]})"
 
     def wait(self, duration_s: float) -> None:
-        """Wait until what was sent has arrived, then move the clock."""
-        for bus, chain in zip(self.driver._buses, self.chains, strict=True):
-            bus.ping(chain.servos[0].servo_id)
-        assert isinstance(self.clock, Clock)
-        self.clock.now_s += duration_s
+        """Let time pass."""
+        self.clock.sleep(duration_s)
 
     def read(self) -> ActuatorState:
         """Return the feedback of one read."""
@@ -101,6 +107,5 @@ class Bench:
         for _ in range(ticks):
             self.driver.write(command)
             self.driver.read(state)
-            if isinstance(self.clock, Clock):
-                self.clock.now_s += 0.01
+            self.clock.sleep(0.01)
         return state

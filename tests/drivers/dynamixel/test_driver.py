@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-import threading
-import time
 from collections import deque
-from contextlib import suppress
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +20,15 @@ from motiond.drivers.base import (
     DriverTimeout,
 )
 from motiond.drivers.dynamixel.bus import Bus
+from motiond.drivers.dynamixel.driver import DynamixelDriver
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
-from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
 from motiond.drivers.dynamixel.models import models, models_by_name
-from motiond.drivers.dynamixel.protocol import Refusal, encode_read
+from motiond.drivers.dynamixel.options import DynamixelOptions
+from motiond.drivers.dynamixel.protocol import Refusal
 from motiond.drivers.registry import make_driver
 from motiond.drivers.testing.clock import Clock
 from tests.drivers.dynamixel.bench import XM430, Bench, servo
-from tests.waiting import PATIENCE_S
+from tests.drivers.dynamixel.memory_port import MemoryPort
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -243,7 +242,7 @@ def test_sets_profile_gains_and_goal_current_anew_with_every_enable() -> None:
 
 
 def test_restarts_a_failed_servo_where_it_may() -> None:
-    with Bench([servo(1)], real_time=True, reboot_failed=True) as bench:
+    with Bench([servo(1)], reboot_failed=True) as bench:
         bench.servos[0].fail(0x20)
         bench.driver.open()
         assert bench.servos[0].get("hardware_error") == 0
@@ -254,7 +253,8 @@ def test_advises_on_what_makes_ticks_slow() -> None:
     two_axes = servo(2, "2XL430-W250")
     with Bench([servo(1, return_delay=250), two_axes]) as bench:
         port = {"port": bench.ports[0].path, "baud_rate": 57_600, "ids": {"base": 1, "shoulder": 2}}
-        driver = make_driver("dynamixel", {"ports": [port], "answer_timeout_s": 0.2}, ["base", "shoulder"])
+        options = DynamixelOptions.model_validate({"ports": [port]})
+        driver = DynamixelDriver(["base", "shoulder"], options, bench.clock, bench.open_line)
         driver.open()
         assert driver.warnings == [
             (
@@ -349,8 +349,7 @@ def test_finds_any_servo_that_lost_its_torque(bench: Bench) -> None:
     bench.driver.open()
     bench.driver.enable()
     bench.play([0, 0, 0], ticks=15)
-    with bench.ports[0].lock:
-        bench.servos[1].set("torque_enable", 0)
+    bench.servos[1].set("torque_enable", 0)
     with pytest.raises(DriverError) as caught:
         bench.play([0, 0, 0], ticks=60)
     assert caught.value.where == bench.where(1)
@@ -400,8 +399,7 @@ def test_a_servo_that_stopped_listening_is_found_in_turn_and_at_once_when_asked(
     bench.driver.enable()
     bench.play([0, 0, 0], ticks=15)
     bench.driver.verify()
-    with bench.ports[0].lock:
-        fails(bench.servos[2])
+    fails(bench.servos[2])
     with pytest.raises(DriverError) as caught:
         bench.driver.verify()
     where = bench.where(2)
@@ -419,8 +417,7 @@ def test_a_servo_that_tripped_ignores_goals_until_it_is_enabled_again() -> None:
         bench.driver.open()
         bench.driver.enable()
         bench.play([0.1], ticks=30)
-        with bench.ports[0].lock:
-            bench.servos[0].set("bus_watchdog", 0xFF)
+        bench.servos[0].set("bus_watchdog", 0xFF)
         before = bench.read().position[0]
         command = ActuatorCommand(1)
         command.position[:] = 0.5
@@ -586,10 +583,10 @@ class LateAnswers:
 @pytest.mark.parametrize("how", ["all", "one behind"])
 @pytest.mark.parametrize("ask", ["read", "glance", "sync_read"])
 def test_takes_no_late_answer_for_one_to_another_question(ask: str, how: str) -> None:
-    chain = EmulatedChain([servo(1, min_position_limit=100, max_position_limit=3000)], time.monotonic)
-    late = LateAnswers(chain)
-    with EmulatedPort(chain) as port:
-        bus = Bus(port.path, 1_000_000, answer_timeout_s=0.5)
+    clock = Clock()
+    chain = EmulatedChain([servo(1, min_position_limit=100, max_position_limit=3000)], clock)
+    port, late = MemoryPort(chain, clock), LateAnswers(chain)
+    with closing(Bus(port.path, 1_000_000, 0.5, port.open)) as bus:
         bus.open()
         if how == "all":
             late.hold(3)
@@ -603,7 +600,6 @@ def test_takes_no_late_answer_for_one_to_another_question(ask: str, how: str) ->
         else:
             told = {"read": bus.read, "glance": bus.glance}[ask](1, MAX_POSITION_LIMIT, 4)
         assert int.from_bytes(told or b"", "little") == 3000
-        bus.close()
 
 
 def test_says_which_servo_is_lost_and_how_many_answer(bench: Bench) -> None:
@@ -631,8 +627,7 @@ def test_says_that_a_port_is_gone(bench: Bench) -> None:
 def test_says_why_a_servo_has_shut_down(bench: Bench) -> None:
     bench.driver.open()
     bench.driver.enable()
-    with bench.ports[0].lock:
-        bench.servos[1].fail(0x24)
+    bench.servos[1].fail(0x24)
     with pytest.raises(DriverError) as caught:
         bench.read()
     assert bench.read().torque.tolist() == [1.0, 0.0, 1.0]
@@ -652,8 +647,7 @@ def test_tells_of_an_error_that_stops_nothing(bench: Bench) -> None:
     bench.driver.open()
     bench.driver.enable()
     bench.driver.notices.clear()
-    with bench.ports[0].lock:
-        bench.servos[1].fail(0x01)
+    bench.servos[1].fail(0x01)
     bench.play([0, 0, 0], ticks=3)
     assert list(bench.driver.notices) == [f"{bench.where(1)}: reports an input voltage error; it goes on"]
 
@@ -661,12 +655,11 @@ def test_tells_of_an_error_that_stops_nothing(bench: Bench) -> None:
 def test_notices_a_servo_that_restarted_and_lost_its_turns() -> None:
     joint = {"lower_rad": 6.0, "upper_rad": 8.0}
     servos = [servo(1, operating_mode=4, ticks=2048 + 4300)]
-    with Bench(servos, real_time=True, command_lifetime_s=2.54, **joint) as bench:
+    with Bench(servos, command_lifetime_s=2.54, **joint) as bench:
         bench.driver.open()
         bench.driver.enable()
-        with bench.ports[0].lock:
-            bench.servos[0].reboot()
-            bench.servos[0]._booted_s = 0.0
+        bench.servos[0].reboot()
+        bench.servos[0]._booted_s = 0.0
         with pytest.raises(DriverError) as caught:
             bench.play([np.nan], ticks=40)
         assert str(caught.value) == (
@@ -755,24 +748,8 @@ def test_says_that_a_port_is_taken(bench: Bench) -> None:
     bench.driver.open()
     port = bench.ports[0].path
     with pytest.raises(DriverError) as caught:
-        Bus(port, 1_000_000, 0.01).open()
+        Bus(port, 1_000_000, 0.01, bench.open_line).open()
     assert str(caught.value) == f"{port}: cannot be opened; another program uses it; stop that one"
-
-
-def test_an_emulated_port_closes_though_nobody_has_read_its_answers() -> None:
-    port = EmulatedPort(EmulatedChain([servo(1)], Clock()))
-    unread = os.open(port.path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
-    try:
-        for _ in range(400):
-            with suppress(BlockingIOError):
-                os.write(unread, encode_read(1, 0, 1000))
-            time.sleep(0.001)  # so that it answers some, 200 kB or so
-        closing = threading.Thread(target=port.close, daemon=True)
-        closing.start()
-        closing.join(PATIENCE_S)
-        assert not closing.is_alive()
-    finally:
-        os.close(unread)
 
 
 def test_says_that_there_is_no_port() -> None:

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import time
-
 from motiond.drivers.dynamixel.bus import TRIES
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
-from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
-from motiond.drivers.dynamixel.scan import scan
+from motiond.drivers.dynamixel.scan import ANSWER_TIMEOUT_S, scan
+from motiond.drivers.testing.clock import Clock
 from tests.drivers.dynamixel.bench import servo
-
-LATE_S = 0.1
+from tests.drivers.dynamixel.memory_port import MemoryPort
 
 
 def test_all_of_a_servo_is_told_though_it_answers_late() -> None:
-    chain = EmulatedChain([servo(3)], time.monotonic)
-    chain.faults.extend([_at_once, *[_late] * TRIES])
-    with EmulatedPort(chain) as port:
-        (found,) = scan(port.path, [1_000_000])
+    clock = Clock()
+    port = MemoryPort(EmulatedChain([servo(3)], clock), clock)
+
+    def at_once(frame: bytes) -> bytes:
+        return frame
+
+    def late(frame: bytes) -> bytes:
+        port.delay_s = 0.99 * ANSWER_TIMEOUT_S
+        return frame
+
+    port.chain.faults.extend([at_once, *[late] * TRIES])
+    (found,) = scan(port.path, [1_000_000], port.open)
     assert (found.position_ticks, found.hardware_error) == (2048, "")
-
-
-def _at_once(frame: bytes) -> bytes:
-    return frame
-
-
-def _late(frame: bytes) -> bytes:
-    time.sleep(LATE_S)
-    return frame

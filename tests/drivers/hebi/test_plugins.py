@@ -60,7 +60,7 @@ class Arm:
         self.clock = clock
         self.lookup = FakeLookup([*modules, *doubled], clock)
         checked = HebiOptions.model_validate({"config": path} | options)
-        self.driver = HebiDriver(JOINTS, checked, clock, lambda _: self.lookup)
+        self.driver = HebiDriver(JOINTS, checked, clock, lambda _: self.lookup, clock.sleep)
 
     def hold(self) -> Arm:
         self.driver.open()
