@@ -30,8 +30,8 @@ help:
 demo: $(VENV)/.ready
 	$(BIN)/motiond demo
 
-# The tests start hundreds of processes. Where Python is told to keep no bytecode, each would compile motiond.
-test: export PYTHONDONTWRITEBYTECODE :=
+# Where Python is told to keep no bytecode, each process and each worker would compile motiond and its tests.
+test test-fast: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.ready
 	@command -v mosquitto >/dev/null || [ -x /usr/sbin/mosquitto ] || \
 		echo "mosquitto is missing: tests with a real broker are skipped; mend with: apt-get install mosquitto"

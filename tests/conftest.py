@@ -7,6 +7,7 @@ process, opens a socket of the system or sleeps fails.
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import gc
 import os
 import pwd
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.testing  # noqa: F401 - it asks a program for the processor, so no test may be the first to load it
 import pytest
 import pytest_asyncio
+from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import settings
 
 from tests import virtual
@@ -178,6 +180,8 @@ NOT_YET = frozenset(
 OF_THE_SYSTEM = frozenset({"os.fork", "os.forkpty", "os.posix_spawn", "socket.__new__", "subprocess.Popen"})
 """Audit events of what a test outside `tests/system` does not do."""
 
+HANGING_S = 1200.0
+"""How long a file of tests may take; see docs/decisions/pytest-timeout.md."""
 SETTLE_S = 20.0
 sleep = time.sleep
 LONGEST = (
@@ -305,6 +309,15 @@ def pytest_collection_finish() -> None:
     """Keep what is loaded by now out of the garbage collector's way: it stays to the end."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _ends_the_worker_if_it_hangs(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Write all stacks and end this process where no signal comes through, as in C."""
+    stderr = request.config.stash[fault_handler_stderr_fd_key]
+    faulthandler.dump_traceback_later(HANGING_S, exit=True, file=stderr)
+    yield
+    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(autouse=True, scope="session")

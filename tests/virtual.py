@@ -23,10 +23,9 @@ from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-import pytest
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from types import ModuleType
 
 START_S = 1000.0
 UNIX_AT_START_S = 1_764_000_000.0
@@ -585,13 +584,23 @@ time.time = _of_the_loop(time.time, UNIX_AT_START_S - START_S)
 @contextmanager
 def in_memory() -> Iterator[None]:
     """Let sockets be in memory, and nobody sleep."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(socket, "socket", MemorySocket)
-        patch.setattr(socket, "SocketType", MemorySocket)
-        patch.setattr(socket, "socketpair", socketpair)
-        patch.setattr(time, "sleep", _refuse_to_sleep)
+    kept = [(module, name, getattr(module, name)) for module, name, _ in REPLACED]
+    for module, name, value in REPLACED:
+        setattr(module, name, value)
+    try:
         yield
+    finally:
+        for module, name, value in kept:
+            setattr(module, name, value)
 
 
 def _refuse_to_sleep(duration_s: float) -> NoReturn:
     raise AssertionError(f"time.sleep({duration_s:g}): a test outside tests/system waits for real time")
+
+
+REPLACED: tuple[tuple[ModuleType, str, object], ...] = (
+    (socket, "socket", MemorySocket),
+    (socket, "SocketType", MemorySocket),
+    (socket, "socketpair", socketpair),
+    (time, "sleep", _refuse_to_sleep),
+)
