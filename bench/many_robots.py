@@ -53,9 +53,9 @@ class Fleet:
         """Let a robot play a motion to and fro for ever; return what observes it, from its first row on."""
         robot = self.robots[name]
         await self.play(name, motion, loop="forever", ping_pong=True, **values)
-        await robot.status.until(
-            lambda: robot.status.state is State.PLAYING, f"{motion} did not begin", PATIENCE_S
-        )
+        async with asyncio.timeout(PATIENCE_S):
+            while robot.session.state is not State.PLAYING:
+                await robot.change(None)
         observer = robot.stream.observer
         assert observer is not None
         observer.start_goal()
@@ -69,7 +69,9 @@ class Fleet:
     async def rest(self, name: str) -> None:
         """Wait until a robot's motion has ended."""
         robot = self.robots[name]
-        await robot.status.until(lambda: robot.goals.goal is None, "the motion did not end", PATIENCE_S)
+        async with asyncio.timeout(PATIENCE_S):
+            while robot.session.goal is not None:
+                await robot.change(None)
 
     async def _ask(self, name: str, verb: str, **values: Any) -> None:
         await self.registry.handle(name, verb, VERBS[verb].schema.model_validate(values))
@@ -127,8 +129,10 @@ async def running(folder: Path, layout: Layout) -> AsyncIterator[Fleet]:
         run = asyncio.create_task(registry.run(), name="fleet.run")
         try:
             robots = {name: member.robot for name, member in registry.members.items()}
-            for robot in robots.values():
-                await robot.status.until(_is_idle(robot), "the robot did not come on line", PATIENCE_S)
+            async with asyncio.timeout(PATIENCE_S):
+                for robot in robots.values():
+                    while robot.session.state is not State.IDLE:
+                        await robot.change(None)
             if bridge is not None:
                 async with asyncio.timeout(PATIENCE_S):
                     await bridge.connected.wait()
@@ -137,10 +141,6 @@ async def running(folder: Path, layout: Layout) -> AsyncIterator[Fleet]:
             registry.leave()
             async with asyncio.timeout(PATIENCE_S):
                 await run
-
-
-def _is_idle(robot: Robot) -> Any:
-    return lambda: robot.status.state is State.IDLE
 
 
 def _configuration(folder: Path, layout: Layout) -> Path:

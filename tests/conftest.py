@@ -34,7 +34,6 @@ TESTS = Path(__file__).parent
 NOT_YET = frozenset(
     [
         "daemon/stream/test_clocks.py",
-        "daemon/robots/test_status.py",
         "daemon/doctor/test_modules.py",
         "daemon/cli/test_actuators.py",
         "daemon/cli/test_completion.py",

@@ -536,6 +536,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Return the virtual time in seconds."""
         return self._virtual.time_s
 
+    def stand_still(self, duration_s: float) -> None:
+        """Let time pass while nothing else runs, as work that keeps the loop busy does."""
+        self._virtual.time_s += duration_s
+
     def run_in_executor(self, _executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
         """Run a function in the next turn, and give its result then."""
         future = self.create_future()

@@ -96,7 +96,7 @@ class Control:
         told = self.lease.told() if self.lease else {"holder": None, "epoch": None, "expires_at": None}
         told |= {"required": settings.required, "ttl_s": settings.ttl_s, "takeover": settings.takeover}
         self._robot.report("lease", told, renews=renewed)
-        self._robot.status.wake()
+        self._robot.wake()
 
     def _lose(self, loss: Loss) -> None:
         """Stop softly if that is wanted, unless the daemon brings the robot to its end, and tell of it."""

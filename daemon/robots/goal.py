@@ -29,6 +29,8 @@ class Goal:
         The start of its group that it belongs to: it begins only when it is told to go.
     from_beyond : bool
         Whether it may begin far outside the limits of joints, on a slow way towards their range.
+    number : int
+        That of the command by which it was sent; 0 before.
     """
 
     goal_id: str
@@ -39,6 +41,7 @@ class Goal:
     gentlest: float
     group_start: str | None = None
     from_beyond: bool = False
+    number: int = 0
 
     @property
     def motion(self) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Any
 
 from motiond.drivers.base import DriverError
 from motiond.drivers.registry import make_driver
+from motiond.formats.errors import listed, nearest
 
 from ..api.errors import RequestError
 from ..api.requests import VERBS
@@ -14,14 +16,15 @@ from ..api.schemas import PlayRequest
 from ..ipc import messages
 from ..ipc.states import HALTED, ResultCode, State
 from ..planning.playback import PlaybackError
-from .goal import Goal, new_goal
+from .goal import new_goal
 from .goal_planner import refuse_speed
-from .readiness import actuator_of, busy, refuse_unless_able
-from .recovery import confirm_stop, reboot, reset, unreached
+from .session import OUT_OF_ORDER, Opening, Reboot
 from .uploads import Uploads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+
+    from motiond.drivers.base import Driver
 
     from ..api.schemas import (
         DeleteMotionRequest,
@@ -36,12 +39,14 @@ if TYPE_CHECKING:
         SpeedRequest,
         TorqueRequest,
     )
-    from ..planning.playback import Playback
     from .control import Control
+    from .goal import Goal
     from .reservation import Reservation
     from .robot import Robot
 
     Handler = Callable[[Any], Coroutine[Any, Any, dict[str, Any]]]
+
+log = logging.getLogger(__name__)
 
 
 class RequestHandlers:
@@ -62,20 +67,14 @@ class RequestHandlers:
     """
 
     def __init__(self, robot: Robot, control: Control, reservation: Reservation) -> None:
-        self._robot = robot
+        self._robot, self._session = robot, robot.session
         self.acquire_lease, self.renew_lease = control.acquire, control.renew
         self.release_lease, self.take_lease = control.release, control.take
         self._reservation, self.release_start = reservation, reservation.release
         self.uploads = Uploads(robot.name, robot.settings.upload_folder, robot.library)
-        self._seeks_on: bool | None = None
         self._handlers: dict[str, Handler] = {
             name: getattr(self, verb.handler) for name, verb in VERBS.items()
         }
-
-    @property
-    def begins(self) -> bool:
-        """Whether a motion is about to begin."""
-        return self._robot.goals.beginning is not None
 
     async def handle(self, verb: str, request: Request) -> dict[str, Any]:
         """Act on a request.
@@ -94,87 +93,55 @@ class RequestHandlers:
     async def play(self, request: PlayRequest) -> dict[str, Any]:
         """Play a motion, now or after those that wait; the answer means accepted."""
         await self._robot.limits.checked()
-        return await self._begin(self._robot.planner.playback_for(request), request)
+        playback = self._robot.planner.playback_for(request)
+        return await self._begin(new_goal(playback, request), request.on_busy)
 
     async def goto(self, request: GotoRequest) -> dict[str, Any]:
         """Go to a posture."""
         playback = self._robot.planner.playback_to(request)
-        motion = playback.plan.motion
-        play = PlayRequest(motion=motion, on_busy=request.on_busy, transaction=request.transaction)
-        return await self._begin(playback, play, from_beyond=request.from_beyond)
+        goal = new_goal(playback, PlayRequest(motion=playback.plan.motion, transaction=request.transaction))
+        goal.from_beyond = request.from_beyond
+        return await self._begin(goal, request.on_busy)
 
-    async def _begin(
-        self, playback: Playback, request: PlayRequest, *, from_beyond: bool = False
-    ) -> dict[str, Any]:
-        """Make the robot ready for a goal, and hand it over, or let it wait."""
-        robot, what = self._robot, f"{playback.plan.motion} cannot be played"
-        refuse_unless_able(robot, what)
-        goal, goals = new_goal(playback, request), robot.goals
-        goal.from_beyond = from_beyond
-        if goals.goal is not None or goals.queue or self.begins:
-            if request.on_busy == "queue":
-                return {"goal_id": goal.goal_id, "queued": goals.enqueue(goal)}
-            if request.on_busy == "reject":
-                raise busy(self._robot)
-        goals.beginning = goal  # from here on, others that have not begun do not begin
-        robot.preempt("another motion was asked to replace this one")
-        try:
-            return await self._start(goal, what)
-        finally:
-            if goals.beginning is goal:
-                goals.beginning = None
-                goals.start_next()
-
-    async def _start(self, goal: Goal, what: str) -> dict[str, Any]:
-        """Start a goal once the robot is at rest and holds, unless a stop or a newer motion comes before."""
-        robot, stops = self._robot, self._robot.stops
-
-        def refuse_given_up() -> None:
-            if robot.goals.beginning is not goal:
-                displaced = f"{goal.motion} did not begin"
-                why, mend = "a newer request replaced it", "send it again after that"
-                raise RequestError("PREEMPTED", robot.name, displaced, why, mend)
-            refuse_unless_able(robot, what)
-            if robot.stops != stops:
-                stopped = "stopped before the motion began"
-                raise RequestError("CANCELED", robot.name, stopped, mend="play it again")
-
-        await robot.come_to_rest(refuse_given_up)
-        await robot.enable(refuse_given_up)
-        refuse_given_up()
-        return robot.goals.start(goal)
+    async def _begin(self, goal: Goal, on_busy: str) -> dict[str, Any]:
+        session, what = self._session, f"{goal.motion} cannot be played"
+        session.refuse_unless_able(what)
+        if session.goal or session.begin or session.queue:
+            if on_busy == "queue":
+                return {"goal_id": goal.goal_id, "queued": session.enqueue(goal)}
+            if on_busy == "reject":
+                raise session.busy()
+        return await self._robot.settled(session.begin_instead(goal, what))
 
     async def prepare(self, request: PrepareRequest) -> dict[str, Any]:
         """Plan a motion from where the robot stands, and reserve the robot for a start of its group."""
-        if self.begins:
-            raise busy(self._robot, "stop it first")
         return await self._reservation.prepare(request)
 
     # -- torque ---------------------------------------------------------------------------------------------
 
     async def enable(self, _request: Request) -> dict[str, Any]:
         """Switch torque on, holding where the joints are."""
-        refuse_unless_able(self._robot, "torque cannot be switched on")
-        await self._robot.enable()
-        return {"state": self._robot.status.state, "torque": self._robot.status.is_on}
+        self._session.refuse_unless_able("torque cannot be switched on")
+        await self._robot.obeyed(self._session.enable(), "torque on")
+        return self._torque()
 
     async def disable(self, _request: Request) -> dict[str, Any]:
         """Switch torque off, while nothing plays; what does not answer may hold, so that is no success."""
-        robot = self._robot
-        if robot.goals.goal is not None:
-            raise busy(robot)
+        session, what = self._session, "torque cannot be switched off"
+        if session.goal is not None:
+            raise session.busy()
+        if session.torque and (session.latched or session.state in HALTED):
+            session.refuse_unless_able(what)
+        await self._robot.obeyed(session.disable(), "torque off")
+        if session.torque and session.state in HALTED:
+            session.refuse_unless_able(what)
+        if session.state is State.OFFLINE:
+            why = f"the robot is offline and its actuators may hold; {session.message}"
+            raise RequestError("OFFLINE", self._robot.name, what, why, "use the robot's own switch")
+        return self._torque()
 
-        def refuse_halted(*, latched: bool = False) -> None:
-            if robot.status.torque and (latched or robot.status.state in HALTED):
-                refuse_unless_able(robot, "torque cannot be switched off")
-
-        refuse_halted(latched=robot.estop_latched)
-        await robot.disable(refuse_halted)
-        if robot.status.state is State.OFFLINE:
-            why = f"the robot is offline and its actuators may hold; {robot.status.message}"
-            mend = "use the robot's own switch"
-            raise RequestError("OFFLINE", robot.name, "torque cannot be switched off", why, mend)
-        return {"state": robot.status.state, "torque": robot.status.is_on}
+    def _torque(self) -> dict[str, Any]:
+        return {"state": self._session.state, "torque": self._session.is_on}
 
     async def switch_torque(self, request: TorqueRequest) -> dict[str, Any]:
         """Switch torque on or off."""
@@ -184,65 +151,49 @@ class RequestHandlers:
 
     def _playing(self, verb: str) -> Goal:
         """Return what plays; refuse if nothing does."""
-        robot = self._robot
-        if robot.goals.goal is None:
-            why = f"the robot is {robot.status.state}"
-            raise RequestError("NOT_PLAYING", robot.name, f"nothing to {verb}", why, "play first")
-        return robot.goals.goal
+        goal = self._session.goal
+        if goal is None:
+            why = f"the robot is {self._session.state}"
+            raise RequestError("NOT_PLAYING", self._robot.name, f"nothing to {verb}", why, "play first")
+        return goal
+
+    def _progress(self, goal: Goal) -> dict[str, Any]:
+        return {"state": self._session.state, "goal_id": goal.goal_id}
 
     async def pause(self, _request: Request) -> dict[str, Any]:
         """Slow down on the path and wait there."""
-        robot, goal = self._robot, self._playing("pause")
-        if self._seeks_on is not None:
-            self._seeks_on = False
-        await robot.pause()
-        last = robot.goals.last
-        if robot.goals.goal is not goal and last is not None and last.code == ResultCode.SUCCESSFUL:
+        goal = self._playing("pause")
+        await self._robot.settled(self._session.pause(goal))
+        last = self._session.last
+        if last is not None and (last.goal_id, last.code) == (goal.goal_id, ResultCode.SUCCESSFUL):
             # What follows goes on, so that it is not paused.
-            raise RequestError(
-                "NOT_PLAYING",
-                robot.name,
-                f"{goal.motion} ended before",
-                mend="pause what follows, or stop it",
-            )
-        return {"state": robot.status.state, "goal_id": goal.goal_id}
+            ended, fix = f"{goal.motion} ended before", "pause what follows, or stop it"
+            raise RequestError("NOT_PLAYING", self._robot.name, ended, mend=fix)
+        return self._progress(goal)
 
     async def resume(self, _request: Request) -> dict[str, Any]:
         """Go on along the path; on the way of a seek, once it is there."""
-        robot, goal = self._robot, self._playing("resume")
-        if self._seeks_on is not None:
-            self._seeks_on = True
-        else:
-            await robot.resume()
-        return {"state": robot.status.state, "goal_id": goal.goal_id}
+        goal = self._playing("resume")
+        await self._robot.obeyed(self._session.resume(), "the end of the pause")
+        return self._progress(goal)
 
     async def set_speed(self, request: SpeedRequest) -> dict[str, Any]:
         """Play at another speed from now on."""
         goal = self._playing("change the speed of")
         refuse_speed(goal.playback.track, request.speed)
-        self._robot.set_speed(goal, request.speed)
+        self._session.set_speed(request.speed, self._robot.planner.set_speed(goal, request.speed))
+        self._robot.report_state()
         return {"speed": request.speed, "goal_id": goal.goal_id}
 
     async def seek(self, request: SeekRequest) -> dict[str, Any]:
         """Come to rest, go to the place, and on from there unless the motion was paused."""
-        robot, goal = self._robot, self._playing("seek in")
+        goal = self._playing("seek in")
         try:
             row = goal.playback.row_of(request.place)
         except PlaybackError as error:
             raise RequestError.of("UNKNOWN_PLACE", error) from error
-        if self._seeks_on is not None:
-            raise RequestError("BUSY", robot.name, "on the way to another place already", mend="wait for it")
-        self._seeks_on = robot.status.state not in {State.PAUSING, State.PAUSED}
-        try:
-            await robot.pause()
-            start = robot.status.reference
-            if robot.goals.goal is not goal or robot.status.state is not State.PAUSED or start is None:
-                ended = f"{goal.motion} ended before"
-                raise RequestError("NOT_PLAYING", robot.name, ended, mend="play it again")
-            await robot.seek(goal, row, start, goes_on=self._seeks_on)
-        finally:
-            self._seeks_on = None
-        return {"state": robot.status.state, "goal_id": goal.goal_id}
+        await self._robot.settled(self._session.seek(goal, row))
+        return self._progress(goal)
 
     # -- queue ----------------------------------------------------------------------------------------------
 
@@ -252,12 +203,12 @@ class RequestHandlers:
 
     async def remove_from_queue(self, request: RemoveFromQueueRequest) -> dict[str, Any]:
         """End one goal that waits, and list the others."""
-        self._robot.goals.take_out(request.goal_id, "it was taken out of the queue on request")
+        self._session.take_out(request.goal_id, "it was taken out of the queue on request")
         return self._queue_payload()
 
     async def move_in_queue(self, request: MoveInQueueRequest) -> dict[str, Any]:
-        """Let a goal that waits have another place, tell everybody, and list all."""
-        queue = self._robot.goals.queue
+        """Let a goal that waits have another place, report that, and list all."""
+        queue = self._session.queue
         queue.move(request.goal_id, request.place)
         places = {goal.goal_id: (place, goal.motion) for place, goal in enumerate(queue, 1)}
         place, motion = places[request.goal_id]
@@ -266,66 +217,119 @@ class RequestHandlers:
         return self._queue_payload()
 
     def _queue_payload(self) -> dict[str, Any]:
-        return {
-            "queue": [{"goal_id": goal.goal_id, "motion": goal.motion} for goal in self._robot.goals.queue]
-        }
+        return {"queue": [{"goal_id": goal.goal_id, "motion": goal.motion} for goal in self._session.queue]}
 
     async def clear_queue(self, _request: Request) -> dict[str, Any]:
         """End the goals that wait."""
-        return {
-            "cleared": self._robot.goals.clear_queue(ResultCode.CANCELED, "the queue was cleared on request")
-        }
+        return {"cleared": self._session.clear_queue(ResultCode.CANCELED, "the queue was cleared on request")}
 
-    # -- end ------------------------------------------------------------------------------------------------
+    # -- end, recovery -------------------------------------------------------------------------------------
 
     async def stop(self, _request: Request) -> dict[str, Any]:
-        """Stop softly, and tell how long it takes at most."""
-        robot, goal = self._robot, self._robot.goals.goal
-        robot.stop("stopped on request, softly, on the path")
+        """Stop softly, and say how long it takes at most."""
+        session, goal = self._session, self._session.goal
+        number = session.stop("stopped on request, softly, on the path")
         if goal is not None:
-            await confirm_stop(robot, goal)
+            awaited = "an answer of its stream process"
+            await self._robot.obeyed(number, awaited, "use the robot's own switch")
         within_s = goal.stops_within_s(self._robot.settings.max_skip_s) if goal else 0.0
         return {
-            "state": robot.status.state,
+            "state": session.state,
             "goal_id": goal.goal_id if goal else None,
             "stops_within_s": round(within_s, 3),
-            **unreached(robot),
+            **self._unreached(),
         }
 
     async def estop(self, _request: Request) -> dict[str, Any]:
         """Halt and latch."""
-        await self._robot.latch_estop()
-        latched = self._robot.estop_latched
-        return {"state": self._robot.status.state, "latched": latched, **unreached(self._robot)}
+        if not self._session.latched:  # it may be sent very often
+            self._log("emergency stop; it stays latched until reset")
+        await self._robot.obeyed(self._session.estop(), "the halt")
+        return {"state": self._session.state, "latched": self._session.latched, **self._unreached()}
+
+    def _unreached(self) -> dict[str, object]:
+        """Return whether a stop has reached the actuators, and why not."""
+        is_offline = self._session.state is State.OFFLINE
+        return {"reached": not is_offline, "message": self._session.message if is_offline else ""}
+
+    def _log(self, message: str) -> None:
+        log.info("%s: %s", self._robot.name, message, extra={"robot": self._robot.name})
 
     async def reset(self, _request: Request) -> dict[str, Any]:
-        """Leave `estopped` or `fault`, or find lost actuators."""
-        await reset(self._robot)
-        return {"state": self._robot.status.state}
+        """Leave `estopped`, leave `fault` by a new stream process, or try at once to find lost actuators.
+
+        What it has begun goes on after the answer.
+        """
+        robot, session = self._robot, self._session
+        was_latched, session.latched = session.latched, False
+        if was_latched or session.state in OUT_OF_ORDER:
+            self._log("reset")
+        if session.state in {State.FAULT, State.OFFLINE}:
+            opening = session.expect(Opening, "its driver")
+            (robot.stream.restart if session.state is State.FAULT else robot.stream.try_again)()
+            await robot.settled(opening)
+        elif was_latched or session.state is State.ESTOPPED:
+            await robot.obeyed(session.reset(), "the end of the emergency stop")
+        if session.latched:
+            why, fix = "an emergency stop came after the reset", "send reset when it is safe"
+            raise RequestError("ESTOPPED", robot.name, "halted again", why, fix)
+        if session.state is State.FAULT:
+            raise RequestError("FAULT", robot.name, "in fault after the reset", session.message)
+        if session.state is State.OFFLINE and not session.leaving:
+            what, fix = "offline after the reset", "it is tried again by itself"
+            raise RequestError("OFFLINE", robot.name, what, session.message, fix)
+        return {"state": session.state}
 
     async def reboot_servos(self, request: RebootServosRequest) -> dict[str, Any]:
-        """Restart servos of a robot that does not hold."""
-        if self.begins or self._robot.goals.goal is not None:
-            raise busy(self._robot, "stop it first")
-        return await reboot(self._robot, request.servos)
+        """Restart servos of a robot that is offline, in fault, or at rest without torque."""
+        robot, session = self._robot, self._session
+        if session.begin or session.goal:
+            raise session.busy("stop it first")
+        actuators = [self._actuator_of(name) for name in dict.fromkeys(request.servos)]
+        try:
+            self._unopened_driver().refuse_reboot(actuators)
+        except DriverError as error:
+            raise RequestError("NOT_ALLOWED", robot.name, str(error)) from error
+        session.refuse_unless_loose("servos cannot be restarted")
+        reboot = session.expect(Reboot, "the restart")
+        robot.stream.reboot(actuators)
+        try:
+            await robot.settled(reboot)
+        finally:
+            robot.stream.forget_reboot()
+        return {"actuators": actuators, "state": session.state}
+
+    def _unopened_driver(self) -> Driver:
+        driver = self._robot.settings.driver
+        return make_driver(driver.type, driver.options, self._robot.library.joint_map.actuators)
+
+    def _actuator_of(self, name: str) -> str:
+        """Return the actuator of a joint, or, where no joint is called so, the actuator of this name."""
+        joint_map = self._robot.library.joint_map
+        if name in joint_map.joints:
+            return joint_map.actuator_of(name)
+        if name in joint_map.actuators:
+            return name
+        what, known = f"no joint '{name}'", f"it has {listed(joint_map.joints)}"
+        raise RequestError("INVALID_REQUEST", self._robot.name, what, known, nearest(name, joint_map.joints))
 
     # -- simulated faults -----------------------------------------------------------------------------------
 
     async def inject_fault(self, request: FaultRequest) -> dict[str, Any]:
         """Check a fault on a driver that is not open, then hand it over."""
-        robot, driver = self._robot, self._robot.settings.driver
+        robot = self._robot
         if not robot.settings.fault_requests:
-            mend = "set fault_requests where the actuators are simulated"
-            raise RequestError("NOT_ALLOWED", robot.name, "faults cannot be asked for", mend=mend)
+            fix = "set fault_requests where the actuators are simulated"
+            raise RequestError("NOT_ALLOWED", robot.name, "faults cannot be asked for", mend=fix)
         fault = {"fault": request.fault, **(request.model_extra or {})}
         if request.joint is not None:
-            fault["actuator"] = actuator_of(robot, request.joint)
+            fault["actuator"] = self._actuator_of(request.joint)
         try:
-            make_driver(driver.type, driver.options, robot.library.joint_map.actuators).inject(fault)
+            self._unopened_driver().inject(fault)
         except DriverError as error:
             raise RequestError("INVALID_REQUEST", robot.name, str(error)) from error
-        if not robot.stream.send(messages.Inject(fault)):
-            raise RequestError("OFFLINE", robot.name, "the robot is offline", robot.status.message)
+        if not robot.send(messages.Inject(fault)):
+            raise RequestError("OFFLINE", robot.name, "the robot is offline", self._session.message)
         return {"fault": fault}
 
     # -- look -----------------------------------------------------------------------------------------------

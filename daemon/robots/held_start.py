@@ -12,7 +12,7 @@ from ..api.errors import RequestError
 from ..api.schemas import MotionRequest, PlayRequest, Request
 from ..ipc.states import HALTED, State
 from .goal_planner import FARTHEST_S
-from .shutdown import SHUTS_DOWN
+from .session import SHUTS_DOWN
 
 if TYPE_CHECKING:
     from ..api.lasting_models import ReservationPhase
@@ -32,8 +32,8 @@ class HeldStart:
     ----------
     request : PrepareRequest
     playback : Playback
-    stops : int
-        How often the robot had been stopped before.
+    number : int
+        That of the last command to the robot before.
     tenure : int or None
         Who was in control then, as a number; None where nobody had to be.
     digest : bytes
@@ -57,7 +57,7 @@ class HeldStart:
 
     request: PrepareRequest
     playback: Playback
-    stops: int
+    number: int
     tenure: int | None
     digest: bytes
     phase: ReservationPhase | None = None
@@ -86,18 +86,18 @@ class HeldStart:
         tenure : int or None
             Who is in control now; what is committed goes on without whoever prepared it.
         """
-        status = robot.status
+        session = robot.session
         late = "not all robots were heard to be committed in time"
         if self.commit is None:
             late = f"nothing was committed in {self.request.expires_s:g} s"
         hindrances = (
             (robot.leaving, SHUTS_DOWN),
-            (robot.estop_latched, "the emergency stop is latched"),
-            (status.state in HALTED, f"the robot is in {status.state}"),
-            (status.state is State.OFFLINE, f"the robot is offline; {status.message}"),
-            (robot.stops != self.stops, "a stop came before the first row"),
+            (session.latched, "the emergency stop is latched"),
+            (session.state in HALTED, f"the robot is in {session.state}"),
+            (session.state is State.OFFLINE, f"the robot is offline; {session.message}"),
+            (session.stopped > self.number, "a stop came before the first row"),
             (self.commit is None and tenure != self.tenure, "control of the robot has changed"),
-            (self.phase is not None and not status.torque, "torque went off"),
+            (self.phase is not None and not session.torque, "torque went off"),
             (now_s >= self.ends_s, late),
         )
         return next((why for holds, why in hindrances if holds), None)

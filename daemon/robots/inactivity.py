@@ -12,7 +12,6 @@ import logging
 from typing import TYPE_CHECKING, NoReturn
 
 from ..api.errors import RequestError
-from ..ipc.states import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +40,6 @@ class Inactivity:
         self._rest_after_s = rest_after_s
         self._in_use = in_use
         self._since_s = 0.0
-        self._seen = (-1, -1)
         self._parked_by: str | None = None
         self._parked_after: object = self
 
@@ -58,38 +56,43 @@ class Inactivity:
 
     def look(self, now_s: float) -> None:
         """Let the robot rest if nothing has happened for long enough."""
-        robot, status = self._robot, self._robot.status
-        seen = status.updates, robot.stops
-        if not status.torque:
+        session = self._robot.session
+        if not session.torque:
             self._parked_after = self
-        holds = status.state is State.IDLE and status.torque and not status.releasing
-        if not holds or seen != self._seen or robot.leaving or self._in_use():
-            self._since_s, self._seen = now_s, seen
+        used, session.used = session.used or session.leaving, False
+        if used or not session.is_ready or self._in_use():
+            self._since_s = now_s
         elif now_s - self._since_s >= self._rest_after_s:
             self._since_s = now_s
             self._rest()
 
     def _rest(self) -> None:
-        robot = self._robot
+        robot, session = self._robot, self._robot.session
         why = f"nothing was asked of the robot for {self._rest_after_s:g} s (rest_after_s)"
         if robot.settings.rest == "release":
             self._report("rested", f"{why}; torque is switched off")
-            robot.goals.release()
+            session.release()
             return
-        goals = robot.goals
         try:
-            if not goals.is_parked and not self._has_tried:
-                self._parked_by, self._parked_after = None, goals.last
-                goals.park()
-                self._parked_by = goals.goal.goal_id if goals.goal else None
+            if not self._is_parked and not self._has_tried:
+                self._parked_by, self._parked_after = None, session.last
+                goal = robot.park_goal()
+                session.start(goal)
+                self._parked_by = goal.goal_id
                 self._report("rested", f"{why}; it goes to the pose park")
         except RequestError as error:
             self._report("not_parked", str(error))
 
     @property
+    def _is_parked(self) -> bool:
+        """Whether the robot holds at the pose `park` already."""
+        playback, reference = self._robot.planner.playback_to_park(), self._robot.session.reference
+        return reference is not None and bool((playback.ends_at == reference)[playback.plan.driven].all())
+
+    @property
     def _has_tried(self) -> bool:
         """Whether a way to `park` was refused, stopped or failed, and nothing has ended or let go since."""
-        last = self._robot.goals.last
+        last = self._robot.session.last
         return last is self._parked_after or (last is not None and last.goal_id == self._parked_by)
 
     def _report(self, kind: str, message: str) -> None:

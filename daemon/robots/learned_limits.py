@@ -6,15 +6,12 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from ..api.errors import RequestError
-
 if TYPE_CHECKING:
     from motiond.drivers import ActuatorLimits
 
     from ..joints.joint_map import JointMap
     from ..planning.library import MotionLibrary
     from .motion_loader import MotionLoader
-    from .status import RobotStatus
 
 WAIT_S = 4.0
 
@@ -30,18 +27,14 @@ class LearnedLimits:
         Gets the joined limits.
     motions : MotionLoader
         Checks its motions.
-    status : RobotStatus
-        Is woken when they are checked.
     """
 
-    def __init__(
-        self, joint_map: JointMap, library: MotionLibrary, motions: MotionLoader, status: RobotStatus
-    ) -> None:
+    def __init__(self, joint_map: JointMap, library: MotionLibrary, motions: MotionLoader) -> None:
         self._own = joint_map
         self._library = library
         self._motions = motions
-        self._status = status
-        self._changed, self._unchecked = asyncio.Event(), False
+        self._changed, self._checked = asyncio.Event(), asyncio.Event()
+        self._checked.set()
 
     def take(self, allowed: ActuatorLimits) -> None:
         """Join what the actuators allow with the other limits; a change of any has motions checked again.
@@ -51,7 +44,7 @@ class LearnedLimits:
         joined = self._own.within(allowed)
         if not joined.has_limits_of(self._library.joint_map):
             self._library.joint_map = joined
-            self._unchecked = True
+            self._checked.clear()
             self._changed.set()
 
     async def watch(self) -> NoReturn:
@@ -60,10 +53,11 @@ class LearnedLimits:
             await self._changed.wait()
             self._changed.clear()
             await self._motions.check_again()
-            self._unchecked = self._changed.is_set()
-            self._status.wake()
+            if not self._changed.is_set():
+                self._checked.set()
 
     async def checked(self) -> None:
         """Wait until motions are checked, but not so long that a request would not be answered in time."""
-        with suppress(RequestError):
-            await self._status.until(lambda: not self._unchecked, "the motions are not checked", WAIT_S)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(WAIT_S):
+                await self._checked.wait()

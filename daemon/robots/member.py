@@ -55,7 +55,7 @@ class Member:
     @property
     def rests(self) -> bool:
         """Whether nothing moves, is about to, or was promised to: what the robot is may be exchanged."""
-        return self.robot.rests and not self.handlers.begins and not self.reservation.holds
+        return self.robot.session.rests and not self.reservation.holds
 
     @property
     def in_use(self) -> bool:
@@ -100,8 +100,8 @@ class Member:
         An emergency stop stays latched, and who was in control stays so. Where the same driver moves the same
         actuators, those that held are to hold again.
         """
-        self.robot.estop_latched = former.robot.estop_latched
-        if former.robot.status.torque and self.parts.drives_the_same(former.parts):
+        self.robot.session.latched = former.robot.session.latched
+        if former.robot.session.torque and self.parts.drives_the_same(former.parts):
             self.listener.hold_again()
         if self.robot.settings.lease == former.robot.settings.lease:
             self.control.succeed(former.control)

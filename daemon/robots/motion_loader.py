@@ -13,7 +13,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from ..api.errors import RequestError
-from .shutdown import SHUTS_DOWN
+from .session import SHUTS_DOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

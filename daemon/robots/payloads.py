@@ -10,59 +10,44 @@ from motiond.formats.registry import MOTIONS, ROBOTS
 from ..joints.joint_bounds import joint_bounds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..config.robot import RobotSettings
     from ..ipc import messages
-    from ..ipc.states import State
     from ..joints.joint_map import JointMap
     from ..telemetry.drift import Drift
-    from ..telemetry.observer import Sample
+    from ..telemetry.observer import Observer, Sample
     from ..telemetry.timing import Timing
     from .goal import Goal
+    from .session import RobotSession
 
 
 def state_payload(
-    goal: Goal | None,
-    sample: Sample | None,
-    *,
-    state: State,
-    torque: bool,
-    loose: list[str],
-    estop_latched: bool,
-    message: str,
-    displaced: dict[str, Any] | None,
-    queued: int,
+    session: RobotSession, observer: Observer | None, actuators: Sequence[str]
 ) -> dict[str, Any]:
     """Return what a robot does now.
 
     Parameters
     ----------
-    goal : Goal, optional
-        What it plays.
-    sample : Sample, optional
-        The newest record of its stream process.
-    torque : bool
-        Whether any actuator holds.
-    loose : list of str
-        The actuators that do not while others do.
-    message : str
-        Why it is offline or in fault, or which check fails.
-    displaced : dict, optional
-        What was moved, while the robot goes back.
-    queued : int
-        How many goals wait.
+    observer : Observer, optional
+        Of its stream process.
+    actuators : sequence of str
+        Their names; `loose` are those that do not hold while others do.
     """
+    goal, known, holds = session.goal, session.known, session.holds
+    held = zip(actuators, holds, strict=False) if any(holds) else ()
     payload: dict[str, Any] = {
-        "state": state,
-        "torque": torque,
-        "loose": loose,
-        "estop_latched": estop_latched,
-        "message": message,
-        "displaced": displaced,
+        "state": session.state,
+        "torque": session.is_on,
+        "loose": [name for name, on in held if not on],
+        "estop_latched": session.latched,
+        "message": session.why,
+        "displaced": known.displaced if known else None,
         "motion": None,
         "goal_id": None,
-        "queued": queued,
+        "queued": len(session.queue),
     }
-    return payload if goal is None else payload | _progress(goal, sample)
+    return payload if goal is None else payload | _progress(goal, observer.sample if observer else None)
 
 
 def _progress(goal: Goal, sample: Sample | None) -> dict[str, Any]:

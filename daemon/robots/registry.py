@@ -159,7 +159,7 @@ class RobotRegistry:
             member.succeed(former)
             former.robot.leave(EXCHANGED, goes_home=False)
             await self._ended(name)
-            member.robot.estop_latched |= former.robot.estop_latched  # it may have come meanwhile
+            member.robot.session.latched |= former.robot.session.latched  # it may have come meanwhile
             self.add(member)
 
     async def _ended(self, name: str) -> None:

@@ -15,12 +15,10 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..api.errors import RequestError
-from ..ipc import messages
 from ..ipc.states import SLOWING, ResultCode, State
 from .appointments import checked_clock
 from .goal import new_goal
 from .held_start import HeldStart, digest_of, play_of
-from .readiness import busy, refuse_unless_able
 from .reservation_reporter import ReservationReporter
 
 if TYPE_CHECKING:
@@ -114,24 +112,25 @@ class Reservation:
 
     async def _prepare(self, request: PrepareRequest, before: HeldStart | None) -> dict[str, Any]:
         robot, what = self._robot, f"{request.motion} cannot be prepared"
-        refuse_unless_able(robot, what)
-        if not robot.goals.rests or robot.goals.goal is not None:
-            raise busy(robot, "stop it first")
+        session = robot.session
+        session.refuse_unless_able(what)
+        if not session.rests:
+            raise session.busy("stop it first")
         robot.planner.refuse_virtual("a group starts at", "play it alone")
         clock = checked_clock(robot.name, robot.clock)
         await robot.limits.checked()
-        refuse_unless_able(robot, what)
+        session.refuse_unless_able(what)
         playback = robot.planner.playback_for(play_of(request))
         # Reserved from here on, so that nothing begins while torque comes on.
         token = None if request.token_sha256 else secrets.token_urlsafe(TOKEN_BYTES)
         digest = digest_of(token) if token else bytes.fromhex(request.token_sha256 or "")
         held = self._held = HeldStart(
-            request, playback, robot.stops, self._tenure(), digest, was_told=before is not None
+            request, playback, session.sent, self._tenure(), digest, was_told=before is not None
         )
-        await robot.enable()
-        refuse_unless_able(robot, what)
+        await robot.obeyed(session.enable(), "torque on")
+        session.refuse_unless_able(what)
         self.look()
-        reference = robot.status.reference
+        reference = session.reference
         if self._held is not held or reference is None:
             raise RequestError(
                 "CANCELED", robot.name, "stopped before it was prepared", mend="prepare it again"
@@ -249,7 +248,7 @@ class Reservation:
             return
         goal = new_goal(held.playback, play_of(held.request, held.commit.start_at), start)
         try:
-            self._robot.goals.start(goal)
+            self._robot.session.start(goal)
         except RequestError as error:
             self._let_go(str(error))
         else:
@@ -260,7 +259,7 @@ class Reservation:
         self.look()
         if self._held is not None and self._held.request.start == start and self._held.goal is not None:
             self._held.agreed = True
-            self._robot.stream.send(messages.Go(self._held.goal.goal_id))
+            self._robot.session.go(self._held.goal)
 
     def break_off(self, start: str, why: str, member: str | None = None) -> None:
         """Stop softly what belongs to a start, and let the reservation go; `member` is because of whom."""
@@ -279,7 +278,7 @@ class Reservation:
                 log.exception("%s: failed inside motiond", self._robot.name)
             held = self._held
             waits = held is not None and held.goal is None and held.ends_s < math.inf
-            await self._robot.status.change(max(0.001, held.ends_s - self._now()) if held and waits else None)
+            await self._robot.change(max(0.001, held.ends_s - self._now()) if held and waits else None)
 
     def look(self) -> None:
         """Take note of what the robot has done since, and of the time."""
@@ -293,9 +292,9 @@ class Reservation:
 
     def _follow(self, held: HeldStart, goal: Goal) -> None:
         """Tell how far the goal is, and let go where it ends, or cannot be on its first row in time."""
-        status, last = self._robot.status, self._robot.goals.last
+        session, last = self._robot.session, self._robot.session.last
         before_first_row = held.phase != "playing"
-        if self._robot.goals.goal is not goal:
+        if session.goal is not goal:
             if last is None or last.goal_id != goal.goal_id or last.code != ResultCode.SUCCESSFUL:
                 self._let_go(f"{goal.motion} ended with {last.code}; {last.message}" if last else "it ended")
                 return
@@ -303,13 +302,13 @@ class Reservation:
                 self._enter(held, "playing")
             self._held = None
             self.tell()
-        elif before_first_row and status.state is State.PLAYING:
+        elif before_first_row and session.state is State.PLAYING:
             self._enter(held, "playing")
-        elif before_first_row and status.state in SLOWING:
+        elif before_first_row and session.state in SLOWING:
             self._let_go(
-                f"it was {'stopped' if status.state is State.STOPPING else 'paused'} before the first row"
+                f"it was {'stopped' if session.state is State.STOPPING else 'paused'} before the first row"
             )
-        elif held.phase == "committed" and status.waits:
+        elif held.phase == "committed" and session.waits:
             self._enter(held, "ready")
 
     def _enter(self, held: HeldStart, phase: ReservationPhase) -> None:
@@ -321,9 +320,8 @@ class Reservation:
         held, self._held = self._held, None
         if held is None:
             return
-        if held.goal is not None and self._robot.goals.goal is held.goal:
-            details = {} if member is None else {"member": member}
-            self._robot.stream.send(messages.Stop(ResultCode.CANCELED, why, details))
+        if held.goal is not None and self._robot.session.goal is held.goal:
+            self._robot.session.end_goal(why, {} if member is None else {"member": member})
         if held.phase is None and not held.was_told:
             return
         self._reporter.tell_released(held.request.start, why, held.commit)
@@ -332,7 +330,7 @@ class Reservation:
 
     def _changed(self) -> None:
         self.tell()
-        self._robot.status.wake()
+        self._robot.wake()
 
     def tell(self) -> None:
         """Tell the world for which start the robot is reserved."""

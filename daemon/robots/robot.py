@@ -1,7 +1,7 @@
-"""One robot in the daemon: its life, what it is told to do, and what it reports of itself.
+"""One robot in the daemon: its life, and the shell around its session, which decides what it does.
 
-The state that is reported is the stream process's own, which `stream_listener` hears. `handlers` says which
-requests are taken; this module carries them out.
+`handlers` makes requests of clients events of the session, and `stream_listener` what the stream process
+reports; this module carries out what follows, and waits.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from ..api.errors import RequestError
 from ..api.reports import Report
-from ..ipc import messages
-from ..ipc.states import ACTIVE, HALTED, ResultCode, State
+from ..api.schemas import PlayRequest
+from ..ipc.messages import Seek as SeekCommand
+from ..telemetry.drift import Drift
 from . import payloads
+from .goal import new_goal
 from .goal_planner import GoalPlanner
-from .goal_runner import GoalRunner
 from .learned_limits import LearnedLimits
 from .motion_loader import MotionLoader
 from .numbering import Numbering
-from .shutdown import SHUTS_DOWN, go_home
-from .status import RobotStatus
+from .session import SHUTS_DOWN, RobotSession
 from .telemetry_reporter import TelemetryReporter
 
 if TYPE_CHECKING:
@@ -30,13 +31,21 @@ if TYPE_CHECKING:
     from ..api.reports import ReportHub, Subject
     from ..clock.monitor import ClockMonitor
     from ..config.robot import RobotSettings
+    from ..ipc.messages import Command, Ended
     from ..joints.joint_map import JointMap
     from ..planning.library import MotionLibrary
     from .goal import Goal
+    from .session import Pending, Seek
     from .stream_supervisor import Listener, StreamSupervisor
     from .telemetry_reporter import TelemetryRates
 
 log = logging.getLogger(__name__)
+
+ANSWER_TIMEOUT_S = 4.5
+"""Clients wait for 5 s."""
+MAY_COME = "it may come yet; `state` reports it"
+TURNS = 10
+"""In how many turns an answer is waited for: while the daemon stands still, only one of them goes by."""
 
 
 class Robot:
@@ -58,19 +67,13 @@ class Robot:
         Takes the reports.
     clock : ClockMonitor
         Of the machine.
+    answer_timeout_s : float
+        How long a request waits for what it has asked for.
 
     Attributes
     ----------
-    status : RobotStatus
-        What its stream process has told last.
-    goals : GoalRunner
-        What it plays and what waits.
-    estop_latched : bool
-        Until a reset, whatever becomes of the stream process.
-    leaves_for : str
-        Why it leaves, once it does.
-    stops : int
-        Counts the stops, so that a play that has not begun does not begin after one.
+    session : RobotSession
+        What it does, and what follows.
     max_rate_hz : float or None
         The highest rate at which its driver takes setpoints; None until it was open.
     planner : GoalPlanner
@@ -92,34 +95,22 @@ class Robot:
         telemetry: TelemetryRates,
         hub: ReportHub,
         clock: ClockMonitor,
+        answer_timeout_s: float = ANSWER_TIMEOUT_S,
     ) -> None:
         self.name = name
         self.settings = settings
         self.library = library
         self.stream = stream
         self.clock = clock
+        self.answer_timeout_s = answer_timeout_s
         self.planner = GoalPlanner(name, settings, library, clock)
-        self.status = RobotStatus(name)
-        self.goals = GoalRunner(
-            name,
-            settings.on_end,
-            planner=self.planner,
-            status=self.status,
-            stream=stream,
-            report=self.report,
-            report_state=self.report_state,
-        )
-        self.estop_latched = False
-        self.stops = 0
-        self._releases = 0
-        self.leaves_for = SHUTS_DOWN
+        self.session = RobotSession(name, on_end=settings.on_end, on_exit=settings.on_exit, outlet=self)
         self.max_rate_hz: float | None = None
         self._hub = hub
         self._numbering = Numbering()
-        self._leaving = asyncio.Event()
-        self._goes_home = True
+        self._leaving, self._changed = asyncio.Event(), asyncio.Event()
         self.motions = MotionLoader(name, library, self._take_motions)
-        self.limits = LearnedLimits(joint_map, library, self.motions, self.status)
+        self.limits = LearnedLimits(joint_map, library, self.motions)
         self.telemetry = TelemetryReporter(self.report, telemetry, hub.is_heard, clock)
 
     # -- life -----------------------------------------------------------------------------------------------
@@ -130,7 +121,7 @@ class Robot:
         Parameters
         ----------
         listener : Listener
-            Is told what the stream process does.
+            Receives what the stream process reports.
         """
         try:
             self.report("availability", {"state": "offline"})
@@ -140,9 +131,9 @@ class Robot:
             self.describe()
             self.report_state()
             async with asyncio.TaskGroup() as tasks:
-                farewell = tasks.create_task(self._say_farewell(), name=f"{self.name}.farewell")
+                exiting = tasks.create_task(self._exit(), name=f"{self.name}.exit")
                 await self.stream.run(listener)
-                farewell.cancel()
+                exiting.cancel()
         finally:
             self.planner.close()
 
@@ -157,180 +148,165 @@ class Robot:
             async with asyncio.timeout(duration_s):
                 await self._leaving.wait()
 
-    @property
-    def rests(self) -> bool:
-        """Whether nothing plays, waits or is about to follow, and nothing moves."""
-        return self.goals.rests and self.status.state not in ACTIVE
-
     def leave(self, why: str = SHUTS_DOWN, *, goes_home: bool = True) -> None:
         """Stop softly, do what `on_exit` asks for, let the stream process end, and let `run` return.
 
         Parameters
         ----------
         why : str
-            As clients are told.
+            As clients receive it.
         goes_home : bool
             Whether to do what `on_exit` asks for; without it, the actuators are left as they are.
         """
-        if not self.leaving:
-            self.leaves_for, self._goes_home = why, goes_home
-        self._goes_home |= goes_home
-        self.goals.leaving = True
-        self.goals.stay()
-        self.motions.leave(self.leaves_for)
         self._leaving.set()
-        self.status.wake()
+        self.session.leave(why, goes_home=goes_home)
+        self.motions.leave(self.session.leaves_for)
 
-    async def _say_farewell(self) -> None:
-        """Wait for `leave`; whatever becomes of the way home, the stream process is then told to end."""
+    async def _exit(self) -> None:
+        """Bound the time that `on_exit` may take."""
         await self._leaving.wait()
-        if self._goes_home:
-            await go_home(self)
-        self.goals.clear_queue(ResultCode.CANCELED, self.leaves_for)
-        self.stream.leave()
-
-    def _take_motions(self) -> None:
-        """Tell what the library holds now, and free what it has dropped."""
-        self.planner.forget_dropped()
-        self.report("motions", self.library.payload())
-
-    # -- what it is told to do; the methods that wait raise RequestError, TIMEOUT ----------------------------
+        try:
+            async with asyncio.timeout(self.settings.exit_timeout_s):
+                while not self.session.has_left:
+                    await self._changed.wait()
+        except TimeoutError:
+            self.session.end_exit("timeout")
+            self.stream.leave()  # whatever the session makes of it
 
     def stop(self, why: str) -> None:
         """Stop softly; a play that has not begun does not begin."""
-        self.stops += 1
-        self.status.wake()
-        self.goals.stay()
-        self.goals.clear_queue(ResultCode.CANCELED, why)
-        self.stream.send(messages.Stop(ResultCode.CANCELED, why))
+        self.session.stop(why)
 
-    def preempt(self, why: str) -> None:
-        """End what plays, what waits and what is about to begin, softly; `come_to_rest` waits for it."""
-        self.goals.stay()
-        self.goals.clear_queue(ResultCode.PREEMPTED, why)
-        if self.goals.goal is not None:
-            self.stream.send(messages.Stop(ResultCode.PREEMPTED, why))
-        self.status.wake()
+    def _take_motions(self) -> None:
+        """Report what the library holds now, and free what it has dropped."""
+        self.planner.forget_dropped()
+        self.report("motions", self.library.payload())
 
-    async def come_to_rest(self, refuse: Callable[[], None]) -> None:
-        """Wait until what was told to end has ended and nothing moves; `refuse` as of `RobotStatus.until`."""
-        await self.status.until(
-            lambda: self.goals.goal is None and self.status.state not in ACTIVE,
-            "rest",
-            refuse=refuse,
-        )
+    # -- what requests wait for -----------------------------------------------------------------------------
 
-    async def pause(self) -> None:
-        """Slow down on the path and wait until the robot is at rest, whatever for."""
-        goal = self.goals.goal
-        self.stream.send(messages.Pause())
-        settled = {State.PAUSED, State.STOPPING, *HALTED, State.OFFLINE}
-        # It is idle still, too, where a goal has only just been sent.
-        await self.status.until(lambda: self.status.state in settled or self.goals.goal is not goal, "rest")
+    def wake(self) -> None:
+        """Let those look again who wait for a change."""
+        self._changed.set()
+        self._changed.clear()
 
-    async def resume(self) -> None:
-        """Go on along the path."""
-        self.stream.send(messages.Resume())
-        waiting = {State.PAUSING, State.PAUSED}
-        await self.status.until(lambda: self.status.state not in waiting, "the end of the pause")
+    async def change(self, within_s: float | None) -> None:
+        """Wait until something has changed, or for so long; None for ever."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                await self._changed.wait()
 
-    def set_speed(self, goal: Goal, speed: float) -> None:
-        """Play the goal at another speed from now on."""
-        self.stream.send(messages.Speed(speed, self.planner.set_speed(goal, speed)))
-        self.report_state()
+    async def obeyed(self, number: int, awaited: str, fix: str = MAY_COME) -> None:
+        """Wait until a command has been obeyed, or the robot is lost.
 
-    async def seek(self, goal: Goal, row: int, start: list[float], *, goes_on: bool) -> None:
-        """Go from where the robot holds to a row of its goal's track, and on from there if `goes_on`.
+        Parameters
+        ----------
+        awaited : str
+            What it leads to, for the message.
 
         Raises
         ------
         RequestError
-            If there is no way from there.
+            TIMEOUT, with the state and what was awaited.
         """
-        statuses = self.status.updates
-        with self.planner.way_to(goal, row, start) as fd:
-            self.stream.send(messages.Seek(goal.goal_id, row, start, goes_on), (fd,))
-        await self.status.until(lambda: self.status.updates != statuses, "the way there")
+        await self._until(lambda: self.session.is_obeyed(number), lambda: awaited, fix)
 
-    async def enable(self, refuse: Callable[[], None] = lambda: None) -> None:
-        """Switch torque on where it is off or about to be; a driver that cannot leaves a robot in `fault`."""
-        await self.status.settled(refuse)
-        if self.status.state is State.IDLE and not self.status.torque:
-            self.stream.send(messages.Enable())
-            releases = self._releases
-            await self.status.until(
-                lambda: (
-                    self.status.torque or self.status.state is not State.IDLE or self._releases != releases
-                ),
-                "torque on",
-                refuse=refuse,
-            )
+    async def settled(self, pending: Pending) -> dict[str, Any]:
+        """Wait for what the session has begun, and return what came of it; raises as `obeyed`, or what came.
 
-    async def disable(self, refuse: Callable[[], None] = lambda: None) -> None:
-        """Switch torque off, where the robot is not halted; a play that has not begun does not begin."""
-        self.stops += 1
-        self._releases += 1
-        self.status.wake()
-        self.goals.stay()
-        status, updates = self.status, self.status.updates
-        self.goals.release()
-        await status.until(
-            lambda: not status.torque and not (status.is_on and status.updates == updates),
-            "torque off",
-            refuse=refuse,
-        )
+        Who does not wait any more gives it up.
+        """
+        try:
+            await self._until(lambda: pending.outcome is not None, lambda: pending.awaits)
+        finally:
+            self.session.give_up(pending)
+        if isinstance(pending.outcome, RequestError):
+            raise pending.outcome
+        return pending.outcome or {}
 
-    async def latch_estop(self) -> None:
-        """Halt in the next tick, and stay so until `reset`, whatever becomes of the stream process."""
-        self.stops += 1
-        self.goals.stay()
-        if not self.estop_latched:  # it may be sent very often
-            log.info(
-                "%s: emergency stop; it stays latched until reset", self.name, extra={"robot": self.name}
-            )
-        self.estop_latched = True
-        self.status.wake()
-        if self.stream.send(messages.Estop()):
-            ended = {State.ESTOPPED, State.FAULT, State.OFFLINE}
-            # After a reset that came at once, it may have been halted without being reported so.
-            await self.status.until(lambda: self.status.state in ended or not self.estop_latched, "the halt")
+    async def _until(self, holds: Callable[[], bool], awaits: Callable[[], str], fix: str = MAY_COME) -> None:
+        """Wait for a change; time in which the daemon itself stood still does not count.
+
+        The time begins again where something else is awaited.
+        """
+        turns, awaited, timeout_s = 0, awaits(), self.answer_timeout_s
+        while turns < TURNS:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout_s / TURNS):
+                    while not holds():
+                        await self._changed.wait()
+                    return
+            turns, awaited = turns + 1 if awaits() == awaited else 0, awaits()
+        why = f"the robot is {self.session.in_words}, and {awaited} is still awaited"
+        data = {"state": self.session.state, "torque": self.session.torque, "awaited": awaited}
+        raise RequestError("TIMEOUT", self.name, f"not done in {timeout_s:g} s", why, fix, **data)
+
+    # -- what the session has decided (`session.Outlet`) ----------------------------------------------------
+
+    def send(self, command: Command) -> int:
+        """Send a command and return its number; 0 if nobody takes it."""
+        return self.stream.send(command)
+
+    def begin(self, goal: Goal, start: list[float]) -> tuple[int, dict[str, Any]]:
+        """Send a goal; return the command's number, and what its answer holds; raises RequestError."""
+        with self.planner.prepare(goal, start) as prepared:
+            number = self.stream.send(prepared.command, prepared.fds)
+            if not number:
+                what = "the stream process does not listen"
+                raise RequestError("OFFLINE", self.name, what, mend="try again")
+            answer = {"goal_id": goal.goal_id, **prepared.told}
+        if self.stream.observer is not None:
+            self.stream.observer.start_goal(_drift_of(goal))
+        return number, answer
+
+    def seek(self, seek: Seek, start: list[float]) -> int:
+        """Send the way to a row; return the command's number; raises RequestError."""
+        with self.planner.way_to(seek.goal, seek.row, start) as fd:
+            command = SeekCommand(seek.goal.goal_id, seek.row, start, seek.goes_on)
+            return self.stream.send(command, (fd,))
+
+    def park_goal(self) -> Goal:
+        """Return a goal that goes to the pose `park`; raises RequestError."""
+        playback = self.planner.playback_to_park()
+        return new_goal(playback, PlayRequest(motion=playback.plan.motion))
+
+    def end(self) -> None:
+        """Let the stream process end."""
+        self.stream.leave()
+
+    def warn(self, message: str) -> None:
+        """Write to the log."""
+        log.warning("%s: %s", self.name, message, extra={"robot": self.name})
 
     # -- reports --------------------------------------------------------------------------------------------
 
     def report(self, subject: Subject, data: dict[str, Any], *, renews: bool = False) -> None:
-        """Tell the world; of samples, a page that falls behind wants but the newest."""
+        """Publish a report; of samples, a page that falls behind wants but the newest."""
         self._publish(subject, data, renews=renews or subject == "samples")
 
     def report_state(self, *, renews: bool = False) -> None:
-        """Tell what the robot does now; whether only how far it is."""
+        """Publish what the robot does now; whether only how far it is."""
         self._publish("state", self.state_payload(), renews=renews)
+
+    def report_result(self, goal: Goal, ended: Ended, follows: str | None) -> None:
+        """Publish how a goal ended, and what the robot then does by itself."""
+        observer = self.stream.observer if ended.played_s is not None else None
+        timing, drift = (observer.goal, observer.drift) if observer else (None, None)
+        self.report("result", payloads.result_payload(goal, ended, timing, follows, drift=drift))
 
     def _publish(self, subject: Subject, data: dict[str, Any], *, renews: bool) -> None:
         self._hub.publish(Report(self.name, subject, self._numbering.number(subject, data), renews=renews))
 
-    @property
-    def loose(self) -> list[str]:
-        """The actuators that do not hold while others do."""
-        holds = self.status.holds
-        names = zip(self.library.joint_map.actuators, holds, strict=False)
-        return [name for name, on in names if not on] if any(holds) else []
-
     def state_payload(self) -> dict[str, Any]:
         """Return what the robot does now, JSON-ready."""
-        observer = self.stream.observer
-        return payloads.state_payload(
-            self.goals.goal,
-            observer.sample if observer else None,
-            state=self.status.state,
-            torque=self.status.is_on,
-            loose=self.loose,
-            estop_latched=self.estop_latched,
-            message=self.status.why,
-            displaced=self.status.displaced,
-            queued=len(self.goals.queue),
-        )
+        return payloads.state_payload(self.session, self.stream.observer, self.library.joint_map.actuators)
 
     def describe(self) -> None:
-        """Tell what the robot is."""
+        """Publish what the robot is."""
         description = payloads.description_payload(self.library.joint_map, self.settings, self.max_rate_hz)
         self.report("description", description)
+
+
+def _drift_of(goal: Goal) -> Drift | None:
+    """Return what counts how far a goal is from its appointed time, if it has one."""
+    start_at = goal.request.start_at
+    return None if start_at is None else Drift(start_at, goal.playback.track.rate_hz)

@@ -237,7 +237,7 @@ class Reconfiguration:
         becomes = "taken out" if wanted is None else "changed as the configuration says"
         if not member.rests:
             return f"moves, and is left alone; it is {becomes} once it rests"
-        if member.robot.estop_latched and (wanted is None or not wanted.drives_the_same(member.parts)):
+        if member.robot.session.latched and (wanted is None or not wanted.drives_the_same(member.parts)):
             return f"its emergency stop is latched; it is {becomes} once it is reset"
         return ""
 
@@ -263,7 +263,7 @@ class Reconfiguration:
     async def _remove(self, name: str) -> None:
         former = self._robots.members[name]
         await self._robots.remove(name)
-        if former.robot.estop_latched:  # on its way home
+        if former.robot.session.latched:  # on its way home
             await self._bring_back(former)
             return
         self._hub.forget(name)

@@ -45,7 +45,7 @@ def status_text(robots: list[Robot]) -> str:
 
 def _doing(robot: Robot) -> str:
     """Return what one robot does; '' where it is idle."""
-    state, goal = robot.status.state, robot.goals.goal
+    state, goal = robot.session.state, robot.session.goal
     if state in DOING and goal is not None:
         return f"{robot.name} {DOING[state]} {goal.motion}"
     return "" if state is State.IDLE else f"{robot.name} is {state}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -84,7 +85,7 @@ async def test_a_disable_is_answered_when_the_actuators_have_let_go(registry: Ro
     for _ in range(20):
         await asyncio.sleep(0)
     assert not disable.done()
-    tell(registry, status([0.0, 0.0]))
+    tell(registry, replace(status([0.0, 0.0]), after=1))
     assert await disable == {"state": "idle", "torque": False}
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.ipc import messages
-from motiond.daemon.ipc.states import State
 from motiond.daemon.robots.inactivity import Inactivity
 from tests.daemon.rig import Rig, ask
 
@@ -17,34 +18,25 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@dataclass
-class Status:
-    state: State = State.IDLE
-    torque: bool = True
-    releasing: bool = False
-    updates: int = 0
-
-
 def ended(number: int) -> messages.Ended:
     return messages.Ended(f"goal {number}", "CANCELED", "", None, {})
 
 
 @dataclass
-class Goals:
-    is_parked: bool = False
-    refusal: str = ""
+class Session:
+    torque: bool = True
+    is_ready: bool = True
+    leaving: bool = False
+    used: bool = True
+    reference: list[float] = field(default_factory=lambda: [0.0, 0.0])
     done: list[str] = field(default_factory=list)
-    goal: messages.Ended | None = None
     last: messages.Ended | None = None
 
     def release(self) -> None:
         self.done.append("release")
 
-    def park(self) -> None:
-        if self.refusal:
-            raise RequestError("INVALID_MOTION", "arm", self.refusal)
+    def start(self, _goal: messages.Ended) -> None:
         self.done.append("park")
-        self.goal = ended(len(self.done))
 
 
 @dataclass
@@ -58,12 +50,22 @@ class Robot:
 
     settings: Settings
     name: str = "arm"
-    stops: int = 0
-    leaving: bool = False
     in_use: bool = False
-    status: Status = field(default_factory=Status)
-    goals: Goals = field(default_factory=Goals)
+    refusal: str = ""
+    session: Session = field(default_factory=Session)
     events: list[dict[str, Any]] = field(default_factory=list)
+    planner: Any = None
+
+    def __post_init__(self) -> None:
+        playback = SimpleNamespace(
+            ends_at=np.array([0.5, 0.5]), plan=SimpleNamespace(driven=np.array([True, True]))
+        )
+        self.planner = SimpleNamespace(playback_to_park=lambda: playback)
+
+    def park_goal(self) -> messages.Ended:
+        if self.refusal:
+            raise RequestError("INVALID_MOTION", "arm", self.refusal)
+        return ended(len(self.session.done) + 1)
 
     def report(self, _subject: str, data: dict[str, Any]) -> None:
         self.events.append(data)
@@ -78,34 +80,27 @@ def test_a_robot_that_nobody_uses_is_released_once_its_time_is_over() -> None:
     robot = Robot(Settings())
     inactivity = robot.watched()
     inactivity.look(599.0)
-    assert robot.goals.done == []
+    assert robot.session.done == []
     inactivity.look(600.0)
-    assert robot.goals.done == ["release"]
+    assert robot.session.done == ["release"]
     assert robot.events == [
         {
             "kind": "rested",
             "message": "nothing was asked of the robot for 600 s (rest_after_s); torque is switched off",
         }
     ]
-    robot.status.torque, robot.status.updates = False, 1
+    robot.session.torque = robot.session.is_ready = False
     inactivity.look(9000.0)
-    assert robot.goals.done == ["release"]
+    assert robot.session.done == ["release"]
 
 
 @pytest.mark.parametrize(
     "use",
     [
         lambda robot: setattr(robot, "in_use", True),
-        lambda robot: setattr(robot, "stops", 1),
-        lambda robot: setattr(robot, "leaving", True),
-        lambda robot: setattr(robot.status, "updates", 1),
-        lambda robot: setattr(robot.status, "torque", False),
-        lambda robot: setattr(robot.status, "releasing", True),
-        *(
-            lambda robot, state=state: setattr(robot.status, "state", state)
-            for state in State
-            if state is not State.IDLE
-        ),
+        lambda robot: setattr(robot.session, "used", True),
+        lambda robot: setattr(robot.session, "leaving", True),
+        lambda robot: setattr(robot.session, "is_ready", False),
     ],
 )
 def test_whatever_is_a_use_of_it_puts_its_rest_off(use: Any) -> None:
@@ -115,21 +110,21 @@ def test_whatever_is_a_use_of_it_puts_its_rest_off(use: Any) -> None:
     use(robot)
     inactivity.look(600.0)
     inactivity.look(1199.0)
-    assert robot.goals.done == []
+    assert robot.session.done == []
 
 
 def test_it_goes_to_its_pose_and_stays_there() -> None:
     robot = Robot(Settings("park"))
     inactivity = robot.watched()
     inactivity.look(600.0)
-    robot.goals.is_parked = True
+    robot.session.reference = [0.5, 0.5]
     inactivity.look(1200.0)
-    assert (robot.goals.done, [event["kind"] for event in robot.events]) == (["park"], ["rested"])
+    assert (robot.session.done, [event["kind"] for event in robot.events]) == (["park"], ["rested"])
 
 
 def test_a_pose_that_cannot_be_reached_is_reported() -> None:
     robot = Robot(Settings("park"))
-    robot.goals.refusal = "there is no way"
+    robot.refusal = "there is no way"
     robot.watched().look(600.0)
     assert robot.events == [{"kind": "not_parked", "message": "arm: there is no way"}]
 
@@ -139,21 +134,21 @@ def test_a_way_to_its_pose_that_did_not_get_there_is_tried_again_only_after_some
     refusal: str,
 ) -> None:
     robot = Robot(Settings("park"))
-    robot.goals.refusal = refusal
+    robot.refusal = refusal
     inactivity = robot.watched()
     inactivity.look(600.0)
-    robot.goals.last = robot.goals.goal  # it was stopped; or none began
-    robot.stops = robot.status.updates = 1
+    robot.session.last = None if refusal else ended(1)  # it was stopped; or none began
+    robot.session.used = True
     for now_s in (601.0, 1300.0, 2000.0, 2700.0):
         inactivity.look(now_s)
     assert len(robot.events) == 1
-    robot.goals.last = ended(99)
+    robot.session.last = ended(99)
     inactivity.look(3400.0)
     assert len(robot.events) == 2
     inactivity.look(4100.0)
-    robot.status.torque = False
+    robot.session.torque = False
     inactivity.look(4200.0)
-    robot.status.torque = True
+    robot.session.torque = True
     inactivity.look(4201.0)
     inactivity.look(4801.0)
     assert len(robot.events) == 3

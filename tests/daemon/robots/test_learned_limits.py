@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,18 +67,21 @@ class Stage:
         monkeypatch.setattr(self.robot.stream, "send", self._send)
         monkeypatch.setattr(self.robot.motions, "check_again", self._check_when_it_may)
 
-    def _send(self, command: messages.Command, _fds: tuple[int, ...] = ()) -> bool:
+    def _send(self, command: messages.Command, _fds: tuple[int, ...] = ()) -> int:
         self.sent.append(command)
         if self.enables and isinstance(command, messages.Enable):
-            self.tell(ON)
-        return True
+            asyncio.get_running_loop().call_soon(self.tell, ON)
+        return len(self.sent)
 
     async def _check_when_it_may(self) -> None:
         await self.may_check.wait()
         await self._check()
 
     def tell(self, *notices: messages.Notice) -> None:
+        """Let the stream process report something; it has obeyed all that was sent."""
         for notice in notices:
+            if isinstance(notice, messages.Changed):
+                notice = replace(notice, after=len(self.sent))  # noqa: PLW2901
             self.member.listener.on_notice(notice)
 
     def open(self, allowed: ActuatorLimits) -> None:
@@ -180,7 +184,7 @@ async def test_what_was_planned_before_actuators_reported_less_does_not_begin(
         stage.tell(ON)
         code, why = await asked
         assert (code, why) == ("INVALID_MOTION", f"{values.get('motion', 'goto')}: {CHANGED}")
-        assert [type(one) for one in stage.sent] == [messages.Enable]
+        assert {type(one) for one in stage.sent} == {messages.Enable}
 
 
 async def test_actuators_that_come_back_with_other_limits_are_heeded_and_the_same_ones_cost_nothing(

@@ -13,7 +13,6 @@ import pytest
 
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.client.connection import ANSWER_TIMEOUT_S
-from motiond.daemon.robots import recovery
 from tests.daemon.rig import FULL_SWING, Rig, ask
 
 if TYPE_CHECKING:
@@ -48,15 +47,15 @@ def stream_pid(registry: RobotRegistry) -> int:
 
 @pytest.mark.parametrize("paused", [False, True])
 async def test_a_stop_of_a_stream_process_that_hangs_is_not_said_to_be_obeyed(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch, *, paused: bool
+    rig: Rig, *, paused: bool
 ) -> None:
-    monkeypatch.setattr(recovery, "ANSWER_TIMEOUT_S", 0.5)
     rig.robot["stream_timeout_s"] = 600.0
     async with rig.running() as registry:
         await playing_long(rig, registry)
         if paused:
             await ask(registry, "pause")
         state = (await ask(registry, "status"))["state"]
+        registry.members["arm"].robot.answer_timeout_s = 0.5
         pid = stream_pid(registry)
         os.kill(pid, signal.SIGSTOP)
         try:
@@ -160,9 +159,8 @@ async def test_a_reset_right_after_an_emergency_stop_ends_it_though_it_is_not_re
 
 
 async def test_a_reset_of_a_stream_process_that_hangs_is_not_said_to_be_done_and_is_obeyed_later(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
+    rig: Rig,
 ) -> None:
-    monkeypatch.setattr(recovery, "ANSWER_TIMEOUT_S", 0.5)
     rig.robot["stream_timeout_s"] = 600.0
     async with rig.running() as registry:
         await playing_long(rig, registry)
@@ -171,6 +169,7 @@ async def test_a_reset_of_a_stream_process_that_hangs_is_not_said_to_be_done_and
         try:
             stopping = asyncio.create_task(ask(registry, "estop"))
             await asyncio.sleep(0)
+            registry.members["arm"].robot.answer_timeout_s = 0.5
             with pytest.raises(RequestError) as caught:
                 await ask(registry, "reset")
         finally:
@@ -230,7 +229,5 @@ async def test_emergency_stops_and_resets_are_logged_where_they_change_something
         caplog.set_level(logging.INFO)
         for verb in ("reset", "estop", "estop", "estop", "reset", "reset"):
             await ask(registry, verb)
-        logged = [
-            record.getMessage() for record in caplog.records if record.name.endswith(("robot", "recovery"))
-        ]
+        logged = [record.getMessage() for record in caplog.records if record.name.endswith("handlers")]
     assert logged == ["arm: emergency stop; it stays latched until reset", "arm: reset"]

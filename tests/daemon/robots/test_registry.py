@@ -14,7 +14,6 @@ from motiond.daemon.config.robot import LeaseSettings
 from motiond.daemon.robots import member as module
 from motiond.daemon.robots.member import Member
 from motiond.daemon.robots.registry import RobotRegistry
-from motiond.daemon.robots.status import RobotStatus
 from motiond.daemon.robots.stream_supervisor import StreamSupervisor
 from tests.daemon.rig import Rig, ask
 from tests.waiting import PATIENCE_S
@@ -30,7 +29,7 @@ class FakeRobot:
     """Fails as often as it is told to, then runs until it leaves."""
 
     def __init__(self, name: str, *errors: Exception) -> None:
-        self.name, self.status = name, RobotStatus(name)
+        self.name = name
         self.settings = SimpleNamespace(
             lease=LeaseSettings(), groups=[], watched_folders=(), rest_after_s=None
         )
@@ -39,7 +38,6 @@ class FakeRobot:
         self.rests: list[float] = []
         self.left, self.on_line = asyncio.Event(), asyncio.Event()
         self.failing_stop = False
-        self.status = RobotStatus(name)
         self.limits = SimpleNamespace(watch=self.left.wait)
         self.uploads = SimpleNamespace(remove_leftovers=lambda: None)
 
@@ -65,6 +63,9 @@ class FakeRobot:
         self.told.append(why)
 
     def report(self, *_: object, **__: object) -> None:
+        pass
+
+    def wake(self) -> None:
         pass
 
     def leave(self) -> None:

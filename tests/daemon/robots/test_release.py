@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -37,15 +38,20 @@ class Stage:
         self.robot = self.member.robot
         self.robot.library.load_all()
         self.sent: list[messages.Command] = []
+        self.numbers = 0
         monkeypatch.setattr(self.robot.stream, "send", self._send)
         self.tell(messages.Ready(1000.0, [], UNLIMITED), OFF)
 
-    def _send(self, command: messages.Command, _fds: tuple[int, ...] = ()) -> bool:
+    def _send(self, command: messages.Command, _fds: tuple[int, ...] = ()) -> int:
         self.sent.append(command)
-        return True
+        self.numbers += 1
+        return self.numbers
 
     def tell(self, *notices: messages.Notice) -> None:
+        """Let the stream process report something; it has obeyed all that was sent."""
         for notice in notices:
+            if isinstance(notice, messages.Changed):
+                notice = replace(notice, after=self.numbers)  # noqa: PLW2901
             self.member.listener.on_notice(notice)
 
     def kinds(self) -> list[str]:

@@ -11,6 +11,7 @@ import pytest
 
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.reports import ReportHub
+from motiond.daemon.api.schemas import EstopRequest
 from motiond.daemon.clock.monitor import ClockMonitor
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc.control import Refused
@@ -72,7 +73,7 @@ class Running:
                 await asyncio.sleep(0.005)
 
     async def until_idle(self, name: str = "arm") -> None:
-        await self.until(lambda: name in self.registry.members and self.robot(name).status.state == "idle")
+        await self.until(lambda: name in self.registry.members and self.robot(name).session.state == "idle")
 
 
 @asynccontextmanager
@@ -149,7 +150,7 @@ async def test_a_robot_that_moves_is_left_alone_until_it_rests(
         rig.others = {}
         assert await daemon.reload() == {"removed": ["hand"], "waiting": {"arm": TO_CHANGE}}
         await asyncio.sleep(0.3)
-        assert daemon.robot().goals.goal is not None, "it still plays"
+        assert daemon.robot().session.goal is not None, "it still plays"
         assert daemon.robot().stream.pid == before
         assert daemon.robot().settings.stop_duration_s == 0.2
         await ask(daemon.registry, "stop")
@@ -257,8 +258,8 @@ async def test_a_robot_that_held_holds_again_where_it_stands(rig: Rig) -> None:
         rig.robot |= {"stop_duration_s": 0.3}
         assert await daemon.reload() == {"changed": ["arm"]}
         await daemon.until_idle()
-        await daemon.until(lambda: daemon.robot().status.torque)
-        assert daemon.robot().status.reference == pytest.approx([0.4, 0.3], abs=0.01)
+        await daemon.until(lambda: daemon.robot().session.torque)
+        assert daemon.robot().session.reference == pytest.approx([0.4, 0.3], abs=0.01)
     assert not [one for one in rig.reports if one.subject == "result" and one.data["motion"] == "park"][:-1]
 
 
@@ -268,7 +269,7 @@ async def test_a_robot_that_did_not_hold_does_not_after_a_change_either(rig: Rig
         assert await daemon.reload() == {"changed": ["arm"]}
         await daemon.until_idle()
         await asyncio.sleep(0.2)
-        assert not daemon.robot().status.torque
+        assert not daemon.robot().session.torque
 
 
 async def test_torque_is_not_switched_on_at_other_actuators(rig: Rig) -> None:
@@ -278,7 +279,7 @@ async def test_torque_is_not_switched_on_at_other_actuators(rig: Rig) -> None:
         assert await daemon.reload() == {"changed": ["arm"]}
         await daemon.until_idle()
         await asyncio.sleep(0.2)
-        assert not daemon.robot().status.torque
+        assert not daemon.robot().session.torque
 
 
 async def test_an_emergency_stop_stays_latched(rig: Rig) -> None:
@@ -287,7 +288,7 @@ async def test_an_emergency_stop_stays_latched(rig: Rig) -> None:
         await ask(daemon.registry, "estop")
         rig.robot |= {"stop_duration_s": 0.3}
         assert await daemon.reload() == {"changed": ["arm"]}
-        await daemon.until(lambda: daemon.robot().status.state == "estopped")
+        await daemon.until(lambda: daemon.robot().session.state == "estopped")
         with pytest.raises(RequestError) as refused:
             await ask(daemon.registry, "play", motion="short")
         assert refused.value.code == "ESTOPPED"
@@ -314,7 +315,7 @@ async def test_a_robot_whose_emergency_stop_is_latched_keeps_its_actuators_until
         assert (told["added"], told["removed"]) == ([], [])
         await asyncio.sleep(0.3)
         assert daemon.registry.robots == ("arm",)
-        assert daemon.robot().status.state == "estopped"
+        assert daemon.robot().session.state == "estopped"
         await ask(daemon.registry, "reset")
         await daemon.until_idle("bot")
         assert daemon.registry.robots == ("bot",)
@@ -340,7 +341,7 @@ async def test_a_robot_that_is_halted_while_it_waits_to_be_taken_out_waits_for_i
         await daemon.until(lambda: f"arm: {LATCHED}" in caplog.messages)
         await asyncio.sleep(0.3)
         assert daemon.registry.robots == ("arm",)
-        assert daemon.robot().status.state == "estopped"
+        assert daemon.robot().session.state == "estopped"
 
 
 async def test_actuators_are_not_exchanged_beneath_a_latched_emergency_stop(rig: Rig) -> None:
@@ -366,7 +367,7 @@ async def test_a_robot_that_keeps_its_actuators_waits_for_nobody_else_s(rig: Rig
     del rig.driver["plant"]
     rig.others = {"hand": another(rig, driver=dict(rig.driver))}
     async with running(rig) as daemon:
-        await daemon.robot("hand").latch_estop()
+        await daemon.registry.handle("hand", "estop", EstopRequest())
         del rig.others["hand"]
         rig.robot["joints"]["elbow"] = {"limits": rig.robot["joints"]["elbow"]["limits"] | {"upper": 1.65}}
         assert await daemon.reload() == {"changed": ["arm"], "waiting": {"hand": LATCHED}}
@@ -379,12 +380,12 @@ async def test_an_emergency_stop_on_the_way_home_of_a_robot_that_is_taken_out_st
         await ask(daemon.registry, "enable")
         rename(rig, "arm", "bot")
         reading = asyncio.create_task(daemon.change.reload())
-        await daemon.until(lambda: daemon.robot().goals.goal is not None)
+        await daemon.until(lambda: daemon.robot().session.goal is not None)
         await ask(daemon.registry, "estop")
         told = await asyncio.wait_for(reading, PATIENCE_S)
         assert told["waiting"] == {"arm": LATCHED, "bot": KEPT_OUT}
         assert (told["added"], told["removed"]) == ([], [])
-        await daemon.until(lambda: daemon.robot().status.state == "estopped")
+        await daemon.until(lambda: daemon.robot().session.state == "estopped")
 
 
 async def test_an_emergency_stop_while_a_robot_is_changed_stays_latched(rig: Rig) -> None:
@@ -397,7 +398,7 @@ async def test_an_emergency_stop_while_a_robot_is_changed_stays_latched(rig: Rig
         await ask(daemon.registry, "estop")
         told = await asyncio.wait_for(reading, PATIENCE_S)
         assert told["changed"] == ["arm"]
-        await daemon.until(lambda: daemon.robot().status.state == "estopped")
+        await daemon.until(lambda: daemon.robot().session.state == "estopped")
 
 
 async def test_who_was_in_control_stays_so(rig: Rig) -> None:

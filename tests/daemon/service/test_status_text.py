@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 def robot(name: str, state: str = "idle", motion: str | None = None) -> Robot:
     goal = motion and SimpleNamespace(motion=motion)
-    goals = SimpleNamespace(goal=goal)
-    return cast("Robot", SimpleNamespace(name=name, status=SimpleNamespace(state=State(state)), goals=goals))
+    session = SimpleNamespace(state=State(state), goal=goal)
+    return cast("Robot", SimpleNamespace(name=name, session=session))
 
 
 @pytest.mark.parametrize(

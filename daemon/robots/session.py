@@ -1,0 +1,740 @@
+"""What one robot does, and what follows: requests and notices come in, commands and reports go out.
+
+It is pure: no clock, no asyncio, no input or output but through its `Outlet`. What the robot does is the last
+notice of its stream process (`known`). What has been asked of it since is known by numbers: each command has
+one, they ascend, and the process acknowledges them in their order. So what follows is decided here alone:
+
+- A motion that has ended well is followed, by what waits or by `on_end`, only if its own command is newer
+  than the last that ended or released anything (`stopped`).
+- What is about to begin (`Begin`) does so on a notice of a robot at rest, with torque, that has obeyed every
+  command about its torque or state (`_unsettled`); the setpoint in that notice is then where it holds.
+- What a stream process had not obeyed when it was lost, it never will: a loss settles every number.
+
+What each event does to a motion that is about to begin, to those that wait, and to what plays:
+
+=====================  ======================  =========================  ==============================
+event                  about to begin          waiting                    playing
+=====================  ======================  =========================  ==============================
+stop, loss of control  CANCELED                CANCELED                   stops softly: CANCELED
+a motion replaces all  PREEMPTED               PREEMPTED                  stops softly: PREEMPTED
+torque off             CANCELED                CANCELED                   refused: BUSY
+emergency stop, fault  ESTOPPED, FAULT         CANCELED                   ended by the stream process
+shutdown               OFFLINE                 CANCELED                   stops softly; then `on_exit`
+loss of the robot      OFFLINE                 CANCELED                   COMM_LOST
+an end without success begins                  CANCELED, unless it waits
+                                               for what is to begin
+=====================  ======================  =========================  ==============================
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..api.errors import RequestError
+from ..ipc import messages
+from ..ipc.states import ACTIVE, HALTED, ResultCode, State
+from .goal_queue import GoalQueue, refuse_endless
+
+if TYPE_CHECKING:
+    from ..api.reports import Subject
+    from .goal import Goal
+
+SHUTS_DOWN = "the daemon shuts down"
+OUT_OF_ORDER = HALTED | {State.OFFLINE}
+AT_REST = OUT_OF_ORDER | {State.PAUSED, State.STOPPING}
+"""What a pause ends in; a stop takes the robot to rest as well."""
+UNSENT = sys.maxsize
+"""The number of a command that no stream process has taken: only a robot that is offline has obeyed it."""
+
+
+class Outlet(Protocol):
+    """What a session reaches beyond itself. Nothing here waits, or calls the session."""
+
+    def send(self, command: messages.Command) -> int:
+        """Send a command and return its number; 0 if nobody takes it."""
+
+    def begin(self, goal: Goal, start: list[float]) -> tuple[int, dict[str, Any]]:
+        """Send a goal that begins at a setpoint; return the command's number, and what its answer holds.
+
+        Raises
+        ------
+        RequestError
+            If it cannot begin there, or nobody takes it.
+        """
+
+    def seek(self, seek: Seek, start: list[float]) -> int:
+        """Send the way from a setpoint to a place; return the command's number; raises as `begin`."""
+
+    def park_goal(self) -> Goal:
+        """Return a goal that goes to the pose `park`; raises as `begin`."""
+
+    def end(self) -> None:
+        """Let the stream process stop softly and end, and start no other."""
+
+    def warn(self, message: str) -> None:
+        """Write to the log."""
+
+    def report(self, subject: Subject, data: dict[str, Any]) -> None:
+        """Publish a report."""
+
+    def report_state(self) -> None:
+        """Publish what the robot does now."""
+
+    def report_result(self, goal: Goal, ended: messages.Ended, follows: str | None) -> None:
+        """Publish how a goal ended, and what the robot then does by itself."""
+
+    def wake(self) -> None:
+        """Let those look again who wait for a change."""
+
+
+@dataclass(slots=True, eq=False)
+class Pending:
+    """What a request waits for.
+
+    Attributes
+    ----------
+    awaits : str
+        What is to come, for messages.
+    outcome : dict or RequestError or None
+        What has come; None before.
+    """
+
+    awaits: str
+    outcome: dict[str, Any] | RequestError | None = None
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Begin(Pending):
+    """A goal that begins once the robot is at rest and holds; `what` cannot be done, for messages."""
+
+    goal: Goal
+    what: str
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Pause(Pending):
+    """A pause, by the number of its command, up to the rest that it leads to."""
+
+    goal: Goal
+    number: int
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Seek(Pending):
+    """A way to a row of the goal's track, from a pause; `number` is that of the last command for it."""
+
+    goal: Goal
+    row: int
+    goes_on: bool
+    number: int
+    is_sent: bool = False
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Opening(Pending):
+    """The next time that the driver is open, or could not be opened."""
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Reboot(Pending):
+    """The restart of actuators."""
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Exit(Pending):
+    """What `on_exit` asks for, after the stop of this number; `goal` is the way to the pose `park`."""
+
+    number: int
+    goal: Goal | None = None
+    releases: bool = False
+
+
+class RobotSession:
+    """One robot's truth.
+
+    Parameters
+    ----------
+    robot : str
+        The robot's name, for messages.
+    on_end : {'hold', 'release', 'park'}
+        What follows a goal that has ended well, when nothing waits.
+    on_exit : {'hold', 'release', 'park'}
+        What the robot does when it leaves.
+    outlet : Outlet
+
+    Attributes
+    ----------
+    known : Changed or None
+        What the stream process has reported last; None while nothing can be moved.
+    message : str
+        Why the robot is offline or in fault.
+    alarms : dict of str to str
+        Checks that fail now, each with why.
+    goal : Goal or None
+        What was sent to play, and is not known to have ended.
+    last : Ended or None
+        How the last goal ended that has begun.
+    begin : Begin or None
+        What is about to play; what waits has come after it.
+    queue : GoalQueue
+        What waits.
+    latched : bool
+        Whether the emergency stop is: until a reset, whatever becomes of the stream process.
+    leaves_for : str
+        Why the robot leaves; '' while it does not.
+    holds_until_s : float
+        A robot that is on line by then, by the clock of `come_on_line`, holds at once.
+    sent : int
+        The number of the last command.
+    stopped : int
+        That of the last command which ended or released anything.
+    used : bool
+        Whether anything was asked or reported since somebody has set it to False.
+    """
+
+    def __init__(self, robot: str, *, on_end: str, on_exit: str, outlet: Outlet) -> None:
+        self.known: messages.Changed | None = None
+        self.message = "starting"
+        self.alarms: dict[str, str] = {}
+        self.goal: Goal | None = None
+        self.last: messages.Ended | None = None
+        self.begin: Begin | None = None
+        self.queue = GoalQueue(robot)
+        self.latched = self.used = False
+        self.leaves_for = ""
+        self.holds_until_s = 0.0
+        self.sent = self.stopped = 0
+        self._robot, self._on_end, self._on_exit, self._outlet = robot, on_end, on_exit, outlet
+        self._pending: list[Pending] = []
+        self._exit: Exit | None = None
+        self._lost = self._unsettled = self._resumed = 0
+        self._awaited = ""
+
+    # -- what is known --------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> State:
+        """The stream process's own; `offline` without one."""
+        return State.OFFLINE if self.known is None else State(self.known.state)
+
+    @property
+    def torque(self) -> bool:
+        """Whether the actuators were asked to hold."""
+        return self.known is not None and self.known.torque
+
+    @property
+    def reference(self) -> list[float] | None:
+        """The setpoint that is held, per joint; None while torque is off."""
+        return None if self.known is None else self.known.reference
+
+    @property
+    def waits(self) -> bool:
+        """Whether it stands on the first row of its goal, for the time at which that is due."""
+        return self.known is not None and self.known.waits
+
+    @property
+    def holds(self) -> list[bool]:
+        """Whether each actuator holds: by what it reports, or by what was asked of it where it does not."""
+        found = [] if self.known is None else self.known.found
+        return [self.torque if value is None else value > 0.0 for value in found]
+
+    @property
+    def is_on(self) -> bool:
+        """Whether any actuator holds, whoever has switched its torque on."""
+        return any(self.holds) if self.holds else self.torque
+
+    @property
+    def why(self) -> str:
+        """Why it is as it is: the reason of its state, else the first check that fails; '' if all is well."""
+        return self.message or next(iter(self.alarms.values()), "")
+
+    @property
+    def in_words(self) -> str:
+        """What the robot does, for messages."""
+        if self.state in {State.OFFLINE, State.FAULT}:
+            return f"{self.state} ({self.message})" if self.message else str(self.state)
+        return f"{self.state} with torque {'on' if self.torque else 'off'}"
+
+    @property
+    def rests(self) -> bool:
+        """Whether nothing plays, waits or is about to begin, and nothing moves."""
+        return not (self.goal or self.begin or self.queue) and self.state not in ACTIVE
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a goal could begin now: at rest, with torque, and every command about it obeyed."""
+        at_rest = self.goal is None and self.begin is None and self.state is State.IDLE
+        return at_rest and self.torque and not self.latched and self.is_obeyed(self._unsettled)
+
+    @property
+    def leaving(self) -> bool:
+        """Whether the robot is about to end."""
+        return bool(self.leaves_for)
+
+    def is_obeyed(self, number: int) -> bool:
+        """Whether a command has been obeyed, or its stream process was lost."""
+        return self.known is None or number <= max(self.known.after, self._lost)
+
+    def refuse_unless_able(self, what: str) -> None:
+        """Refuse what a robot that is leaving, offline or halted cannot do.
+
+        Raises
+        ------
+        RequestError
+            OFFLINE, ESTOPPED or FAULT.
+        """
+        if self.leaving:
+            raise RequestError("OFFLINE", self._robot, what, self.leaves_for)
+        if self.state is State.OFFLINE:
+            raise RequestError("OFFLINE", self._robot, what, f"the robot is offline; {self.message}")
+        if self.state is State.ESTOPPED or self.latched:
+            why = "the emergency stop is latched"
+            raise RequestError("ESTOPPED", self._robot, what, why, "send reset when it is safe")
+        if self.state is State.FAULT:
+            raise RequestError("FAULT", self._robot, what, self.message, "send reset when it is mended")
+
+    def refuse_unless_loose(self, what: str) -> None:
+        """Refuse what cannot be done while a robot holds, or is about to leave.
+
+        Raises
+        ------
+        RequestError
+            OFFLINE, ESTOPPED or NOT_ALLOWED.
+        """
+        if self.leaving:
+            raise RequestError("OFFLINE", self._robot, what, self.leaves_for)
+        if self.state is State.ESTOPPED:
+            why = "the emergency stop is latched"
+            raise RequestError("ESTOPPED", self._robot, what, why, "send reset when it is safe")
+        if self.state not in OUT_OF_ORDER and (self.state is not State.IDLE or self.torque):
+            why, fix = f"the robot is {self.in_words}", "disable it first, as it may drop"
+            raise RequestError("NOT_ALLOWED", self._robot, what, why, fix)
+
+    def busy(self, fix: str = "stop it first or send on_busy: replace") -> RequestError:
+        """Return the refusal of a robot that plays, with what the client can do."""
+        what = f"busy with {self.goal.motion if self.goal else 'another motion'}"
+        goal_id = {"goal_id": self.goal.goal_id} if self.goal else {}
+        return RequestError("BUSY", self._robot, what, "one motion plays at a time", fix, **goal_id)
+
+    # -- what its stream process does -----------------------------------------------------------------------
+
+    def come_on_line(self, now_s: float) -> None:
+        """Take note that the driver is open; what it does is reported next."""
+        self.message = ""
+        if self.latched:
+            self._settle(messages.Estop(), "the halt")
+        elif now_s < self.holds_until_s:
+            self._settle(messages.Enable(), "torque on")
+        self.holds_until_s = 0.0
+
+    def take(self, changed: messages.Changed) -> None:
+        """Take what has changed in one tick, and go on."""
+        before, self.known = self.known, changed
+        self.used = True
+        if not changed.torque:
+            self.alarms.clear()  # without torque nothing is watched
+        if self.state is State.IDLE:
+            self.message = ""
+        follows = [self._conclude(ended) for ended in changed.ended]
+        if before is None or changed != replace(before, ended=[], after=changed.after):
+            self._outlet.report_state()
+        if before is None:
+            self._outlet.report("availability", {"state": "online"})
+        if self.state in HALTED:
+            self.clear_queue(ResultCode.CANCELED, f"the robot is in {self.state}")
+        self._refuse_stranger(changed.goal_id)
+        for what in filter(None, follows):
+            self._follow(what)
+        if before is None:
+            self._note(Opening, {})
+        self._advance()
+
+    def lose(self, why: str, *, failed: bool = True) -> None:
+        """Take note that nothing can be moved any more; whether that is a failure."""
+        was_known, self.known = self.known is not None, None
+        self.used = True
+        self._lost = self.stopped = self.sent
+        self.message = why
+        self.alarms.clear()
+        if self.goal is not None:
+            self._conclude(messages.Ended(self.goal.goal_id, ResultCode.COMM_LOST, why, None))
+        self.clear_queue(ResultCode.CANCELED, why)
+        if was_known:
+            self._outlet.report("availability", {"state": "offline"})
+        self._outlet.report_state()
+        if failed:
+            self._note(Opening, {})
+        self._advance()
+
+    def note_reboot(self, error: str) -> None:
+        """Take what became of a restart of actuators; '' if it went well."""
+        what = "servos cannot be restarted"
+        self._note(Reboot, RequestError("FAULT", self._robot, what, error) if error else {})
+        self._advance()
+
+    def _note(self, kind: type[Pending], outcome: dict[str, Any] | RequestError) -> None:
+        for pending in self._pending:
+            if isinstance(pending, kind):
+                pending.outcome = outcome
+
+    def _conclude(self, ended: messages.Ended) -> str | None:
+        """End what plays, and return what follows by itself."""
+        goal = self.goal
+        if goal is None or goal.goal_id != ended.goal_id:
+            what = f"a result for goal {ended.goal_id}, which is not active: {ended.code}"
+            self._outlet.warn(what)
+            return None
+        self.goal, self.last = None, ended
+        is_well, is_stopped = ended.code == ResultCode.SUCCESSFUL, goal.number <= self.stopped
+        follows = self._what_follows(goal) if is_well and not is_stopped and self.is_ready else None
+        self._outlet.report_result(goal, ended, follows)
+        if self.begin is None:  # else what waits, waits for that
+            if not is_well:
+                self.clear_queue(ResultCode.CANCELED, f"{goal.motion}, before it, ended with {ended.code}")
+            elif is_stopped:
+                self.clear_queue(ResultCode.CANCELED, f"{goal.motion}, before it, was told to end")
+        return follows
+
+    def _what_follows(self, goal: Goal) -> str | None:
+        if self.queue:
+            return "queue"
+        return None if goal.motion == "park" else self._on_end
+
+    def _follow(self, what: str) -> None:
+        """Go on with what waits, or do what `on_end` asks for."""
+        if what == "queue":
+            self._start_next()
+        elif what == "release":
+            self.release()
+        elif what == "park":
+            try:
+                self.start(self._outlet.park_goal())
+            except RequestError as error:
+                self._outlet.report("event", {"kind": "not_parked", "message": str(error)})
+
+    def _refuse_stranger(self, goal_id: str | None) -> None:
+        """Stop what plays though it is known to have ended: it was sent while its robot was being lost."""
+        is_known = goal_id is None or (self.goal is not None and self.goal.goal_id == goal_id)
+        if not is_known and self.state is not State.STOPPING:
+            self._stop(messages.Stop(ResultCode.CANCELED, "it was reported as lost already"))
+
+    # -- what is to begin -----------------------------------------------------------------------------------
+
+    def begin_instead(self, goal: Goal, what: str) -> Begin:
+        """End all that plays, waits and is about to begin; then begin a goal (`what`, if it cannot)."""
+        why = "another motion was asked to replace this one"
+        begin = Begin("rest", goal=goal, what=what)
+        before, self.begin = self.begin, begin
+        self._pending.append(begin)
+        if before is not None:
+            did_not = f"{before.goal.motion} did not begin"
+            replaced, fix = "a newer request replaced it", "send it again after that"
+            before.outcome = RequestError("PREEMPTED", self._robot, did_not, replaced, fix)
+        self.clear_queue(ResultCode.PREEMPTED, why)
+        if self.goal is not None:
+            self._send(messages.Stop(ResultCode.PREEMPTED, why))
+        self.stopped = self.sent
+        self._advance()
+        return begin
+
+    def start(self, goal: Goal) -> dict[str, Any]:
+        """Send a goal, to begin where the robot holds; return what its answer holds.
+
+        Raises
+        ------
+        RequestError
+            If it cannot begin there.
+        """
+        if self.reference is None:
+            raise RequestError("OFFLINE", self._robot, "the robot went offline", self.message)
+        self.sent, answer = self._outlet.begin(goal, self.reference)
+        goal.number = self.sent
+        self.goal = goal
+        return answer
+
+    def _look_at_begin(self, begin: Begin) -> None:
+        try:
+            self.refuse_unless_able(begin.what)
+            if self.goal is not None or self.state in ACTIVE:
+                begin.awaits = "rest"
+            elif not self.is_obeyed(self._unsettled):
+                begin.awaits = self._awaited
+            elif not self.torque:
+                begin.awaits = "torque on"
+                self.enable()
+            else:
+                self._end_begin(begin, self.start(begin.goal))
+        except RequestError as error:
+            self._end_begin(begin, error)
+
+    def _end_begin(self, begin: Begin, outcome: dict[str, Any] | RequestError | None) -> None:
+        """End a beginning; where it did not begin, what waits for it begins or ends."""
+        begin.outcome, self.begin = outcome, None
+        if self.goal is None and self.queue:
+            if self.is_ready:
+                self._start_next()
+            else:
+                self.clear_queue(ResultCode.CANCELED, f"{begin.goal.motion}, before it, did not begin")
+
+    def _cancel_begin(self) -> None:
+        if self.begin is not None:
+            stopped, fix = "stopped before the motion began", "play it again"
+            self._end_begin(self.begin, RequestError("CANCELED", self._robot, stopped, mend=fix))
+
+    # -- what waits -----------------------------------------------------------------------------------------
+
+    def enqueue(self, goal: Goal) -> int:
+        """Let a goal wait until those before it have ended well, and return its place, from 1.
+
+        Raises
+        ------
+        RequestError
+            If too many wait already, or one before it has no end.
+        """
+        before = self.begin.goal if self.begin else self.goal
+        if before is not None and (self.begin or before.number > self.stopped):
+            refuse_endless(self._robot, [before, goal])
+        place = self.queue.add(goal)
+        self._outlet.report_state()
+        return place
+
+    def clear_queue(self, code: ResultCode, why: str) -> list[str]:
+        """End all goals that wait and return their ids."""
+        return self._end_waiting(self.queue.clear(), code, why)
+
+    def take_out(self, goal_id: str, why: str) -> None:
+        """End one goal that waits.
+
+        Raises
+        ------
+        RequestError
+            If it does not wait.
+        """
+        self._end_waiting([self.queue.remove(goal_id)], ResultCode.CANCELED, why)
+
+    def _end_waiting(self, goals: list[Goal], code: ResultCode, why: str) -> list[str]:
+        for goal in goals:
+            ended = messages.Ended(goal.goal_id, code, f"{why}; it had not begun", None)
+            self._outlet.report_result(goal, ended, None)
+        if goals:
+            self._outlet.report_state()
+        return [goal.goal_id for goal in goals]
+
+    def _start_next(self) -> None:
+        """Begin what waits; what cannot begin ends, and all that wait for it."""
+        goal = self.queue.take()
+        try:
+            self.start(goal)
+        except RequestError as error:
+            ended = messages.Ended(goal.goal_id, ResultCode.INVALID_GOAL, str(error), None, error.data)
+            self._outlet.report_result(goal, ended, None)
+            self.clear_queue(ResultCode.CANCELED, f"{goal.motion}, before it, could not be played")
+
+    # -- what is asked; each returns the number of its command, or what it waits for ------------------------
+
+    def stop(self, why: str) -> int:
+        """Stop softly; nothing that waits or is about to begin does, and nothing follows."""
+        self.clear_queue(ResultCode.CANCELED, why)
+        number = self._stop(messages.Stop(ResultCode.CANCELED, why))
+        self._cancel_begin()
+        self._advance()
+        return number
+
+    def end_goal(self, why: str, details: dict[str, Any]) -> None:
+        """Stop what plays softly; what is about to begin may begin."""
+        self._stop(messages.Stop(ResultCode.CANCELED, why, details))
+
+    def disable(self) -> int:
+        """Switch torque off, where the robot is not halted; a motion that has not begun does not begin."""
+        self.clear_queue(ResultCode.CANCELED, "torque was switched off on request")
+        number = self.release()
+        self.stopped = self.sent
+        self._cancel_begin()
+        self._advance()
+        return number
+
+    def estop(self) -> int:
+        """Halt in the next tick, and stay so until `reset`, whatever becomes of the stream process."""
+        self.latched = True
+        number = self._settle(messages.Estop(), "the halt")
+        self.stopped = self.sent
+        self._advance()
+        return number
+
+    def reset(self) -> int:
+        """Leave `estopped`, also where it is not reported yet."""
+        self.latched = False
+        return self._settle(messages.Reset(), "the end of the emergency stop")
+
+    def enable(self) -> int:
+        """Switch torque on where it is off; a driver that cannot leaves a robot in `fault`."""
+        return self._settle(messages.Enable(), "torque on")
+
+    def release(self) -> int:
+        """Switch torque off, of a robot at rest."""
+        return self._settle(messages.Disable(), "torque off")
+
+    def pause(self, goal: Goal) -> Pause:
+        """Slow down on the path and wait there; a seek stays where it leads to."""
+        for pending in self._pending:
+            if isinstance(pending, Seek):
+                pending.goes_on = False
+        pause = Pause("rest", goal=goal, number=self._send(messages.Pause()))
+        self._pending.append(pause)
+        return pause
+
+    def resume(self) -> int:
+        """Go on along the path; on the way of a seek, once it is there."""
+        for pending in self._pending:
+            if isinstance(pending, Seek) and not pending.is_sent:
+                pending.goes_on = True
+                return 0
+        self._resumed = self._send(messages.Resume())
+        return self._resumed
+
+    def set_speed(self, speed: float, clock_acceleration: float) -> int:
+        """Play at another speed from now on."""
+        return self._send(messages.Speed(speed, clock_acceleration))
+
+    def go(self, goal: Goal) -> None:
+        """Let a goal of a group begin when its time has come."""
+        self._send(messages.Go(goal.goal_id))
+
+    def seek(self, goal: Goal, row: int) -> Seek:
+        """Come to rest, go to a row, and on from there unless the motion was paused.
+
+        Raises
+        ------
+        RequestError
+            BUSY, if it is on the way to another place.
+        """
+        if any(isinstance(pending, Seek) for pending in self._pending):
+            what, fix = "on the way to another place already", "wait for it"
+            raise RequestError("BUSY", self._robot, what, mend=fix)
+        goes_on = self.state not in {State.PAUSING, State.PAUSED}
+        number = self._send(messages.Pause())
+        seek = Seek("rest", goal=goal, row=row, goes_on=goes_on, number=number)
+        self._pending.append(seek)
+        return seek
+
+    def expect(self, kind: type[Opening | Reboot], awaits: str) -> Pending:
+        """Wait for what the stream process reports at its end; or, where that comes first, for the exit."""
+        pending = kind(awaits)
+        self._pending.append(pending)
+        self._advance()
+        return pending
+
+    def give_up(self, pending: Pending) -> None:
+        """Let nobody wait for it any more; what has not begun does not begin."""
+        if pending is self.begin:
+            self._end_begin(self.begin, None)
+        self._pending = [one for one in self._pending if one is not pending]
+
+    def leave(self, why: str, *, goes_home: bool) -> None:
+        """Stop softly, do what `on_exit` asks for if `goes_home`, then end the stream process; once."""
+        if self.leaving:
+            return
+        self.leaves_for = why
+        self.clear_queue(ResultCode.CANCELED, why)
+        self.stopped = self.sent
+        moves = goes_home and self._on_exit != "hold" and self.torque and self.state not in HALTED
+        if moves:
+            self._stop(messages.Stop(ResultCode.CANCELED, why))
+        self._exit = Exit("rest", number=self.sent)
+        self._pending.append(self._exit)
+        if not moves:
+            self.end_exit()
+        self._advance()
+
+    def end_exit(self, why: str = "") -> None:
+        """Let the stream process end now; `why` is what has kept the robot from what `on_exit` asks for."""
+        if self._exit is not None and not self.has_left:
+            if why:
+                self._outlet.warn(f"on_exit {self._on_exit} was given up; {why}")
+            self._exit.outcome = {}
+            self._outlet.end()
+
+    @property
+    def has_left(self) -> bool:
+        """Whether nothing is left to do before the end."""
+        return self._exit is not None and self._exit.outcome is not None
+
+    # -- how it goes on -------------------------------------------------------------------------------------
+
+    def _send(self, command: messages.Command) -> int:
+        number = self._outlet.send(command)
+        self.used = True
+        self.sent = number or self.sent + 1
+        return number or UNSENT
+
+    def _stop(self, stop: messages.Stop) -> int:
+        number = self._send(stop)
+        self.stopped = self.sent
+        return number
+
+    def _settle(self, command: messages.Command, awaited: str) -> int:
+        """Send what changes torque or state: nothing begins before it is obeyed."""
+        self._unsettled, self._awaited = self._send(command), awaited
+        return self._unsettled
+
+    def _advance(self) -> None:
+        """Look at all that is waited for."""
+        for pending in [*self._pending]:
+            if pending.outcome is None:
+                match pending:
+                    case Begin():
+                        self._look_at_begin(pending)
+                    case Pause():
+                        self._look_at_pause(pending)
+                    case Seek():
+                        self._look_at_seek(pending)
+                    case Exit():
+                        self._look_at_exit(pending)
+                    case Opening() if self.leaving:
+                        pending.outcome = {}
+                    case Reboot() if self.leaving:
+                        what = "servos cannot be restarted"
+                        pending.outcome = RequestError("OFFLINE", self._robot, what, self.leaves_for)
+        self._pending = [pending for pending in self._pending if pending.outcome is None]
+        self._outlet.wake()
+
+    def _look_at_pause(self, pause: Pause) -> None:
+        goes_on = self.goal is not pause.goal or self._resumed > pause.number
+        if self.is_obeyed(pause.number) and (goes_on or self.state in AT_REST):
+            pause.outcome = {}
+
+    def _look_at_seek(self, seek: Seek) -> None:
+        if seek.is_sent:
+            seek.outcome = {} if self.is_obeyed(seek.number) else None
+        elif self.goal is not seek.goal or self.state in OUT_OF_ORDER | {State.STOPPING}:
+            ended = f"{seek.goal.motion} ended before"
+            seek.outcome = RequestError("NOT_PLAYING", self._robot, ended, mend="play it again")
+        elif self.is_obeyed(seek.number) and self.state is State.PAUSED and self.reference is not None:
+            try:
+                self.sent = seek.number = self._outlet.seek(seek, self.reference)
+            except RequestError as error:
+                seek.outcome = error
+            seek.awaits, seek.is_sent = "the way there", True
+
+    def _look_at_exit(self, leaving: Exit) -> None:
+        if leaving.goal is not None or self.state in OUT_OF_ORDER:
+            if self.goal is None:
+                self.end_exit()
+        elif self.goal is None and self.state is State.IDLE and self.is_obeyed(leaving.number):
+            if leaving.releases or not self.torque:
+                self.end_exit()
+            elif self._on_exit == "release":
+                leaving.number, leaving.releases = self.release(), True
+            elif self.stopped > leaving.number:
+                self.end_exit("it was stopped")
+            else:
+                self._park_to_leave(leaving)
+
+    def _park_to_leave(self, leaving: Exit) -> None:
+        try:
+            self.start(self._outlet.park_goal())
+            leaving.goal = self.goal
+        except RequestError as error:
+            self.end_exit(str(error))
