@@ -105,6 +105,55 @@ async def test_descriptors_go_along_with_packets() -> None:
     other.close()
 
 
+async def test_a_blocking_socket_waits_in_a_function_of_the_executor_while_others_run() -> None:
+    one, other = socket.socketpair()
+    other.settimeout(5.0)
+    loop = asyncio.get_running_loop()
+    began_s = loop.time()
+    asking = asyncio.ensure_future(asyncio.to_thread(other.recv, 10))
+    await asyncio.sleep(2.0)
+    one.send(b"here")
+    assert await asking == b"here"
+    assert loop.time() - began_s == pytest.approx(2.0)
+    with pytest.raises(TimeoutError, match="timed out"):
+        await asyncio.to_thread(other.recv, 10)
+    assert loop.time() - began_s == pytest.approx(7.0)
+    with pytest.raises(AssertionError, match="would wait for ever"):
+        other.recv(10)
+    one.close()
+    other.close()
+
+
+async def test_what_is_written_beyond_the_buffers_of_both_ends_waits() -> None:
+    one, other = socket.socketpair()
+    one.setblocking(False)
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1000)
+    other.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 200)
+    assert one.send(bytes(5000)) == 1200
+    one.close()
+    other.close()
+
+
+async def test_an_address_of_another_machine_and_a_name_are_not_there() -> None:
+    with pytest.raises(OSError, match="cannot assign requested address"):
+        await asyncio.start_server(lambda *_: None, "192.0.2.1", 0)
+    with pytest.raises(socket.gaierror):
+        await asyncio.open_connection("no.such.invalid", 80)
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection("localhost", 1)
+
+
+async def test_a_loop_that_stands_still_finds_all_timers_due() -> None:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    sleeping = [asyncio.create_task(asyncio.sleep(duration_s)) for duration_s in (3.0, 1.0)]
+    await asyncio.sleep(0)
+    loop.stand_still(3.5)
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert all(task.done() for task in sleeping)
+
+
 def test_a_test_that_sleeps_fails() -> None:
     with pytest.raises(AssertionError, match="waits for real time"):
         time.sleep(0.001)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import array
 import asyncio
 import errno
+import ipaddress
 import itertools
 import os
 import selectors
@@ -29,10 +30,11 @@ if TYPE_CHECKING:
 
 START_S = 1000.0
 UNIX_AT_START_S = 1_764_000_000.0
-BUFFER_BYTES = 262_144
-"""What a socket holds for a peer that does not read."""
+BUFFER_BYTES = 131_072
+"""What a socket holds that is not sent, and as much again that is not read, unless it is set."""
 FIRST_PORT = 20_000
 Address = Any
+_getaddrinfo = socket.getaddrinfo
 
 
 class NothingHappensError(AssertionError):
@@ -78,11 +80,14 @@ class Pipe:
         Whether nothing more is written.
     reset : bool
         Whether it was broken off.
+    unsent_bytes, unread_bytes : int
+        How much its writer and its reader hold.
     """
 
     def __init__(self, kind: int) -> None:
         self.packets: deque[tuple[bytes, list[int]]] = deque()
         self.size = 0
+        self.unsent_bytes = self.unread_bytes = BUFFER_BYTES
         self.event = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self.ended = self.reset = self._is_signalled = False
         self._is_stream = kind == socket.SOCK_STREAM
@@ -90,7 +95,7 @@ class Pipe:
     @property
     def room(self) -> int:
         """How many bytes may be written."""
-        return BUFFER_BYTES - self.size
+        return self.unsent_bytes + self.unread_bytes - self.size
 
     @property
     def readable(self) -> bool:
@@ -172,10 +177,11 @@ class Pipe:
 
 
 class MemorySocket:
-    """A socket that never leaves this process, and never blocks.
+    """A socket that never leaves this process.
 
     Connections behave as the kernel's do: a close with unread data, or with SO_LINGER 0, is a reset; what is
-    written beyond the peer's buffer blocks. What blocks in a blocking socket fails, as nobody else would run.
+    written beyond the peer's buffer blocks. A blocking socket waits in a function that the loop's executor
+    runs; elsewhere it fails, as nobody else would run.
     """
 
     def __init__(
@@ -222,6 +228,13 @@ class MemorySocket:
         """Be connected: the descriptor shows what has come."""
         self._in, self._out = incoming, outgoing
         os.dup2(incoming.event, self._fileno, inheritable=False)
+        self._set_buffers()
+
+    def _set_buffers(self) -> None:
+        if self._in is not None:
+            self._in.unread_bytes = self._options.get((socket.SOL_SOCKET, socket.SO_RCVBUF), BUFFER_BYTES)
+        if self._out is not None:
+            self._out.unsent_bytes = self._options.get((socket.SOL_SOCKET, socket.SO_SNDBUF), BUFFER_BYTES)
 
     # -- life -----------------------------------------------------------------------------------------------
 
@@ -301,6 +314,7 @@ class MemorySocket:
     def setsockopt(self, level: int, name: int, value: Any, *_: Any) -> None:
         """Note an option."""
         self._options[level, name] = value
+        self._set_buffers()
 
     def getsockopt(self, level: int, name: int, size: int = 0) -> Any:
         """Return an option; the peer is of this process."""
@@ -330,6 +344,8 @@ class MemorySocket:
         """Take an address, which nobody else may have."""
         if self.family != socket.AF_UNIX:
             host, port, *rest = address
+            if not _is_here(host):
+                raise OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL))
             address = (host or "0.0.0.0", port or NETWORK.free_port(), *rest)  # noqa: S104 - as the kernel
         if self._key(address) in NETWORK.listening:
             raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
@@ -337,7 +353,7 @@ class MemorySocket:
         NETWORK.listening[self._key(address)] = self
 
     def _key(self, address: Address) -> tuple[int, Address]:
-        return (self.family, address) if self.family == socket.AF_UNIX else (self.type, address[1])
+        return self.family, address if self.family == socket.AF_UNIX else (self.type, address[1])
 
     def listen(self, _backlog: int = 128) -> None:
         """Take connections; they wait to be accepted."""
@@ -348,8 +364,8 @@ class MemorySocket:
 
     def accept(self) -> tuple[MemorySocket, Address]:
         """Return the next connection."""
-        if not self._backlog:
-            raise self._blocked()
+        self._wait_until(lambda: bool(self._backlog))
+        assert self._backlog
         one = self._backlog.popleft()
         return one, one._peer_name
 
@@ -400,15 +416,14 @@ class MemorySocket:
             raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
         if self._out.ended:
             raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
-        try:
-            return self._out.write(bytes(data), fds)
-        except BlockingIOError:
-            raise self._blocked() from None
+        self._wait_until(lambda: self.writable)
+        return self._out.write(bytes(data), fds)
 
     def sendall(self, data: Any, flags: int = 0) -> None:
         """Write all of it."""
-        if self.send(data, flags) < len(data):
-            raise AssertionError("a socket in memory has no room, and nobody would read meanwhile")
+        view = memoryview(data).cast("B")
+        while view:
+            view = view[self.send(view, flags) :]
 
     def sendmsg(self, buffers: Any, ancillary: Any = (), _flags: int = 0, _address: Any = None) -> int:
         """Write, with file descriptors."""
@@ -453,17 +468,25 @@ class MemorySocket:
     def _read(self, most: int) -> tuple[bytes, list[int]]:
         if self._fileno < 0:
             raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-        if self._in is None:
-            raise self._blocked()
-        try:
-            return self._in.read(most)
-        except BlockingIOError:
-            raise self._blocked() from None
+        self._wait_until(lambda: self.readable)
+        assert self._in is not None
+        return self._in.read(most)
 
-    def _blocked(self) -> BaseException:
+    def _wait_until(self, is_ready: Callable[[], bool]) -> None:
+        """Wait as long as a blocking socket does.
+
+        Raises
+        ------
+        BlockingIOError, TimeoutError
+        """
+        if is_ready():
+            return
         if self._timeout == 0.0:
-            return BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-        return AssertionError("a blocking socket would wait for ever on virtual time")
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        loop = asyncio._get_running_loop()
+        if not isinstance(loop, VirtualLoop) or asyncio.current_task() is not None:
+            raise AssertionError("a blocking socket would wait for ever on virtual time")
+        loop.run_until(is_ready, self._timeout)
 
 
 def join(one: MemorySocket, other: MemorySocket) -> None:
@@ -485,6 +508,22 @@ def socketpair(
     return one, other
 
 
+def _is_here(host: str) -> bool:
+    """Whether an address is this machine's."""
+    address = ipaddress.ip_address((host or "::").partition("%")[0])
+    return address.is_loopback or address.is_unspecified
+
+
+def getaddrinfo(host: Any, *given: Any, **options: Any) -> Any:
+    """Return the addresses of a host that needs no name service: there is none."""
+    if host not in {None, "", "localhost"}:
+        try:
+            ipaddress.ip_address(host.partition("%")[0])
+        except ValueError:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known") from None
+    return _getaddrinfo(host, *given, **options)
+
+
 class VirtualSelector(selectors._BaseSelectorImpl):
     """Waits for sockets in memory; where none is ready, time jumps to what comes next.
 
@@ -492,14 +531,18 @@ class VirtualSelector(selectors._BaseSelectorImpl):
     ----------
     time_s : float
         The virtual time.
+    rounds : int
+        How often the loop has looked.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.time_s = START_S
+        self.rounds = 0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Return what is ready, or let time pass."""
+        self.rounds += 1
         ready = list(self._ready())
         if ready or timeout == 0:
             return ready
@@ -536,9 +579,40 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Return the virtual time in seconds."""
         return self._virtual.time_s
 
+    @property
+    def rounds(self) -> int:
+        """How many rounds there have been."""
+        return self._virtual.rounds
+
     def stand_still(self, duration_s: float) -> None:
-        """Let time pass while nothing else runs, as work that keeps the loop busy does."""
+        """Let time pass in which nothing of this process runs, as in a call that blocks."""
         self._virtual.time_s += duration_s
+
+    def run_until(self, holds: Callable[[], bool], timeout_s: float | None) -> None:
+        """Let the others run while a function of the executor waits, which has a thread of its own elsewhere.
+
+        Raises
+        ------
+        TimeoutError
+            If it does not hold in time.
+        """
+        ready: deque[asyncio.Handle] = self._ready  # type: ignore[attr-defined] # asyncio's own
+        waiting = len(ready)  # of this round: it takes so many more after us
+        timer = None if timeout_s is None else self.call_later(timeout_s, lambda: None)
+        while not holds():
+            if timer is not None and self.time() >= timer.when():
+                break
+            self._run_once()  # type: ignore[attr-defined] # the same
+        else:
+            timeout_s = None
+        if timer is not None:
+            timer.cancel()
+        for _ in range(waiting):
+            nothing = asyncio.Handle(lambda: None, (), self)
+            nothing.cancel()
+            ready.append(nothing)
+        if timeout_s is not None:
+            raise TimeoutError("timed out")
 
     def run_in_executor(self, _executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
         """Run a function in the next turn, and give its result then."""
@@ -606,5 +680,6 @@ REPLACED: tuple[tuple[ModuleType, str, object], ...] = (
     (socket, "socket", MemorySocket),
     (socket, "SocketType", MemorySocket),
     (socket, "socketpair", socketpair),
+    (socket, "getaddrinfo", getaddrinfo),
     (time, "sleep", _refuse_to_sleep),
 )
