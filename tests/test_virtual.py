@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import inspect
+import os
 import select
 import socket
+import struct
 import time
 
 import paho.mqtt.client as paho
 import pytest
 
+from motiond.daemon.ipc.peers import Peer, peer_of
 from motiond.daemon.robots.reservation import Reservation
-from tests.virtual import START_S, NothingHappensError, VirtualLoop
+from tests.users import OTHER_USER
+from tests.virtual import NETWORK, START_S, NothingHappensError, VirtualLoop
 
 
 async def test_time_passes_at_once() -> None:
@@ -155,5 +160,37 @@ async def test_a_loop_that_stands_still_finds_all_timers_due() -> None:
 
 
 def test_a_test_that_sleeps_fails() -> None:
-    with pytest.raises(AssertionError, match="waits for real time"):
+    with pytest.raises(AssertionError, match="nobody else would run"):
         time.sleep(0.001)
+
+
+async def test_a_function_of_the_executor_sleeps_while_others_run() -> None:
+    sleeping = asyncio.create_task(asyncio.to_thread(time.sleep, 2.0))
+    await asyncio.sleep(1.0)
+    assert not sleeping.done()
+    await sleeping
+    assert time.monotonic() == pytest.approx(START_S + 2.0)
+
+
+def test_who_is_at_the_other_end_is_known() -> None:
+    ours, theirs = os.getuid(), OTHER_USER
+    with socket.socket(socket.AF_UNIX) as listening, socket.socket(socket.AF_UNIX) as connecting:
+        listening.bind("\0name")
+        with NETWORK.as_user(theirs):
+            listening.listen()
+        connecting.connect("\0name")
+        with listening.accept()[0] as taken:
+            assert [peer_of(one) for one in (connecting, taken)] == [
+                Peer(os.getpid(), theirs),
+                Peer(os.getpid(), ours),
+            ]
+
+
+async def test_a_reset_is_a_sockets_error_once() -> None:
+    one, other = socket.socketpair()
+    other.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    other.close()
+    seen = [one.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) for _ in range(2)]
+    assert seen == [errno.ECONNRESET, 0]
+    assert one.recv(1) == b""
+    one.close()

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from tests.virtual import NETWORK, MemorySocket
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -24,6 +26,10 @@ def as_other_user(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     Only root can become another user; for others, every peer is said to be that one from now on.
     """
+    if issubclass(socket.socket, MemorySocket):
+        with NETWORK.as_user(OTHER_USER):
+            yield
+        return
     if os.geteuid() != 0:
         told = struct.pack("=3i", os.getpid(), OTHER_USER, OTHER_USER)
         monkeypatch.setattr(socket.socket, "getsockopt", lambda *_: told, raising=False)

@@ -21,7 +21,7 @@ import socket
 import struct
 import time
 from collections import deque
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 if TYPE_CHECKING:
@@ -42,10 +42,17 @@ class NothingHappensError(AssertionError):
 
 
 class Network:
-    """All sockets of one virtual machine: who listens where, and which descriptor is whose."""
+    """All sockets of one virtual machine: who listens where, and which descriptor is whose.
+
+    Attributes
+    ----------
+    user : int
+        Whose sockets are made now; -1 for this process's own.
+    """
 
     def __init__(self) -> None:
         self.listening: dict[tuple[int, Address], MemorySocket] = {}
+        self.user = -1
         self.sockets: dict[int, MemorySocket] = {}
         self._ports = itertools.count(FIRST_PORT)
 
@@ -59,6 +66,21 @@ class Network:
         """Close all that was left open."""
         for one in list(self.sockets.values()):
             one.close()
+
+    @property
+    def credentials(self) -> bytes:
+        """What the kernel notes of who listens and who connects."""
+        user, group = (self.user, self.user) if self.user >= 0 else (os.getuid(), os.getgid())
+        return struct.pack("3i", os.getpid(), user, group)
+
+    @contextmanager
+    def as_user(self, user: int) -> Iterator[None]:
+        """Let another user listen and connect while this lasts."""
+        self.user = user
+        try:
+            yield
+        finally:
+            self.user = -1
 
     def free_port(self) -> int:
         """Return a port that nothing has had."""
@@ -201,6 +223,8 @@ class MemorySocket:
         self._timeout: float | None = None
         self._name: Address = ""
         self._peer_name: Address = None
+        self._credentials = NETWORK.credentials
+        self._peer_credentials = self._credentials
         self._in: Pipe | None = None
         self._out: Pipe | None = None
         self._backlog: deque[MemorySocket] | None = None
@@ -317,10 +341,18 @@ class MemorySocket:
         self._set_buffers()
 
     def getsockopt(self, level: int, name: int, size: int = 0) -> Any:
-        """Return an option; the peer is of this process."""
+        """Return an option, or what the kernel knows of the connection."""
         if (level, name) == (socket.SOL_SOCKET, socket.SO_PEERCRED):
-            return struct.pack("3i", os.getpid(), os.getuid(), os.getgid())
+            return self._peer_credentials
+        if (level, name) == (socket.SOL_SOCKET, socket.SO_ERROR):
+            return self._taken_error()
         return self._options.get((level, name), bytes(size) if size else 0)
+
+    def _taken_error(self) -> int:
+        if self._in is None or not self._in.reset:
+            return 0
+        self._in.reset = False
+        return errno.ECONNRESET
 
     def getsockname(self) -> Address:
         """Return its own address."""
@@ -357,6 +389,7 @@ class MemorySocket:
 
     def listen(self, _backlog: int = 128) -> None:
         """Take connections; they wait to be accepted."""
+        self._credentials = NETWORK.credentials
         if self._backlog is None:
             self._backlog = deque()
             for other in self._sharers:
@@ -384,6 +417,7 @@ class MemorySocket:
         other = MemorySocket(self.family, self.type)
         join(self, other)
         self._peer_name, other._peer_name = address, self._name
+        self._peer_credentials, other._peer_credentials = listener._credentials, NETWORK.credentials
         other._name = address
         listener._backlog.append(other)  # type: ignore[union-attr]
 
@@ -483,10 +517,7 @@ class MemorySocket:
             return
         if self._timeout == 0.0:
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-        loop = asyncio._get_running_loop()
-        if not isinstance(loop, VirtualLoop) or asyncio.current_task() is not None:
-            raise AssertionError("a blocking socket would wait for ever on virtual time")
-        loop.run_until(is_ready, self._timeout)
+        _waiting_loop("a blocking socket would wait for ever").run_until(is_ready, self._timeout)
 
 
 def join(one: MemorySocket, other: MemorySocket) -> None:
@@ -661,7 +692,7 @@ time.time = _of_the_loop(time.time, UNIX_AT_START_S - START_S)
 
 @contextmanager
 def in_memory() -> Iterator[None]:
-    """Let sockets be in memory, and nobody sleep."""
+    """Let sockets be in memory, and nobody sleep for real."""
     kept = [(module, name, getattr(module, name)) for module, name, _ in REPLACED]
     for module, name, value in REPLACED:
         setattr(module, name, value)
@@ -672,8 +703,18 @@ def in_memory() -> Iterator[None]:
             setattr(module, name, value)
 
 
-def _refuse_to_sleep(duration_s: float) -> NoReturn:
-    raise AssertionError(f"time.sleep({duration_s:g}): a test outside tests/system waits for real time")
+def _waiting_loop(what: str) -> VirtualLoop:
+    """Return the loop whose executor runs the function that waits."""
+    loop = asyncio._get_running_loop()
+    if not isinstance(loop, VirtualLoop) or asyncio.current_task() is not None:
+        raise AssertionError(f"{what} on virtual time")
+    return loop
+
+
+def _sleep(duration_s: float) -> None:
+    loop = _waiting_loop(f"time.sleep({duration_s:g}): nobody else would run")
+    with suppress(TimeoutError):
+        loop.run_until(lambda: False, duration_s)
 
 
 REPLACED: tuple[tuple[ModuleType, str, object], ...] = (
@@ -681,5 +722,5 @@ REPLACED: tuple[tuple[ModuleType, str, object], ...] = (
     (socket, "SocketType", MemorySocket),
     (socket, "socketpair", socketpair),
     (socket, "getaddrinfo", getaddrinfo),
-    (time, "sleep", _refuse_to_sleep),
+    (time, "sleep", _sleep),
 )
