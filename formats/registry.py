@@ -16,7 +16,7 @@ from .io.beginning import beginning
 from .io.source import MOTION_SIZE, OTHER_SIZE, SizeBound
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from .io.source import Source
@@ -57,11 +57,23 @@ class MotionWriter(Format["Motion"], Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[T]):
-    """All formats of one kind of content."""
+    """All formats of one kind of content.
+
+    Attributes
+    ----------
+    name : str
+    modules : mapping of str to str
+        The module of each format by its `NAME`, so that naming the formats imports none of them.
+    """
 
     name: str
-    modules: tuple[str, ...]
+    modules: Mapping[str, str]
     size: SizeBound = OTHER_SIZE
+
+    @property
+    def names(self) -> list[str]:
+        """What people call the formats."""
+        return list(self.modules)
 
     def formats(self) -> list[Format[T]]:
         """Return all formats."""
@@ -69,7 +81,7 @@ class Kind(Generic[T]):
 
     def each(self) -> Iterator[Format[T]]:
         """Return the formats one by one, each imported when its turn comes."""
-        return (cast("Format[T]", import_module(module)) for module in self.modules)
+        return (cast("Format[T]", import_module(module)) for module in self.modules.values())
 
     def fitting(self, data: bytes, source: Source) -> Format[T] | None:
         """Return the format that the suffix names, else the first whose content it looks like."""
@@ -82,9 +94,12 @@ class Kind(Generic[T]):
 
 
 ROBOTS: Kind[RobotModel] = Kind(
-    "robot description", ("motiond.formats.hrdf", "motiond.formats.skel", "motiond.formats.sdf")
+    "robot description",
+    {"hrdf": "motiond.formats.hrdf", "skel": "motiond.formats.skel", "sdf": "motiond.formats.sdf"},
 )
-MOTIONS: Kind[Motion] = Kind("motion", ("motiond.formats.seq", "motiond.formats.xmdi"), MOTION_SIZE)
+MOTIONS: Kind[Motion] = Kind(
+    "motion", {"seq": "motiond.formats.seq", "xmdi": "motiond.formats.xmdi"}, MOTION_SIZE
+)
 
 
 def load_robots(source: Source) -> list[RobotModel]:
@@ -127,6 +142,6 @@ def _load(kind: Kind[T], other: Kind[Any], source: Source) -> list[T]:
     if elsewhere := other.fitting(data, source):
         what, why = f"is a {other.name} ({elsewhere.NAME})", f"a {kind.name} is wanted here"
         raise FormatError([Problem(source.name, 0, what, why, "give the right file")])
-    why = "; ".join(f"{one.NAME}: not its suffix nor content" for one in kind.formats())
+    why = "; ".join(f"{name}: not its suffix nor content" for name in kind.names)
     mend = f"name it {' or '.join(suffix for one in kind.formats() for suffix in one.SUFFIXES)} if it is one"
     raise FormatError([Problem(source.name, 0, f"no {kind.name} format fits", why, mend)])

@@ -82,7 +82,7 @@ class Request(BaseModel):
         What was given to the client with control of the robot, where that is required.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True, defer_build=True)
     transaction: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     expires_at: UnixTime | None = None
     lease: Annotated[str, Field(min_length=1, max_length=LONGEST_LEASE)] | None = None
@@ -91,7 +91,7 @@ class Request(BaseModel):
 class PlaceRequest(BaseModel):
     """A place on a motion: one of the three."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True, defer_build=True)
     frame: Annotated[int, Field(ge=0, le=1_000_000_000)] | None = None
     time: Annotated[float, Field(ge=0, le=1_000_000)] | None = None
     marker: Name | None = None
@@ -213,7 +213,7 @@ class StopRequest(Request):
 class FaultRequest(Request):
     """Let a fault of simulated actuators happen; other keys are the driver's own (docs/faults.md)."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, allow_inf_nan=False, strict=True)
+    model_config = ConfigDict(extra="allow", frozen=True, allow_inf_nan=False, strict=True, defer_build=True)
     fault: Name
     joint: Name | None = None
 

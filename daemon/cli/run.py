@@ -30,6 +30,7 @@ def run(config: ConfigFile = DEFAULT_CONFIG, *, verbose: Verbose = False) -> int
 
         start_logging(logging.DEBUG if verbose else logging.INFO)
         settings = load_settings(config)
+        forks.load({robot.driver.type for robot in settings.robots.values()})
         hub = ReportHub()
         assembly = Assembly(hub, forks, ClockMonitor(settings.max_clock_error_s))
         registry = assembly.registry(settings)

@@ -2,7 +2,7 @@
 
 A request is one packet with two sockets: the channel of the new process, and where the daemon is told of it.
 There the server tells its id, with a descriptor of the process (pidfd), and how it ended; or why there is
-none.
+none. A request may come before, to load a driver while the daemon does other things.
 """
 
 from __future__ import annotations
@@ -38,7 +38,19 @@ class ForkRequest:
         """Return the packet."""
         return orjson.dumps(self)
 
-    @classmethod
-    def decode(cls, packet: bytes) -> ForkRequest:
-        """Read a packet."""
-        return cls(**orjson.loads(packet))
+
+@dataclass(frozen=True, slots=True)
+class LoadRequest:
+    """A type of driver that processes will be asked for with; it comes without sockets, and has no answer."""
+
+    driver: str
+
+    def encode(self) -> bytes:
+        """Return the packet."""
+        return orjson.dumps(self)
+
+
+def decode(packet: bytes) -> ForkRequest | LoadRequest:
+    """Read a packet."""
+    fields = orjson.loads(packet)
+    return ForkRequest(**fields) if "robot" in fields else LoadRequest(**fields)

@@ -87,7 +87,7 @@ def description_payload(
         "tolerances": joint_bounds(joint_map, settings).payload(joint_map),
         "hottest_c": settings.checks.temperature_c,
         "upload": settings.upload_folder is not None,
-        "formats": {kind.name: [one.NAME for one in kind.formats()] for kind in (ROBOTS, MOTIONS)},
+        "formats": {kind.name: kind.names for kind in (ROBOTS, MOTIONS)},
         "rates": {"idle_hz": settings.idle_rate_hz, "max_hz": max_rate_hz},
         "version": version("motiond"),
     }

@@ -7,11 +7,13 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
-from ..ipc.forks import LEAN
+from ..ipc.forks import LEAN, LoadRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import TracebackType
 
     from ..ipc.forks import ForkRequest
@@ -78,6 +80,21 @@ class StreamForks:
         ours.setblocking(False)
         self._requests = ours
         return ours
+
+    def load(self, drivers: Iterable[str]) -> None:
+        """Let the server load drivers meanwhile, so that the first process with each is ready sooner.
+
+        Where the server does not take that, it loads them with the first process.
+
+        Raises
+        ------
+        OSError
+            If there is no server to be had.
+        """
+        server = self.start()
+        with suppress(BlockingIOError, BrokenPipeError, ConnectionResetError):
+            for driver in drivers:
+                server.send(LoadRequest(driver).encode())
 
     def fork(self, request: ForkRequest, channel: socket.socket, told: socket.socket) -> None:
         """Ask for a process, without waiting for it.

@@ -18,7 +18,7 @@ from setproctitle import setproctitle
 from motiond.drivers.base import DriverConfigError
 from motiond.drivers.registry import driver_class
 
-from ..ipc.forks import BORN, ENDED, REFUSED, REQUEST_BYTES, TOLD, ForkRequest
+from ..ipc.forks import BORN, ENDED, REFUSED, REQUEST_BYTES, TOLD, ForkRequest, LoadRequest, decode
 
 TITLE = "motiond stream"
 """How a stream process is listed (`ps`), followed by its robot."""
@@ -66,16 +66,17 @@ class ForkServer:
                 packet, fds, _flags, _address = socket.recv_fds(self._requests, REQUEST_BYTES, 2)
                 if not packet:
                     return None
+                request = decode(packet)
+                _load(request.driver)
+                if isinstance(request, LoadRequest):
+                    continue
                 channel, told = fds
-                if self._fork(ForkRequest.decode(packet), socket.socket(fileno=told)):
+                if self._fork(request, socket.socket(fileno=told)):
                     return channel
                 os.close(channel)
 
     def _fork(self, request: ForkRequest, told: socket.socket) -> bool:
         """Fork, and tell the daemon; whether this is the process that was forked."""
-        if request.driver in SHARED_DRIVERS:
-            with suppress(DriverConfigError):  # the process will say so, when it makes its driver
-                driver_class(request.driver)
         gc.freeze()  # else a look for what is gone would copy all of it
         try:
             pid = os.fork()
@@ -117,6 +118,13 @@ class ForkServer:
         for pidfd, (_, told) in self._children.items():
             os.close(pidfd)
             told.close()
+
+
+def _load(driver: str) -> None:
+    """Load what processes with a driver share."""
+    if driver in SHARED_DRIVERS:
+        with suppress(DriverConfigError):  # the process will say so, when it makes its driver
+            driver_class(driver)
 
 
 def _tell(told: socket.socket, what: bytes, number: int, *fds: int) -> None:

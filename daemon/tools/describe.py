@@ -54,7 +54,7 @@ def _described(path: Path) -> Iterator[Description]:
             yield _with_markers(describe_motion(motion), markers, motion)
     else:
         refuse_foreign(data, source)
-        known = ", ".join(one.NAME for kind in (ROBOTS, MOTIONS) for one in kind.formats())
+        known = ", ".join([*ROBOTS.names, *MOTIONS.names])
         why = f"motiond knows {known}"
         raise FormatError([Problem(source.name, 0, "is of no known format", why, "check the file")])
 

@@ -181,6 +181,30 @@ async def test_a_process_that_is_killed_is_replaced_though_who_forked_it_has_end
     assert lost["message"] == why
 
 
+@pytest.mark.parametrize("drivers", [["sim"], ["nothing of that name"], []])
+async def test_who_was_to_load_drivers_forks_as_before(drivers: list[str]) -> None:
+    with StreamForks() as forks:
+        forks.load(drivers)
+        process = StreamProcess(forks, setup_of())
+        assert isinstance(await process.notice(), messages.Ready)
+        assert await process.close(PATIENCE_S) == 0
+        process.telemetry.close()
+
+
+async def test_who_was_to_load_drivers_may_have_ended() -> None:
+    with StreamForks() as forks:
+        forks.start()
+        first = forks.pid
+        assert first is not None
+        forks.kill()
+        await asyncio.to_thread(os.waitid, os.P_PID, first, os.WEXITED | os.WNOWAIT)
+        forks.load(["sim"])
+        process = StreamProcess(forks, setup_of())
+        assert isinstance(await process.notice(), messages.Ready)
+        assert await process.close(PATIENCE_S) == 0
+        process.telemetry.close()
+
+
 async def test_who_forks_is_replaced_where_it_does_not_answer() -> None:
     with StreamForks() as forks:
         forks.start()
