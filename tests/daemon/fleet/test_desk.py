@@ -14,7 +14,7 @@ from motiond.daemon.fleet import desk as desks
 from motiond.daemon.fleet.desk import FleetDesk
 from tests.daemon.conftest import Embedded
 from tests.daemon.fleet.members import Members, members, until
-from tests.ports import free_port as any_free_port
+from tests.virtual import NETWORK
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -68,7 +68,7 @@ async def test_who_refuses_and_why_is_told(desk: FleetDesk, choir: Members) -> N
 
 
 async def test_without_a_broker_that_is_told() -> None:
-    port = any_free_port()
+    port = NETWORK.free_port()
     async with FleetDesk(MqttSettings(broker=f"mqtt://127.0.0.1:{port}", protocol="3.1.1")) as desk:
         for asked in (desk.play("choir", WAVE), desk.command("choir", "stop"), desk.overview()):
             with pytest.raises(RequestError) as caught:

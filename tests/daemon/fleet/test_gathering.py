@@ -20,7 +20,7 @@ from motiond.daemon.fleet.site import Site
 from motiond.daemon.mqtt.connection import Client, make_client
 from tests.daemon.conftest import Embedded
 from tests.daemon.fleet.members import Members, members, until
-from tests.ports import free_port as any_free_port
+from tests.virtual import NETWORK
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -74,7 +74,7 @@ async def test_brokers_are_looked_at_without_an_election_or_a_log(
         return await subscribe(client, topics, *args, **options)
 
     monkeypatch.setattr(Client, "subscribe", noting)
-    urls = [f"mqtt://{broker.settings.listen}", f"mqtt://127.0.0.1:{any_free_port()}"]
+    urls = [f"mqtt://{broker.settings.listen}", f"mqtt://127.0.0.1:{NETWORK.free_port()}"]
     found = await broker_of(MqttSettings(broker=urls, protocol="3.1.1"))
     assert found.url == urls[0]
     assert (set(asked), choir.asked_by) == ({0}, {("status", 0)})
@@ -123,7 +123,7 @@ async def test_a_group_that_nobody_is_in_cannot_be_stopped(broker: Embedded, cho
 
 @pytest.mark.usefixtures("choir")
 async def test_a_stop_goes_to_every_broker_of_several(broker: Embedded) -> None:
-    nobody = f"mqtt://127.0.0.1:{any_free_port()}"
+    nobody = f"mqtt://127.0.0.1:{NETWORK.free_port()}"
     there = f"mqtt://{broker.settings.listen}"
     several = MqttSettings(broker=[nobody, there], protocol="3.1.1")
     gathered = await command(several, "choir", "stop")
@@ -136,7 +136,7 @@ STOPPED = {"state": "stopping", "goal_id": "g"}
 @pytest.fixture
 async def elsewhere() -> AsyncIterator[Embedded]:
     """A broker where the robots' daemon was before."""
-    broker = Embedded(any_free_port())
+    broker = Embedded(NETWORK.free_port())
     await broker.start()
     async with make_client(broker.settings) as client:
         for topic in ("motiond/left/availability", "motiond/bridge/d1/availability"):
@@ -175,7 +175,7 @@ async def test_monitor_and_page_stop_a_robot_wherever_its_daemon_has_gone(
 
 
 async def test_without_a_broker_that_is_told() -> None:
-    port = any_free_port()
+    port = NETWORK.free_port()
     with pytest.raises(NoAnswer) as caught:
         await command(MqttSettings(broker=f"mqtt://127.0.0.1:{port}", protocol="3.1.1"), "choir", "stop")
     assert str(caught.value).startswith(f"mqtt://127.0.0.1:{port}: no connection to the broker; ")

@@ -17,7 +17,7 @@ from tests.daemon import told
 from tests.daemon.conftest import Embedded, Mosquitto
 from tests.daemon.fleet.members import Members, members, until
 from tests.daemon.http.conftest import Page
-from tests.ports import free_port as any_free_port
+from tests.virtual import NETWORK
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Fleet:
 
 @asynccontextmanager
 async def serving(mqtt: MqttSettings) -> AsyncIterator[Fleet]:
-    port = any_free_port()
+    port = NETWORK.free_port()
     server = FleetServer(mqtt, HttpSettings(listen=f"127.0.0.1:{port}"))
     task = asyncio.create_task(server.run(), name="fleet")
     session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(PATIENCE_S))
@@ -378,7 +378,7 @@ async def test_where_one_of_several_brokers_is_gone_the_robots_are_found_at_the_
     brokers = []
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
-        brokers.append(Mosquitto(any_free_port(), tmp_path / name))
+        brokers.append(Mosquitto(NETWORK.free_port(), tmp_path / name))
     first, second = brokers
     both = first.settings.model_copy(update={"broker": [one.settings.url for one in brokers]})
     try:
