@@ -82,6 +82,11 @@ class Network:
         finally:
             self.user = -1
 
+    def listens_at(self, port: int) -> bool:
+        """Return whether somebody takes connections at a port."""
+        listening = [one.getsockname() for one in self.listening.values() if one.listens]
+        return any(len(name) > 1 and name[1] == port for name in listening)
+
     def free_port(self) -> int:
         """Return a port that nothing has had."""
         return next(self._ports)
@@ -231,6 +236,11 @@ class MemorySocket:
         self._sharers = [self]
 
     # -- what the selector asks -----------------------------------------------------------------------------
+
+    @property
+    def listens(self) -> bool:
+        """Whether it takes connections."""
+        return self._backlog is not None
 
     @property
     def readable(self) -> bool:

@@ -38,6 +38,8 @@ class FleetServer:
     ----------
     mqtt : MqttSettings
     http : HttpSettings
+    clock : ClockMonitor, optional
+        Of the machine.
 
     Raises
     ------
@@ -45,11 +47,11 @@ class FleetServer:
         If the certificate or the token cannot be used.
     """
 
-    def __init__(self, mqtt: MqttSettings, http: HttpSettings) -> None:
+    def __init__(self, mqtt: MqttSettings, http: HttpSettings, clock: ClockMonitor | None = None) -> None:
         hub = ReportHub()
         self._site = Site(mqtt, hub)
         self._desk = FleetDesk(mqtt)
-        self._clock = ClockMonitor()
+        self._clock = clock or ClockMonitor()
         self._certificates = CertificateWatch(mqtt)
         self._server = HttpServer(
             http,
@@ -66,10 +68,16 @@ class FleetServer:
         )
 
     async def run(self) -> None:
-        """Serve until SIGTERM or SIGINT; nothing stops for it, as robots are their daemons' own.
+        """Serve until SIGTERM or SIGINT.
 
         SIGHUP has a renewed certificate served, as it has a daemon reload; from a terminal it ends the page.
         """
+        ended = asyncio.Event()
+        with ended_by_signals(ended), _on_hang_up(self._server.renew_certificate):
+            await self.serve(ended)
+
+    async def serve(self, ended: asyncio.Event) -> None:
+        """Serve until an event; nothing stops for it, as robots are their daemons' own."""
         async with self._desk, asyncio.TaskGroup() as tasks:
             helpers = [
                 tasks.create_task(self._site.run(), name="fleet.site"),
@@ -78,9 +86,7 @@ class FleetServer:
                 tasks.create_task(self._clock.run(), name="fleet.clock"),
                 tasks.create_task(self._certificates.run(), name="fleet.certificates"),
             ]
-            ended = asyncio.Event()
-            with ended_by_signals(ended), _on_hang_up(self._server.renew_certificate):
-                await ended.wait()
+            await ended.wait()
             await end(helpers)
 
     async def _follow_looks(self) -> NoReturn:
