@@ -58,6 +58,8 @@ class GroupStart:
         Tells all daemons how far ours are, while there is a connection.
     unix_now : callable
         Returns Unix time in s.
+    confirm_s : float
+        So long after the first row all have to be known to play.
 
     Attributes
     ----------
@@ -72,7 +74,9 @@ class GroupStart:
         ours: Mapping[str, Reservation],
         daemons: Daemons,
         tell: Callable[[dict[str, Any]], None],
+        *,
         unix_now: Callable[[], float] = time.time,
+        confirm_s: float = CONFIRM_S,
     ) -> None:
         self.commit = commit
         self.members = Members(commit.start, commit.robots, daemons)
@@ -84,6 +88,7 @@ class GroupStart:
         self._is_connected = True
         self._news, self._pulse_is_due = asyncio.Event(), asyncio.Event()
         self._now = asyncio.get_running_loop().time
+        self._confirm_s = confirm_s
         self._start_s = self._now() + commit.start_at - unix_now()
         self._begins_s, self._plays_s = self._start_s - commit.ready_in_s, self._start_s - GUARD_S
 
@@ -150,7 +155,7 @@ class GroupStart:
             self._pulse_is_due.clear()
             start, robots = self.commit.start, self._phases
             self._tell({"start": start, "robots": robots, "agrees": self._agrees, "reasons": self._reasons})
-            is_near = self._now() < self._start_s + CONFIRM_S
+            is_near = self._now() < self._start_s + self._confirm_s
             with suppress(TimeoutError):
                 async with asyncio.timeout(PULSE_S if is_near else SLOW_PULSE_S):
                     await self._pulse_is_due.wait()
@@ -224,10 +229,10 @@ class GroupStart:
                 return
             await self._wait(min(PULSE_S, self._plays_s - now_s))
         while (names := self.members.not_playing()) and not self._is_over():
-            left_s = self._start_s + CONFIRM_S - self._now()
+            left_s = self._start_s + self._confirm_s - self._now()
             if left_s <= 0.0:
                 if self.commit.on_member_failure == "stop":
-                    why = f"not heard to play {CONFIRM_S:g} s after the first row: {_named(names)}"
+                    why = f"not heard to play {self._confirm_s:g} s after the first row: {_named(names)}"
                     self._break_off(why, names[0], also_playing=True)
                 return
             await self._wait(left_s)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from motiond.daemon.api.schemas import CommitRequest
-from motiond.daemon.fleet.group_start import GroupStart
+from motiond.daemon.fleet.group_start import CONFIRM_S, GroupStart
 from motiond.daemon.fleet.heard import Daemons
 
 if TYPE_CHECKING:
@@ -21,36 +21,39 @@ if TYPE_CHECKING:
     Then = Literal["stop", "continue"]
 
 START, DAEMONS = "s1", ("d1", "d2", "d3")
-COMMITTED_S, READY_IN_S, APPROACH_S, WAITS_S = 0.1, 1.0, 0.2, 2.5
-"""When all have heard the commit, what it says, how long approaches take, and when the first row is due."""
-LATENCY_S = (0.001, 0.008)
-LASTS_S = 3.0
-"""The motion."""
+COMMITTED_S, APPROACH_S, LASTS_S = 0.1, 0.2, 3.0
+"""When all have heard the commit, and how long approaches and the motion take."""
 
 
-class VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop that waits for nothing: its time is that of what comes next."""
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a start is given, in s.
 
-    def __init__(self) -> None:
-        self._at_s = 0.0
-        super().__init__()
+    Attributes
+    ----------
+    latency_s : (float, float)
+        How long each message takes, from and to.
+    ready_in_s, waits_s : float
+        What the commit says, and when the first row is due.
+    confirm_s : float
+        So long after the first row all have to be known to play.
+    """
 
-    def time(self) -> float:
-        return self._at_s
+    latency_s: tuple[float, float] = (0.001, 0.008)
+    ready_in_s: float = 1.0
+    waits_s: float = 2.5
+    confirm_s: float = CONFIRM_S
 
-    def _run_once(self) -> None:
-        # What is cancelled stays among the scheduled for a while; a step to its time would leave a real wait.
-        due = [timer.when() for timer in self._scheduled if not timer.cancelled()]  # type: ignore[attr-defined]
-        if due and not self._ready:  # type: ignore[attr-defined]
-            self._at_s = max(self._at_s, min(due))
-        super()._run_once()  # type: ignore[misc]
+
+USUAL = Terms()
 
 
 class FakeReservation:
     """Stands in for a robot's reservation, with what the stream process would do."""
 
-    def __init__(self, robot: str, approach_s: float) -> None:
+    def __init__(self, robot: str, approach_s: float, waits_s: float) -> None:
         self.robot = robot
+        self._waits_s = waits_s
         self.listeners: list[Callable[[dict[str, Any]], None]] = []
         self.began_s: float | None = None
         self.ended_s: float | None = None
@@ -65,7 +68,7 @@ class FakeReservation:
     def begin(self, _start: str) -> None:
         loop = asyncio.get_running_loop()
         loop.call_later(self._approach_s, self._enter, "ready")
-        loop.call_at(WAITS_S, self._play)
+        loop.call_at(self._waits_s, self._play)
 
     def go(self, _start: str) -> None:
         self._goes = True
@@ -145,15 +148,17 @@ class Outcome:
 class Site:
     """One start of three robots, each with a daemon, of whom one may be cut off."""
 
-    def __init__(self, cut: Cut | None, seed: int, then: Then) -> None:
+    def __init__(self, cut: Cut | None, seed: int, then: Then, terms: Terms) -> None:
+        self._begun_s = asyncio.get_running_loop().time()
+        self._terms = terms
         self._cut = cut
         self._chance = random.Random(seed)
         self._commit = CommitRequest(
             start=START,
             robots=[f"robot-{one}" for one in DAEMONS],
             tokens={f"robot-{one}": START for one in DAEMONS},
-            start_at=WAITS_S,
-            ready_in_s=READY_IN_S,
+            start_at=terms.waits_s,
+            ready_in_s=terms.ready_in_s,
             on_member_failure=then,
         )
         self._listening: dict[str, tuple[GroupStart, Daemons]] = {}
@@ -161,31 +166,37 @@ class Site:
     async def run(self) -> Outcome:
         loop, robots, tasks = asyncio.get_running_loop(), {}, {}
         for daemon in DAEMONS:
-            await asyncio.sleep(self._chance.uniform(*LATENCY_S))
+            await asyncio.sleep(self._chance.uniform(*self._terms.latency_s))
             robot, daemons = f"robot-{daemon}", Daemons()
-            robots[robot] = FakeReservation(robot, APPROACH_S + self._chance.uniform(0.0, 0.1))
+            approach_s = APPROACH_S + self._chance.uniform(0.0, 0.1)
+            robots[robot] = FakeReservation(robot, approach_s, self._begun_s + self._terms.waits_s)
             start = GroupStart(
                 self._commit,
                 {robot: robots[robot]},  # type: ignore[dict-item]
                 daemons,
                 lambda pulse, daemon=daemon: self._publish(daemon, pulse),  # type: ignore[misc]
-                loop.time,
+                unix_now=self._passed_s,
+                confirm_s=self._terms.confirm_s,
             )
             for other in DAEMONS:
                 daemons.hear(other, {"state": "online"})
             self._listening[daemon] = start, daemons
             tasks[daemon] = asyncio.create_task(start.run())
         if self._cut is not None:
-            loop.call_at(self._cut.from_s, self._lose, self._cut, tasks)
+            loop.call_at(self._begun_s + self._cut.from_s, self._lose, self._cut, tasks)
             if self._cut.to_s < inf:
-                loop.call_at(self._cut.to_s, self._listening[self._cut.daemon][0].regain_connection)
+                regain = self._listening[self._cut.daemon][0].regain_connection
+                loop.call_at(self._begun_s + self._cut.to_s, regain)
         await asyncio.wait(tasks.values())
         dead = {f"robot-{self._cut.daemon}"} if self._cut is not None and self._cut.dies else set()
         return Outcome(
-            {name: one.began_s for name, one in robots.items() if one.began_s is not None},
-            {name: one.ended_s for name, one in robots.items() if one.ended_s is not None},
+            {name: one.began_s - self._begun_s for name, one in robots.items() if one.began_s is not None},
+            {name: one.ended_s - self._begun_s for name, one in robots.items() if one.ended_s is not None},
             {name: one.why for name, one in robots.items() if one.why and name not in dead},
         )
+
+    def _passed_s(self) -> float:
+        return asyncio.get_running_loop().time() - self._begun_s
 
     def _lose(self, cut: Cut, tasks: dict[str, asyncio.Task[None]]) -> None:
         start, daemons = self._listening[cut.daemon]
@@ -222,19 +233,17 @@ class Site:
             if listener in self._listening and not self._is_away(listener):
                 hear(listener, *what)
 
-        asyncio.get_running_loop().call_later(self._chance.uniform(*LATENCY_S), come)
+        asyncio.get_running_loop().call_later(self._chance.uniform(*self._terms.latency_s), come)
 
     def _hear_pulse(self, listener: str, daemon: str, told: dict[str, Any]) -> None:
         self._listening[listener][0].hear_pulse(daemon, told)
 
     def _is_away(self, daemon: str) -> bool:
-        return self._cut is not None and self._cut.holds(daemon, asyncio.get_running_loop().time())
+        return self._cut is not None and self._cut.holds(daemon, self._passed_s())
 
 
-def outcome(cut: Cut | None = None, seed: int = 0, then: Then = "stop") -> Outcome:
+async def outcome(
+    cut: Cut | None = None, seed: int = 0, then: Then = "stop", terms: Terms = USUAL
+) -> Outcome:
     """Let three robots start together, and return what became of it."""
-    loop = VirtualLoop()
-    try:
-        return loop.run_until_complete(Site(cut, seed, then).run())
-    finally:
-        loop.close()
+    return await Site(cut, seed, then, terms).run()

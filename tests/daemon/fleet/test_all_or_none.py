@@ -6,21 +6,21 @@ from typing import NamedTuple
 
 import pytest
 
-from motiond.daemon.fleet import group_start
 from motiond.daemon.fleet.appointment import Prepared, appoint
+from motiond.daemon.fleet.group_start import CONFIRM_S, SILENCE_S, WILL_S
 from motiond.daemon.robots.reservation import GUARD_S
-from tests.daemon.fleet import partition
-from tests.daemon.fleet.partition import APPROACH_S, COMMITTED_S, LASTS_S, LATENCY_S, WAITS_S, Cut, outcome
+from tests.daemon.fleet.partition import APPROACH_S, COMMITTED_S, LASTS_S, USUAL, Cut, Terms, outcome
 
+WAITS_S = USUAL.waits_s
 FOR_EVER = float("inf")
 SLOW_S = 0.4
 """How long each message takes at a slow broker."""
 ALL = {"robot-d1", "robot-d2", "robot-d3"}
 MOMENTS = 16
-READY_S = 2 * LATENCY_S[1] + APPROACH_S
+READY_S = 2 * USUAL.latency_s[1] + APPROACH_S
 AGREED_S = COMMITTED_S + READY_S + 0.1
 """By then all know that all know that all are ready."""
-SOON_S = 2 * LATENCY_S[1]
+SOON_S = 2 * USUAL.latency_s[1]
 
 
 class Verdict(NamedTuple):
@@ -28,100 +28,90 @@ class Verdict(NamedTuple):
     stopped_s: float
 
 
-def judged(cut: Cut, seed: int = 0) -> Verdict:
+async def judged(cut: Cut, seed: int = 0, terms: Terms = USUAL) -> Verdict:
     """Give how many came to their first rows, and when the last of those that were stopped was."""
-    came = outcome(cut, seed)
+    came = await outcome(cut, seed, terms=terms)
     stopped = [at for robot, at in came.ended_s.items() if robot in came.began_s and came.why.get(robot)]
-    return Verdict(len(came.began_s), max(stopped, default=0.0) - WAITS_S)
+    return Verdict(len(came.began_s), max(stopped, default=0.0) - terms.waits_s)
 
 
-def test_without_trouble_all_begin_at_one_time_and_end_well() -> None:
-    came = outcome()
-    assert came.began_s == dict.fromkeys(ALL, WAITS_S)
+async def test_without_trouble_all_begin_at_one_time_and_end_well() -> None:
+    came = await outcome()
+    assert came.began_s == pytest.approx(dict.fromkeys(ALL, WAITS_S))
     assert came.why == {}
 
 
 @pytest.mark.parametrize("away_s", [0.3, 1.0, FOR_EVER])
-def test_a_connection_that_is_lost_once_all_agree_keeps_nobody_from_the_first_row(away_s: float) -> None:
-    first_s = max(AGREED_S, WAITS_S - GUARD_S - group_start.SILENCE_S + SOON_S)
+async def test_a_connection_that_is_lost_once_all_agree_keeps_nobody_from_the_first_row(
+    away_s: float,
+) -> None:
+    first_s = max(AGREED_S, WAITS_S - GUARD_S - SILENCE_S + SOON_S)
     for number in range(MOMENTS):
         at_s = first_s + (WAITS_S - first_s) * number / MOMENTS
-        assert judged(Cut("d2", at_s, at_s + away_s), number).began == len(ALL), at_s
+        assert (await judged(Cut("d2", at_s, at_s + away_s), number)).began == len(ALL), at_s
 
 
-def test_at_a_slow_broker_they_agree_in_the_time_that_answers_suggest(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(partition, "LATENCY_S", (SLOW_S, SLOW_S))
-    answered = {"robot": Prepared(partition.READY_IN_S, (0.0, 2 * SLOW_S + 0.05))}
+async def test_at_a_slow_broker_they_agree_in_the_time_that_answers_suggest() -> None:
+    answered = {"robot": Prepared(USUAL.ready_in_s, (0.0, 2 * SLOW_S + 0.05))}
     told = appoint("choir", answered, 0.0)
-    for name, value in (("WAITS_S", told.start_at), ("READY_IN_S", told.ready_in_s)):
-        monkeypatch.setattr(partition, name, value)
-    assert outcome().began_s == dict.fromkeys(ALL, told.start_at)
+    terms = Terms((SLOW_S, SLOW_S), told.ready_in_s, told.start_at)
+    assert (await outcome(terms=terms)).began_s == pytest.approx(dict.fromkeys(ALL, told.start_at))
     for number in range(MOMENTS):
         at_s = COMMITTED_S + told.within_s * number / MOMENTS
-        assert judged(Cut("d2", at_s), number).began == 0, at_s
+        assert (await judged(Cut("d2", at_s), number, terms)).began == 0, at_s
 
 
-def test_at_a_slow_broker_nobody_plays_where_only_what_members_leave_by_themselves_is_left(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(partition, "LATENCY_S", (SLOW_S, SLOW_S))
-    monkeypatch.setattr(partition, "WAITS_S", partition.READY_IN_S + 4 * SLOW_S + 0.1)
-    came = outcome()
+async def test_at_a_slow_broker_nobody_plays_where_only_what_members_leave_by_themselves_is_left() -> None:
+    came = await outcome(terms=Terms((SLOW_S, SLOW_S), waits_s=USUAL.ready_in_s + 4 * SLOW_S + 0.1))
     assert came.began_s == {}
     assert {why.partition(":")[0] for why in came.why.values()} == {
         "not heard in time to know that all are ready"
     }
 
 
-def test_a_connection_that_is_lost_before_they_agree_and_stays_lost_keeps_all_from_it() -> None:
+async def test_a_connection_that_is_lost_before_they_agree_and_stays_lost_keeps_all_from_it() -> None:
     for number in range(MOMENTS):
         at_s = COMMITTED_S + (APPROACH_S - COMMITTED_S) * number / MOMENTS
-        assert judged(Cut("d2", at_s), number).began == 0, at_s
+        assert (await judged(Cut("d2", at_s), number)).began == 0, at_s
 
 
-def test_a_connection_that_is_back_in_time_lets_them_agree() -> None:
+async def test_a_connection_that_is_back_in_time_lets_them_agree() -> None:
     for number in range(MOMENTS):
         at_s = COMMITTED_S + (AGREED_S - COMMITTED_S) * number / MOMENTS
-        assert judged(Cut("d2", at_s, at_s + 0.5), number).began == len(ALL), at_s
+        assert (await judged(Cut("d2", at_s, at_s + 0.5), number)).began == len(ALL), at_s
 
 
-def test_what_is_left_is_the_flight_of_one_message() -> None:
+async def test_what_is_left_is_the_flight_of_one_message() -> None:
     """Nobody can do better: whoever sends the last message does not know whether it has arrived."""
-    apart = [
-        at_s
-        for number in range(5 * MOMENTS)
-        if judged(
-            Cut("d2", at_s := COMMITTED_S + (WAITS_S - COMMITTED_S) * number / (5 * MOMENTS)), number
-        ).began
-        not in {0, len(ALL)}
-    ]
+    apart = []
+    for number in range(5 * MOMENTS):
+        at_s = COMMITTED_S + (WAITS_S - COMMITTED_S) * number / (5 * MOMENTS)
+        if (await judged(Cut("d2", at_s), number)).began not in {0, len(ALL)}:
+            apart.append(at_s)
     assert len(apart) <= 2
     assert all(APPROACH_S < at_s < AGREED_S for at_s in apart)
 
 
-def test_who_began_alone_stops_when_nobody_else_is_known_to_play(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_began_alone_stops_when_nobody_else_is_known_to_play() -> None:
     """The will of a daemon that lives keeps the others from it; the daemon does not hear that."""
     cut = Cut("d2", WAITS_S - 1.0, has_will=True)
-    verdict = judged(cut)
+    verdict = await judged(cut)
     assert verdict.began == 1
-    assert verdict.stopped_s == pytest.approx(group_start.CONFIRM_S, abs=0.01)
-    monkeypatch.setattr(group_start, "CONFIRM_S", LASTS_S + 1.0)
-    assert judged(cut) == Verdict(1, -WAITS_S)
+    assert verdict.stopped_s == pytest.approx(CONFIRM_S, abs=0.01)
+    assert await judged(cut, terms=Terms(confirm_s=LASTS_S + 1.0)) == Verdict(1, -WAITS_S)
 
 
-def test_who_was_taken_for_dead_and_is_back_before_the_first_row_hears_that_nobody_plays() -> None:
+async def test_who_was_taken_for_dead_and_is_back_before_the_first_row_hears_that_nobody_plays() -> None:
     for number in range(MOMENTS):
         at_s = AGREED_S + (WAITS_S - GUARD_S - AGREED_S - 0.5) * number / MOMENTS
-        assert judged(Cut("d2", at_s, at_s + 0.5, has_will=True), number).began == 0, at_s
+        assert (await judged(Cut("d2", at_s, at_s + 0.5, has_will=True), number)).began == 0, at_s
 
 
-def test_who_is_away_when_all_begin_stops_and_is_stopped_at_one_time() -> None:
-    came = outcome(Cut("d2", WAITS_S - 0.2))
+async def test_who_is_away_when_all_begin_stops_and_is_stopped_at_one_time() -> None:
+    came = await outcome(Cut("d2", WAITS_S - 0.2))
     assert came.began_s.keys() == ALL
     assert [came.ended_s[robot] - WAITS_S for robot in sorted(ALL)] == [
-        pytest.approx(group_start.CONFIRM_S, abs=0.01)
+        pytest.approx(CONFIRM_S, abs=0.01)
     ] * len(ALL)
     assert came.why == {
         "robot-d1": "not heard to play 2 s after the first row: robot-d2",
@@ -130,65 +120,74 @@ def test_who_is_away_when_all_begin_stops_and_is_stopped_at_one_time() -> None:
     }
 
 
-def test_where_others_go_on_without_it_nobody_stops_for_one_that_is_not_heard_to_play() -> None:
-    came = outcome(Cut("d2", WAITS_S - 0.2), then="continue")
+async def test_where_others_go_on_without_it_nobody_stops_for_one_that_is_not_heard_to_play() -> None:
+    came = await outcome(Cut("d2", WAITS_S - 0.2), then="continue")
     assert came.began_s.keys() == ALL
     assert came.why == {}
 
 
-def test_a_daemon_that_is_killed_in_the_guard_keeps_the_others_from_the_first_row() -> None:
+async def test_a_daemon_that_is_killed_in_the_guard_keeps_the_others_from_the_first_row() -> None:
     for number in range(MOMENTS):
         at_s = WAITS_S - GUARD_S + (GUARD_S - SOON_S) * number / MOMENTS
-        came = outcome(Cut("d2", at_s, dies=True, has_will=True), number)
+        came = await outcome(Cut("d2", at_s, dies=True, has_will=True), number)
         assert came.began_s == {}, at_s
         assert came.why.keys() == {"robot-d1", "robot-d3"}
         assert all(why.endswith("robot-d2: its daemon is broken") for why in came.why.values())
 
 
-def test_a_connection_for_starts_that_breaks_in_the_last_second_keeps_the_others_from_the_first_row() -> None:
+async def test_a_connection_for_starts_that_breaks_in_the_last_second_keeps_the_others_from_it() -> None:
     for number in range(MOMENTS):
-        at_s = WAITS_S - group_start.WILL_S + (group_start.WILL_S - SOON_S) * number / MOMENTS
-        came = outcome(Cut("d2", at_s, dies=True, is_told=True), number)
+        at_s = WAITS_S - WILL_S + (WILL_S - SOON_S) * number / MOMENTS
+        came = await outcome(Cut("d2", at_s, dies=True, is_told=True), number)
         assert came.began_s == {}, at_s
         assert came.why.keys() == {"robot-d1", "robot-d3"}
         told = "robot-d2: its daemon has lost the connection for starts"
         assert all(why.endswith(told) for why in came.why.values())
 
 
-def test_a_connection_for_starts_that_breaks_before_the_last_second_keeps_nobody_from_the_first_row() -> None:
-    first_s = max(AGREED_S, WAITS_S - GUARD_S - group_start.SILENCE_S + SOON_S)
+async def test_a_connection_for_starts_that_breaks_before_the_last_second_keeps_nobody_from_it() -> None:
+    first_s = max(AGREED_S, WAITS_S - GUARD_S - SILENCE_S + SOON_S)
     for away_s in (0.3, FOR_EVER):
         for number in range(MOMENTS):
-            at_s = first_s + (WAITS_S - group_start.WILL_S - SOON_S - first_s) * number / MOMENTS
-            assert judged(Cut("d2", at_s, at_s + away_s, is_told=True), number).began == len(ALL), at_s
+            at_s = first_s + (WAITS_S - WILL_S - SOON_S - first_s) * number / MOMENTS
+            assert (await judged(Cut("d2", at_s, at_s + away_s, is_told=True), number)).began == len(ALL), (
+                at_s
+            )
 
 
-def test_who_has_lost_but_its_connection_for_starts_begins_alone_and_stops_when_nobody_else_plays() -> None:
-    verdict = judged(Cut("d2", WAITS_S - 0.5, is_told=True))
+async def test_who_has_lost_its_connection_for_starts_begins_alone_and_stops_when_nobody_else_plays() -> None:
+    verdict = await judged(Cut("d2", WAITS_S - 0.5, is_told=True))
     assert verdict.began == 1
-    assert verdict.stopped_s == pytest.approx(group_start.CONFIRM_S, abs=0.01)
+    assert verdict.stopped_s == pytest.approx(CONFIRM_S, abs=0.01)
 
 
-def test_a_daemon_that_is_killed_in_the_guard_with_nobody_to_tell_of_it_stops_the_others_soon() -> None:
-    came = outcome(Cut("d2", WAITS_S - 0.2, dies=True))
+async def test_a_daemon_that_is_killed_in_the_guard_with_nobody_to_tell_of_it_stops_the_others_soon() -> None:
+    came = await outcome(Cut("d2", WAITS_S - 0.2, dies=True))
     assert came.began_s.keys() == {"robot-d1", "robot-d3"}
     why = "not heard to play 2 s after the first row: robot-d2"
     assert came.why == dict.fromkeys(("robot-d1", "robot-d3"), why)
 
 
-def test_who_falls_silent_long_before_the_first_row_keeps_the_others_from_it(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("dies", "why"),
+    [
+        (True, dict.fromkeys(("robot-d1", "robot-d3"), "nothing was heard for 2 s of: robot-d2")),
+        (
+            False,
+            {
+                "robot-d1": "nothing was heard for 2 s of: robot-d2",
+                "robot-d2": "the daemon's connection was lost, by which it hears the others",
+                "robot-d3": "nothing was heard for 2 s of: robot-d2",
+            },
+        ),
+    ],
+    ids=["killed", "cut off"],
+)
+async def test_who_falls_silent_long_before_the_first_row_keeps_the_others_from_it(
+    dies: bool,  # noqa: FBT001 - of a table
+    why: dict[str, str],
 ) -> None:
-    monkeypatch.setattr(group_start, "SILENCE_S", 1.0)
-    came = outcome(Cut("d2", AGREED_S, dies=True))
+    came = await outcome(Cut("d2", AGREED_S, dies=dies), terms=Terms(waits_s=WAITS_S + SILENCE_S))
     assert came.began_s == {}
-    assert came.why == dict.fromkeys(("robot-d1", "robot-d3"), "nothing was heard for 1 s of: robot-d2")
-
-
-def test_who_hears_nothing_long_before_the_first_row_lets_go_as_the_others_do(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(group_start, "SILENCE_S", 1.0)
-    came = outcome(Cut("d2", AGREED_S))
-    assert came.began_s == {}
-    assert came.why["robot-d2"] == "the daemon's connection was lost, by which it hears the others"
+    # Who notices it first keeps the other from it.
+    assert {robot: it.removeprefix("robot-d3: ") for robot, it in came.why.items()} == why
