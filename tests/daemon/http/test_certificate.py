@@ -16,7 +16,6 @@ from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.http.certificate import PageCertificate
 from tests.certificates import self_signed
 from tests.daemon.http.conftest import Site, serving
-from tests.ports import free_port
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -34,9 +33,11 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.fixture
-async def page(files: tuple[Path, Path], robots: Robots, hub: ReportHub) -> AsyncIterator[Site]:
+async def page(
+    files: tuple[Path, Path], free_port: int, robots: Robots, hub: ReportHub
+) -> AsyncIterator[Site]:
     cert_file, key_file = files
-    settings = HttpSettings(listen=f"127.0.0.1:{free_port()}", cert_file=cert_file, key_file=key_file)
+    settings = HttpSettings(listen=f"127.0.0.1:{free_port}", cert_file=cert_file, key_file=key_file)
     async with serving(settings, robots, hub) as site:
         yield site
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-import subprocess
 import time
 from contextlib import AsyncExitStack
 from http.cookies import SimpleCookie
@@ -16,6 +15,7 @@ import pytest
 
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.service import descriptors
+from tests.certificates import self_signed
 from tests.daemon.http.conftest import Site, serving
 from tests.waiting import PATIENCE_S
 
@@ -233,13 +233,7 @@ async def test_what_is_no_login_is_refused_at_once(closed: Site, body: bytes) ->
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    folder = tmp_path_factory.mktemp("tls")
-    cert, key = folder / "cert.pem", folder / "key.pem"
-    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject]
-    files = ["-keyout", str(key), "-out", str(cert)]
-    subprocess.run([*command, *files], capture_output=True, timeout=PATIENCE_S, check=True)
-    return cert, key
+    return self_signed(tmp_path_factory.mktemp("tls"))
 
 
 async def test_with_a_certificate_all_of_it_is_encrypted(
