@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-TARGETS := help demo test test-fast lint format page page-check docs bench fuzz fuzz-requests soak soak-kill soak-service soak-fleet dist deb try-install try-deb built clean
+TARGETS := help demo test test-fast properties lint format page page-check docs bench fuzz fuzz-requests soak soak-kill soak-service soak-fleet dist deb try-install try-deb built clean
 .PHONY: $(TARGETS)
 
 help:
 	@echo "make demo    play a motion on a simulated six-axis arm"
 	@echo "make test    run the tests"
 	@echo "make test-fast  run those that need nothing but Python: on virtual time, with sockets in memory"
+	@echo "make properties  try 2000 random examples of each property of the tests, or EXAMPLES=…"
 	@echo "make lint    ruff, mypy and the import contract"
 	@echo "make page    build the page into daemon/http/static; it needs node 20"
 	@echo "make page-check  check the page's types, and that what is committed is what its sources make"
@@ -44,6 +45,9 @@ test: $(VENV)/.ready
 
 test-fast: $(VENV)/.ready
 	$(BIN)/python -m pytest --ignore tests/system --numprocesses 2 --dist loadfile
+
+properties: $(VENV)/.ready
+	EXAMPLES=$(or $(EXAMPLES),2000) $(BIN)/python -m pytest -m hypothesis --hypothesis-profile many --timeout 0
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

@@ -95,6 +95,16 @@ def xmdi_keys(keys: int) -> str:
     return f'<xmdi><motions><motion name="m"><servo name="s">{servo}</servo></motion></motions></xmdi>'
 
 
+def sdf_slips(comments: int) -> str:
+    """Return a model after comments that hold two dashes."""
+    return "<!-- -- -->" * comments + sdf_chain(1)
+
+
+def sdf_openings(comments: int) -> str:
+    """Return a model after comments that hold the beginning of another."""
+    return "<!--<!-- -->" * comments + sdf_chain(1)
+
+
 # The format, what makes a file, and about the most bodies that the format reads, or many of other parts.
 FILES = {
     "hrdf": ("hrdf", hrdf, 8000),
@@ -104,6 +114,8 @@ FILES = {
     "sdf, an old world": ("sdf", sdf_flat, 4800),
     "sdf, long names": ("sdf", sdf_names, 4800),
     "sdf, includes": ("sdf", sdf_includes, 320),
+    "sdf, slips": ("sdf", sdf_slips, 50_000),
+    "sdf, openings": ("sdf", sdf_openings, 50_000),
     "skel, a chain": ("skel", skel_chain, 4800),
     "skel, free bodies": ("skel", skel_bodies, 9600),
     "xmdi": ("xmdi", xmdi, 8000),

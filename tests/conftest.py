@@ -224,8 +224,10 @@ def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[]
     return {"virtual": virtual.VirtualLoop}
 
 
-settings.register_profile("patient", deadline=None)  # a busy machine may hold up any example
-settings.load_profile("patient")
+# A busy machine may hold up any example. `make properties` tries more, others each time.
+settings.register_profile("few", deadline=None, max_examples=25, derandomize=True, database=None)
+settings.register_profile("many", deadline=None, max_examples=int(os.environ.get("EXAMPLES", "2000")))
+settings.load_profile("few")
 
 
 def _leftovers(*, is_in_memory: bool) -> set[str]:

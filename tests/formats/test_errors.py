@@ -17,11 +17,11 @@ def test_a_problem_is_one_line_whatever_it_quotes() -> None:
 
 
 def test_what_a_problem_quotes_is_cut() -> None:
-    assert str(Problem("a.seq", 3, "x" * 10**7, "y", "z")) == f"a.seq:3: {'x' * 1499}…; y; z"
+    assert str(Problem("a.seq", 3, "x" * 10**6, "y", "z")) == f"a.seq:3: {'x' * 1499}…; y; z"
 
 
 def test_a_problem_keeps_no_more_of_a_long_text_than_it_shows() -> None:
-    problem = Problem("a.seq", 3, f"unknown '{'x' * 10**6}'", "y" * 10**6)
+    problem = Problem("a.seq", 3, f"unknown '{'x' * 10**5}'", "y" * 10**5)
     assert (problem.what, problem.why) == (f"unknown '{'x' * 59}…'", "y" * 1499 + "…")
 
 

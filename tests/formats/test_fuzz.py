@@ -10,7 +10,7 @@ import time
 import tracemalloc
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz.config import ConfigFuzz
@@ -30,11 +30,6 @@ edits = st.lists(
 
 
 @pytest.mark.parametrize("name", READERS)
-@settings(
-    derandomize=True,
-    max_examples=200,
-    database=None,
-)
 @given(data=st.data())
 def test_a_broken_file_is_read_or_refused(name: str, data: st.DataObject) -> None:
     reader = READERS[name]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -47,7 +47,6 @@ def plan_or_refusal(
 rows_of_two = hnp.arrays(float, st.tuples(st.integers(2, 12), st.just(2)), elements=st.floats(-1.9, 1.9))
 
 
-@settings(max_examples=60)
 @given(
     rows_of_two,
     st.none() | st.lists(st.floats(0.02, 0.4), min_size=11, max_size=11),

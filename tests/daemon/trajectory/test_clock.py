@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from motiond.daemon.trajectory.clock import TrajectoryClock
@@ -117,7 +117,6 @@ def test_whatever_is_asked_when_the_rate_is_smooth_bounded_and_never_negative(
     assert (steps >= -1e-9).all()
 
 
-@settings(max_examples=60)
 @given(
     row=st.integers(1, 120),
     changes=st.lists(st.tuples(rates, st.integers(1, 90)), max_size=6),

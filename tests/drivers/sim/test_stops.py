@@ -64,13 +64,16 @@ DYNAMICS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("options", DYNAMICS, ids=str)
-@pytest.mark.parametrize("tick_s", [0.001, 0.01, 0.1, 0.00137])
+@pytest.mark.parametrize(
+    ("options", "tick_s"),
+    [*((options, 0.1) for options in DYNAMICS), *(({}, tick_s) for tick_s in (0.001, 0.00137, 0.01))],
+    ids=str,
+)
 def test_a_goal_beyond_a_stop_is_not_reached(options: dict[str, Any], tick_s: float) -> None:
     arm = Arm(Clock(), **options)
     arm.driver.enable()
     for goal, stop in ((3.0, UPPER), (-2.0, LOWER)):
-        position, velocity, _ = arm.run(2.0, goal, tick_s)[..., :].T
+        position, velocity, _ = arm.run(2.0, goal, tick_s).T
         assert ((position >= LOWER) & (position <= UPPER)).all()
         assert (position[-1], velocity[-1]) == (stop, 0.0)
         assert arm.state.position[1] == pytest.approx(goal, abs=0.2)  # the wrist has no stop
@@ -91,7 +94,7 @@ def test_neither_load_nor_missing_torque_carries_a_joint_through(load: float, *,
     arm = Arm(Clock(), load={"elbow": load}, effort_limit=1.0)
     if torque:
         arm.driver.enable()
-    position, velocity, effort = arm.run(10.0, 0.0 if torque else None).T
+    position, velocity, effort = arm.run(2.0, 0.0 if torque else None).T
     assert ((position >= LOWER) & (position <= UPPER)).all()
     assert (position[-1], velocity[-1]) == (UPPER if load > 0 else LOWER, 0.0)
     assert effort[-1] == pytest.approx(-np.sign(load) if torque else 0.0)
@@ -100,7 +103,7 @@ def test_neither_load_nor_missing_torque_carries_a_joint_through(load: float, *,
 def test_gravity_lets_an_arm_fall_to_its_stop_and_no_further(clock: Clock) -> None:
     body = {"actuator": "elbow", "axis": [0, 1, 0], "mass": 2.0, "com": [0.3, 0, 0]}
     arm = Arm(clock, gravity={"bodies": [body]})
-    position, velocity, _ = arm.run(5.0).T
+    position, velocity, _ = arm.run(2.0).T
     assert position.max() == UPPER
     assert (position[-1], velocity[-1]) == (UPPER, 0.0)
     clock.now_s += 3600.0

@@ -187,7 +187,7 @@ OTHER_LAYOUTS = (
 )  # fmt: skip
 
 
-def walk(*, timed: bool, parts: int, rows: int = 150) -> tuple[dict[str, Any], NDArray[np.float64]]:
+def walk(*, timed: bool, parts: int, rows: int = 60) -> tuple[dict[str, Any], NDArray[np.float64]]:
     """Return a motion of `parts` joints and as many poses, as a document, and its numbers."""
     numbers = np.random.default_rng(1).normal(size=(rows, parts, 7))
     numbers[..., 3:] /= np.linalg.norm(numbers[..., 3:], axis=-1, keepdims=True)

@@ -14,6 +14,7 @@ from motiond.formats import FormatError, KeyFrames, Motion, dump_motion, load_mo
 from motiond.formats.xmdi.writer import key_rows
 
 FILES = Path(__file__).parents[2] / "files"
+MOST_ROWS = 3 * 1024 + 1
 ALONE = "XMDI holds joint positions alone; to lose it, name it in drop"
 SCHEMA = Path(__file__).parents[3] / "formats" / "xmdi" / "xmdi.xsd"
 
@@ -62,6 +63,7 @@ def test_without_tolerance_every_row_comes_back_to_the_bit(
     rate_hz: float, period_s: float | None, tmp_path: Path
 ) -> None:
     before = swing(rate_hz)
+    before = replace(before, times=before.times[:MOST_ROWS], positions=before.positions[:MOST_ROWS])
     rows = before.times.size
     ramps = np.repeat(np.linspace(-0.7, 1.3, 5)[:, None], rows, axis=1).ravel()[:rows] + 0.1 * before.times
     signs = np.where(np.arange(rows) % 3, 0.0, -0.0)
