@@ -129,7 +129,6 @@ NOT_YET = frozenset(
         "daemon/test_serial_servos.py",
         "daemon/tools/test_describe.py",
         "daemon/tools/test_dry_run.py",
-        "daemon/tools/test_plot.py",
         "docs/test_first_steps.py",
         "docs/test_howto_lines.py",
         "docs/test_shell.py",
