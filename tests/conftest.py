@@ -48,7 +48,6 @@ NOT_YET = frozenset(
         "daemon/doctor/test_broker.py",
         "daemon/stream/test_clocks.py",
         "daemon/cli/test_actuators.py",
-        "daemon/cli/test_completion.py",
         "daemon/cli/test_control.py",
         "daemon/cli/test_demo.py",
         "daemon/cli/test_fleet.py",
@@ -112,7 +111,6 @@ NOT_YET = frozenset(
         "daemon/service/test_daemon.py",
         "daemon/service/test_interpreter.py",
         "daemon/service/test_reconfiguration.py",
-        "daemon/service/test_systemd.py",
         "daemon/stream/test_checks_table.py",
         "daemon/stream/test_locks.py",
         "daemon/stream/test_loop.py",
@@ -129,10 +127,6 @@ NOT_YET = frozenset(
         "daemon/test_serial_servos.py",
         "daemon/tools/test_describe.py",
         "daemon/tools/test_dry_run.py",
-        "docs/test_first_steps.py",
-        "docs/test_howto_lines.py",
-        "docs/test_shell.py",
-        "docs/test_shell_lines.py",
         "drivers/sim/test_faults.py",
         "drivers/sim/test_plant_file.py",
         "drivers/test_public_names.py",
@@ -146,11 +140,7 @@ NOT_YET = frozenset(
         "page/test_fleet.py",
         "page/test_kinematics.py",
         "page/test_page.py",
-        "scripts/test_make_man.py",
-        "test_imports.py",
-        "test_package.py",
         "test_ports.py",
-        "test_waiting.py",
     ]
 )
 """Files of tests that still use the system, and are not in `tests/system`."""
@@ -162,14 +152,14 @@ HANGING_S = 1200.0
 SETTLE_S = 20.0
 sleep = time.sleep
 LONGEST = (
-    "tests/docs/test_first_steps.py",
+    "tests/system/docs/test_first_steps.py",
     "tests/daemon/mqtt/test_connection_log.py",
     "tests/daemon/fleet/test_group_start.py",
     "tests/daemon/mqtt/test_bridge.py",
     "tests/daemon/mqtt/test_brokers.py",
     "tests/page/test_page.py",
-    "tests/docs/",
-    "tests/test_package.py",
+    "tests/system/docs/",
+    "tests/system/package/",
     "tests/daemon/fleet/test_end_to_end.py",
     "tests/daemon/tools/test_plot.py",
     "tests/daemon/test_engine_properties.py",

@@ -1,247 +1,15 @@
-"""motiond is one import package, which leaves other people's names alone, and installs as such."""
+"""What packages of motiond say of their modules, and what the project requires."""
 
 from __future__ import annotations
 
 import ast
-import json
-import os
 import re
-import shutil
-import subprocess
-import sys
-import sysconfig
 import tomllib
-import venv
-import zipfile
-from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("daemon", "drivers", "formats")
-DATA = {"catalog.yaml", "p.yaml", "x.yaml", "xmdi.xsd"}
-TIMEOUT_S = 240.0
-pytestmark = pytest.mark.timeout(2 * TIMEOUT_S)
-IMPORT_ALL = """
-import importlib, pkgutil, sys
-from pathlib import Path
-
-import motiond
-for module in pkgutil.walk_packages(motiond.__path__, "motiond."):
-    if not module.name.endswith("__main__") and not module.name.startswith("motiond.drivers.testing"):
-        importlib.import_module(module.name)
-files = {}
-for name, module in sys.modules.items():
-    if getattr(module, "__file__", None) and name != "__main__":
-        files.setdefault(Path(module.__file__).resolve(), []).append(name)
-assert len([name for name in sys.modules if name.startswith("motiond.")]) > 100
-print(*(name for names in files.values() if len(names) > 1 for name in names if "motiond" in str(names)))
-print(*({"daemon", "drivers", "formats"} & set(sys.modules)))
-"""
-
-
-def test_no_module_is_loaded_under_two_names() -> None:
-    command = [sys.executable, "-c", IMPORT_ALL]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    assert (run.returncode, run.stderr, run.stdout.split()) == (0, "", [])
-
-
-# -- what is built ------------------------------------------------------------------------------------------
-
-
-def build(target: str, source: Path, folder: Path) -> Path:
-    """Build a wheel or an sdist from a folder into another, and return its path."""
-    command = [sys.executable, "-m", "hatchling", "build", "--target", target, "--directory", str(folder)]
-    done = subprocess.run(command, cwd=source, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    (built,) = folder.iterdir()
-    return built
-
-
-@pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build("wheel", ROOT, tmp_path_factory.mktemp("wheel"))
-
-
-def files_in(folder: Path) -> set[str]:
-    """Return the paths of all files that belong to a folder, relative to it."""
-    files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    return {file.as_posix() for file in files if "__pycache__" not in file.parts}
-
-
-def checksums(wheel: Path) -> dict[str, int]:
-    with zipfile.ZipFile(wheel) as archive:
-        return {file.filename: file.CRC for file in archive.infolist()}
-
-
-def test_the_wheel_holds_every_file_of_the_three_folders_and_no_other(wheel: Path) -> None:
-    modules = {f"motiond/{folder}/{file}" for folder in FOLDERS for file in files_in(ROOT / folder)}
-    example = {f"motiond/example/{file}" for file in files_in(ROOT / "config")}
-    assert {PurePosixPath(file).name for file in modules if not file.endswith(".py")} >= DATA
-    assert "motiond/example/schema.json" in example
-    held = set(checksums(wheel))
-    information = {file for file in held if PurePosixPath(file).parts[0].endswith(".dist-info")}
-    assert held - information == modules | example | {"motiond/__init__.py", "pytest_motiond.py"}
-
-
-def test_the_sdist_holds_every_file_once_and_builds_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
-    sdist = build("sdist", ROOT, tmp_path / "sdist")
-    subprocess.run(["tar", "-xf", sdist, "-C", tmp_path], check=True)
-    source = tmp_path / sdist.name.removesuffix(".tar.gz")
-    assert files_in(source / "motiond") == {"__init__.py"}
-    for folder in FOLDERS:
-        assert files_in(source / folder) == files_in(ROOT / folder)
-    assert checksums(build("wheel", source, tmp_path / "wheel")) == checksums(wheel)
-
-
-# -- what is installed --------------------------------------------------------------------------------------
-
-
-class Environment(NamedTuple):
-    """A virtual environment with the wheel, and with everything else that these tests run with."""
-
-    programs: Path
-    packages: Path
-
-    def run(self, program: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-        """Run one of its programs in a folder, where nothing but the environment leads to motiond."""
-        variables = {key: value for key, value in os.environ.items() if not key.startswith("PY")}
-        return subprocess.run(
-            [self.programs / program, *arguments],
-            cwd=folder,
-            env={**variables, "PYTHONDONTWRITEBYTECODE": "1"},
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-
-    def test(self, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-        """Run pytest in a folder, with all plugins that installed packages bring.
-
-        It leaves its temporary files there: where they usually lie, it would delete those of earlier runs.
-        """
-        scope = ("-o", "asyncio_default_fixture_loop_scope=function")
-        settings = ("-p", "no:cacheprovider", "--basetemp", str(folder / "basetemp"), *scope)
-        return self.run("python", *options, "-m", "pytest", *settings, folder=folder)
-
-
-@pytest.fixture(scope="session")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """Install the wheel beside python-daemon, whose package is named `daemon`.
-
-    The other packages are links. python-daemon is a copy: a wheel that overwrites it must not spoil the
-    original.
-    """
-    base = tmp_path_factory.mktemp("environment")
-    venv.create(base, with_pip=False, symlinks=True)
-    paths = sysconfig.get_paths("venv", {"base": str(base), "platbase": str(base)})
-    environment = Environment(Path(paths["scripts"]), Path(paths["purelib"]))
-    for package in Path(sysconfig.get_path("purelib")).iterdir():
-        copy = environment.packages / package.name
-        if package.name == "daemon":
-            shutil.copytree(package, copy)
-        elif "motiond" not in package.name and package.suffix != ".pth" and package.name != "__pycache__":
-            copy.symlink_to(package)
-    options = ["--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]
-    pip = [sys.executable, "-m", "pip", "--python", str(environment.programs / "python")]
-    subprocess.run([*pip, "install", *options, str(wheel)], timeout=TIMEOUT_S, check=True)
-    return environment
-
-
-def test_motiond_and_python_daemon_work_in_one_environment(installed: Environment, tmp_path: Path) -> None:
-    source = "import daemon; from motiond import daemon as ours; print(daemon.__file__, ours.__file__)"
-    imported = installed.run("python", "-c", f"{source}; daemon.DaemonContext", folder=tmp_path)
-    assert (imported.returncode, imported.stderr) == (0, "")
-    theirs, ours = installed.packages / "daemon", installed.packages / "motiond" / "daemon"
-    assert imported.stdout.split() == [f"{theirs}/__init__.py", f"{ours}/__init__.py"]
-    told = installed.run("motiond", "--help", folder=tmp_path)
-    assert (told.returncode, told.stderr) == (0, "")
-    assert "Usage: motiond" in told.stdout
-    laid = installed.run("motiond", "config", "example", "arm", folder=tmp_path)
-    assert (laid.returncode, laid.stderr) == (0, "")
-    demo = tmp_path / "arm" / "motiond.yaml"
-    (schema,) = re.findall(r"^# yaml-language-server: \$schema=(.*)$", demo.read_text(), re.MULTILINE)
-    assert json.loads((demo.parent / schema).read_text())["title"] == "motiond configuration"
-    checked = installed.run("motiond", "check", "--config", str(demo), folder=tmp_path)
-    assert checked.returncode == 0, checked.stdout + checked.stderr
-
-
-def test_the_example_is_found_where_pip_was_told_to_put_it(wheel: Path, tmp_path: Path) -> None:
-    options = ["--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]
-    pip = [sys.executable, "-m", "pip", "install", *options, "--target", str(tmp_path), str(wheel)]
-    subprocess.run(pip, timeout=TIMEOUT_S, check=True)
-    found = subprocess.run(
-        [sys.executable, "-m", "motiond.daemon.cli", "demo", "--config-path"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
-    demo = tmp_path / "motiond" / "example" / "demo.yaml"
-    assert (found.stdout, found.stderr, demo.is_file()) == (f"{demo.resolve()}\n", "", True)
-
-
-def test_what_is_required_has_what_the_command_line_uses() -> None:
-    """An older typer has no `TyperException`, and each mistake on the command line would be a traceback."""
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        required = tomllib.load(file)["project"]["dependencies"]
-    assert "typer>=0.28" in required
-
-
-OWN_PACKAGES = """
-import drivers.testing
-import formats
-
-def test_own_packages():
-    assert (drivers.testing.OWNER, formats.OWNER) == ("the project", "the project")
-
-def test_robot(motiond_robot):
-    assert motiond_robot.play("wave").motion == "wave"
-    test_own_packages()
-"""
-
-
-def test_a_project_tests_its_own_drivers_and_formats(installed: Environment, tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "examples" / "robot-tests", tmp_path, dirs_exist_ok=True)
-    (tmp_path / "test_arm.py").unlink()
-    (tmp_path / "drivers").mkdir()
-    (tmp_path / "formats").mkdir()
-    (tmp_path / "drivers" / "__init__.py").touch()
-    for module in ("drivers/testing.py", "formats/__init__.py"):
-        (tmp_path / module).write_text('OWNER = "the project"\n')
-    (tmp_path / "test_here.py").write_text(OWN_PACKAGES)
-    done = installed.test(tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert " 2 passed" in done.stdout
-
-
-def test_a_test_run_loads_nothing_of_motiond_unasked(installed: Environment, tmp_path: Path) -> None:
-    (tmp_path / "test_here.py").write_text("def test_here(): pass\n")
-    (tmp_path / "conftest.py").write_text(
-        "import sys\n"
-        "def pytest_unconfigure(): print('loaded:', *(name for name in sys.modules if 'motiond' in name))\n"
-    )
-    done = installed.test(tmp_path, "-X", "importtime")
-    assert " 1 passed" in done.stdout
-    assert done.stdout.splitlines()[-1] == "loaded: pytest_motiond"
-    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "_pytest.config" in imported
-    assert {name for name in imported if "motiond" in name} <= {"pytest_motiond"}
-
-
-def test_the_plugin_by_itself_imports_pytest_and_the_standard_library_alone(
-    installed: Environment, tmp_path: Path
-) -> None:
-    source = "import sys, pytest; had = {*sys.modules}; import pytest_motiond; print(*{*sys.modules} - had)"
-    imported = installed.run("python", "-c", source, folder=tmp_path)
-    packages = {name.partition(".")[0] for name in imported.stdout.split()}
-    assert packages - sys.stdlib_module_names == {"pytest_motiond"}, imported.stderr
-
-
 PACKAGES = sorted(path.parent for path in ROOT.glob("[df]*/**/__init__.py") if path.parent.name != "tables")
 
 
@@ -255,3 +23,10 @@ def test_a_package_tells_what_each_of_its_modules_is_for(package: Path) -> None:
     untold = {name for name in modules - {"__init__"} if not re.search(rf"(?<!\w){name}(?!\w)", said)}
     assert said.splitlines()[0].endswith(".")
     assert untold == set()
+
+
+def test_what_is_required_has_what_the_command_line_uses() -> None:
+    """An older typer has no `TyperException`, and each mistake on the command line would be a traceback."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        required = tomllib.load(file)["project"]["dependencies"]
+    assert "typer>=0.28" in required

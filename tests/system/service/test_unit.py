@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
-from tests.daemon.launched import MOTIOND
 from tests.waiting import PATIENCE_S
 
 SYSTEMD = Path(__file__).parents[3] / "systemd"
 INSTALLED = "/opt/motiond/bin/motiond"
+MOTIOND = Path(sys.executable).with_name("motiond")
 
 
 def systemd_program(name: str) -> str:
@@ -37,23 +38,6 @@ def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
         check=False,
     )
     assert (verified.returncode, verified.stdout, verified.stderr) == (0, "", "")
-
-
-def test_the_unit_lets_the_daemon_read_the_clock_and_not_set_it() -> None:
-    unit = (SYSTEMD / "motiond.service").read_text()
-    options = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line and line[0] != "#")
-    assert options["SystemCallFilter"] == "@system-service adjtimex clock_adjtime clock_adjtime64"
-    assert "ProtectClock" not in options  # which refuses adjtimex whatever it is asked for
-    assert options["CapabilityBoundingSet"] == ""
-
-
-def test_the_unit_leaves_memory_to_the_machine_and_goes_on_without_a_process_that_took_too_much() -> None:
-    unit = (SYSTEMD / "motiond.service").read_text()
-    options = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line and line[0] != "#")
-    page = (SYSTEMD.parent / "docs" / "service.md").read_text()
-    for option, value in (("MemoryMax", "75%"), ("MemorySwapMax", "0"), ("OOMPolicy", "continue")):
-        assert options[option] == value
-        assert f"`{option}={value}`" in page
 
 
 def exposed() -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.docs.shell import Shell, refusal
+from tests.system.docs.shell import Shell, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from tests.docs.blocks import CHECKOUT, Block, Command, Mark
-from tests.docs.lines import run
-from tests.docs.shell import Shell, patient, told_as_shown
+from tests.system.docs.lines import run
+from tests.system.docs.shell import Shell, patient, told_as_shown
 
 if TYPE_CHECKING:
     from pathlib import Path

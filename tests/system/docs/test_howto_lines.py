@@ -1,4 +1,4 @@
-"""Every shell line that a newcomer pastes does what the page says."""
+"""Every shell line of a how-to does what the page says."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.docs.lines import FIRST_STEPS, follow
+from tests.system.docs.lines import HOWTOS, follow
 
 if TYPE_CHECKING:
-    from tests.docs.shell import Shell
+    from tests.system.docs.shell import Shell
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("page", FIRST_STEPS)
+@pytest.mark.parametrize("page", HOWTOS)
 def test_the_lines_of_a_page_do_what_it_says(page: str, shell: Shell) -> None:
     follow(page, shell)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from tests.docs.bases import whole
 from tests.docs.blocks import CHECKOUT, Block, Command, blocks_of, pages_with
-from tests.docs.shell import told_as_shown
+from tests.system.docs.shell import told_as_shown
 
 if TYPE_CHECKING:
-    from tests.docs.shell import Ran, Shell
+    from tests.system.docs.shell import Ran, Shell
 
 TRIES, TOO_BUSY = 5, ("DEADLINE_MISSED", "not heard to be ready in time", "not heard of the commit")
 ENDED_BEFORE = 127  # what bash says of one that was waited for
