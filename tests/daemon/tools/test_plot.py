@@ -64,7 +64,7 @@ def drawn(figure: Figure, color: str, width: float = 1.0) -> list[NDArray[np.flo
 
 def dots(figure: Figure) -> int:
     lines = (line for panel in figure.axes for line in panel.lines)
-    return sum(len(line.get_xydata()) for line in lines if line.get_marker() == "o")
+    return sum(len(np.asarray(line.get_xydata())) for line in lines if line.get_marker() == "o")
 
 
 def test_a_picture_has_each_joints_positions_and_velocities_with_their_units(tmp_path: Path) -> None:
@@ -173,9 +173,10 @@ def test_markers_are_lines_with_their_names(tmp_path: Path) -> None:
     assert any("dotted: markers" in text for text in texts)
     for panel in figure(shifted, Drawing(markers=markers)).axes:
         (lines,) = panel.collections
-        assert np.shape(lines.get_color()) == (1, 4)
-        assert to_hex(lines.get_color()[0]) == MARKED
-        np.testing.assert_allclose([path.vertices[0, 0] for path in lines.get_paths()], [5.1, 5.3])
+        assert list(map(to_hex, np.asarray(lines.get_edgecolor()))) == [MARKED]
+        np.testing.assert_allclose(
+            [np.asarray(path.vertices)[0, 0] for path in lines.get_paths()], [5.1, 5.3]
+        )
 
 
 @pytest.mark.parametrize(
