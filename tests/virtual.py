@@ -16,6 +16,7 @@ import errno
 import ipaddress
 import itertools
 import os
+import select
 import selectors
 import socket
 import struct
@@ -308,8 +309,10 @@ class MemorySocket:
             self._in.close()
 
     def detach(self) -> int:
-        """Return a descriptor that means nothing elsewhere."""
-        raise AssertionError("a socket in memory cannot be detached")
+        """Return the descriptor, which `socket.close` closes."""
+        other = self.dup()
+        self.close()
+        return other.fileno()
 
     def dup(self) -> MemorySocket:
         """Return another descriptor of the same."""
@@ -596,12 +599,21 @@ class VirtualSelector(selectors._BaseSelectorImpl):
         for key in list(self.get_map().values()):
             one = NETWORK.sockets.get(key.fd)
             if one is None:
+                if self._can_be_read(key.fd):
+                    yield key, key.events & selectors.EVENT_READ
                 continue
             events = selectors.EVENT_READ if key.events & selectors.EVENT_READ and one.readable else 0
             if key.events & selectors.EVENT_WRITE and one.writable:
                 events |= selectors.EVENT_WRITE
             if events:
                 yield key, events
+
+    @staticmethod
+    def _can_be_read(fd: int) -> bool:
+        """Whether a descriptor that is no socket can be read, such as that of a process."""
+        poller = select.poll()
+        poller.register(fd, select.POLLIN)
+        return bool(poller.poll(0))
 
 
 def _waiting() -> str:
@@ -727,10 +739,15 @@ def _sleep(duration_s: float) -> None:
         loop.run_until(lambda: False, duration_s)
 
 
+def _close(fileno: int) -> None:
+    NETWORK.sockets[fileno].close()
+
+
 REPLACED: tuple[tuple[ModuleType, str, object], ...] = (
     (socket, "socket", MemorySocket),
     (socket, "SocketType", MemorySocket),
     (socket, "socketpair", socketpair),
+    (socket, "close", _close),
     (socket, "getaddrinfo", getaddrinfo),
     (time, "sleep", _sleep),
 )

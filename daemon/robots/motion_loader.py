@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+from concurrent.futures import Executor, Future
 from contextlib import suppress
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,25 @@ log = logging.getLogger(__name__)
 
 FILES_AT_ONCE = 500
 """After so many files, what was read is taken out of the garbage collector's full passes."""
+
+
+class DaemonThread(Executor):
+    """Runs a function in a thread that no program waits for; its result is nobody's.
+
+    Parameters
+    ----------
+    name : str
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def submit(self, work: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
+        """Start a function; the future says only that it has begun."""
+        Thread(target=work, args=args, kwargs=options, name=self._name, daemon=True).start()
+        begun = Future[Any]()
+        begun.set_result(None)
+        return begun
 
 
 class MotionLoader:
@@ -70,10 +90,7 @@ class MotionLoader:
         if self._leaving.is_set():
             self.leave(self._leaves_for)
         else:
-            work = Thread(
-                target=self._work, args=(loop, done, may_read), name=f"{self._robot}.motions", daemon=True
-            )
-            work.start()
+            loop.run_in_executor(DaemonThread(f"{self._robot}.motions"), self._work, loop, done, may_read)
             self._reading = True
         await done
 

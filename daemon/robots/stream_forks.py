@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -136,6 +137,16 @@ class StreamForks:
             except BlockingIOError:
                 self._owed.append((told, since_s))
         return any(time.monotonic() - since_s > OWES_S for _, since_s in self._owed)
+
+    def signal(self, _pid: int, pidfd: int, number: signal.Signals) -> None:
+        """Send a process a signal.
+
+        Raises
+        ------
+        ProcessLookupError
+            If it has ended.
+        """
+        signal.pidfd_send_signal(pidfd, number)
 
     def kill(self) -> None:
         """End a server that does not answer, at once."""

@@ -168,9 +168,9 @@ class StreamProcess:
         self._signal(signal.SIGKILL)
 
     def _signal(self, number: signal.Signals) -> None:
-        if self._pidfd is not None:
+        if self.pid is not None and self._pidfd is not None:
             with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._pidfd, number)
+                self._forks.signal(self.pid, self._pidfd, number)
 
     async def close(self, patience_s: float) -> int | None:
         """Let it stop softly and exit, kill it after `patience_s`, free everything; give the exit code."""

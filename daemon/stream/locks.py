@@ -28,10 +28,13 @@ from .fork_server import TITLE
 from .idle import asked_by, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import TypeAlias
 
     from ..ipc.channel import Channel
     from ..ipc.ring import RingWriter
+
+    Wait: TypeAlias = Callable[[Sequence[int], float], list[int]]
 
 BEAT_S = 0.25
 _LONGEST_NAME = 107
@@ -43,6 +46,14 @@ def address_of(name: str) -> bytes:
     address = os.fsencode(f"\0motiond:{name}")
     is_short = len(address) <= _LONGEST_NAME
     return address if is_short else b"\0motiond:" + sha256(address).hexdigest().encode()
+
+
+def wait_readable(fds: Sequence[int], timeout_s: float) -> list[int]:
+    """Wait until one of some descriptors can be read, for so long at most; return those that can."""
+    poller = select.poll()
+    for fd in fds:
+        poller.register(fd, select.POLLIN)
+    return [fd for fd, _ in poller.poll(1000.0 * timeout_s)]
 
 
 class Holder:
@@ -82,14 +93,11 @@ class Holder:
         process = f"process {pid}{_purpose_of(pid)}" if pid else "a process"
         return process if user == os.geteuid() and pid else f"{process} of user {named_user(user)}"
 
-    def has_ended(self, channel: Channel, timeout_s: float) -> bool:
+    def has_ended(self, channel: Channel, timeout_s: float, wait: Wait = wait_readable) -> bool:
         """Wait until the process ends or the channel can be read; return whether to look again."""
-        poller = select.poll()
-        poller.register(channel.fileno(), select.POLLIN)
-        if self._connection is not None:
-            poller.register(self._connection, select.POLLIN)
-        ready = [fd for fd, _ in poller.poll(1000.0 * timeout_s)]
-        return self._connection is None or self._connection.fileno() in ready
+        connection = None if self._connection is None else self._connection.fileno()
+        ready = wait([fd for fd in (channel.fileno(), connection) if fd is not None], timeout_s)
+        return connection is None or connection in ready
 
     def close(self) -> None:
         """Wait no longer."""
@@ -191,11 +199,15 @@ def _lock(name: str) -> int:
 
 def _let_go(held: dict[str, int]) -> None:
     for fd in held.values():
-        os.close(fd)
+        socket.close(fd)
 
 
 def wait_for_devices(
-    locks: DeviceLocks, devices: Callable[[], Iterable[str]], channel: Channel, ring: RingWriter
+    locks: DeviceLocks,
+    devices: Callable[[], Iterable[str]],
+    channel: Channel,
+    ring: RingWriter,
+    wait: Wait = wait_readable,
 ) -> bool:
     """Take the locks as soon as nobody else holds one; False if the process is to end before.
 
@@ -205,6 +217,8 @@ def wait_for_devices(
     ----------
     devices : callable
         What is to be driven, as it is now: a name may come to stand for another device meanwhile.
+    wait : callable
+        Waits as `wait_readable` does.
 
     Raises
     ------
@@ -225,7 +239,7 @@ def wait_for_devices(
                     return False
             looks_again = False
             while not looks_again:
-                looks_again = holder.has_ended(channel, BEAT_S) or set(devices()) != wanted
+                looks_again = holder.has_ended(channel, BEAT_S, wait) or set(devices()) != wanted
                 ring.beat()
                 if asked_by(channel).leaves:
                     return False

@@ -8,7 +8,7 @@ import os
 import select
 import signal
 import socket
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from motiond.drivers.base import DriverError
 from motiond.drivers.registry import make_driver
@@ -21,10 +21,14 @@ from . import realtime
 from .clocks import Clock, FastForwardClock, RealClock
 from .fork_server import ForkServer
 from .idle import asked_by
-from .leaving import ToldToLeave
-from .locks import DeviceLocks, wait_for_devices
+from .leaving import ToldToLeave, interruptible
+from .locks import DeviceLocks, wait_for_devices, wait_readable
 from .loop import StreamLoop
 from .reconnect import open_alone, reopen, restart_first
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from contextlib import AbstractContextManager
 
 log = logging.getLogger("motiond.daemon.stream")
 
@@ -51,7 +55,7 @@ def main(requests_fd: int) -> int:
     with socket.socket(fileno=requests_fd) as requests:
         channel_fd = ForkServer(requests).serve()
     if channel_fd is not None:
-        _end(stream(channel_fd))
+        _end(stream(Channel(_inherited(channel_fd)), Machine()))
     return 0
 
 
@@ -61,13 +65,42 @@ def _end(code: int) -> NoReturn:
     os._exit(code)
 
 
-def stream(channel_fd: int) -> int:
-    """Run one robot's stream; give the exit code."""
-    channel = Channel(_inherited(channel_fd))
+class Machine:
+    """What a stream process asks of the machine on which it runs."""
+
+    def clock(self, kind: str) -> Clock:
+        """Return a clock, `real` or `virtual` as the robot's settings have it."""
+        return FastForwardClock() if kind == "virtual" else RealClock()
+
+    def locks(self, devices: Iterable[str]) -> DeviceLocks:
+        """Return locks on devices, which last as long as the process; none is taken yet."""
+        return DeviceLocks(devices)
+
+    def wait(self, fds: Sequence[int], timeout_s: float) -> list[int]:
+        """Wait until one of some descriptors can be read, for so long at most; return those that can."""
+        return wait_readable(fds, timeout_s)
+
+    def interruptible(self) -> AbstractContextManager[None]:
+        """Return a context within which the daemon may interrupt the process (`leaving`)."""
+        return interruptible()
+
+    def make_punctual(self, setup: messages.Setup) -> list[str]:
+        """Make the process as punctual as the system allows; return what was refused."""
+        return realtime.prepare(setup.priority, setup.core, lock_memory=setup.lock_memory)
+
+
+def stream(channel: Channel, machine: Machine) -> int:
+    """Run one robot's stream; return the exit code.
+
+    Parameters
+    ----------
+    channel : Channel
+        To the daemon, which has sent the setup; it is closed in the end.
+    machine : Machine
+    """
     setup, ring = _receive_setup(channel)
-    clock: Clock = FastForwardClock() if setup.clock == "virtual" else RealClock()
     try:
-        return _run(setup, channel, ring, clock)
+        return _run(setup, channel, ring, machine)
     except ChannelClosed:
         log.warning("%s: the daemon has gone; leaving", setup.robot)
         return 0
@@ -76,6 +109,7 @@ def stream(channel_fd: int) -> int:
         return 1
     finally:
         channel.close()
+        ring.close()
 
 
 def _inherited(fd: int) -> socket.socket:
@@ -85,19 +119,20 @@ def _inherited(fd: int) -> socket.socket:
     return socket.socket(fileno=low)
 
 
-def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, clock: Clock) -> int:
+def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, machine: Machine) -> int:
     """Open the driver once nobody else drives the same, and run its loop; return the exit code."""
+    clock = machine.clock(setup.clock)
     try:
         driver = make_driver(setup.driver, setup.options, setup.actuators, clock.now)
-        locks = DeviceLocks(driver.devices)
+        locks = machine.locks(driver.devices)
         while True:
-            if not wait_for_devices(locks, lambda: driver.devices, channel, ring):
+            if not wait_for_devices(locks, lambda: driver.devices, channel, ring, machine.wait):
                 return 0
             asked = asked_by(channel)
             if asked.leaves:
                 return 0
-            restart_first(driver, asked, channel)
-            if (holder := open_alone(driver, locks)) is None:
+            restart_first(driver, asked, channel, machine.interruptible)
+            if (holder := open_alone(driver, locks, machine.interruptible)) is None:
                 break
             holder.close()
     except ToldToLeave:
@@ -106,10 +141,10 @@ def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, clock: Clock
     except DriverError as error:
         channel.send(messages.Failed(str(error)))
         return 1
-    warnings = realtime.prepare(setup.priority, setup.core, lock_memory=setup.lock_memory)
+    warnings = machine.make_punctual(setup)
     try:
         while _drive(StreamLoop(setup, driver, clock, channel, ring), warnings):
-            if not reopen(driver, locks, channel, clock):
+            if not reopen(driver, locks, channel, clock, machine.interruptible):
                 break
     finally:
         driver.close()

@@ -14,17 +14,30 @@ from .idle import Asked, asked_by, restart, tell
 from .leaving import ToldToLeave, interruptible
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from typing import TypeAlias
+
     from motiond.drivers.base import Driver
 
     from ..ipc.channel import Channel
     from .clocks import Clock
     from .locks import DeviceLocks, Holder
 
+    Interruptible: TypeAlias = Callable[[], AbstractContextManager[None]]
+
 BACK_OFF_S = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
-def open_alone(driver: Driver, locks: DeviceLocks) -> Holder | None:
+def open_alone(
+    driver: Driver, locks: DeviceLocks, interruptible: Interruptible = interruptible
+) -> Holder | None:
     """Open a driver whose devices are locked, and lock what has come into being with it.
+
+    Parameters
+    ----------
+    interruptible : callable
+        Returns the context within which the process may be told to leave.
 
     Returns
     -------
@@ -45,8 +58,15 @@ def open_alone(driver: Driver, locks: DeviceLocks) -> Holder | None:
     return holder
 
 
-def restart_first(driver: Driver, asked: Asked, channel: Channel) -> None:
+def restart_first(
+    driver: Driver, asked: Asked, channel: Channel, interruptible: Interruptible = interruptible
+) -> None:
     """Restart the actuators that are asked for, if any, before a driver is opened whose devices are locked.
+
+    Parameters
+    ----------
+    interruptible : callable
+        As of `open_alone`.
 
     Raises
     ------
@@ -59,13 +79,21 @@ def restart_first(driver: Driver, asked: Asked, channel: Channel) -> None:
         tell(channel, notice)
 
 
-def reopen(driver: Driver, locks: DeviceLocks, channel: Channel, clock: Clock) -> bool:
+def reopen(
+    driver: Driver,
+    locks: DeviceLocks,
+    channel: Channel,
+    clock: Clock,
+    interruptible: Interruptible = interruptible,
+) -> bool:
     """Open a driver that has lost its actuators, however long it takes; False once the process is to end.
 
     Parameters
     ----------
     locks : DeviceLocks
         Those on what the driver drove; they follow it where its devices have other names now.
+    interruptible : callable
+        As of `open_alone`.
     """
     driver.close()
     for wait_s in chain(BACK_OFF_S, repeat(BACK_OFF_S[-1])):
@@ -76,8 +104,8 @@ def reopen(driver: Driver, locks: DeviceLocks, channel: Channel, clock: Clock) -
             locks.follow(driver.devices)
             holder = locks.take()
             if holder is None:
-                restart_first(driver, asked, channel)
-                holder = open_alone(driver, locks)
+                restart_first(driver, asked, channel, interruptible)
+                holder = open_alone(driver, locks, interruptible)
             if holder is None:
                 driver.disable()
                 return True

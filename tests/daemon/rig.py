@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+import os
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -11,15 +12,19 @@ import yaml
 
 from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.api.requests import VERBS
+from motiond.daemon.clock.monitor import ClockMonitor
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.robots.assembly import make_registry
 from motiond.daemon.robots.stream_forks import StreamForks
 from motiond.daemon.stream.displacement import SETTLED_S
 from motiond.drivers.limits import ActuatorLimits
+from tests.daemon.virtual_forks import VirtualForks
+from tests.virtual import VirtualLoop
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    import signal
+    from collections.abc import AsyncIterator, Callable, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -35,6 +40,25 @@ JOINTS = ("shoulder", "elbow")
 RATE_HZ = 200
 FULL_SWING = 100
 """The row of the long motion from which on it has been at its fastest."""
+
+
+@contextmanager
+def stream_forks() -> Iterator[StreamForks]:
+    """Fork stream processes: in this process on virtual time, else as the daemon does."""
+    if not isinstance(asyncio.get_running_loop(), VirtualLoop):
+        yield FORKS
+        return
+    with VirtualForks() as forks:
+        yield forks
+
+
+def make_clock() -> ClockMonitor:
+    """Return a clock that asks no program."""
+    return ClockMonitor(ask_chrony=_no_chrony)
+
+
+async def _no_chrony() -> None:
+    return None
 
 
 def write_seq(path: Path, rows: NDArray[np.float64], joints: tuple[str, ...], rate_hz: float) -> None:
@@ -83,11 +107,14 @@ class Rig:
     ----------
     reports : list of Report
         Everything reported so far.
+    forks : StreamForks
+        Who forks the stream processes.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.reports: list[Report] = []
+        self.forks: StreamForks = FORKS
         self._heard = asyncio.Event()
         self.driver: dict[str, Any] = {
             "type": "sim",
@@ -127,11 +154,22 @@ class Rig:
         return path
 
     @asynccontextmanager
-    async def running(self, forks: StreamForks = FORKS) -> AsyncIterator[RobotRegistry]:
+    async def running(self, forks: StreamForks | None = None) -> AsyncIterator[RobotRegistry]:
         """Run the robots without MQTT, from on line to shut down."""
         hub = ReportHub()
-        async with self.running_on(make_registry(load_settings(self.config), hub, forks), hub) as registry:
-            yield registry
+        with stream_forks() if forks is None else nullcontext(forks) as forks:
+            self.forks = forks
+            registry = make_registry(load_settings(self.config), hub, forks, make_clock())
+            async with self.running_on(registry, hub):
+                yield registry
+
+    def send_signal(self, pid: int | None, number: signal.Signals) -> None:
+        """Send a stream process a signal."""
+        assert pid is not None
+        if isinstance(self.forks, VirtualForks):
+            self.forks.send_signal(pid, number)
+        else:
+            os.kill(pid, number)
 
     @asynccontextmanager
     async def running_on(self, registry: RobotRegistry, hub: ReportHub) -> AsyncIterator[RobotRegistry]:

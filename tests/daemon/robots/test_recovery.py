@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import signal
 import time
 from typing import TYPE_CHECKING
@@ -57,7 +56,7 @@ async def test_a_stop_of_a_stream_process_that_hangs_is_not_said_to_be_obeyed(
         state = (await ask(registry, "status"))["state"]
         registry.members["arm"].robot.answer_timeout_s = 0.5
         pid = stream_pid(registry)
-        os.kill(pid, signal.SIGSTOP)
+        rig.send_signal(pid, signal.SIGSTOP)
         try:
             for _ in range(2):
                 with pytest.raises(RequestError) as caught:
@@ -67,7 +66,7 @@ async def test_a_stop_of_a_stream_process_that_hangs_is_not_said_to_be_obeyed(
                     f"arm: not done in 0.5 s; the robot is {state} with torque on, and {AWAITED}; {SWITCH}",
                 )
         finally:
-            os.kill(pid, signal.SIGCONT)
+            rig.send_signal(pid, signal.SIGCONT)
         await rig.until("result", lambda data: data["code"] == "CANCELED")
 
 
@@ -75,7 +74,7 @@ async def test_a_stop_tells_that_a_stream_process_that_hung_was_killed(rig: Rig)
     rig.robot["stream_timeout_s"] = 0.5
     async with rig.running() as registry:
         goal_id = await playing_long(rig, registry)
-        os.kill(stream_pid(registry), signal.SIGSTOP)
+        rig.send_signal(stream_pid(registry), signal.SIGSTOP)
         answer = await ask(registry, "stop")
         result = await rig.result_of(goal_id)
     assert (answer["state"], answer["reached"], answer["goal_id"]) == ("offline", False, goal_id)
@@ -165,7 +164,7 @@ async def test_a_reset_of_a_stream_process_that_hangs_is_not_said_to_be_done_and
     async with rig.running() as registry:
         await playing_long(rig, registry)
         pid = stream_pid(registry)
-        os.kill(pid, signal.SIGSTOP)
+        rig.send_signal(pid, signal.SIGSTOP)
         try:
             stopping = asyncio.create_task(ask(registry, "estop"))
             await asyncio.sleep(0)
@@ -173,7 +172,7 @@ async def test_a_reset_of_a_stream_process_that_hangs_is_not_said_to_be_done_and
             with pytest.raises(RequestError) as caught:
                 await ask(registry, "reset")
         finally:
-            os.kill(pid, signal.SIGCONT)
+            rig.send_signal(pid, signal.SIGCONT)
         await stopping
         await rig.until("result", lambda data: data["code"] == "ESTOP")
         await rig.until_state("idle")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import signal
 from typing import TYPE_CHECKING, Any
@@ -333,7 +332,7 @@ async def test_an_emergency_stop_stays_latched_when_the_stream_process_dies(rig:
         await rig.until_state("idle")
         await ask(registry, "estop")
         seen = len(rig.reports)
-        os.kill(stream_pid(registry), signal.SIGKILL)
+        rig.send_signal(stream_pid(registry), signal.SIGKILL)
         offline = await rig.until_state("offline", seen)
         await rig.until_state("estopped", rig.place_of(offline))
 
@@ -343,7 +342,7 @@ async def test_a_killed_stream_process_lets_the_actuators_go_and_a_new_one_plays
     async with rig.running() as registry:
         goal_id = await start_long(rig, registry)
         seen = len(rig.reports)
-        os.kill(stream_pid(registry), signal.SIGKILL)
+        rig.send_signal(stream_pid(registry), signal.SIGKILL)
         result = await rig.result_of(goal_id)
         offline = await rig.until_state("offline", seen)
         await rig.until_state("idle", seen)
@@ -362,7 +361,7 @@ async def test_a_stream_process_that_hangs_is_killed_and_replaced(rig: Rig) -> N
     async with rig.running() as registry:
         goal_id = await start_long(rig, registry)
         seen = len(rig.reports)
-        os.kill(stream_pid(registry), signal.SIGSTOP)
+        rig.send_signal(stream_pid(registry), signal.SIGSTOP)
         result = await rig.result_of(goal_id)
         await rig.until_state("idle", seen)
         assert registry.ticking
