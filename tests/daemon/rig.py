@@ -157,9 +157,8 @@ class Rig:
     async def running(self, forks: StreamForks | None = None) -> AsyncIterator[RobotRegistry]:
         """Run the robots without MQTT, from on line to shut down."""
         hub = ReportHub()
-        with stream_forks() if forks is None else nullcontext(forks) as forks:
-            self.forks = forks
-            registry = make_registry(load_settings(self.config), hub, forks, make_clock())
+        with stream_forks() if forks is None else nullcontext(forks) as self.forks:
+            registry = make_registry(load_settings(self.config), hub, self.forks, make_clock())
             async with self.running_on(registry, hub):
                 yield registry
 

@@ -325,7 +325,6 @@ import os, sys
 from motiond.daemon.ipc import ring
 from motiond.daemon.ipc.channel import Channel, ChannelClosed
 from motiond.daemon.stream import process as stream
-from motiond.daemon.stream.clocks import RealClock
 from motiond.daemon.stream.locks import DeviceLocks
 from tests.daemon.stream.test_loop import setup_of
 daemon, theirs = Channel.pair()
@@ -338,7 +337,7 @@ def make_driver(*how):
 stream.make_driver = make_driver
 writer = ring.RingWriter(ring.create(2), 2)
 try:
-    stream._run(setup_of(options={"plant": sys.argv[1]}), Channel(theirs), writer, RealClock())
+    stream._run(setup_of(options={"plant": sys.argv[1]}), Channel(theirs), writer, stream.Machine())
 except ChannelClosed:
     print(DeviceLocks([f"plant:{sys.argv[1]}"]).take() or "the plant is free")
 """

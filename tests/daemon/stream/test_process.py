@@ -13,14 +13,14 @@ ENDS = """
 import atexit, socket, sys
 from motiond.daemon.stream import process
 
-def stream(channel_fd):
+def stream(channel, machine):
     atexit.register(print, "the vendor's library was told", flush=True)
-    return channel_fd
+    return int(sys.argv[1])
 
-process.ForkServer.serve = lambda _: int(sys.argv[1])
+(daemon, channel), (_, requests) = (socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in "ab")
+process.ForkServer.serve = lambda _: channel.detach()
 process.stream = stream
-ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-process.main(theirs.detach())
+process.main(requests.detach())
 """
 
 
