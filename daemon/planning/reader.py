@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 
 SMALL_BYTES = 250_000
 PATIENCE_S, BYTES_A_SECOND = 30.0, 1_000_000
-"""So long a file may take: that, and its size by this."""
 END_WITHIN_S = 2.0
-"""For the process to end by itself; one that hangs would keep files from being read again."""
 
 
 class MotionReader:
@@ -42,10 +40,27 @@ class MotionReader:
     ----------
     cache : MotionCache
         What was read before is taken from there.
+    small_bytes : int
+        Files of up to this size are read here.
+    patience_s, bytes_a_second : float
+        So long a larger file may take: that, and its size by this.
+    end_within_s : float
+        For the process to end by itself; one that hangs would keep files from being read again.
     """
 
-    def __init__(self, cache: MotionCache) -> None:
+    def __init__(
+        self,
+        cache: MotionCache,
+        *,
+        small_bytes: int = SMALL_BYTES,
+        patience_s: float = PATIENCE_S,
+        bytes_a_second: float = BYTES_A_SECOND,
+        end_within_s: float = END_WITHIN_S,
+    ) -> None:
         self._cache = cache
+        self._small_bytes = small_bytes
+        self._patience_s, self._bytes_a_second = patience_s, bytes_a_second
+        self._end_within_s = end_within_s
         self._one_at_a_time = Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._requests: socket.socket | None = None
@@ -59,13 +74,13 @@ class MotionReader:
             If the file cannot be read or is invalid, or takes more time or memory than there is.
         """
         size = _size_of(path)
-        if size <= SMALL_BYTES or len(os.fsencode(path)) > LONGEST_PATH:
+        if size <= self._small_bytes or len(os.fsencode(path)) > LONGEST_PATH:
             return self._cache.load_motions(path)
         if (known := self._cache.known_motions(path)) is not None:
             return known
         with self._one_at_a_time:
             try:
-                return self._ask(path, PATIENCE_S + size / BYTES_A_SECOND)
+                return self._ask(path, self._patience_s + size / self._bytes_a_second)
             except OSError as error:
                 raise _unread(path, os.strerror(error.errno or 0), "see the system's limits") from error
 
@@ -144,7 +159,7 @@ class MotionReader:
         if process is None:
             return None
         with suppress(subprocess.TimeoutExpired):
-            return process.wait(END_WITHIN_S)
+            return process.wait(self._end_within_s)
         process.kill()
         return process.wait()
 

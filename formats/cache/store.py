@@ -79,6 +79,8 @@ class MotionCache:
         What all entries may take together; those not asked for the longest are removed first.
     min_file_bytes : int
         Smaller files are always read.
+    now_ns : callable
+        Returns the system's time in ns, as files have it.
 
     Attributes
     ----------
@@ -91,9 +93,11 @@ class MotionCache:
         max_bytes: int = DEFAULT_MAX_BYTES,
         *,
         min_file_bytes: int = DEFAULT_MIN_FILE_BYTES,
+        now_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         self.max_bytes = max_bytes
         self.min_file_bytes = min_file_bytes
+        self._now_ns = now_ns
         self.folder = None if folder is None else Path(folder)
         self._readers = _code_of_readers()
         self._warned = False
@@ -139,7 +143,7 @@ class MotionCache:
         return damaged
 
     def _load_anew(self, source: Source, stamp: _Stamp) -> list[Motion]:
-        began_ns = time.time_ns()
+        began_ns = self._now_ns()
         data = source.read(MOTION_SIZE)
         digest = hashlib.blake2b(data, digest_size=32).hexdigest()
         motions = self._kept(digest, source)
@@ -248,7 +252,7 @@ class MotionCache:
                     file = _File(Path(entry.path), known.st_size, known.st_mtime_ns)
                     if not entry.name.startswith(TEMPORARY):
                         found.append(file)
-                    elif time.time_ns() - file.used_ns > ABANDONED_NS:
+                    elif self._now_ns() - file.used_ns > ABANDONED_NS:
                         self._remove(file.path)
         return found
 

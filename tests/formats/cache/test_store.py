@@ -6,10 +6,7 @@ import logging
 import os
 import shutil
 import socket
-import subprocess
-import sys
 import time
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +18,6 @@ from motiond.formats import FormatError, KeyFrames, Motion
 from motiond.formats.cache import MotionCache, default_cache, default_folder, store, worker
 from motiond.formats.cache import entry as cache_entry
 from motiond.formats.io.source import SizeBound, Source
-from tests.waiting import PATIENCE_S, started
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,21 +43,28 @@ components:
 MEND = "check its rights and its disk, or give another folder"
 
 
+def in_a_second_ns() -> int:
+    """Return a time at which what has just been written is old enough for its times to be trusted."""
+    return time.time_ns() + 10**9
+
+
+def cache_in(folder: Path, **options: Any) -> MotionCache:
+    return MotionCache(folder / "cache", **{"min_file_bytes": 0, "now_ns": in_a_second_ns, **options})
+
+
 @pytest.fixture
 def cache(tmp_path: Path) -> MotionCache:
-    return MotionCache(tmp_path / "cache", min_file_bytes=0)
+    return cache_in(tmp_path)
 
 
 @pytest.fixture
 def wave(tmp_path: Path) -> Path:
-    """Return a file that is old enough for its times to be trusted."""
     return write(tmp_path / "wave.seq", 0.25)
 
 
 def write(path: Path, number: float) -> Path:
     path.parent.mkdir(exist_ok=True)
     path.write_text(SEQ.format(number=number))
-    time.sleep(0.12)
     return path
 
 
@@ -165,7 +168,7 @@ def test_key_frames_are_part_of_what_is_asked_for(cache: MotionCache) -> None:
 def test_another_reader_reads_anew(cache: MotionCache, wave: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.load_motions(wave)
     monkeypatch.setattr("motiond.formats.cache.store._code_of_readers", lambda: "newer")
-    assert not is_mapped(MotionCache(wave.parent / "cache", min_file_bytes=0).load_motions(wave))
+    assert not is_mapped(cache_in(wave.parent).load_motions(wave))
 
 
 def test_a_change_in_any_reader_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,7 +212,8 @@ def test_a_file_put_in_the_place_of_another_is_seen(cache: MotionCache, wave: Pa
     assert second_row(cache.load_motions(wave)) == 0.75
 
 
-def test_a_file_written_just_now_is_not_trusted_by_its_times(cache: MotionCache, tmp_path: Path) -> None:
+def test_a_file_written_just_now_is_not_trusted_by_its_times(tmp_path: Path) -> None:
+    cache = cache_in(tmp_path, now_ns=time.time_ns)
     young = tmp_path / "young.seq"
     for number in (0.25, 0.75, 0.125):
         # All within a tick or two of the system's clock, so that the times may be equal.
@@ -305,13 +309,14 @@ def test_changed_numbers_are_found_when_everything_is_verified(
 
 
 def test_what_was_not_asked_for_the_longest_goes_first(wave: Path, tmp_path: Path) -> None:
-    cache = MotionCache(tmp_path / "cache", min_file_bytes=0)
+    cache = cache_in(tmp_path)
     cache.load_motions(wave)
     size = entries(tmp_path)[0].stat().st_size
-    cache = MotionCache(tmp_path / "cache", max_bytes=2 * size + size // 2, min_file_bytes=0)
+    cache = cache_in(tmp_path, max_bytes=2 * size + size // 2)
     second, third = (write(tmp_path / f"{name}.seq", 0.75) for name in ("bend", "turn"))
     cache.load_motions(second)
-    time.sleep(0.02)  # within a tick of the system's clock, both would have been asked for at one time
+    for entry in entries(tmp_path):
+        os.utime(entry, (0, 0))
     assert is_mapped(cache.load_motions(wave))
     cache.load_motions(third)
     assert len(entries(tmp_path)) == 2
@@ -396,34 +401,6 @@ def test_what_is_no_plain_data_is_not_kept(
     assert cache.load_motions(wave) == [strange]
     assert caplog.messages == [f"{wave}: it is not cached; set cannot be kept"]
     assert not (tmp_path / "cache" / "entries").exists()
-
-
-LOAD_OFTEN = """
-import sys
-from motiond.formats.cache import MotionCache
-folder, size, *paths = sys.argv[1:]
-for round in range(20):
-    for path in paths:
-        # A new cache each time, as a new process would have.
-        (motion,) = MotionCache(folder, int(size), min_file_bytes=0).load_motions(path)
-        assert motion.positions[1, 0] == float(path.rsplit("_", 1)[1].removesuffix(".seq")), path
-"""
-
-
-def test_processes_share_a_cache_that_is_too_small_for_them(tmp_path: Path, cache: MotionCache) -> None:
-    paths = [write(tmp_path / f"wave_0.{number}.seq", float(f"0.{number}")) for number in (125, 25, 5)]
-    cache.load_motions(paths[0])
-    size = entries(tmp_path)[0].stat().st_size
-    folder = str(tmp_path / "cache")
-    command = [sys.executable, "-c", LOAD_OFTEN, folder, str(2 * size + size // 2), *map(str, paths)]
-    with ExitStack() as stack:
-        processes = [
-            stack.enter_context(started(command, stderr=subprocess.PIPE, text=True)) for _ in range(3)
-        ]
-        outcomes = [(process.communicate(timeout=PATIENCE_S)[1], process.returncode) for process in processes]
-    assert outcomes == [("", 0)] * 3
-    assert cache.verify() == 0
-    assert not [path for path in entries(tmp_path) if path.name.startswith(".")]
 
 
 @pytest.mark.parametrize(("base", "folder"), [("/srv/cache", "/srv/cache/motiond"), ("not/absolute", None)])
