@@ -13,6 +13,7 @@ import asyncio
 import socket
 import struct
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -20,11 +21,32 @@ if TYPE_CHECKING:
 
     from aiohttp import web
 
-MOST_CONNECTIONS = 256
-MOST_SERVED, MOST_SERVED_AN_ADDRESS = 128, 96
-"""Requests that are being served at once, stops and WebSockets apart."""
-ASK_WITHIN_S = 10.0
-READ_WITHIN_S = 15.0
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What strangers can hold of a server.
+
+    Attributes
+    ----------
+    connections : int
+        So many at once. For a further one the one goes that has been asking for longest; where all are being
+        served, the further one goes.
+    served, served_an_address : int
+        Requests that are being served at once, stops and WebSockets apart.
+    ask_within_s : float
+        So long may the head of a request take to arrive, from the connection's begin or the head's own.
+    read_within_s : float
+        So long may a client leave what is sent to it unread.
+    """
+
+    connections: int = 256
+    served: int = 128
+    served_an_address: int = 96
+    ask_within_s: float = 10.0
+    read_within_s: float = 15.0
+
+
+USUAL_BOUNDS = Bounds()
 
 
 class Connections:
@@ -34,26 +56,12 @@ class Connections:
     ----------
     make_handler : callable
         Returns aiohttp's protocol for one connection.
-    most : int
-        So many at once. For a further one the one goes that has been asking for longest; where all are being
-        served, the further one goes.
-    ask_within_s : float
-        So long may the head of a request take to arrive, from the connection's begin or the head's own.
-    read_within_s : float
-        So long may a client leave what is sent to it unread.
+    bounds : Bounds
     """
 
-    def __init__(
-        self,
-        make_handler: Callable[[], asyncio.Protocol],
-        most: int = MOST_CONNECTIONS,
-        ask_within_s: float = ASK_WITHIN_S,
-        read_within_s: float = READ_WITHIN_S,
-    ) -> None:
+    def __init__(self, make_handler: Callable[[], asyncio.Protocol], bounds: Bounds) -> None:
         self._make_handler = make_handler
-        self._most = most
-        self.ask_within_s = ask_within_s
-        self.read_within_s = read_within_s
+        self.bounds = bounds
         self.open: dict[Connection, None] = {}
         self._served: Counter[str] = Counter()
 
@@ -63,7 +71,7 @@ class Connections:
 
     def makes_room(self) -> bool:
         """Return whether there is room for another one, if need be in place of one that only asks."""
-        return len(self.open) < self._most or self.ends_one()
+        return len(self.open) < self.bounds.connections or self.ends_one()
 
     def ends_one(self) -> bool:
         """End the connection that has been asking for longest; return whether there was one."""
@@ -75,7 +83,8 @@ class Connections:
 
     def serves(self, address: str) -> bool:
         """Return whether a further request may be served, and count it: `has_served` has to follow."""
-        if self._served.total() >= MOST_SERVED or self._served[address] >= MOST_SERVED_AN_ADDRESS:
+        is_full = self._served.total() >= self.bounds.served
+        if is_full or self._served[address] >= self.bounds.served_an_address:
             return False
         self._served[address] += 1
         return True
@@ -132,7 +141,7 @@ class Connection(asyncio.Protocol):
     def pause_writing(self) -> None:
         """Pass on that the client reads too slowly, and bear it for a while."""
         loop = asyncio.get_running_loop()
-        self._unread = loop.call_later(self._connections.read_within_s, self.hang_up)
+        self._unread = loop.call_later(self._connections.bounds.read_within_s, self.hang_up)
         self._handler.pause_writing()
 
     def resume_writing(self) -> None:
@@ -179,7 +188,7 @@ class Connection(asyncio.Protocol):
 
     def _expect(self) -> None:
         loop = asyncio.get_running_loop()
-        self._deadline = loop.call_later(self._connections.ask_within_s, self.hang_up)
+        self._deadline = loop.call_later(self._connections.bounds.ask_within_s, self.hang_up)
 
     def _disarm(self) -> None:
         if self._deadline is not None:

@@ -12,12 +12,13 @@ from aiohttp import web
 
 from ..ipc.listener import listen
 from .answering import RequestHandler, in_one_form
-from .connections import ASK_WITHIN_S, Connections
+from .connections import Connections
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import AsyncIterator, Callable, Mapping
 
+    from .connections import Bounds
     from .live import Live
 
 # aiohttp writes a traceback of whatever is no HTTP; our own failures are logged by `answering`.
@@ -49,6 +50,7 @@ async def serving(
     *,
     name: str,
     tls: Callable[[], ssl.SSLContext | None],
+    bounds: Bounds,
 ) -> AsyncIterator[None]:
     """Serve an application while the context lasts.
 
@@ -63,6 +65,8 @@ async def serving(
         The address in messages.
     tls : callable
         By what the next connection is encrypted; None where none is.
+    bounds : Bounds
+        What strangers can hold.
 
     Raises
     ------
@@ -75,8 +79,8 @@ async def serving(
     served.request_handler = in_one_form(served.request_handler)
     make_handler = partial(RequestHandler, served, loop=asyncio.get_running_loop(), **HANDLING)
     try:
-        connections = Connections(make_handler)
-        patience_s = ASK_WITHIN_S if tls() else None
+        connections = Connections(make_handler, bounds)
+        patience_s = bounds.ask_within_s if tls() else None
         ends_one = connections.ends_one
         listener = await listen(*address, connections, ends_one, name=name, tls=tls, handshake_s=patience_s)
         watching = asyncio.create_task(live.watch_broker(), name="http.broker")

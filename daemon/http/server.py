@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ..config.section import SettingError
 from .certificate import PageCertificate
+from .connections import USUAL_BOUNDS, Bounds
 from .tally import Tally
 from .tokens import read_token
 
@@ -69,6 +70,8 @@ class HttpServer:
         The state of the machine's clock, as diagnostics tell it.
     is_fleet : bool
         Whether the robots are those of other daemons, as pages are told.
+    bounds : Bounds
+        What strangers can hold.
 
     Raises
     ------
@@ -90,11 +93,12 @@ class HttpServer:
         is_broker_connected: Callable[[], bool],
         clock: Callable[[], dict[str, Any]],
         is_fleet: bool = False,
+        bounds: Bounds = USUAL_BOUNDS,
     ) -> None:
         options = FLEET_OPTIONS if is_fleet else OPTIONS
         self._settings, self._tls_options = settings, options[1:]
         self._certificate = _certificate_of(settings)
-        self._hub = hub
+        self._hub, self._bounds = hub, bounds
         # Robots of other daemons are counted by these.
         self._tally = Tally(lambda: () if is_fleet else commands.robots)
         token = read_token(settings.token_file, options[0])
@@ -173,8 +177,10 @@ class HttpServer:
         from .endpoint import serving  # noqa: PLC0415 - once the daemon runs
 
         application, self._live = self._make_application()
-        address = self._settings.address
-        async with serving(application, self._live, address, name=self.url, tls=self._tls):
+        address, bounds = self._settings.address, self._bounds
+        async with serving(
+            application, self._live, address, name=self.url, tls=self._tls, bounds=bounds
+        ):
             log.info("http: the page is at %s", self.url)
             self.listening.set()
             await asyncio.get_running_loop().create_future()

@@ -202,11 +202,14 @@ class Robots:
     ----------
     gate : asyncio.Event
         A play is answered only when it is set.
+    answers : dict of str to dict
+        What is answered to verbs.
     """
 
     robots: tuple[str, ...] = ("arm", "hand")
 
     def __init__(self) -> None:
+        self.answers: dict[str, Any] = dict(told.ANSWERS)
         self.leases: dict[str, Lease] = {}
         self.handled: list[tuple[str, str, dict[str, Any]]] = []
         self.gate = asyncio.Event()
@@ -223,7 +226,7 @@ class Robots:
             if motion == "crash":
                 raise ZeroDivisionError("division by zero")
             return {"goal_id": goal_id}
-        return {"goal_id": goal_id} if verb == "goto" else dict(told.ANSWERS.get(verb, {}))
+        return {"goal_id": goal_id} if verb == "goto" else dict(self.answers.get(verb, {}))
 
     def verbs(self) -> list[str]:
         return [verb for _, verb, _ in self.handled]

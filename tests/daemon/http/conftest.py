@@ -13,6 +13,7 @@ import pytest
 from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.clock.monitor import ClockMonitor
 from motiond.daemon.config.http import HttpSettings
+from motiond.daemon.http.connections import USUAL_BOUNDS, Bounds
 from motiond.daemon.http.server import HttpServer
 from tests.daemon.conftest import Robots
 from tests.daemon.http import contract
@@ -235,6 +236,7 @@ async def serving(
     is_broker_connected: Callable[[], bool] | None = None,
     *,
     clock: Callable[[], dict[str, Any]] = lambda: ClockMonitor().payload(),
+    bounds: Bounds = USUAL_BOUNDS,
 ) -> AsyncIterator[Site]:
     """Run a server; leaving is the daemon's clean shutdown."""
     broker_is_connected = asyncio.Event()
@@ -251,6 +253,7 @@ async def serving(
         daemon_id="d1",
         is_broker_connected=is_broker_connected or broker_is_connected.is_set,
         clock=clock,
+        bounds=bounds,
     )
     task = asyncio.create_task(server.run(), name="http")
     site = Site(server, settings, robots, hub, broker_is_connected=broker_is_connected, choir=choir)

@@ -18,7 +18,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.config.robot import JointSettings
-from motiond.daemon.http import server
 from motiond.daemon.http.metrics import KIND
 from motiond.daemon.ipc.ring import COLUMN, SCALARS
 from motiond.daemon.ipc.states import ResultCode, State
@@ -229,9 +228,8 @@ async def test_what_was_reported_before_the_first_scrape_counts(site: Site) -> N
 
 
 async def test_what_is_reported_while_the_port_is_taken_counts(
-    settings: HttpSettings, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
+    settings: HttpSettings, robots: Robots, hub: ReportHub
 ) -> None:
-    monkeypatch.setattr(server, "TRY_AGAIN_S", 0.05)
     other = socket.create_server(settings.address)
     told = asyncio.create_task(tell_and_let_go(hub, other))
     async with serving(settings, robots, hub) as site:

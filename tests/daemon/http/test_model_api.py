@@ -526,10 +526,7 @@ def is_open(file: Path) -> bool:
     return any(os.path.realpath(one) == str(file) for one in Path("/proc/self/fd").iterdir())
 
 
-async def test_a_client_that_takes_nothing_is_given_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(model_api, "PIECE_WITHIN_S", 0.2)
+async def test_a_client_that_takes_nothing_is_given_up(tmp_path: Path) -> None:
     robot, file = crane(tmp_path), tmp_path / "meshes" / "mast.stl"
     with file.open("wb") as opened:
         opened.truncate(60_000_000)
