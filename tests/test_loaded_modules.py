@@ -107,6 +107,15 @@ def test_the_daemon_loads_no_http_before_its_robots_begin(daemon: set[str]) -> N
     assert daemon & HTTP == set()
 
 
+def test_the_daemon_loads_nothing_of_a_page_that_is_off() -> None:
+    assert [name for name in loaded_by(*named_in_run()) if name.startswith("motiond.daemon.http.")] == []
+
+
+def test_where_nobody_scrapes_the_library_for_it_is_not_loaded() -> None:
+    serving = loaded_by("motiond.daemon.http.endpoint", "motiond.daemon.http.application")
+    assert serving & HTTP == HTTP - {"prometheus_client"}
+
+
 def test_the_daemon_loads_nothing_that_it_seldom_needs(daemon: set[str]) -> None:
     assert daemon & SELDOM == set()
 

@@ -178,9 +178,7 @@ class HttpServer:
 
         application, self._live = self._make_application()
         address, bounds = self._settings.address, self._bounds
-        async with serving(
-            application, self._live, address, name=self.url, tls=self._tls, bounds=bounds
-        ):
+        async with serving(application, self._live, address, name=self.url, tls=self._tls, bounds=bounds):
             log.info("http: the page is at %s", self.url)
             self.listening.set()
             await asyncio.get_running_loop().create_future()

@@ -23,13 +23,15 @@ CURVE_POINTS = 64
 NEAR = 0.9
 
 
-def preview(playback: Playback, joint_map: JointMap) -> tuple[dict[str, Any], Floats]:
+def preview(
+    playback: Playback, joint_map: JointMap, most_numbers: int = MOST_NUMBERS
+) -> tuple[dict[str, Any], Floats]:
     """Return a description of a plan, JSON-ready, and its positions, shape (rows, joints).
 
-    Of a plan with more than `MOST_NUMBERS` positions every second row is left out, or more of them.
+    Of a plan with more than so many positions every second row is left out, or more of them.
     """
     plan = playback.plan
-    every = max(1, math.ceil(plan.positions.size / MOST_NUMBERS))
+    every = max(1, math.ceil(plan.positions.size / most_numbers))
     positions = plan.positions[::every]
     about = {
         "motion": plan.motion,

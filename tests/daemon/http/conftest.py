@@ -11,12 +11,16 @@ import orjson
 import pytest
 
 from motiond.daemon.api.dispatcher import Dispatcher
+from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.clock.monitor import ClockMonitor
 from motiond.daemon.config.http import HttpSettings
+from motiond.daemon.config.settings import load_settings
 from motiond.daemon.http.connections import USUAL_BOUNDS, Bounds
 from motiond.daemon.http.server import HttpServer
+from motiond.daemon.robots.assembly import make_registry
 from tests.daemon.conftest import Robots
 from tests.daemon.http import contract
+from tests.daemon.rig import make_clock, stream_forks
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -24,9 +28,9 @@ if TYPE_CHECKING:
 
     from motiond.daemon.api.errors import RequestError
     from motiond.daemon.api.groups import GroupVerb
-    from motiond.daemon.api.reports import ReportHub
     from motiond.daemon.api.schemas import GroupPlayRequest
     from motiond.daemon.http.model_api import Models
+    from tests.daemon.rig import Rig
 
 
 class Choir:
@@ -266,6 +270,17 @@ async def serving(
         async with asyncio.timeout(PATIENCE_S):
             await asyncio.wait((task,))
         await site.session.close()
+
+
+@asynccontextmanager
+async def serving_robots(rig: Rig, settings: HttpSettings) -> AsyncIterator[Site]:
+    """Run the robots of a rig, and a server of them, from when the first is idle."""
+    hub = ReportHub()
+    with stream_forks() as rig.forks:
+        robots = make_registry(load_settings(rig.config), hub, rig.forks, make_clock())
+        async with rig.running_on(robots, hub), serving(settings, robots, hub, robots.models) as site:
+            await rig.until_state("idle")
+            yield site
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import aiohttp
 import numpy as np
@@ -287,7 +287,7 @@ async def send_statuses(page: Page) -> None:
 
 
 async def test_what_is_refused_is_read_in_a_pace_too_and_a_stop_of_others_is_not(site: Site) -> None:
-    crowded = {f"j{number}": {} for number in range(4500)}
+    crowded: dict[str, dict[str, Any]] = {f"j{number}": {} for number in range(4500)}
     async with site.live() as flood, site.live() as page:
         await known(page)
         await known(flood)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from motiond.daemon.api.reports import ReportHub
-from motiond.daemon.config.settings import load_settings
-from motiond.daemon.robots.assembly import make_registry
-from tests.daemon.http.conftest import serving
-from tests.daemon.rig import FORKS, Rig
+from tests.daemon.http.conftest import serving_robots
+from tests.daemon.rig import Rig
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,14 +35,12 @@ async def test_the_daemons_application_serves_models_and_meshes(
             "driver": {"type": "sim"},
         }
     }
-    hub = ReportHub()
-    robots = make_registry(load_settings(rig.config), hub, FORKS)
-    async with serving(settings, robots, hub, robots.models) as site:
+    async with serving_robots(rig, settings) as site:
         status, model = await site.get("/api/robots/crane/model")
         columns = {one["name"]: one["column"] for joint in model["joints"] for one in joint["coordinates"]}
         assert (status, columns) == (
             200,
-            {name: place for place, name in enumerate(robots.models["crane"][1].joints)},
+            {name: place for place, name in enumerate(site.robots.models["crane"][1].joints)},
         )
         async with site.session.get(f"{site.url}/api/robots/crane/meshes/0") as mesh:
             assert await mesh.read() == b"solid mast"

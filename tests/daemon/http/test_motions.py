@@ -14,17 +14,13 @@ import pytest
 from lxml import etree
 from yarl import URL
 
-from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.http import motions_api
 from motiond.daemon.http.thumbnail import thumbnail
-from motiond.daemon.planning import preview
-from motiond.daemon.robots import uploads
-from motiond.daemon.robots.assembly import make_registry
+from motiond.daemon.planning.preview import preview
 from motiond.drivers.sim.command_log import read_trace
-from tests.daemon.http.conftest import Site, serving
-from tests.daemon.rig import FORKS, JOINTS, RATE_HZ, Rig, sweep, write_seq
+from tests.daemon.http.conftest import Site, serving_robots
+from tests.daemon.rig import JOINTS, RATE_HZ, Rig, sweep, write_seq
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -46,10 +42,7 @@ def rig(tmp_path: Path) -> Rig:
 @pytest.fixture
 async def arm(rig: Rig, settings: HttpSettings) -> AsyncIterator[Site]:
     """A server before a real robot."""
-    hub = ReportHub()
-    registry = make_registry(load_settings(rig.config), hub, FORKS)
-    async with rig.running_on(registry, hub), serving(settings, registry, hub) as site:
-        await rig.until_state("idle")
+    async with serving_robots(rig, settings) as site:
         yield site
 
 
@@ -139,10 +132,7 @@ async def test_every_motion_can_be_looked_at_whatever_its_name_is(rig: Rig, sett
         )
         + "</motion></motions></xmdi>"
     )
-    hub = ReportHub()
-    registry = make_registry(load_settings(rig.config), hub, FORKS)
-    async with rig.running_on(registry, hub), serving(settings, registry, hub) as site:
-        await rig.until_state("idle")
+    async with serving_robots(rig, settings) as site:
         _, listed = await site.get("/api/robots/arm/motions")
         names = {one["name"] for one in listed["motions"] if one["ok"]}
         assert names >= {*ODD_NAMES, "left/right"}
@@ -180,10 +170,7 @@ async def test_a_plan_tells_what_comes_near_to_a_limit(rig: Rig, settings: HttpS
     rig.robot["joints"]["elbow"] = {
         "limits": {"lower": -reach / 0.95, "upper": reach / 0.95, "velocity": 3.0}
     }
-    hub = ReportHub()
-    registry = make_registry(load_settings(rig.config), hub, FORKS)
-    async with rig.running_on(registry, hub), serving(settings, registry, hub) as site:
-        await rig.until_state("idle")
+    async with serving_robots(rig, settings) as site:
         about, rows = await plan_of(site, "short")
     near = {(one["joint"], one["limit"]): one for one in about["near"]}
     assert ("shoulder", "position") not in near
@@ -192,11 +179,11 @@ async def test_a_plan_tells_what_comes_near_to_a_limit(rig: Rig, settings: HttpS
     assert rows[50, 1] == pytest.approx(reach)
 
 
-async def test_a_long_plan_is_thinned(arm: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preview, "MOST_NUMBERS", 101)
-    about, rows = await plan_of(arm, "short")
+async def test_a_long_plan_is_thinned(arm: Site) -> None:
+    robot = arm.robots.members["arm"].robot
+    about, rows = preview(robot.planner.whole_motion("short"), robot.library.joint_map, most_numbers=101)
     assert (about["rate_hz"], about["rows"], about["duration"]) == (RATE_HZ / 2, 51, 0.5)
-    np.testing.assert_array_equal(rows, sweep(0.5)[::2].astype("<f4"))
+    np.testing.assert_array_equal(rows, sweep(0.5)[::2])
 
 
 @pytest.mark.parametrize(
@@ -314,10 +301,7 @@ async def test_motions_that_were_not_uploaded_are_not_deleted(arm: Site, rig: Ri
 
 async def test_without_a_folder_for_it_nothing_is_taken_or_deleted(rig: Rig, settings: HttpSettings) -> None:
     rig.robot["motions"] = ["motions"]
-    hub = ReportHub()
-    registry = make_registry(load_settings(rig.config), hub, FORKS)
-    async with rig.running_on(registry, hub), serving(settings, registry, hub) as site:
-        await rig.until_state("idle")
+    async with serving_robots(rig, settings) as site:
         _, description = await site.get("/api/robots/arm/description")
         status, told = await upload(site, "wave.seq", seq(rig.folder))
         deleted = await site.post("/api/robots/arm/motions/delete", {"motion": "short"})
@@ -327,21 +311,23 @@ async def test_without_a_folder_for_it_nothing_is_taken_or_deleted(rig: Rig, set
     assert (deleted[0], deleted[1]["error"]) == (403, f"arm: motions cannot be deleted; {why}")
 
 
-async def test_a_file_that_is_too_large_is_refused_before_it_is_read(
-    arm: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(motions_api, "MOST_UPLOAD_BYTES", 1000)
-    status, told = await upload(arm, "wave.seq", b"a" * 1001)
+async def test_a_file_that_is_too_large_is_refused_before_it_is_read(arm: Site) -> None:
     where = "/api/robots/arm/motions/upload"
-    assert (status, told["error"]) == (413, f"{where}: its body is longer than 1000 bytes; send less")
+    head = "Host: localhost\r\nConnection: close\r\nContent-Length: 32000001"
+    told = await arm.raw(f"POST {where}?name=wave.seq HTTP/1.1\r\n{head}\r\n\r\n".encode())
+    assert told.startswith(b"HTTP/1.1 413 ")
+    error = f"{where}: its body is longer than 32000000 bytes; send less"
+    assert orjson.loads(told.partition(b"\r\n\r\n")[2])["error"] == error
 
 
-async def test_a_full_folder_takes_no_more(arm: Site, rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploads, "MOST_FILES", 1)
+async def test_a_full_folder_takes_no_more(arm: Site, rig: Rig) -> None:
+    folder = rig.folder / "new"
+    for number in range(999):
+        (folder / str(number)).touch()
     assert (await upload(arm, "one.seq", seq(rig.folder)))[0] == 200
     status, told = await upload(arm, "two.seq", seq(rig.folder))
-    folder = rig.folder / "new"
-    assert (status, told["error"]) == (403, f"arm: {folder} holds 1 files; no more are taken; delete some")
+    why = "holds 1000 files; no more are taken; delete some"
+    assert (status, told["error"]) == (403, f"arm: {folder} {why}")
 
 
 async def test_one_motion_is_uploaded_at_a_time(arm: Site, rig: Rig) -> None:
